@@ -1,0 +1,244 @@
+"""The command line. Thin: it parses, calls one function, draws the result. What is heavy is imported late, so that
+search, explain, evaluate and snapshots work with the light install."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from router import Router
+from router.errors import QuartermasterError, SettingsInvalid, SnapshotInvalid
+
+app = typer.Typer(
+    help="""Routes an agent's request to the few tools that fit, out of thousands.
+
+    Offline, `build` reads tool catalogs, has a model write how people ask for each tool, and publishes a snapshot of
+    three BM25 indexes and vectors. Online, `search` and `explain` (and `router` in Python) answer from it.
+
+    Start:   quartermaster build catalogs/demo    then    quartermaster search "refund a customer"
+
+    Exit codes: 0 done; 1 done, but something was held back; 2 wrong arguments or settings; 3 a source, model or budget
+    stopped the run; 4 a snapshot is missing, corrupt or foreign.""",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+WORKSPACE = Path(".quartermaster")
+
+Workspace = Annotated[Path, typer.Option(help="Folder of the ledger and the snapshots.")]
+Catalog = Annotated[Optional[str], typer.Option(help="Which catalog of the workspace, where it has several.")]
+At = Annotated[Optional[Path], typer.Option("--snapshot", help="A snapshot's or a catalog's folder, instead of the workspace.")]
+RecipeName = Annotated[Optional[str], typer.Option("--recipe", help="default, published or lexical; else the snapshot's own.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Limit = Annotated[int, typer.Option("-k", help="How many tools.")]
+Request = Annotated[str, typer.Argument(help="What should be done, in everyday words.")]
+
+
+@app.command()
+def build(
+    path: Annotated[Path, typer.Argument(help="A catalog folder (catalog.toml), or a file or folder of tool definitions.")],
+    workspace: Workspace = WORKSPACE,
+    generator: Annotated[Optional[str], typer.Option(help="Who writes expansions: auto, openai, lexicon or none.")] = None,
+    encoder: Annotated[Optional[str], typer.Option(help="auto, none, all-MiniLM-L6-v2, a model's name or folder.")] = None,
+    force: Annotated[bool, typer.Option(help="Write a snapshot though nothing changed.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Build a catalog's snapshot and publish it. Prints the snapshot's folder last.
+
+    PATH is a folder with catalog.toml, or one file or folder of a known format: OpenAPI or Swagger (JSON, YAML), function
+    schemas, a saved MCP tools/list answer, JSONL (with expansions.jsonl beside it, if there is one).
+
+    A second build asks the model nothing and embeds nothing that is unchanged. Without a key (OPENAI_API_KEY) or base URL
+    (OPENAI_BASE_URL) a lexicon writes the expansions, which is free and weaker.
+    """
+    from flows.build_screen import show_report
+    from flows.screen import Bars, out
+    from pipeline.build import build as run
+    from pipeline.settings import load
+
+    settings = load(path, _overrides(generator, encoder))
+    with Bars() as bars:
+        report = run(settings, workspace=workspace, force=force, progress=bars)
+    if as_json:
+        print(json.dumps(report.to_json(), ensure_ascii=False))
+    else:
+        show_report(report)
+        out.print(str(report.snapshot), style="bold", soft_wrap=True)
+    if report.held:
+        raise typer.Exit(1)
+
+
+@app.command()
+def search(
+    request: Request,
+    k: Limit = 10,
+    recipe: RecipeName = None,
+    catalog: Catalog = None,
+    workspace: Workspace = WORKSPACE,
+    snapshot: At = None,
+    as_json: Json = False,
+) -> None:
+    """The tools that fit a request, best first."""
+    from flows.screen import out, routed_table
+
+    routed = _open(snapshot, workspace, catalog).route(request, k=k, recipe=recipe)
+    if as_json:
+        print(json.dumps(routed.to_json(), ensure_ascii=False))
+    else:
+        out.print(routed_table(routed))
+
+
+@app.command()
+def explain(
+    request: Request,
+    tool: Annotated[Optional[str], typer.Argument(help="A tool id: why does it rank where it does?")] = None,
+    k: Limit = 10,
+    recipe: RecipeName = None,
+    catalog: Catalog = None,
+    workspace: Workspace = WORKSPACE,
+    snapshot: At = None,
+    as_json: Json = False,
+) -> None:
+    """Why these tools: rank and share of the score by signal, and the phrase that came nearest.
+
+    With a TOOL, where that one tool stands in every list, however far down.
+    """
+    from flows.screen import explained_table, out
+
+    router = _open(snapshot, workspace, catalog)
+    if tool is None:
+        routed = router.route(request, k=k, explain=True, recipe=recipe)
+        if as_json:
+            print(json.dumps(routed.to_json(), ensure_ascii=False))
+        else:
+            out.print(explained_table(routed))
+            out.print(f"recipe {routed.recipe}, snapshot {routed.snapshot}", style="dim")
+        return
+    found, rank = router.explain(request, tool, recipe=recipe)
+    if as_json:
+        print(json.dumps({"rank": rank, **found.to_json()}, ensure_ascii=False))
+        return
+    depth = router.recipe(recipe).depth
+    out.print(f"{found.tool_id}: rank {rank} of {len(router)}" if rank else f"{found.tool_id}: in no list's first {depth}")
+    for signal, place in found.ranks.items():
+        part = found.contributions.get(signal)
+        out.print(f"  {signal:<12} rank {place:>6}" + (f"  gives {part:.4f}" if part else f"  gives nothing: past {depth}"))
+    if found.phrase:
+        out.print(f"  nearest phrase: {found.phrase}", markup=False)
+
+
+@app.command()
+def evaluate(
+    bench: Annotated[Path, typer.Option(help="A folder with tools.jsonl and queries.jsonl, or a catalog with judgements.jsonl.")],
+    without_expansions: Annotated[bool, typer.Option(help="Build without any expansions.")] = False,
+    recipe: RecipeName = None,
+    generator: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
+    encoder: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
+    snapshot: At = None,
+    workspace: Workspace = WORKSPACE,
+    json_file: Annotated[Optional[Path], typer.Option("--json", help="Write the figures to this file; - for standard output.")] = None,
+) -> None:
+    """How well judged requests are answered: each signal alone, and fused.
+
+    Builds the folder first, unless --snapshot names what to measure. Metrics are means over requests, K = 10.
+    """
+    from flows.screen import Bars, evaluation_table, out
+    from router.benchmark import measure
+    from router.evaluation import read_judgements
+
+    names = [name for name in ("queries.jsonl", "judgements.jsonl") if (bench / name).is_file()]
+    if not names:
+        raise SettingsInvalid(f"{bench} holds neither queries.jsonl nor judgements.jsonl")
+    judgements = read_judgements(bench / names[0])
+    with Bars() as bars:
+        if snapshot is None:
+            snapshot = _build_bench(bench, without_expansions, generator, encoder, workspace, bars)
+        router = Router.open(snapshot)
+        bars.start("evaluate", len(judgements))
+        result = measure(router, judgements, bench=bench.resolve().name, recipe=recipe, advance=bars.advance)
+    text = json.dumps(result, indent=2)
+    if json_file == Path("-"):
+        print(text)
+        return
+    if json_file is not None:
+        json_file.write_text(text + "\n", encoding="utf-8")
+    out.print(evaluation_table(result))
+    out.print(f"route: p50 {result['latency_ms']['p50']} ms, p95 {result['latency_ms']['p95']} ms", style="dim")
+
+
+@app.command()
+def snapshots(
+    catalog: Annotated[Optional[str], typer.Argument(help="A catalog of the workspace; all of them if left out.")] = None,
+    workspace: Workspace = WORKSPACE,
+    rollback: Annotated[bool, typer.Option(help="Serve the snapshot before the current one.")] = False,
+    use: Annotated[Optional[str], typer.Option(help="Serve this snapshot: one held back, or an older one.")] = None,
+    verify: Annotated[bool, typer.Option(help="Check every file of every snapshot against its checksum.")] = False,
+    as_json: Json = False,
+) -> None:
+    """What was published, what serves, and going back."""
+    from flows.snapshot_screen import change, show
+
+    names = [catalog] if catalog else _catalogs(workspace)
+    if rollback or use:
+        change(workspace, _only(names, workspace), use)
+        names = names[:1]
+    if not show(workspace, names, verify=verify, as_json=as_json):
+        raise typer.Exit(4)
+
+
+def _build_bench(
+    bench: Path, without: bool, generator: str | None, encoder: str | None, workspace: Path, bars: Any
+) -> Path:
+    from pipeline.build import build as run
+    from pipeline.settings import load
+
+    overrides = _overrides("none" if without else generator, encoder)
+    settings = load(bench, overrides)
+    if without:
+        plain = settings.enrichment.model_copy(update={"expansions": None})
+        settings = settings.model_copy(update={"enrichment": plain, "name": f"{settings.name}-without-expansions"})
+    return run(settings, workspace=workspace, progress=bars).snapshot
+
+
+def _overrides(generator: str | None, encoder: str | None) -> dict[str, dict[str, Any]]:
+    overrides: dict[str, dict[str, Any]] = {}
+    if generator is not None:
+        overrides["enrichment"] = {"generator": generator}
+    if encoder is not None:
+        overrides["vectors"] = {"encoder": encoder}
+    return overrides
+
+
+def _open(snapshot: Path | None, workspace: Path, catalog: str | None) -> Router:
+    return Router.open(snapshot or workspace / "snapshots" / (catalog or _only(_catalogs(workspace), workspace)))
+
+
+def _catalogs(workspace: Path) -> list[str]:
+    folder = workspace / "snapshots"
+    return sorted(f.name for f in folder.iterdir() if f.is_dir()) if folder.is_dir() else []
+
+
+def _only(names: list[str], workspace: Path) -> str:
+    if not names:
+        raise SnapshotInvalid(f"the workspace {workspace} has no snapshot: build one with `quartermaster build`")
+    if len(names) > 1:
+        raise SettingsInvalid(f"the workspace {workspace} has several catalogs ({', '.join(names)}): name one")
+    return names[0]
+
+
+def main() -> None:
+    """Run the command line; an error that was foreseen is one sentence and its exit code, never a traceback."""
+    try:
+        app()
+    except QuartermasterError as error:
+        print(f"quartermaster: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except ModuleNotFoundError as error:
+        if error.name and error.name.partition(".")[0] in ("router", "pipeline", "flows"):
+            raise
+        print(f"quartermaster: this needs {error.name}: pip install 'quartermaster[build]'", file=sys.stderr)
+        sys.exit(2)

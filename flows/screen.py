@@ -1,0 +1,136 @@
+"""What a person sees: tables on standard output, progress and notes on standard error."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from router import RoutedTool, RoutedTools, Signal
+from router.evaluation import METRICS
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+_STAGES = {
+    "read": "Reading sources",
+    "normalize": "Normalising records",
+    "enrich": "Enriching",
+    "project": "Projecting documents",
+    "embed": "Embedding",
+    "index": "Indexing",
+    "write": "Writing the snapshot",
+    "verify": "Verifying the snapshot",
+    "publish": "Publishing",
+    "evaluate": "Evaluating",
+}
+
+
+class Bars(AbstractContextManager["Bars"]):
+    """Progress of a build as bars on a terminal, one line a stage; nothing but notes where it is piped."""
+
+    def __init__(self) -> None:
+        self._bars = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description:<24}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=err,
+            transient=True,
+            disable=not err.is_terminal,
+        )
+        self._task: Any = None
+
+    def __enter__(self) -> "Bars":
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+    def start(self, stage: str, total: int | None = None) -> None:
+        """Finish the stage before and begin the next."""
+        if self._task is not None:
+            self._bars.remove_task(self._task)
+        self._task = self._bars.add_task(_STAGES.get(stage, stage), total=total)
+
+    def advance(self, count: int = 1) -> None:
+        """Move the bar of the stage."""
+        self._bars.advance(self._task, count)
+
+    def note(self, message: str) -> None:
+        """Print a line above the bars."""
+        err.print(Text(message, style="dim"), soft_wrap=True)
+
+
+def routed_table(routed: RoutedTools) -> Table:
+    """An answer without reasons: rank, tool, first sentence of its description."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("#", justify="right")
+    table.add_column("tool", style="cyan", overflow="fold")
+    table.add_column("description", ratio=1, no_wrap=True, overflow="ellipsis")
+    for rank, tool in enumerate(routed, 1):
+        table.add_row(str(rank), Text(tool.tool_id), Text(" ".join(tool.record.description.split())))
+    return table
+
+
+def explained_table(routed: RoutedTools) -> Table:
+    """An answer with its reasons: for each signal the rank and, after it, the share of the fused score."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("#", justify="right")
+    table.add_column("tool", style="cyan", overflow="fold")
+    table.add_column("score", justify="right")
+    for signal in Signal:
+        table.add_column(signal, justify="right")
+    table.add_column("nearest phrase", style="green", overflow="fold")
+    for rank, tool in enumerate(routed, 1):
+        cells = [_reason(tool, signal) for signal in Signal]
+        table.add_row(str(rank), Text(tool.tool_id), f"{tool.score:.4f}", *cells, Text(tool.phrase or ""))
+    return table
+
+
+def _reason(tool: RoutedTool, signal: Signal) -> str:
+    rank, part = tool.ranks.get(signal), tool.contributions.get(signal, 0.0)
+    if rank is None:
+        return "[dim]–[/]"
+    return f"{rank} [dim]{part / tool.score:4.0%}[/]" if tool.score else str(rank)
+
+
+def evaluation_table(result: Mapping[str, Any]) -> Table:
+    """Each signal alone and fused, by metric; the best signal alone in bold."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.title = f"{result['bench']}: {result['tools']} tools, {result['queries']} requests, recipe {result['recipe']}"
+    table.title_justify = "left"
+    table.add_column("signal", style="cyan")
+    for metric in METRICS:
+        table.add_column(metric, justify="right")
+    signals: Mapping[str, Mapping[str, float | None]] = result["signals"]
+    best = {metric: max((v for s in Signal if (v := signals[s][metric]) is not None), default=None) for metric in METRICS}
+    for signal, values in signals.items():
+        if signal not in tuple(Signal):
+            table.add_section()
+        cells = [
+            "[dim]–[/]" if (value := values[metric]) is None
+            else f"[bold]{value:.3f}[/]" if value == best[metric]
+            else f"{value:.3f}"
+            for metric in METRICS
+        ]
+        table.add_row(signal, *cells)
+    return table
+
+
+def rows_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """Plain cells under a header; cells are data, never markup."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in header:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    return table

@@ -1,0 +1,65 @@
+"""Snapshots listed, verified, rolled back."""
+
+import json
+from pathlib import Path
+
+from flows.screen import err, out, rows_table
+from router.contract import Manifest
+from router.errors import SnapshotInvalid
+from router.snapshot import Snapshot
+from router.store import SnapshotStore
+
+
+def change(workspace: Path, catalog: str, use: str | None) -> None:
+    """Serve another snapshot: the named one, or the one before the current."""
+    store = SnapshotStore(workspace, catalog)
+    if use:
+        Snapshot.open(store.folder / use)
+        store.publish(use)
+    else:
+        use = store.rollback()
+    err.print(f"{catalog} now serves {use}")
+
+
+def show(workspace: Path, catalogs: list[str], *, verify: bool, as_json: bool) -> bool:
+    """List snapshots, newest first; False where one of them is not whole."""
+    whole = True
+    rows, listed = [], []
+    for catalog in catalogs:
+        for stored in SnapshotStore(workspace, catalog).snapshots():
+            problem = stored.problem or (_problem(stored.folder) if verify else "")
+            whole = whole and not problem
+            manifest = stored.manifest
+            listed.append(
+                {
+                    "catalog": catalog,
+                    "snapshot": stored.folder.name,
+                    "current": stored.current,
+                    "tools": manifest.counts["tools"] if manifest else None,
+                    "encoder": manifest.encoder.model if manifest and manifest.encoder else None,
+                    "generators": dict(manifest.generators) if manifest else None,
+                    "problem": problem or None,
+                }
+            )
+            rows.append(_row(catalog, stored.folder.name, stored.current, manifest, problem))
+    if as_json:
+        print(json.dumps(listed, ensure_ascii=False))
+    else:
+        out.print(rows_table(("", "catalog", "snapshot", "tools", "encoder", "expansions by", ""), rows))
+    return whole
+
+
+def _problem(folder: Path) -> str:
+    try:
+        Snapshot.open(folder)
+    except SnapshotInvalid as error:
+        return str(error)
+    return ""
+
+
+def _row(catalog: str, name: str, current: bool, manifest: Manifest | None, problem: str) -> tuple[str, ...]:
+    if manifest is None:
+        return ("→" if current else "", catalog, name, "", "", "", problem)
+    encoder = manifest.encoder.model if manifest.encoder else "none"
+    writers = ", ".join(f"{generator} {count:,}" for generator, count in manifest.generators.items())
+    return ("→" if current else "", catalog, name, f"{manifest.counts['tools']:,}", encoder, writers or "none", problem)

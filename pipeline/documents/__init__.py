@@ -1,0 +1,85 @@
+"""ToolRecord + Expansion → four field documents. The text that stands for a tool is a versioned contract."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pipeline.enrichment.expansion import Expansion
+from router.contract import Signal
+from router.record import Parameter, ToolRecord
+
+__all__ = ["PROJECTION_VERSION", "FieldDocuments", "project"]
+
+# In the key of every document and vector: raise it with any change to the texts below.
+PROJECTION_VERSION = 1
+
+# The heaviest real description seen has 13,865 characters; a catalog of megabytes must not slow every build.
+_MAX_TEXT = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDocuments:
+    """What each signal reads of one tool. `phrases` have a vector each, beside the dense document's."""
+
+    tool_id: str
+    name: str
+    description: str
+    expansion: str
+    dense: str
+    phrases: tuple[str, ...]
+
+    def text(self, signal: Signal) -> str:
+        """The document of a signal."""
+        return {
+            Signal.NAME: self.name,
+            Signal.DESCRIPTION: self.description,
+            Signal.EXPANSION: self.expansion,
+            Signal.DENSE: self.dense,
+        }[signal]
+
+
+def project(record: ToolRecord, expansion: Expansion | None) -> FieldDocuments:
+    """The field documents of one tool; without expansion its expansion document is empty."""
+    return FieldDocuments(
+        record.tool_id,
+        name=_join(record.name, record.provider, *record.categories),
+        description=_join(record.description, *_schema_texts(record.parameters), *record.examples),
+        expansion=_expansion(expansion),
+        dense=_dense(record, expansion),
+        phrases=expansion.user_phrases if expansion else (),
+    )
+
+
+def _schema_texts(parameters: Iterable[Parameter]) -> Iterable[str]:
+    """Names, descriptions and enum values, each once: nested schemas repeat themselves."""
+    texts: dict[str, None] = {}
+    for parameter in parameters:
+        texts[parameter.path.rsplit(".", 1)[-1].removesuffix("[]")] = None
+        texts[parameter.description] = None
+        texts.update(dict.fromkeys(parameter.enum))
+    return texts
+
+
+def _expansion(expansion: Expansion | None) -> str:
+    if expansion is None:
+        return ""
+    return _join(
+        expansion.when_to_use,
+        *expansion.user_phrases,
+        *expansion.synonyms,
+        *expansion.related_concepts,
+        *expansion.task_categories,
+    )
+
+
+def _dense(record: ToolRecord, expansion: Expansion | None) -> str:
+    """Prose: an encoder reads sentences better than fields, and cuts what is past its length, so the surest come first."""
+    sentences = [f"{record.provider}: {record.name}" if record.provider else record.name, record.description]
+    if record.categories:
+        sentences.append(f"Categories: {', '.join(record.categories)}")
+    if expansion:
+        sentences += [*expansion.user_phrases, ", ".join(expansion.synonyms)]
+    return _join(*sentences, separator=". ")
+
+
+def _join(*texts: str | None, separator: str = "\n") -> str:
+    return separator.join(text for text in texts if text)[:_MAX_TEXT]

@@ -1,0 +1,57 @@
+"""Replays expansions that somebody, or some model, wrote ahead: `expansions.jsonl`."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from pipeline.enrichment.expansion import Expansion
+from pipeline.enrichment.generator import Answer, Failure
+from pipeline.errors import RecordRejected
+from pipeline.sources.document import read_lines
+from router.fingerprint import fingerprint
+from router.record import Origin, ToolRecord
+
+
+class FileGenerator:
+    """One line a tool: `{"id", "when_to_use", "user_phrases", "synonyms", "related_concepts", "task_categories"}`."""
+
+    name = "file"
+    commit_every = 1_000
+
+    def __init__(self, path: Path) -> None:
+        """Read the file. Raises RunAborted where it cannot be read; a bad line is kept in `rejected`."""
+        self.model = path.name
+        self.rejected: list[RecordRejected] = []
+        self._rows: dict[str, dict[str, Any]] = {}
+        for line in read_lines(path):
+            if isinstance(line, RecordRejected):
+                self.rejected.append(line)
+                continue
+            origin, row = line
+            if not isinstance(row, dict) or not isinstance(row.get("id"), str):
+                self.rejected.append(RecordRejected(origin, "an expansion is an object with the id of its tool"))
+            elif row["id"] in self._rows:
+                self.rejected.append(RecordRejected(origin, f"{row['id']} has an expansion already: the first is kept"))
+            else:
+                self._rows[row["id"]] = row
+
+    def unknown(self, tool_ids: frozenset[str]) -> list[RecordRejected]:
+        """Expansions of tools that the catalog does not have."""
+        return [
+            RecordRejected(Origin(self.model, tool_id), "it expands a tool that the catalog does not have")
+            for tool_id in self._rows
+            if tool_id not in tool_ids
+        ]
+
+    def key(self, record: ToolRecord) -> dict[str, Any] | None:
+        """The line itself: an edited line is a new answer."""
+        row = self._rows.get(record.tool_id)
+        return None if row is None else {"line": fingerprint(row)}
+
+    def generate(self, records: Sequence[ToolRecord]) -> Iterator[Answer | Failure]:
+        """The lines of these records."""
+        for record in records:
+            try:
+                yield Answer(record.tool_id, Expansion.from_json(self._rows[record.tool_id]))
+            except ValueError as error:
+                yield Failure(record.tool_id, "shape", str(error))

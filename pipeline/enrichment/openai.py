@@ -1,0 +1,148 @@
+"""An OpenAI-compatible model: OpenAI itself, vLLM, Ollama, llama.cpp, any base URL."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import openai
+from pydantic import BaseModel, ConfigDict
+
+from pipeline.enrichment.expansion import Expansion
+from pipeline.enrichment.generator import Answer, Failure, Usage
+from pipeline.enrichment.prompt import INSTRUCTIONS, tool_message
+from pipeline.errors import RunAborted
+from pipeline.settings import EnrichmentSettings
+from router.record import ToolRecord
+
+
+class _Answer(BaseModel):
+    """The structured output asked for."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    when_to_use: str
+    user_phrases: list[str]
+    synonyms: list[str]
+    related_concepts: list[str]
+    task_categories: list[str]
+
+
+_SCHEMA = {"name": "expansion", "strict": True, "schema": _Answer.model_json_schema()}
+# Compatible servers take these to different degrees: on a 400 that names the format, the next is tried, for good.
+_FORMATS: tuple[dict[str, Any] | None, ...] = (
+    {"type": "json_schema", "json_schema": _SCHEMA},
+    {"type": "json_object"},
+    None,
+)
+_FORMAT_REFUSED = re.compile(r"response_format|json_schema|json_object|structured|guided", re.IGNORECASE)
+_PLAIN_TEXT = "\n\nAnswer with one JSON object that has exactly these five keys, and nothing else."
+# Errors that every other request would meet too.
+_FATAL = (openai.AuthenticationError, openai.PermissionDeniedError, openai.NotFoundError)
+
+
+class OpenAIGenerator:
+    """Asks a chat model for each tool, several at a time; retries, then reports a failure, tool by tool."""
+
+    name = "openai"
+    commit_every = 1
+
+    def __init__(self, settings: EnrichmentSettings) -> None:
+        """Connects lazily: nothing is sent before the first record."""
+        self.model = settings.model
+        self._settings = settings
+        self._format = 0
+        # Local servers need no key, yet the client refuses to start without one.
+        key = settings.api_key.get_secret_value() if settings.api_key else "local"
+        self._client = openai.OpenAI(
+            api_key=key, base_url=settings.base_url, timeout=settings.timeout_s, max_retries=settings.max_retries
+        )
+
+    def key(self, record: ToolRecord) -> dict[str, Any]:
+        """The sampling parameters; the model's name and the prompt's version are in the key already."""
+        return dict(self._settings.parameters)
+
+    def generate(self, records: Sequence[ToolRecord]) -> Iterator[Answer | Failure]:
+        """Answers in the order of the records. Raises RunAborted on a bad key, an unknown model, no server at all."""
+        answered = False
+        pool = ThreadPoolExecutor(self._settings.concurrency)
+        try:
+            for outcome in pool.map(self._ask, records):
+                if isinstance(outcome, Failure) and outcome.kind == "connection" and not answered:
+                    raise RunAborted(
+                        f"no answer from {self._client.base_url}: {outcome.message}. Check enrichment.base_url, or build "
+                        "with --generator lexicon"
+                    )
+                answered = answered or isinstance(outcome, Answer)
+                yield outcome
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def _ask(self, record: ToolRecord) -> Answer | Failure:
+        usage = Usage()
+        try:
+            while True:
+                rung = self._format
+                try:
+                    completion = self._complete(record, _FORMATS[rung])
+                    break
+                except openai.BadRequestError as error:
+                    if rung == len(_FORMATS) - 1 or not _FORMAT_REFUSED.search(str(error)):
+                        return Failure(record.tool_id, "refused", str(error))
+                    self._format = max(self._format, rung + 1)
+            usage = self._usage(completion.usage)
+            choice = completion.choices[0]
+            if choice.message.refusal:
+                return Failure(record.tool_id, "refusal", choice.message.refusal, usage)
+            if choice.finish_reason == "length":
+                return Failure(record.tool_id, "truncated", "the answer was cut at the model's length limit", usage)
+            return Answer(record.tool_id, Expansion.from_json(_parse(choice.message.content or "")), usage)
+        except _FATAL as error:
+            raise RunAborted(
+                f"the model {self.model!r} at {self._client.base_url} cannot be used: {error}. Check OPENAI_API_KEY and "
+                "enrichment.model, or build with --generator lexicon"
+            ) from error
+        except openai.APITimeoutError:
+            return Failure(record.tool_id, "timeout", f"no answer within {self._settings.timeout_s:g} s")
+        except openai.APIConnectionError as error:
+            return Failure(record.tool_id, "connection", str(error.__cause__ or error))
+        except openai.APIError as error:
+            return Failure(record.tool_id, "server", str(error))
+        except (ValueError, IndexError) as error:
+            return Failure(record.tool_id, "shape", str(error), usage)
+
+    def _complete(self, record: ToolRecord, response_format: dict[str, Any] | None) -> Any:
+        extra: dict[str, Any] = {} if response_format is None else {"response_format": response_format}
+        instructions = INSTRUCTIONS if response_format == _FORMATS[0] else INSTRUCTIONS + _PLAIN_TEXT
+        return self._client.chat.completions.create(
+            model=self.model,
+            messages=[
+                {"role": "system", "content": instructions},
+                {"role": "user", "content": tool_message(record)},
+            ],
+            **extra,
+            **self._settings.parameters,
+        )
+
+    def _usage(self, usage: Any) -> Usage:
+        if usage is None:
+            return Usage(cost_usd=None)
+        cached = getattr(usage.prompt_tokens_details, "cached_tokens", None) or 0
+        price = self._settings.prices.get(self.model)
+        cost = None
+        if price is not None:
+            fresh = usage.prompt_tokens - cached
+            cost = (fresh * price.input + cached * price.cached + usage.completion_tokens * price.output) / 1e6
+        return Usage(usage.prompt_tokens, cached, usage.completion_tokens, cost)
+
+
+def _parse(text: str) -> Any:
+    """The JSON object of an answer, inside a code fence or prose if need be. Raises ValueError where there is none."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        start, end = text.find("{"), text.rfind("}")
+        if start < 0 or end < start:
+            raise ValueError("the answer holds no JSON object") from None
+        return json.loads(text[start : end + 1])

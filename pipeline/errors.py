@@ -1,0 +1,26 @@
+"""What a build can meet, by consequence.
+
+    QuartermasterError
+    ├── SettingsInvalid    stop before anything starts: a setting is wrong               (exit code 2)
+    ├── RunAborted         stop: a source, a model or the workspace cannot be used       (exit code 3)
+    ├── SnapshotInvalid    stop: what was built, or what is to serve, does not open      (exit code 4)
+    └── RecordRejected     skip one record, keep its reason and origin, go on
+"""
+
+from router.errors import QuartermasterError, SettingsInvalid, SnapshotInvalid
+from router.record import Origin
+
+__all__ = ["QuartermasterError", "RecordRejected", "RunAborted", "SettingsInvalid", "SnapshotInvalid"]
+
+
+class RunAborted(QuartermasterError):
+    """The build cannot go on; the message says what failed, where, and what would mend it."""
+
+
+class RecordRejected(QuartermasterError):
+    """One record cannot be used. It is reported and stored with its origin; the rest go on."""
+
+    def __init__(self, origin: Origin, reason: str) -> None:
+        super().__init__(f"{origin.file} {origin.pointer}: {reason}")
+        self.origin = origin
+        self.reason = reason

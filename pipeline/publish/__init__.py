@@ -1,0 +1,104 @@
+"""Everything → Snapshot: written, opened as the router opens it, gated, published, retained."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pipeline.documents import PROJECTION_VERSION, FieldDocuments
+from pipeline.enrichment import Enrichment
+from pipeline.enrichment.prompt import PROMPT_VERSION
+from pipeline.errors import RecordRejected
+from pipeline.lexical import index
+from pipeline.progress import Progress
+from pipeline.publish import inspection, serving
+from router.store import SnapshotStore, Stored
+from pipeline.publish.tokens import TokenCounter
+from pipeline.records import Catalog
+from pipeline.settings import CatalogSettings
+from pipeline.vectors import Vectors
+from router.contract import CATALOG_DB, FORMAT_VERSION, Manifest, Signal
+from router.fingerprint import file_sha256
+from router.snapshot import Snapshot
+from router.text import TEXT_VERSION
+
+__all__ = ["Contents", "SnapshotStore", "Stored", "write"]
+
+VERSIONS = {
+    "format": FORMAT_VERSION,
+    "text": TEXT_VERSION,
+    "projection": PROJECTION_VERSION,
+    "prompt": PROMPT_VERSION,
+}
+
+
+@dataclass(frozen=True)
+class Contents:
+    """All that goes into a snapshot."""
+
+    catalog: Catalog
+    rejected: Sequence[RecordRejected]
+    enrichment: Enrichment
+    documents: Sequence[FieldDocuments]
+    vectors: Vectors | None
+    content_hash: str
+
+
+def write(settings: CatalogSettings, contents: Contents, store: SnapshotStore, progress: Progress) -> Path:
+    """Write a snapshot beside the others and return its folder; it does not serve yet.
+
+    Nothing of a build that fails is left behind. Raises SnapshotInvalid where the router would refuse the snapshot.
+    """
+    with store.staging(contents.content_hash) as folder:
+        progress.start("index", None)
+        signals = index(contents.documents, folder)
+        progress.start("write", None)
+        counter = TokenCounter()
+        serving.write(folder, contents.catalog, contents.documents, contents.vectors, counter)
+        inspection.write(
+            folder / CATALOG_DB,
+            contents.catalog,
+            contents.rejected,
+            contents.enrichment.written,
+            contents.documents,
+            contents.vectors,
+        )
+        vectors = contents.vectors
+        Manifest(
+            snapshot=folder.name.split("-", 1)[1],
+            catalog=settings.name,
+            created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            content_hash=contents.content_hash,
+            versions=VERSIONS,
+            signals=(*signals, Signal.DENSE) if vectors else signals,
+            encoder=vectors.export.spec if vectors else None,
+            generators=contents.enrichment.generators,
+            recipe=settings.retrieval.resolve().to_json(),
+            counts={
+                "tools": len(contents.catalog.records),
+                "providers": len({record.provider for record in contents.catalog.records}),
+                "phrases": sum(len(document.phrases) for document in contents.documents),
+                "rejected": len(contents.rejected),
+                "merged": contents.catalog.count("merged"),
+                "renamed": contents.catalog.count("renamed"),
+                "thin": contents.catalog.count("thin"),
+            },
+            token_counter=counter.name,
+            files=_checksums(folder),
+            agreement=vectors.export.agreement if vectors else None,
+        ).write(folder)
+        progress.start("verify", None)
+        Snapshot.open(folder)
+        return store.seal(folder)
+
+
+def _checksums(folder: Path) -> dict[str, str]:
+    """sha256 of every file; Tantivy's lock files, empty and hidden, are no part of the snapshot."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            if path.name.endswith(".lock"):
+                path.unlink()
+            else:
+                found[path.relative_to(folder).as_posix()] = file_sha256(path)
+    return found

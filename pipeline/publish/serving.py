@@ -1,0 +1,48 @@
+"""The files that the router maps into memory: records, token counts, vectors, the encoder."""
+
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.documents import FieldDocuments
+from pipeline.publish.tokens import TokenCounter
+from pipeline.records import Catalog
+from pipeline.vectors import Vectors
+from router import contract
+
+
+def write(
+    folder: Path,
+    catalog: Catalog,
+    documents: Sequence[FieldDocuments],
+    vectors: Vectors | None,
+    counter: TokenCounter,
+) -> None:
+    """Write everything that is not an index, in the order of ordinals."""
+    lines = [
+        json.dumps({"record": record.to_json(), "phrases": document.phrases}, ensure_ascii=False).encode() + b"\n"
+        for record, document in zip(catalog.records, documents, strict=True)
+    ]
+    (folder / contract.RECORDS).write_bytes(b"".join(lines))
+    np.save(folder / contract.RECORD_OFFSETS, np.cumsum([0, *map(len, lines)], dtype=np.int64))
+    np.save(folder / contract.TOKEN_COUNTS, np.array([counter.count(r) for r in catalog.records], dtype=np.int64))
+    if vectors is None:
+        return
+    np.save(folder / contract.DOCUMENT_VECTORS, vectors.documents)
+    np.save(folder / contract.PHRASE_VECTORS, vectors.phrases)
+    np.save(folder / contract.PHRASE_OFFSETS, vectors.offsets)
+    (folder / contract.ENCODER_FOLDER).mkdir()
+    for name in (contract.ENCODER_MODEL, contract.ENCODER_TOKENIZER):
+        _link(vectors.export.folder / name, folder / contract.ENCODER_FOLDER / name)
+
+
+def _link(source: Path, target: Path) -> None:
+    """A hard link where the file system has them: a model of 90 to 440 MB then exists once for all snapshots."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)

@@ -1,0 +1,41 @@
+"""RawTool → ToolRecord: ids, provider, evened-out text, parameter rows."""
+
+import re
+
+from pipeline.records.parameters import parameter_rows
+from pipeline.sources import RawTool
+from router.record import ToolRecord
+
+_NOT_ID = re.compile(r"[^A-Za-z0-9._-]+")
+_RUNS = re.compile(r"-{2,}")
+
+
+def normalize(raw: RawTool) -> ToolRecord:
+    """The record of one raw tool, its id before collisions are settled."""
+    name = raw.name.strip()
+    provider = (raw.provider or "").strip() or None
+    categories = (part.strip() for category in raw.categories for part in category.split(","))
+    return ToolRecord(
+        tool_id=raw.id or tool_id(provider, name),
+        provider=provider,
+        name=name,
+        description=raw.description.strip(),
+        parameters=parameter_rows(raw.input_schema),
+        input_schema=raw.input_schema,
+        examples=tuple(example.strip() for example in raw.examples if example.strip()),
+        categories=tuple(dict.fromkeys(category for category in categories if category)),
+        annotations=raw.annotations,
+        deprecated=raw.deprecated,
+        origin=raw.origin,
+    )
+
+
+def tool_id(provider: str | None, name: str) -> str:
+    """`<provider>/<name>`, each part in [A-Za-z0-9._-]; the name alone where there is no provider."""
+    return "/".join(_id_part(part) for part in (provider, name) if part)
+
+
+def _id_part(text: str) -> str:
+    # A part of other scripts only would leave nothing: its code points then stand for it, so that ids stay apart.
+    part = _RUNS.sub("-", _NOT_ID.sub("-", text))
+    return part if part.strip("-") else "-".join(f"u{ord(character):04x}" for character in text)

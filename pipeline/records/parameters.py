@@ -1,0 +1,87 @@
+"""A JSON Schema to parameter rows: path, type, description, enum, whether required."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from router.fingerprint import canonical_json
+from router.record import Parameter
+
+# A schema that refers to itself, or a generated one, could give rows without end. What lies deeper or later than this
+# is still in `input_schema`; it only is not searched. Of 9,974 real MCP tools the 99th percentile has 23 rows.
+_MAX_DEPTH = 6
+_MAX_ROWS = 500
+_COMBINED = ("allOf", "anyOf", "oneOf")
+
+
+def parameter_rows(schema: Mapping[str, Any]) -> tuple[Parameter, ...]:
+    """Rows of a tool's input schema in document order, depth first, local references followed, cycles cut."""
+    rows: dict[Parameter, None] = {}  # branches of a oneOf repeat the rows that they share
+    for row in _walk(schema, "", schema, frozenset(), 0):
+        rows[row] = None
+        if len(rows) == _MAX_ROWS:
+            break
+    return tuple(rows)
+
+
+def _walk(
+    schema: Any, path: str, root: Mapping[str, Any], inside: frozenset[str], depth: int
+) -> Iterator[Parameter]:
+    schema, inside = _resolve(schema, root, inside)
+    if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
+        return
+    required = schema.get("required")
+    required = required if isinstance(required, list) else []
+    properties = schema.get("properties")
+    for name, child in (properties.items() if isinstance(properties, Mapping) else ()):
+        child_path = f"{path}.{name}" if path else str(name)
+        yield _row(child, child_path, root, inside, name in required)
+        yield from _walk(child, child_path, root, inside, depth + 1)
+    if isinstance(schema.get("items"), Mapping):
+        yield from _walk(schema["items"], f"{path}[]", root, inside, depth + 1)
+    for keyword in _COMBINED:
+        for branch in schema[keyword] if isinstance(schema.get(keyword), list) else ():
+            yield from _walk(branch, path, root, inside, depth + 1)
+
+
+def _row(schema: Any, path: str, root: Mapping[str, Any], inside: frozenset[str], required: bool) -> Parameter:
+    beside = schema.get("description") if isinstance(schema, Mapping) else None
+    schema, _ = _resolve(schema, root, inside)
+    if not isinstance(schema, Mapping):
+        # Some vendors write {"city": "the city's name"} for a schema.
+        return Parameter(path, "", schema.strip() if isinstance(schema, str) else "", (), required)
+    description = beside if isinstance(beside, str) else schema.get("description")
+    items, _ = _resolve(schema.get("items"), root, inside)
+    values = schema.get("enum") or (items.get("enum") if isinstance(items, Mapping) else None)
+    return Parameter(
+        path,
+        _type(schema),
+        description.strip() if isinstance(description, str) else "",
+        tuple(v if isinstance(v, str) else canonical_json(v) for v in values) if isinstance(values, list) else (),
+        required,
+    )
+
+
+def _resolve(schema: Any, root: Mapping[str, Any], inside: frozenset[str]) -> tuple[Any, frozenset[str]]:
+    """Follow local references; a reference that the path is already inside gives nothing more."""
+    while isinstance(schema, Mapping) and isinstance(reference := schema.get("$ref"), str):
+        if reference in inside or not reference.startswith("#/"):
+            return None, inside
+        inside = inside | {reference}
+        value: Any = root
+        for part in reference[2:].split("/"):
+            value = value.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(value, Mapping) else None
+        schema = value
+    return schema, inside
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    declared = schema.get("type")
+    if isinstance(declared, str):
+        return declared
+    if isinstance(declared, list):
+        return "|".join(str(item) for item in declared)
+    for keyword in _COMBINED:
+        if isinstance(schema.get(keyword), list):
+            types = (_type(branch) for branch in schema[keyword] if isinstance(branch, Mapping))
+            return "|".join(dict.fromkeys(t for t in types if t))
+    return "object" if "properties" in schema else ""

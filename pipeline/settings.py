@@ -1,0 +1,221 @@
+"""Settings: frozen, typed, validated when loaded, printable. The only place that reads the environment.
+
+Precedence, first wins: arguments of the call or the command line, environment, `catalog.toml`, defaults.
+Environment: `QUARTERMASTER_<SECTION>__<FIELD>` for any field of a section below (`QUARTERMASTER_VECTORS__ENCODER=auto`),
+and OpenAI's own `OPENAI_API_KEY` and `OPENAI_BASE_URL`.
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
+
+from pipeline.errors import SettingsInvalid
+from router.recipe import RECIPES, Recipe
+
+CATALOG_FILE = "catalog.toml"
+DEFAULT_WORKSPACE = Path(".quartermaster")
+_PREFIX = "QUARTERMASTER_"
+_SECTIONS = ("enrichment", "vectors", "retrieval", "publish")
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class SourceSettings(_Section):
+    """One source of a catalog: a file or folder (`path`), or a live MCP server (`command` over stdio, or `url`)."""
+
+    format: Literal["function", "openapi", "mcp", "jsonl"] | None = None
+    path: Path | None = None
+    command: tuple[str, ...] | None = None
+    url: str | None = None
+    provider: str | None = None
+    timeout_s: float = Field(30.0, gt=0)
+
+    @model_validator(mode="after")
+    def _one_place(self) -> "SourceSettings":
+        if sum(place is not None for place in (self.path, self.command, self.url)) != 1:
+            raise ValueError("a source has exactly one of path, command and url")
+        if self.path is None and self.format not in (None, "mcp"):
+            raise ValueError(f"a command or url is an MCP server, not {self.format}")
+        if self.command is not None and not self.command:
+            raise ValueError("command is empty: it holds the program and its arguments")
+        return self
+
+
+class Price(_Section):
+    """US dollars for a million tokens."""
+
+    input: float = Field(ge=0)
+    cached: float = Field(ge=0)
+    output: float = Field(ge=0)
+
+
+class EnrichmentSettings(_Section):
+    """Who writes the expansions. `expansions` are replayed first, whatever the generator."""
+
+    generator: Literal["auto", "openai", "lexicon", "none"] = "auto"
+    expansions: Path | None = None
+    # What a tool gets when the model fails on it: without any expansion it would lose ground to tools that have one.
+    fallback: Literal["lexicon", "none"] = "lexicon"
+    model: str = "gpt-5-mini"
+    base_url: str | None = None
+    api_key: SecretStr | None = None
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    concurrency: int = Field(8, ge=1, le=256)
+    timeout_s: float = Field(60.0, gt=0)
+    max_retries: int = Field(3, ge=0)
+    prices: dict[str, Price] = Field(
+        default_factory=lambda: {"gpt-5-mini": Price(input=0.25, cached=0.025, output=2.0)},
+    )
+
+    @property
+    def reaches_model(self) -> bool:
+        """Whether an OpenAI-compatible server is configured: by a key, or by a base URL that may need none."""
+        return self.api_key is not None or self.base_url is not None
+
+
+class VectorSettings(_Section):
+    """Which encoder. `auto`: `preferred` if it is on disk or the hub answers, else the packaged all-MiniLM-L6-v2."""
+
+    encoder: str = "auto"
+    preferred: str = "BAAI/bge-base-en-v1.5"
+    query_prefix: str | None = None
+    precision: Literal["fp32", "int8"] = "fp32"
+    batch_size: int = Field(64, ge=1)
+
+
+class RetrievalSettings(_Section):
+    """The snapshot's default recipe: a published one by name, or one written out."""
+
+    recipe: str | dict[str, Any] = "default"
+
+    @field_validator("recipe")
+    @classmethod
+    def _known(cls, value: str | dict[str, Any]) -> str | dict[str, Any]:
+        if isinstance(value, str) and value not in RECIPES:
+            raise ValueError(f"there is no recipe {value!r}: choose from {', '.join(RECIPES)}")
+        if isinstance(value, dict):
+            try:
+                Recipe.from_json(value)
+            except SettingsInvalid as error:
+                raise ValueError(str(error)) from error
+        return value
+
+    def resolve(self) -> Recipe:
+        """The recipe itself."""
+        return RECIPES[self.recipe] if isinstance(self.recipe, str) else Recipe.from_json(self.recipe)
+
+
+class PublishSettings(_Section):
+    """The gate and the retention. A snapshot that a share holds back is kept, and CURRENT stays where it was."""
+
+    keep: int = Field(5, ge=1)
+    max_rejected_share: Share = 0.05
+    max_failed_share: Share = 0.2
+
+
+class CatalogSettings(_Section):
+    """A catalog and all that steers its build."""
+
+    name: str
+    folder: Path
+    source: tuple[SourceSettings, ...] = Field(min_length=1)
+    enrichment: EnrichmentSettings = Field(default_factory=EnrichmentSettings)
+    vectors: VectorSettings = Field(default_factory=VectorSettings)
+    retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
+    publish: PublishSettings = Field(default_factory=PublishSettings)
+
+    @field_validator("name")
+    @classmethod
+    def _folder_name(cls, value: str) -> str:
+        if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]*", value):
+            raise ValueError(f"name is {value!r}, it must be letters, digits, '.', '_' and '-', for it names a folder")
+        return value
+
+    def resolve(self, path: Path) -> Path:
+        """A path of the catalog, relative to its folder."""
+        return path if path.is_absolute() else self.folder / path
+
+
+def load(
+    path: Path,
+    overrides: Mapping[str, Mapping[str, Any]] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> CatalogSettings:
+    """Settings of a catalog folder with `catalog.toml`, or defaults for a file or folder of a known format.
+
+    `overrides` are {section: {field: value}}; `environment` stands in for the process's own. Raises SettingsInvalid,
+    naming each wrong field.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise SettingsInvalid(f"{path} does not exist: name a catalog folder, or a file of tool definitions")
+    declaration = path / CATALOG_FILE if path.is_dir() else None
+    if declaration is not None and declaration.exists():
+        settings = _read_toml(declaration)
+        settings.setdefault("name", path.resolve().name)
+        folder = path
+    else:
+        settings = _defaults(path)
+        folder = path if path.is_dir() else path.parent
+    _merge(settings, _from_environment(os.environ if environment is None else environment))
+    _merge(settings, overrides or {})
+    try:
+        return CatalogSettings(**{**settings, "folder": folder})
+    except ValidationError as error:
+        problems = "; ".join(f"{'.'.join(map(str, p['loc'])) or 'catalog'}: {p['msg']}" for p in error.errors())
+        raise SettingsInvalid(f"settings of {declaration or path}: {problems}") from None
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsInvalid(f"{path} cannot be read: {error}") from error
+
+
+def _defaults(path: Path) -> dict[str, Any]:
+    """What a bare file or folder means: one source, and the expansions that lie beside `tools.jsonl`."""
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", (path.resolve().name if path.is_dir() else path.stem)).strip(".-")
+    settings: dict[str, Any] = {"name": stem or "catalog"}
+    if path.is_file():
+        settings["source"] = [{"path": path.name}]
+        tools = path if path.name == "tools.jsonl" else None
+    else:
+        tools = path / "tools.jsonl"
+        names = ["tools.jsonl"] if tools.is_file() else sorted(
+            f.name for f in path.iterdir() if f.suffix in (".json", ".jsonl", ".yaml", ".yml") and f.is_file()
+        )
+        if not names:
+            raise SettingsInvalid(f"{path} holds neither {CATALOG_FILE} nor a .json, .jsonl or .yaml file of tools")
+        settings["source"] = [{"path": name} for name in names]
+    if tools and tools.with_name("expansions.jsonl").is_file():
+        settings["enrichment"] = {"expansions": "expansions.jsonl"}
+    return settings
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for variable, field in (("OPENAI_API_KEY", "api_key"), ("OPENAI_BASE_URL", "base_url")):
+        if environment.get(variable):
+            found.setdefault("enrichment", {})[field] = environment[variable]
+    for variable, value in environment.items():
+        section, separator, field = variable.removeprefix(_PREFIX).lower().partition("__")
+        if variable.startswith(_PREFIX) and separator:
+            if section not in _SECTIONS:
+                raise SettingsInvalid(f"{variable}: there is no section {section!r}: use {', '.join(_SECTIONS)}")
+            found.setdefault(section, {})[field] = value
+    return found
+
+
+def _merge(settings: dict[str, Any], over: Mapping[str, Mapping[str, Any]]) -> None:
+    for section, fields in over.items():
+        settings[section] = {**settings.get(section, {}), **fields}

@@ -1,0 +1,104 @@
+"""Schemas of an API document to self-contained JSON Schema: references kept, moved to `$defs`, dialects evened out."""
+
+from typing import Any
+from urllib.parse import unquote
+
+from pipeline.errors import RecordRejected
+from router.record import Origin
+
+_MAX_DEPTH = 100
+# Annotations of the API document that JSON Schema does not know and a model does not need.
+_DROPPED = ("xml", "externalDocs", "discriminator", "example")
+# Keywords whose value maps names (not keywords) to schemas, and those whose value is data, never schema.
+_MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+_DATA = ("enum", "default", "const", "examples", "required")
+
+
+def resolve_pointer(document: Any, reference: str, origin: Origin) -> Any:
+    """The value that a local reference (`#/a/b~1c`) points to. Raises RecordRejected where there is none."""
+    value = document
+    for part in reference.removeprefix("#").split("/")[1:]:
+        part = unquote(part).replace("~1", "/").replace("~0", "~")
+        if isinstance(value, dict) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            raise RecordRejected(origin, f"the reference {reference} points to nothing")
+    return value
+
+
+class SchemaScope:
+    """The schemas of one operation: rewrites each and gathers what they refer to."""
+
+    def __init__(self, document: dict[str, Any], origin: Origin) -> None:
+        self._document = document
+        self._origin = origin
+        self._names: dict[str, str] = {}
+        self._definitions: dict[str, Any] = {}
+        self.notices: list[str] = []
+
+    def target(self, schema: Any) -> Any:
+        """What a schema's chain of local references ends in; an outer document's reference is left as it is."""
+        seen: set[str] = set()
+        while isinstance(schema, dict) and isinstance(ref := schema.get("$ref"), str) and ref.startswith("#"):
+            if ref in seen:
+                raise RecordRejected(self._origin, f"the reference {ref} leads back to itself")
+            seen.add(ref)
+            schema = resolve_pointer(self._document, ref, self._origin)
+        return schema
+
+    def definitions(self) -> dict[str, Any]:
+        """The `$defs` of every schema rewritten so far, in order of first use."""
+        return dict(self._definitions)
+
+    def rewrite(self, schema: Any, depth: int = 0) -> Any:
+        """A schema with local references moved to `$defs`, `nullable` and boolean bounds in JSON Schema's terms."""
+        if depth > _MAX_DEPTH:
+            raise RecordRejected(self._origin, f"a schema is nested more than {_MAX_DEPTH} levels deep")
+        if isinstance(schema, list):
+            return [self.rewrite(item, depth + 1) for item in schema]
+        if not isinstance(schema, dict):
+            return schema
+        if isinstance(schema.get("$ref"), str):
+            return self._reference(schema, depth)
+        kept: dict[str, Any] = {}
+        for key, value in schema.items():
+            if key in _DROPPED or str(key).startswith("x-"):
+                continue
+            if key in _MAPS and isinstance(value, dict):
+                kept[key] = {str(name): self.rewrite(item, depth + 1) for name, item in value.items()}
+            else:
+                kept[str(key)] = value if key in _DATA else self.rewrite(value, depth + 1)
+        return _modern(kept)
+
+    def _reference(self, schema: dict[str, Any], depth: int) -> dict[str, Any]:
+        reference = schema["$ref"]
+        beside = {key: value for key, value in schema.items() if key in ("description", "title", "default")}
+        if not reference.startswith("#"):
+            self.notices.append(f"{reference} is in another document: left open")
+            return beside
+        name = self._names.get(reference)
+        if name is None:
+            base = unquote(reference.rsplit("/", 1)[-1]).replace("~1", "_").replace("/", "_") or "root"
+            name = base
+            while name in self._definitions:
+                name = f"{base}_{len(self._definitions)}"
+            self._names[reference] = name
+            self._definitions[name] = {}  # holds its place while the schemas inside it are rewritten
+            target = resolve_pointer(self._document, reference, self._origin)
+            self._definitions[name] = self.rewrite(target, depth + 1)
+        return {"$ref": f"#/$defs/{name.replace('~', '~0')}", **beside}
+
+
+def _modern(schema: dict[str, Any]) -> dict[str, Any]:
+    """OpenAPI 3.0's `nullable` and boolean exclusive bounds, Swagger's `type: file`, as JSON Schema 2020-12 has them."""
+    if schema.pop("nullable", None) is True and isinstance(schema.get("type"), str):
+        schema["type"] = [schema["type"], "null"]
+    for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+        if isinstance(schema.get(exclusive), bool):
+            if schema.pop(exclusive) and bound in schema:
+                schema[exclusive] = schema.pop(bound)
+    if schema.get("type") == "file":
+        schema["type"], schema["format"] = "string", "binary"
+    return schema

@@ -1,0 +1,124 @@
+"""The router's copy of the encoder: ONNX, made once a model and precision, checked against the build's encoder."""
+
+import json
+import shutil
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.errors import RunAborted
+from pipeline.vectors.model import EncoderModel
+from pipeline.vectors.reference import ReferenceEncoder
+from router.contract import ENCODER_MODEL, ENCODER_TOKENIZER, EncoderManifest
+from router.encoder import OnnxEncoder
+from router.errors import SnapshotInvalid
+from router.fingerprint import file_sha256
+
+_RECORD = "export.json"
+_FILES = (ENCODER_MODEL, ENCODER_TOKENIZER)
+# fp32 is the same arithmetic in another order; int8 rounds: mean .993, least .987 over MiniLM's texts.
+_LEAST_FP32 = 0.9999
+_MEAN_INT8 = 0.99
+
+# Lengths from nothing to past the limit, scripts, code, numbers: what reaches a router.
+AGREEMENT_TEXTS = (
+    "refund",
+    "?",
+    "pull failed payments from Stripe, file a support ticket in Linear, and notify the on-call channel in Slack",
+    "What's the temperature in São Paulo tomorrow morning?",
+    "list_charges",
+    "getUserById(42)",
+    "DELETE FROM users WHERE id = 7; -- drop the stale row",
+    "see /var/log/app/error.log, line 4,812",
+    "顧客の住所を更新する",
+    "покажи неоплаченные счета за прошлый месяц",
+    "أرسل رسالة إلى الفريق",
+    "ग्राहक का फ़ोन नंबर बदलो",
+    "Überweisung an den Lieferanten veranlassen",
+    "🚀 ship it 🚀",
+    "   spaces \t and \n lines   ",
+    "A tool that reads rows of a spreadsheet. Sheet id, range, whether empty cells are kept.",
+    "CRM: find a contact by e-mail address. Categories: sales, people. look up a client, who is this customer",
+    "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20",
+    " ".join(["The quarterly report must reach every regional manager before the meeting on Friday."] * 12),
+    " ".join(f"step {i}: check the balance, then book the transfer and tell accounting;" for i in range(80)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """An exported encoder's folder, what the manifest says of it, and how far it agrees with the build's."""
+
+    folder: Path
+    spec: EncoderManifest
+    agreement: dict[str, float]
+
+
+def export(model: EncoderModel, precision: str, reference: ReferenceEncoder, cache: Path) -> Export:
+    """The ONNX copy from the workspace's cache, made if it is not there or its checksums fail.
+
+    Raises RunAborted where the copy does not agree with the build's encoder.
+    """
+    spec = EncoderManifest(
+        model.name, model.revision, model.pooling, model.query_prefix, model.dim, model.max_length, precision
+    )
+    folder = cache / f"{model.key}-{precision}"
+    agreement = _cached(folder)
+    if agreement is not None:
+        return Export(folder, spec, agreement)
+    making = cache / f".making-{uuid.uuid4().hex[:8]}"
+    making.mkdir(parents=True)
+    try:
+        reference.export(making / ENCODER_MODEL)
+        reference.save_tokenizer(making / ENCODER_TOKENIZER)
+        if precision == "int8":
+            _quantize(making / ENCODER_MODEL)
+        agreement = _agreement(making, spec, reference)
+        record = {"agreement": agreement, "files": {name: file_sha256(making / name) for name in _FILES}}
+        (making / _RECORD).write_text(json.dumps(record), encoding="utf-8")
+        shutil.rmtree(folder, ignore_errors=True)
+        making.rename(folder)
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+    return Export(folder, spec, agreement)
+
+
+def _cached(folder: Path) -> dict[str, float] | None:
+    try:
+        record = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
+        whole = all(file_sha256(folder / name) == digest for name, digest in record["files"].items())
+    except (OSError, ValueError, KeyError):
+        return None
+    return dict(record["agreement"]) if whole else None
+
+
+def _agreement(folder: Path, spec: EncoderManifest, reference: ReferenceEncoder) -> dict[str, float]:
+    try:
+        copy = OnnxEncoder.open(folder, spec)
+    except SnapshotInvalid as error:
+        raise RunAborted(f"the ONNX copy of {spec.model} does not load: {error}") from error
+    cosines = np.sum(copy.encode(AGREEMENT_TEXTS) * reference.encode(AGREEMENT_TEXTS), axis=1)
+    found = {"texts": float(len(cosines)), "least": float(cosines.min()), "mean": float(cosines.mean())}
+    value, bound, name = (
+        (found["least"], _LEAST_FP32, "least") if spec.precision == "fp32" else (found["mean"], _MEAN_INT8, "mean")
+    )
+    if not value >= bound:
+        raise RunAborted(
+            f"the {spec.precision} ONNX copy of {spec.model} does not agree with the build's encoder: {name} cosine "
+            f"{value:.5f} over {len(cosines)} texts, it must be {bound}"
+            + (". Set vectors.precision to fp32" if spec.precision == "int8" else "")
+        )
+    return found
+
+
+def _quantize(path: Path) -> None:
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    prepared = path.with_suffix(".prepared.onnx")
+    quant_pre_process(str(path), str(prepared), skip_symbolic_shape=True)
+    # Per channel: per-tensor scales cost .034 of mean cosine.
+    quantize_dynamic(str(prepared), str(path), weight_type=QuantType.QInt8, per_channel=True)
+    prepared.unlink()

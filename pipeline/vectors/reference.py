@@ -1,0 +1,93 @@
+"""The build's own encoder: sentence-transformers in fp32, loaded only when something must be embedded or exported."""
+
+import warnings
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.errors import RunAborted
+from pipeline.vectors.model import EncoderModel
+
+
+class ReferenceEncoder:
+    """Texts to vectors as the model's authors mean it; the ONNX copy is checked against this one."""
+
+    def __init__(self, model: EncoderModel, batch_size: int) -> None:
+        """Loads nothing yet: torch alone takes seconds to import."""
+        self._spec = model
+        self._batch_size = batch_size
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """L2-normalised vectors, float32 of shape (len(texts), dim)."""
+        vectors: NDArray[np.float32] = self._model.encode(
+            list(texts),
+            batch_size=self._batch_size,
+            normalize_embeddings=True,
+            convert_to_numpy=True,
+            show_progress_bar=False,
+        )
+        return vectors.astype(np.float32, copy=False)
+
+    def export(self, path: Path) -> None:
+        """Write the model as ONNX, pooling and normalisation inside the graph, batch and length dynamic."""
+        import torch
+
+        modules = self._model
+
+        class Sentence(torch.nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.modules_in_order = torch.nn.ModuleList(modules)
+
+            def forward(self, input_ids: Any, attention_mask: Any) -> Any:
+                features = {"input_ids": input_ids, "attention_mask": attention_mask}
+                for module in self.modules_in_order:
+                    features = module(features)
+                return torch.nn.functional.normalize(features["sentence_embedding"], p=2, dim=1)
+
+        axes = {"input_ids": {0: "batch", 1: "length"}, "attention_mask": {0: "batch", 1: "length"}, "vector": {0: "batch"}}
+        example = modules.tokenizer(["two texts", "of different lengths, to trace with"], padding=True, return_tensors="pt")
+        with warnings.catch_warnings(), torch.no_grad():
+            # The tracing exporter is deprecated but exact here, as the agreement check shows each time; its successor
+            # needs one package more.
+            warnings.simplefilter("ignore")
+            torch.onnx.export(
+                Sentence().eval(),
+                (example["input_ids"], example["attention_mask"]),
+                str(path),
+                input_names=["input_ids", "attention_mask"],
+                output_names=["vector"],
+                dynamic_axes=axes,
+                opset_version=17,
+                dynamo=False,
+            )
+
+    def save_tokenizer(self, path: Path) -> None:
+        """Write `tokenizer.json` for the tokenizers library."""
+        self._model.tokenizer.backend_tokenizer.save(str(path))
+
+    @cached_property
+    def _model(self) -> Any:
+        import torch
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()
+        torch.manual_seed(0)
+        try:
+            # Eager attention: the fused kernels do not trace to ONNX.
+            model = SentenceTransformer(
+                str(self._spec.folder), device="cpu", model_kwargs={"attn_implementation": "eager"}, local_files_only=True
+            )
+        except (OSError, ValueError, RuntimeError, KeyError) as error:
+            raise RunAborted(f"the encoder {self._spec.name} cannot be loaded: {error}") from error
+        model.max_seq_length = self._spec.max_length
+        if model.get_embedding_dimension() != self._spec.dim:
+            raise RunAborted(
+                f"the encoder {self._spec.name} gives {model.get_embedding_dimension()} dimensions, its files say {self._spec.dim}"
+            )
+        return model

@@ -1,0 +1,114 @@
+"""The agreement between build and router: signals, file names, versions and the manifest.
+
+The reader owns the format, so it stands here and `pipeline` imports it.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from router.errors import SnapshotInvalid
+
+FORMAT_VERSION = 1
+
+MANIFEST = "manifest.json"
+CURRENT = "CURRENT"
+CATALOG_DB = "catalog.duckdb"
+RECORDS = "records.jsonl"
+RECORD_OFFSETS = "record_offsets.npy"
+TOKEN_COUNTS = "token_counts.npy"
+DOCUMENT_VECTORS = "document_vectors.npy"
+PHRASE_VECTORS = "phrase_vectors.npy"
+PHRASE_OFFSETS = "phrase_offsets.npy"
+ENCODER_FOLDER = "encoder"
+ENCODER_MODEL = "model.onnx"
+ENCODER_TOKENIZER = "tokenizer.json"
+
+# Fields of each Tantivy index.
+TEXT_FIELD = "text"
+ORDINAL_FIELD = "ordinal"
+
+
+class Signal(StrEnum):
+    """The four rankings that are fused. The order is the order of every table and of every sum."""
+
+    NAME = "name"
+    DESCRIPTION = "description"
+    EXPANSION = "expansion"
+    DENSE = "dense"
+
+
+LEXICAL_SIGNALS = (Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION)
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderManifest:
+    """What made a snapshot's vectors; a request must be encoded the same way.
+
+    `pooling` is "mean", "cls" or "max"; `query_prefix` stands before every request; `dim` is the length of a vector;
+    `max_length` is in tokens; `precision` ("fp32" or "int8") is that of the ONNX copy the router runs.
+    """
+
+    model: str
+    revision: str
+    pooling: str
+    query_prefix: str
+    dim: int
+    max_length: int
+    precision: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A snapshot's description of itself, `manifest.json`.
+
+    `versions` has format, text, projection and prompt; `files` maps each file's path in the snapshot to its sha256;
+    `counts` has at least tools and phrases; `recipe` is the default recipe as JSON.
+    """
+
+    snapshot: str
+    catalog: str
+    created_at: str
+    content_hash: str
+    versions: Mapping[str, int]
+    signals: tuple[Signal, ...]
+    encoder: EncoderManifest | None
+    generators: Mapping[str, int]
+    recipe: Mapping[str, Any]
+    counts: Mapping[str, int]
+    token_counter: str
+    files: Mapping[str, str]
+    agreement: Mapping[str, float] | None = None
+    evaluation: Mapping[str, Any] | None = field(default=None)
+
+    def write(self, folder: Path) -> None:
+        """Write `manifest.json` into the folder of a snapshot under construction."""
+        text = json.dumps(asdict(self), indent=2, ensure_ascii=False)
+        (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
+
+    @classmethod
+    def read(cls, folder: Path) -> "Manifest":
+        """Read `manifest.json`. Raises SnapshotInvalid where it is missing, malformed or of another format."""
+        path = folder / MANIFEST
+        try:
+            raw = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise SnapshotInvalid(f"{folder} is not a snapshot: it has no {MANIFEST}") from None
+        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
+        if not isinstance(raw, dict) or not isinstance(raw.get("versions"), dict):
+            raise SnapshotInvalid(f"{path} is not a snapshot's manifest")
+        version = raw["versions"].get("format")
+        if version != FORMAT_VERSION:
+            raise SnapshotInvalid(
+                f"{folder} has format {version}, this router reads format {FORMAT_VERSION}: build the catalog again"
+            )
+        try:
+            raw["signals"] = tuple(Signal(signal) for signal in raw["signals"])
+            raw["encoder"] = EncoderManifest(**raw["encoder"]) if raw["encoder"] else None
+            return cls(**{f.name: raw[f.name] for f in fields(cls)})
+        except (KeyError, TypeError, ValueError) as error:
+            raise SnapshotInvalid(f"{path} lacks or misstates a field: {error}") from error

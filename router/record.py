@@ -1,0 +1,109 @@
+"""The tool record: one tool as every stage after normalisation knows it, and as the router returns it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+_HINTS = {
+    "readOnlyHint": "read-only",
+    "destructiveHint": "destructive",
+    "idempotentHint": "idempotent",
+    "openWorldHint": "open-world",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One leaf or branch of a tool's input schema.
+
+    `path` is dotted, with `[]` for the items of an array: `customer.addresses[].city`.
+    """
+
+    path: str
+    type: str
+    description: str = ""
+    enum: tuple[str, ...] = ()
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a record came from: the file, URL or command, and a JSON pointer or line within it."""
+
+    file: str
+    pointer: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRecord:
+    """One tool. `input_schema` is the JSON Schema to hand to a model; `parameters` are its rows, for search and people.
+
+    `annotations` are a vendor's hints (MCP's `readOnlyHint`, an operation's method and path): shown, never trusted.
+    """
+
+    tool_id: str
+    provider: str | None
+    name: str
+    description: str
+    parameters: tuple[Parameter, ...] = ()
+    input_schema: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    examples: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    annotations: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    deprecated: bool = False
+    origin: Origin = Origin("", "")
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Categories (an OpenAPI operation's tags among them), then the MCP hints that are set."""
+        hints = (tag for hint, tag in _HINTS.items() if self.annotations.get(hint) is True)
+        return (*self.categories, *hints)
+
+    def content(self) -> dict[str, Any]:
+        """Everything but where it came from and what it is called here: the input of the record's hash."""
+        row = self.to_json()
+        del row["origin"], row["tool_id"], row["parameters"]  # parameters follow from input_schema
+        return row
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-ready dict; `from_json` gives the record back."""
+        return {
+            "tool_id": self.tool_id,
+            "provider": self.provider,
+            "name": self.name,
+            "description": self.description,
+            "parameters": [
+                {
+                    "path": p.path,
+                    "type": p.type,
+                    "description": p.description,
+                    "enum": list(p.enum),
+                    "required": p.required,
+                }
+                for p in self.parameters
+            ],
+            "input_schema": dict(self.input_schema),
+            "examples": list(self.examples),
+            "categories": list(self.categories),
+            "annotations": dict(self.annotations),
+            "deprecated": self.deprecated,
+            "origin": {"file": self.origin.file, "pointer": self.origin.pointer},
+        }
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> "ToolRecord":
+        """The record of `to_json`. Raises KeyError or TypeError on anything else."""
+        return cls(
+            tool_id=row["tool_id"],
+            provider=row["provider"],
+            name=row["name"],
+            description=row["description"],
+            parameters=tuple(Parameter(**{**p, "enum": tuple(p["enum"])}) for p in row["parameters"]),
+            input_schema=row["input_schema"],
+            examples=tuple(row["examples"]),
+            categories=tuple(row["categories"]),
+            annotations=row["annotations"],
+            deprecated=row["deprecated"],
+            origin=Origin(**row["origin"]),
+        )

@@ -1,0 +1,126 @@
+"""One ranking each: BM25 over a field's index, cosine over the vectors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+import tantivy
+from numpy.typing import NDArray
+from tantivy import Occur, Query
+
+from router.contract import ORDINAL_FIELD, TEXT_FIELD
+from router.errors import SnapshotInvalid
+
+# A request of thousands of words would make a query of thousands of clauses: the first terms carry it.
+MAX_QUERY_TERMS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Tools by falling score; equal scores by rising ordinal, which is the order of tool ids.
+
+    `ordinals` int64 and `scores` float64, both of shape (n,): row i is rank i + 1.
+    """
+
+    ordinals: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, ordinals: NDArray[np.int64], scores: NDArray[np.float64]) -> "Ranking":
+        """Sort candidates into a ranking."""
+        order = np.lexsort((ordinals, -scores))
+        return cls(ordinals[order], scores[order])
+
+    def __len__(self) -> int:
+        return len(self.ordinals)
+
+    def rank_of(self, ordinal: int) -> int | None:
+        """The rank, from 1, of a tool; None where the list does not hold it."""
+        found = np.flatnonzero(self.ordinals == ordinal)
+        return int(found[0]) + 1 if len(found) else None
+
+
+EMPTY = Ranking(np.empty(0, np.int64), np.empty(0, np.float64))
+
+
+class LexicalRetriever:
+    """BM25 (k1 = 1.2, b = 0.75, fixed in Tantivy) over one field document a tool."""
+
+    def __init__(self, index: tantivy.Index) -> None:
+        """Internal: use `open`."""
+        self._schema = index.schema
+        self._searcher = index.searcher()
+
+    @classmethod
+    def open(cls, folder: Path, expected: int) -> "LexicalRetriever":
+        """Open a Tantivy index. Raises SnapshotInvalid where it cannot be read or holds another number of tools."""
+        try:
+            retriever = cls(tantivy.Index.open(str(folder)))
+        except (ValueError, OSError) as error:
+            raise SnapshotInvalid(f"the index {folder} cannot be opened: {error}") from error
+        if retriever._searcher.num_docs != expected:
+            raise SnapshotInvalid(f"the index {folder} holds {retriever._searcher.num_docs} tools, not {expected}")
+        return retriever
+
+    def rank(self, request_terms: Sequence[str], depth: int) -> Ranking:
+        """The `depth` best tools that share a term with the request; a term said twice counts twice."""
+        clauses = [
+            (Occur.Should, Query.term_query(self._schema, TEXT_FIELD, term, "freq"))
+            for term in request_terms[:MAX_QUERY_TERMS]
+        ]
+        if not clauses:
+            return EMPTY
+        hits = self._searcher.search(Query.boolean_query(clauses), depth, count=False).hits
+        ordinals = self._searcher.fast_field_values(ORDINAL_FIELD, [address for _, address in hits])
+        return Ranking.of(np.array(ordinals, np.int64), np.array([score for score, _ in hits], np.float64))
+
+
+class DenseView(StrEnum):
+    """Which vectors score a tool: its document's, its best phrase's, or the mean of the two cosines."""
+
+    DOCUMENT = "document"
+    PHRASE = "phrase"
+    MEAN = "mean"
+
+
+class DenseRetriever:
+    """Exact cosine over L2-normalised vectors.
+
+    `documents` (tools, dim) and `phrases` (phrases, dim) are float32; tool i owns phrases[offsets[i]:offsets[i+1]].
+    """
+
+    def __init__(
+        self, documents: NDArray[np.float32], phrases: NDArray[np.float32], offsets: NDArray[np.int64]
+    ) -> None:
+        self._documents = documents
+        self._phrases = phrases
+        self._offsets = offsets
+        self._with_phrases = np.flatnonzero(np.diff(offsets))
+
+    def rank(self, vector: NDArray[np.float32], depth: int, view: DenseView) -> Ranking:
+        """The `depth` nearest tools of the whole catalog."""
+        # Equal vectors can differ in the last bits by their row in a BLAS block; rounded, they tie and go by id.
+        scores = np.round(self._scores(vector, view).astype(np.float64), 6)
+        if depth >= len(scores):
+            return Ranking.of(np.arange(len(scores)), scores)
+        threshold = np.partition(scores, len(scores) - depth)[len(scores) - depth]
+        candidates = np.flatnonzero(scores >= threshold)
+        ranking = Ranking.of(candidates, scores[candidates])
+        return Ranking(ranking.ordinals[:depth], ranking.scores[:depth])
+
+    def best_phrase(self, vector: NDArray[np.float32], ordinal: int) -> int | None:
+        """Which of a tool's phrases, from 0, is nearest to the request; None where it has none."""
+        first, last = self._offsets[ordinal : ordinal + 2]
+        return int(np.argmax(self._phrases[first:last] @ vector)) if last > first else None
+
+    def _scores(self, vector: NDArray[np.float32], view: DenseView) -> NDArray[np.float32]:
+        documents: NDArray[np.float32] = self._documents @ vector
+        if view is DenseView.DOCUMENT or not len(self._with_phrases):
+            return documents
+        # A tool without phrases keeps its document's cosine: absent evidence is not evidence of absence.
+        best = documents.copy()
+        starts = self._offsets[self._with_phrases]
+        best[self._with_phrases] = np.maximum.reduceat(self._phrases @ vector, starts)
+        return best if view is DenseView.PHRASE else (documents + best) / 2

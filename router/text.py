@@ -1,0 +1,122 @@
+"""Text to terms: the one analyzer that the build and the router share.
+
+A tool's name is an identifier, a request is prose, and both go through `split`:
+
+    getUserById        → get User By Id getUserById      split and joined forms
+    list_charges       → list charges listcharges
+    OAuth2, S3         → OAuth 2 OAuth2, 3 S3
+    顧客情報            → 顧客 客情 情報                     bigrams, as Lucene's CJKBigramFilter does
+
+Rust regexes have no look-around, so identifiers are split here and Tantivy's filters do the rest: lower case, accents
+folded, stop-words out, English stems. What is neither Latin nor CJK passes whole.
+"""
+
+import re
+import unicodedata
+from functools import cache
+from typing import Any
+
+from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
+
+# Raise it whenever the terms of any text change: a snapshot indexed under another version is refused.
+TEXT_VERSION = 1
+ANALYZER_NAME = "quartermaster"
+
+_MAX_TERM = 64  # longer runs are hashes and blobs, not words
+_MAX_JOINED = 40
+
+_NOT_TEXT = re.compile(r"[^0-9A-Za-z\-_.']+")
+# Capitals before a capitalised word (HTMLParser), a plural of capitals (URLs), a word, digits, any other script.
+_UPPER = "A-ZÀ-ÖØ-Þ"
+_LOWER = "a-zß-öø-ÿ"
+_HUMP = re.compile(
+    rf"[{_UPPER}]{{2,}}s(?![{_LOWER}])|[{_UPPER}]+(?![{_LOWER}])|[{_UPPER}]?[{_LOWER}]+|\d+|[^\W\d_{_UPPER}{_LOWER}]+"
+)
+_DIGITS = re.compile(r"\d+|\D+")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+
+# Closed-class English words and the courtesies of requests ("please", "can you"). Verbs of operation (get, set, show,
+# find) are left in: in a catalog of tools they tell tools apart.
+STOP_WORDS = tuple(
+    (
+        "a an the and or but if then than so as of at by for with about into onto from to in on off over under up down "
+        "is are was were be been being am do does did doing have has had having i me my mine we us our ours you your "
+        "yours he him his she her hers it its they them their theirs this that these those there here what which who "
+        "whom whose when where why how can could will would shall should may might must please just also very too "
+        "some any each not no nor only own same such s t d ll m o re ve don want need like via per let"
+    ).split()
+)
+
+
+def split(text: str) -> str:
+    """Words of a text, separated by single spaces, identifiers in split and joined forms, case kept."""
+    text = unicodedata.normalize("NFKC", text)
+    if text.isascii():
+        text = _NOT_TEXT.sub(" ", text)
+    else:
+        text = "".join(c if _is_text(c) else " " for c in text)
+    forms: list[str] = []
+    for chunk in text.split():
+        chunk = chunk.strip("-_.'").removesuffix("'s")
+        if chunk.isalpha() and chunk.isascii() and (chunk.islower() or chunk[1:].islower()):
+            forms.append(chunk)  # the common case: a plain word
+        elif chunk:
+            forms.extend(_forms(chunk))
+    return " ".join(forms)
+
+
+def words(identifier: str) -> list[str]:
+    """The words of an identifier in order, lower case, without joined forms: `getUserById` → get user by id."""
+    return [hump.lower() for piece in re.split(r"[\W_]+", identifier) for hump in _HUMP.findall(piece)]
+
+
+def _is_text(character: str) -> bool:
+    # Combining marks are letters of Indic and other scripts: dropping them would cut their words in pieces.
+    return character.isalnum() or character in "-_.'" or unicodedata.category(character)[0] == "M"
+
+
+def _forms(chunk: str) -> list[str]:
+    """Every form of a chunk that holds more than a plain word; each form once, in order of appearance."""
+    forms: dict[str, None] = {}
+    segments = [segment for segment in re.split(r"[-_.']+", chunk) if segment]
+    for segment in segments:
+        if cjk := _CJK.findall(segment):
+            for run in cjk:
+                forms.update(dict.fromkeys(run[i : i + 2] for i in range(max(1, len(run) - 1))))
+            segment = _CJK.sub("", segment)
+        if not segment:
+            continue
+        if not segment.isascii() and not re.search(f"[{_UPPER}{_LOWER}]", segment):
+            forms[segment] = None  # another script: whole, marks and all
+            continue
+        humps = _HUMP.findall(segment)
+        for piece in humps + _DIGITS.findall(segment):
+            # A lone letter cut from a longer word (the O of OAuth) says nothing.
+            if len(piece) > 1 or piece.isdigit() or len(humps) == 1:
+                forms[piece] = None
+        if len(segment) <= _MAX_JOINED:
+            forms[segment] = None
+    joined = "".join(segments)
+    if len(segments) > 1 and len(joined) <= _MAX_JOINED and not joined.isdigit() and not _CJK.search(joined):
+        forms[joined] = None
+    return list(forms)
+
+
+@cache
+def analyzer() -> TextAnalyzer:
+    """The Tantivy analyzer for text that `split` has been over; register it under ANALYZER_NAME to index."""
+    builder: Any = TextAnalyzerBuilder(Tokenizer.whitespace())
+    for step in (
+        Filter.remove_long(_MAX_TERM),
+        Filter.lowercase(),
+        Filter.ascii_fold(),
+        Filter.custom_stopword(list(STOP_WORDS)),
+        Filter.stemmer("english"),
+    ):
+        builder = builder.filter(step)
+    return builder.build()
+
+
+def terms(text: str) -> list[str]:
+    """Index terms of a text, in order, repeats kept."""
+    return analyzer().analyze(split(text))
