@@ -35,7 +35,12 @@ def show_report(report: BuildReport) -> None:
     for reason in report.held:
         err.print(Text(f"held back: {reason}", style="bold red"), soft_wrap=True)
     if report.held:
-        err.print(f"The snapshot was written but does not serve. To serve it all the same: quartermaster snapshots {report.snapshot.parent.name} --use {report.snapshot.name}", soft_wrap=True, markup=False)
+        err.print(
+            "The snapshot was written but does not serve. To serve it all the same: "
+            f"quartermaster snapshots {report.snapshot.parent.name} --use {report.snapshot.name}",
+            soft_wrap=True,
+            markup=False,
+        )
 
 
 def _generators(report: BuildReport) -> str:

@@ -31,8 +31,12 @@ WORKSPACE = Path(".quartermaster")
 
 Workspace = Annotated[Path, typer.Option(help="Folder of the ledger and the snapshots.")]
 Catalog = Annotated[Optional[str], typer.Option(help="Which catalog of the workspace, where it has several.")]
-At = Annotated[Optional[Path], typer.Option("--snapshot", help="A snapshot's or a catalog's folder, instead of the workspace.")]
-RecipeName = Annotated[Optional[str], typer.Option("--recipe", help="default, published or lexical; else the snapshot's own.")]
+At = Annotated[
+    Optional[Path], typer.Option("--snapshot", help="A snapshot's or a catalog's folder, instead of the workspace.")
+]
+RecipeName = Annotated[
+    Optional[str], typer.Option("--recipe", help="default, published or lexical; else the snapshot's own.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Limit = Annotated[int, typer.Option("-k", help="How many tools.")]
 Request = Annotated[str, typer.Argument(help="What should be done, in everyday words.")]
@@ -40,10 +44,12 @@ Request = Annotated[str, typer.Argument(help="What should be done, in everyday w
 
 @app.command()
 def build(
-    path: Annotated[Path, typer.Argument(help="A catalog folder (catalog.toml), or a file or folder of tool definitions.")],
+    path: Annotated[Path, typer.Argument(help="A catalog folder, or a file or folder of tool definitions.")],
     workspace: Workspace = WORKSPACE,
-    generator: Annotated[Optional[str], typer.Option(help="Who writes expansions: auto, openai, lexicon or none.")] = None,
-    encoder: Annotated[Optional[str], typer.Option(help="auto, none, all-MiniLM-L6-v2, a model's name or folder.")] = None,
+    generator: Annotated[Optional[str], typer.Option(help="auto, openai, lexicon or none.")] = None,
+    encoder: Annotated[
+        Optional[str], typer.Option(help="auto, none, all-MiniLM-L6-v2, a model's name or folder.")
+    ] = None,
     force: Annotated[bool, typer.Option(help="Write a snapshot though nothing changed.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -123,24 +129,32 @@ def explain(
         print(json.dumps({"rank": rank, **found.to_json()}, ensure_ascii=False))
         return
     depth = router.recipe(recipe).depth
-    out.print(f"{found.tool_id}: rank {rank} of {len(router)}" if rank else f"{found.tool_id}: in no list's first {depth}")
+    out.print(
+        f"{found.tool_id}: rank {rank} of {len(router)}" if rank else f"{found.tool_id}: in no list's first {depth}"
+    )
     for signal, place in found.ranks.items():
         part = found.contributions.get(signal)
-        out.print(f"  {signal:<12} rank {place:>6}" + (f"  gives {part:.4f}" if part else f"  gives nothing: past {depth}"))
+        out.print(
+            f"  {signal:<12} rank {place:>6}" + (f"  gives {part:.4f}" if part else f"  gives nothing: past {depth}")
+        )
     if found.phrase:
         out.print(f"  nearest phrase: {found.phrase}", markup=False)
 
 
 @app.command()
 def evaluate(
-    bench: Annotated[Path, typer.Option(help="A folder with tools.jsonl and queries.jsonl, or a catalog with judgements.jsonl.")],
+    bench: Annotated[
+        Path, typer.Option(help="A folder with tools.jsonl and queries.jsonl, or a catalog that is judged.")
+    ],
     without_expansions: Annotated[bool, typer.Option(help="Build without any expansions.")] = False,
     recipe: RecipeName = None,
     generator: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
     encoder: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
     snapshot: At = None,
     workspace: Workspace = WORKSPACE,
-    json_file: Annotated[Optional[Path], typer.Option("--json", help="Write the figures to this file; - for standard output.")] = None,
+    json_file: Annotated[
+        Optional[Path], typer.Option("--json", help="Write the figures to this file, or - to print them.")
+    ] = None,
 ) -> None:
     """How well judged requests are answered: each signal alone, and fused.
 
@@ -172,7 +186,9 @@ def evaluate(
 
 @app.command()
 def snapshots(
-    catalog: Annotated[Optional[str], typer.Argument(help="A catalog of the workspace; all of them if left out.")] = None,
+    catalog: Annotated[
+        Optional[str], typer.Argument(help="A catalog of the workspace; all of them if left out.")
+    ] = None,
     workspace: Workspace = WORKSPACE,
     rollback: Annotated[bool, typer.Option(help="Serve the snapshot before the current one.")] = False,
     use: Annotated[Optional[str], typer.Option(help="Serve this snapshot: one held back, or an older one.")] = None,

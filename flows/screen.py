@@ -112,13 +112,17 @@ def evaluation_table(result: Mapping[str, Any]) -> Table:
     for metric in METRICS:
         table.add_column(metric, justify="right")
     signals: Mapping[str, Mapping[str, float | None]] = result["signals"]
-    best = {metric: max((v for s in Signal if (v := signals[s][metric]) is not None), default=None) for metric in METRICS}
+    best = {
+        metric: max((v for s in Signal if (v := signals[s][metric]) is not None), default=None) for metric in METRICS
+    }
     for signal, values in signals.items():
         if signal not in tuple(Signal):
             table.add_section()
         cells = [
-            "[dim]–[/]" if (value := values[metric]) is None
-            else f"[bold]{value:.3f}[/]" if value == best[metric]
+            "[dim]–[/]"
+            if (value := values[metric]) is None
+            else f"[bold]{value:.3f}[/]"
+            if value == best[metric]
             else f"{value:.3f}"
             for metric in METRICS
         ]

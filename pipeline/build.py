@@ -16,7 +16,6 @@ from pipeline.progress import Progress, Silent
 from pipeline.records import Notice
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
 from router.fingerprint import fingerprint
-from router.record import Origin
 from router.snapshot import Snapshot
 
 
@@ -47,7 +46,9 @@ class BuildReport:
             "outcome": self.outcome,
             "held": list(self.held),
             "counts": dict(self.counts),
-            "rejected": [{"file": r.origin.file, "pointer": r.origin.pointer, "reason": r.reason} for r in self.rejected],
+            "rejected": [
+                {"file": r.origin.file, "pointer": r.origin.pointer, "reason": r.reason} for r in self.rejected
+            ],
             "generators": dict(self.generators),
             "asked": dict(self.asked),
             "reused": self.reused,
@@ -86,7 +87,12 @@ def build(
             report.outcome,
             snapshot=report.snapshot.name,
             message="; ".join(report.held),
-            counts={**report.counts, "asked": dict(report.asked), "embedded": report.embedded, "cost_usd": report.usage.cost_usd},
+            counts={
+                **report.counts,
+                "asked": dict(report.asked),
+                "embedded": report.embedded,
+                "cost_usd": report.usage.cost_usd,
+            },
         )
         return report
 
@@ -109,7 +115,9 @@ def _build(
     rejected_all = (*reading.rejected, *_rejected_expansions(chain, catalog))
 
     clock.start("project", None)
-    projected = [documents.project(r, w.expansion if (w := enriched.written.get(r.tool_id)) else None) for r in catalog.records]
+    projected = [
+        documents.project(r, w.expansion if (w := enriched.written.get(r.tool_id)) else None) for r in catalog.records
+    ]
     model = vectors.resolve(settings.vectors, clock)
     content_hash = _content_hash(settings, catalog, enriched, model)
     store = publish.SnapshotStore(workspace, settings.name)
@@ -118,7 +126,13 @@ def _build(
     embedded = None
     if model is not None and serving is None:
         embedded = vectors.embed(
-            projected, model, settings.vectors.precision, settings.vectors.batch_size, ledger, workspace / "encoders", clock
+            projected,
+            model,
+            settings.vectors.precision,
+            settings.vectors.batch_size,
+            ledger,
+            workspace / "encoders",
+            clock,
         )
     held = _held(settings, catalog, reading, enriched)
     removed: list[str] = []
@@ -200,12 +214,14 @@ def _held(
     rejected = len(reading.rejected) / (len(reading.rejected) + len(reading.tools))
     if rejected > settings.publish.max_rejected_share:
         reasons.append(
-            f"{rejected:.1%} of the records were rejected, publish.max_rejected_share is {settings.publish.max_rejected_share:.1%}"
+            f"{rejected:.1%} of the records were rejected, "
+            f"publish.max_rejected_share is {settings.publish.max_rejected_share:.1%}"
         )
     failed = len({failure.tool_id for failure in enriched.failures}) / len(catalog.records)
     if failed > settings.publish.max_failed_share:
         reasons.append(
-            f"enrichment failed for {failed:.1%} of the tools, publish.max_failed_share is {settings.publish.max_failed_share:.1%}"
+            f"enrichment failed for {failed:.1%} of the tools, "
+            f"publish.max_failed_share is {settings.publish.max_failed_share:.1%}"
         )
     return tuple(reasons)
 

@@ -1,10 +1,10 @@
 """What a build can meet, by consequence.
 
-    QuartermasterError
-    ├── SettingsInvalid    stop before anything starts: a setting is wrong               (exit code 2)
-    ├── RunAborted         stop: a source, a model or the workspace cannot be used       (exit code 3)
-    ├── SnapshotInvalid    stop: what was built, or what is to serve, does not open      (exit code 4)
-    └── RecordRejected     skip one record, keep its reason and origin, go on
+QuartermasterError
+├── SettingsInvalid    stop before anything starts: a setting is wrong               (exit code 2)
+├── RunAborted         stop: a source, a model or the workspace cannot be used       (exit code 3)
+├── SnapshotInvalid    stop: what was built, or what is to serve, does not open      (exit code 4)
+└── RecordRejected     skip one record, keep its reason and origin, go on
 """
 
 from router.errors import QuartermasterError, SettingsInvalid, SnapshotInvalid

@@ -24,7 +24,7 @@ from router.fingerprint import canonical_json
 
 LEDGER_FILE = "ledger.duckdb"
 # Nothing is fetched at run time, and SQL never picks up a Python variable by accident.
-CONNECTION = {
+CONNECTION: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",
@@ -100,7 +100,9 @@ class Ledger(AbstractContextManager["Ledger"]):
             connection.execute(_SCHEMA)
         except duckdb.Error as error:
             if "lock" in str(error).lower():
-                raise RunAborted(f"the ledger {path} is in use by another build: wait for it to end. {error}") from error
+                raise RunAborted(
+                    f"the ledger {path} is in use by another build: wait for it to end. {error}"
+                ) from error
             raise RunAborted(f"the ledger {path} cannot be opened: {error}. Move it away to begin a new one") from error
         return cls(connection)
 
@@ -166,7 +168,8 @@ class Ledger(AbstractContextManager["Ledger"]):
         wanted = pa.table({"key": pa.array(list(keys), pa.string())})
         with _registered(self._connection, wanted) as name:
             rows = self._connection.execute(
-                f"SELECT expansion_key, expansion FROM expansions JOIN {name} ON key = expansion_key ORDER BY run_id DESC"
+                f"SELECT expansion_key, expansion FROM expansions JOIN {name} ON key = expansion_key "
+                "ORDER BY run_id DESC"
             ).fetchall()
         return {key: json.loads(text) for key, text in rows}
 
@@ -230,7 +233,8 @@ class Ledger(AbstractContextManager["Ledger"]):
 
     def _vector_table(self, dim: int) -> None:
         self._connection.execute(
-            f"CREATE TABLE IF NOT EXISTS vectors_{int(dim)} (text_hash VARCHAR, model_key VARCHAR, vector FLOAT[{int(dim)}])"
+            f"CREATE TABLE IF NOT EXISTS vectors_{int(dim)} "
+            f"(text_hash VARCHAR, model_key VARCHAR, vector FLOAT[{int(dim)}])"
         )
 
     def _insert(self, table: str, columns: Mapping[str, Any], unless: str | None = None) -> None:

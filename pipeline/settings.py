@@ -1,8 +1,8 @@
 """Settings: frozen, typed, validated when loaded, printable. The only place that reads the environment.
 
 Precedence, first wins: arguments of the call or the command line, environment, `catalog.toml`, defaults.
-Environment: `QUARTERMASTER_<SECTION>__<FIELD>` for any field of a section below (`QUARTERMASTER_VECTORS__ENCODER=auto`),
-and OpenAI's own `OPENAI_API_KEY` and `OPENAI_BASE_URL`.
+Environment: `QUARTERMASTER_<SECTION>__<FIELD>` for any field of a section below, as in
+`QUARTERMASTER_VECTORS__ENCODER=auto`, and OpenAI's own `OPENAI_API_KEY` and `OPENAI_BASE_URL`.
 """
 
 import os
@@ -128,10 +128,10 @@ class CatalogSettings(_Section):
     name: str
     folder: Path
     source: tuple[SourceSettings, ...] = Field(min_length=1)
-    enrichment: EnrichmentSettings = Field(default_factory=EnrichmentSettings)
-    vectors: VectorSettings = Field(default_factory=VectorSettings)
-    retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
-    publish: PublishSettings = Field(default_factory=PublishSettings)
+    enrichment: EnrichmentSettings = EnrichmentSettings()
+    vectors: VectorSettings = VectorSettings()
+    retrieval: RetrievalSettings = RetrievalSettings()
+    publish: PublishSettings = PublishSettings()
 
     @field_validator("name")
     @classmethod
@@ -191,8 +191,12 @@ def _defaults(path: Path) -> dict[str, Any]:
         tools = path if path.name == "tools.jsonl" else None
     else:
         tools = path / "tools.jsonl"
-        names = ["tools.jsonl"] if tools.is_file() else sorted(
-            f.name for f in path.iterdir() if f.suffix in (".json", ".jsonl", ".yaml", ".yml") and f.is_file()
+        names = (
+            ["tools.jsonl"]
+            if tools.is_file()
+            else sorted(
+                f.name for f in path.iterdir() if f.suffix in (".json", ".jsonl", ".yaml", ".yml") and f.is_file()
+            )
         )
         if not names:
             raise SettingsInvalid(f"{path} holds neither {CATALOG_FILE} nor a .json, .jsonl or .yaml file of tools")

@@ -14,9 +14,13 @@ from router.errors import SnapshotInvalid
 class Encoder(Protocol):
     """Anything that turns texts into L2-normalised vectors, float32 of shape (len(texts), dim)."""
 
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of texts as they are."""
+        ...
 
-    def encode_request(self, request: str) -> NDArray[np.float32]: ...
+    def encode_request(self, request: str) -> NDArray[np.float32]:
+        """The vector of one request, shape (dim,)."""
+        ...
 
 
 class OnnxEncoder:
@@ -65,4 +69,5 @@ class OnnxEncoder:
 
     def encode_request(self, request: str) -> NDArray[np.float32]:
         """The vector of one request, with the model's query prefix: shape (dim,)."""
-        return self.encode([self._query_prefix + request])[0]
+        vector: NDArray[np.float32] = self.encode([self._query_prefix + request])[0]
+        return vector

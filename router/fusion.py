@@ -36,13 +36,16 @@ def fuse(rankings: Mapping[Signal, Ranking], recipe: Recipe) -> tuple[Ranking, l
         first += len(held)
     scores = np.add.reduce(table, axis=0)
     order = np.lexsort((ordinals, -scores))
-    contributions = [{parts[row][0]: float(table[row, i]) for row in range(len(parts)) if table[row, i]} for i in order]
+    contributions: list[Contributions] = [
+        {parts[row][0]: float(table[row, i]) for row in range(len(parts)) if table[row, i]} for i in order
+    ]
     return Ranking(ordinals[order], scores[order]), contributions
 
 
 def _contributions(ranking: Ranking, recipe: Recipe, weight: float) -> NDArray[np.float64]:
     if recipe.fusion is Fusion.RRF:
-        return weight / (recipe.k + np.arange(1, len(ranking) + 1))
+        ranks = np.arange(1, len(ranking) + 1, dtype=np.float64)
+        return weight / (recipe.k + ranks)
     total = sum(recipe.weights.values())
     return weight / total * minmax(ranking.scores)
 

@@ -65,10 +65,14 @@ class LexicalRetriever:
         return retriever
 
     def rank(self, request_terms: Sequence[str], depth: int) -> Ranking:
-        """The `depth` best tools that share a term with the request; a term said twice counts twice."""
+        """The `depth` best tools that share a term with the request.
+
+        A term said twice counts once (BM25 with k3 = 0): long requests repeat what they talk around. nDCG@10 of the
+        expansion list .923 against .899 on Azure's MCP tools, .685 and .677 on UltraTool, .675 and .673 on MetaTool.
+        """
         clauses = [
             (Occur.Should, Query.term_query(self._schema, TEXT_FIELD, term, "freq"))
-            for term in request_terms[:MAX_QUERY_TERMS]
+            for term in dict.fromkeys(request_terms[:MAX_QUERY_TERMS])
         ]
         if not clauses:
             return EMPTY
@@ -102,7 +106,7 @@ class DenseRetriever:
     def rank(self, vector: NDArray[np.float32], depth: int, view: DenseView) -> Ranking:
         """The `depth` nearest tools of the whole catalog."""
         # Equal vectors can differ in the last bits by their row in a BLAS block; rounded, they tie and go by id.
-        scores = np.round(self._scores(vector, view).astype(np.float64), 6)
+        scores: NDArray[np.float64] = np.round(self._scores(vector, view), 6).astype(np.float64)
         if depth >= len(scores):
             return Ranking.of(np.arange(len(scores)), scores)
         threshold = np.partition(scores, len(scores) - depth)[len(scores) - depth]
@@ -123,4 +127,7 @@ class DenseRetriever:
         best = documents.copy()
         starts = self._offsets[self._with_phrases]
         best[self._with_phrases] = np.maximum.reduceat(self._phrases @ vector, starts)
-        return best if view is DenseView.PHRASE else (documents + best) / 2
+        if view is DenseView.MEAN:
+            best += documents
+            best /= 2
+        return best

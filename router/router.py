@@ -154,7 +154,9 @@ class Router:
         taken = pack(self._snapshot.token_counts[fused.ordinals].tolist(), token_budget, k)
         return [self._snapshot.records.entry(int(fused.ordinals[position])).record for position in taken]
 
-    def explain(self, request: str, tool_id: str, *, recipe: str | Recipe | None = None) -> tuple[RoutedTool, int | None]:
+    def explain(
+        self, request: str, tool_id: str, *, recipe: str | Recipe | None = None
+    ) -> tuple[RoutedTool, int | None]:
         """Why a tool ranks where it does: the tool with its rank in every whole list, and its fused rank.
 
         The fused rank is None where no list holds the tool within the recipe's depth. Raises RequestInvalid where

@@ -46,7 +46,9 @@ def verify(folder: Path, manifest: Manifest) -> None:
         except OSError as error:
             raise SnapshotInvalid(f"{folder / name} cannot be read: {error}") from error
         if actual != expected:
-            raise SnapshotInvalid(f"{folder / name} is corrupt: its checksum is not the manifest's; roll back or rebuild")
+            raise SnapshotInvalid(
+                f"{folder / name} is corrupt: its checksum is not the manifest's; roll back or rebuild"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +150,9 @@ def _open_dense(folder: Path, manifest: Manifest, tools: int) -> tuple[DenseRetr
     offsets = _array(folder / contract.PHRASE_OFFSETS)
     dim = manifest.encoder.dim
     if documents.shape != (tools, dim) or phrases.shape != (offsets[-1], dim) or len(offsets) != tools + 1:
-        raise SnapshotInvalid(f"{folder}: vectors of shape {documents.shape} and {phrases.shape} do not fit {tools} tools")
+        raise SnapshotInvalid(
+            f"{folder}: vectors of shape {documents.shape} and {phrases.shape} do not fit {tools} tools"
+        )
     encoder = OnnxEncoder.open(folder / contract.ENCODER_FOLDER, manifest.encoder)
     return DenseRetriever(documents, phrases, offsets), encoder
 

@@ -94,7 +94,9 @@ class SnapshotStore:
         current = self.current()
         older = [folder.name for folder in sorted(self._folders(), reverse=True) if current and folder.name < current]
         if not older:
-            raise SettingsInvalid(f"{self.folder} has no snapshot older than {current}: there is nothing to roll back to")
+            raise SettingsInvalid(
+                f"{self.folder} has no snapshot older than {current}: there is nothing to roll back to"
+            )
         self.publish(older[0])
         return older[0]
 

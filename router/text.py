@@ -114,7 +114,8 @@ def analyzer() -> TextAnalyzer:
         Filter.stemmer("english"),
     ):
         builder = builder.filter(step)
-    return builder.build()
+    built: TextAnalyzer = builder.build()
+    return built
 
 
 def terms(text: str) -> list[str]:

@@ -14,11 +14,18 @@ PROJECTION_VERSION = 1
 
 # The heaviest real description seen has 13,865 characters; a catalog of megabytes must not slow every build.
 _MAX_TEXT = 20_000
+# An encoder cuts a text at its length (256 tokens for MiniLM): a long description would push the phrases out. nDCG@10
+# of the dense list with and without the cut: .917 / .912 on Azure's MCP tools, equal where descriptions are short.
+_MAX_DENSE_DESCRIPTION = 500
 
 
 @dataclass(frozen=True, slots=True)
 class FieldDocuments:
-    """What each signal reads of one tool. `phrases` have a vector each, beside the dense document's."""
+    """What each signal reads of one tool. `phrases` have a vector each, beside the dense document's.
+
+    The sentence of when to use a tool counts as its last phrase: nDCG@10 of the best phrase alone .900 with it, .874
+    without on Azure's MCP tools, .675 and .669 on UltraTool, .690 and .686 on MetaTool.
+    """
 
     tool_id: str
     name: str
@@ -45,7 +52,7 @@ def project(record: ToolRecord, expansion: Expansion | None) -> FieldDocuments:
         description=_join(record.description, *_schema_texts(record.parameters), *record.examples),
         expansion=_expansion(expansion),
         dense=_dense(record, expansion),
-        phrases=expansion.user_phrases if expansion else (),
+        phrases=_phrases(expansion),
     )
 
 
@@ -57,6 +64,12 @@ def _schema_texts(parameters: Iterable[Parameter]) -> Iterable[str]:
         texts[parameter.description] = None
         texts.update(dict.fromkeys(parameter.enum))
     return texts
+
+
+def _phrases(expansion: Expansion | None) -> tuple[str, ...]:
+    if expansion is None:
+        return ()
+    return tuple(dict.fromkeys(phrase for phrase in (*expansion.user_phrases, expansion.when_to_use) if phrase))
 
 
 def _expansion(expansion: Expansion | None) -> str:
@@ -72,8 +85,9 @@ def _expansion(expansion: Expansion | None) -> str:
 
 
 def _dense(record: ToolRecord, expansion: Expansion | None) -> str:
-    """Prose: an encoder reads sentences better than fields, and cuts what is past its length, so the surest come first."""
-    sentences = [f"{record.provider}: {record.name}" if record.provider else record.name, record.description]
+    """Prose, the surest first: an encoder reads sentences better than fields, and cuts what is past its length."""
+    name = f"{record.provider}: {record.name}" if record.provider else record.name
+    sentences = [name, record.description[:_MAX_DENSE_DESCRIPTION]]
     if record.categories:
         sentences.append(f"Categories: {', '.join(record.categories)}")
     if expansion:

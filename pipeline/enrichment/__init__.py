@@ -114,7 +114,6 @@ def _key(record_hash: str, generator: Generator, extra: Mapping[str, Any]) -> st
 def _entry(
     outcome: Answer | Failure, generator: Generator, keys: Mapping[str, str], hashes: Mapping[str, str]
 ) -> Entry:
-    failed = isinstance(outcome, Failure)
     failure = outcome if isinstance(outcome, Failure) else None
     return Entry(
         expansion_key=keys[outcome.tool_id],

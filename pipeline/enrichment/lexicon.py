@@ -19,7 +19,9 @@ from router.record import ToolRecord
 from router.text import words
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s|\n")
-_THIRD_PERSON = re.compile(r"^(?:used to|use to|allows you to|lets you|this (?:tool|endpoint|function|operation))\s+", re.IGNORECASE)
+_THIRD_PERSON = re.compile(
+    r"^(?:used to|use to|allows you to|lets you|this (?:tool|endpoint|function|operation))\s+", re.IGNORECASE
+)
 _MAX_SENTENCE = 160
 
 
@@ -59,7 +61,9 @@ class LexiconGenerator:
             phrases.append(f"{everyday[0]} {thing}{place}")
         phrases += [f"{thing}{place}", " ".join(name) or record.name]
         synonyms = everyday[1:] + [said for noun in nouns for said in self._lexicon["nouns"].get(_singular(noun), [])]
-        concepts = [parameter.path.replace("_", " ") for parameter in record.parameters if "." not in parameter.path][:8]
+        concepts = [parameter.path.replace("_", " ") for parameter in record.parameters if "." not in parameter.path][
+            :8
+        ]
         return Expansion.from_json(
             {
                 "when_to_use": sentence or f"{verb} {thing}{place}".strip(),

@@ -71,8 +71,8 @@ class OpenAIGenerator:
             for outcome in pool.map(self._ask, records):
                 if isinstance(outcome, Failure) and outcome.kind == "connection" and not answered:
                     raise RunAborted(
-                        f"no answer from {self._client.base_url}: {outcome.message}. Check enrichment.base_url, or build "
-                        "with --generator lexicon"
+                        f"no answer from {self._client.base_url}: {outcome.message}. "
+                        "Check enrichment.base_url, or build with --generator lexicon"
                     )
                 answered = answered or isinstance(outcome, Answer)
                 yield outcome
@@ -100,8 +100,8 @@ class OpenAIGenerator:
             return Answer(record.tool_id, Expansion.from_json(_parse(choice.message.content or "")), usage)
         except _FATAL as error:
             raise RunAborted(
-                f"the model {self.model!r} at {self._client.base_url} cannot be used: {error}. Check OPENAI_API_KEY and "
-                "enrichment.model, or build with --generator lexicon"
+                f"the model {self.model!r} at {self._client.base_url} cannot be used: {error}. "
+                "Check OPENAI_API_KEY and enrichment.model, or build with --generator lexicon"
             ) from error
         except openai.APITimeoutError:
             return Failure(record.tool_id, "timeout", f"no answer within {self._settings.timeout_s:g} s")

@@ -12,7 +12,6 @@ from pipeline.errors import RecordRejected
 from pipeline.lexical import index
 from pipeline.progress import Progress
 from pipeline.publish import inspection, serving
-from router.store import SnapshotStore, Stored
 from pipeline.publish.tokens import TokenCounter
 from pipeline.records import Catalog
 from pipeline.settings import CatalogSettings
@@ -20,6 +19,7 @@ from pipeline.vectors import Vectors
 from router.contract import CATALOG_DB, FORMAT_VERSION, Manifest, Signal
 from router.fingerprint import file_sha256
 from router.snapshot import Snapshot
+from router.store import SnapshotStore, Stored
 from router.text import TEXT_VERSION
 
 __all__ = ["Contents", "SnapshotStore", "Stored", "write"]

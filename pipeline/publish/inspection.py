@@ -64,7 +64,9 @@ def _tools(catalog: Catalog, documents: Sequence[FieldDocuments]) -> pa.Table:
         "expansion_document": [d.expansion for d in documents],
         "dense_document": [d.dense for d in documents],
     }
-    return pa.table({key: pa.array(values) if not isinstance(values, pa.Array) else values for key, values in columns.items()})
+    return pa.table(
+        {key: pa.array(values) if not isinstance(values, pa.Array) else values for key, values in columns.items()}
+    )
 
 
 def _parameters(catalog: Catalog) -> pa.Table:

@@ -20,12 +20,16 @@ class TokenCounter:
     def __init__(self) -> None:
         encode = _tiktoken()
         self.name = _ENCODING if encode else "estimate"
-        self._length: Callable[[str], int] = (lambda text: len(encode(text))) if encode else (lambda t: math.ceil(len(t) / 4))
+        self._length: Callable[[str], int] = (
+            (lambda text: len(encode(text))) if encode else (lambda t: math.ceil(len(t) / 4))
+        )
 
     def count(self, record: ToolRecord) -> int:
         """Tokens of a tool in OpenAI's function form, as compact JSON."""
         function = {"name": record.name, "description": record.description, "parameters": dict(record.input_schema)}
-        return self._length(json.dumps({"type": "function", "function": function}, separators=(",", ":"), ensure_ascii=False))
+        return self._length(
+            json.dumps({"type": "function", "function": function}, separators=(",", ":"), ensure_ascii=False)
+        )
 
 
 def _tiktoken() -> Callable[[str], list[int]] | None:

@@ -23,16 +23,14 @@ def parameter_rows(schema: Mapping[str, Any]) -> tuple[Parameter, ...]:
     return tuple(rows)
 
 
-def _walk(
-    schema: Any, path: str, root: Mapping[str, Any], inside: frozenset[str], depth: int
-) -> Iterator[Parameter]:
+def _walk(schema: Any, path: str, root: Mapping[str, Any], inside: frozenset[str], depth: int) -> Iterator[Parameter]:
     schema, inside = _resolve(schema, root, inside)
     if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
         return
     required = schema.get("required")
     required = required if isinstance(required, list) else []
     properties = schema.get("properties")
-    for name, child in (properties.items() if isinstance(properties, Mapping) else ()):
+    for name, child in properties.items() if isinstance(properties, Mapping) else ():
         child_path = f"{path}.{name}" if path else str(name)
         yield _row(child, child_path, root, inside, name in required)
         yield from _walk(child, child_path, root, inside, depth + 1)

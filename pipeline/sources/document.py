@@ -23,10 +23,16 @@ class _CoreLoader(yaml.CSafeLoader):
 
 
 _CoreLoader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag not in ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp")]
+    first: [
+        (tag, pattern)
+        for tag, pattern in resolvers
+        if tag not in ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp")
+    ]
     for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
-_CoreLoader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
+_CoreLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
+)
 
 
 def read_text(path: Path) -> str:
@@ -40,7 +46,9 @@ def read_text(path: Path) -> str:
     except OSError as error:
         raise RunAborted(f"the source {path} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise RunAborted(f"the source {path} is not UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}") from error
+        raise RunAborted(
+            f"the source {path} is not UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}"
+        ) from error
 
 
 def parse_json(text: str) -> Any:
@@ -62,7 +70,9 @@ def read_document(path: Path) -> Any:
             return value
         return parse_json(text)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
-        raise RunAborted(f"the source {path} is not readable {path.suffix.lstrip('.').upper() or 'JSON'}: {error}") from error
+        raise RunAborted(
+            f"the source {path} is not readable {path.suffix.lstrip('.').upper() or 'JSON'}: {error}"
+        ) from error
 
 
 def read_lines(path: Path) -> Iterator[tuple[Origin, Any] | RecordRejected]:

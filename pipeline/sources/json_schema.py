@@ -92,13 +92,12 @@ class SchemaScope:
 
 
 def _modern(schema: dict[str, Any]) -> dict[str, Any]:
-    """OpenAPI 3.0's `nullable` and boolean exclusive bounds, Swagger's `type: file`, as JSON Schema 2020-12 has them."""
+    """OpenAPI 3.0's `nullable` and boolean bounds, Swagger's `type: file`, in the terms of JSON Schema 2020-12."""
     if schema.pop("nullable", None) is True and isinstance(schema.get("type"), str):
         schema["type"] = [schema["type"], "null"]
     for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
-        if isinstance(schema.get(exclusive), bool):
-            if schema.pop(exclusive) and bound in schema:
-                schema[exclusive] = schema.pop(bound)
+        if isinstance(schema.get(exclusive), bool) and schema.pop(exclusive) and bound in schema:
+            schema[exclusive] = schema.pop(bound)
     if schema.get("type") == "file":
         schema["type"], schema["format"] = "string", "binary"
     return schema

@@ -67,7 +67,11 @@ async def _pages(client: Any) -> AsyncIterator[dict[str, Any]]:
 
 
 def _saved(value: Any, path: Path) -> Iterator[tuple[str, Any]]:
-    pages = value if isinstance(value, list) and all(isinstance(p, dict) and "tools" in p for p in value) and value else None
+    pages = (
+        value
+        if isinstance(value, list) and all(isinstance(p, dict) and "tools" in p for p in value) and value
+        else None
+    )
     if pages is not None:
         for number, page in enumerate(pages):
             yield from _page(page["tools"], f"/{number}/tools", path)

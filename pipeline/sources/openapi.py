@@ -23,7 +23,9 @@ _READ_ONLY = ("get", "head", "options", "trace", "query")
 def read(path: Path) -> Iterator[RawTool | RecordRejected]:
     """Tools of one document. Raises RunAborted where it is no OpenAPI or Swagger document with paths."""
     document = read_document(path)
-    if not isinstance(document, dict) or not re.match(r"^(3\.|2\.0)", str(document.get("openapi") or document.get("swagger"))):
+    if not isinstance(document, dict) or not re.match(
+        r"^(3\.|2\.0)", str(document.get("openapi") or document.get("swagger"))
+    ):
         raise RunAborted(f"the source {path} is not an OpenAPI 3 or Swagger 2.0 document: it names no such version")
     paths = document.get("paths") or {}
     if not isinstance(paths, dict):
@@ -63,8 +65,8 @@ def _operation(
         if parameter.get("in") == "body":
             body, body_required = dict(parameter), parameter.get("required") is True
             continue
-        name, schema = _parameter(parameter, scope)
-        properties[name] = schema
+        name, property_schema = _parameter(parameter, scope)
+        properties[name] = property_schema
         if parameter.get("required") is True or parameter.get("in") == "path":
             required.append(name)
     if fields.row.get("requestBody") is not None:
@@ -137,8 +139,8 @@ def _add_body(
         raw = media.get("schema") if isinstance(media, dict) else None
     target = scope.target(raw)
     inner = target.get("properties") if isinstance(target, dict) else None
-    plain = isinstance(inner, dict) and not any(key in target for key in ("oneOf", "anyOf", "allOf", "not"))
-    if plain and not set(inner) & set(properties):
+    combined = isinstance(target, dict) and any(key in target for key in ("oneOf", "anyOf", "allOf", "not"))
+    if isinstance(inner, dict) and not combined and not set(inner) & set(properties):
         properties.update({name: scope.rewrite(schema) for name, schema in inner.items()})
         if is_required and isinstance(target.get("required"), list):
             required.extend(name for name in target["required"] if name in inner)

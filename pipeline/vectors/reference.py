@@ -49,8 +49,14 @@ class ReferenceEncoder:
                     features = module(features)
                 return torch.nn.functional.normalize(features["sentence_embedding"], p=2, dim=1)
 
-        axes = {"input_ids": {0: "batch", 1: "length"}, "attention_mask": {0: "batch", 1: "length"}, "vector": {0: "batch"}}
-        example = modules.tokenizer(["two texts", "of different lengths, to trace with"], padding=True, return_tensors="pt")
+        axes = {
+            "input_ids": {0: "batch", 1: "length"},
+            "attention_mask": {0: "batch", 1: "length"},
+            "vector": {0: "batch"},
+        }
+        example = modules.tokenizer(
+            ["two texts", "of different lengths, to trace with"], padding=True, return_tensors="pt"
+        )
         with warnings.catch_warnings(), torch.no_grad():
             # The tracing exporter is deprecated but exact here, as the agreement check shows each time; its successor
             # needs one package more.
@@ -76,18 +82,22 @@ class ReferenceEncoder:
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging
 
-        logging.disable_progress_bar()
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         torch.manual_seed(0)
         try:
             # Eager attention: the fused kernels do not trace to ONNX.
             model = SentenceTransformer(
-                str(self._spec.folder), device="cpu", model_kwargs={"attn_implementation": "eager"}, local_files_only=True
+                str(self._spec.folder),
+                device="cpu",
+                model_kwargs={"attn_implementation": "eager"},
+                local_files_only=True,
             )
         except (OSError, ValueError, RuntimeError, KeyError) as error:
             raise RunAborted(f"the encoder {self._spec.name} cannot be loaded: {error}") from error
         model.max_seq_length = self._spec.max_length
         if model.get_embedding_dimension() != self._spec.dim:
             raise RunAborted(
-                f"the encoder {self._spec.name} gives {model.get_embedding_dimension()} dimensions, its files say {self._spec.dim}"
+                f"the encoder {self._spec.name} gives {model.get_embedding_dimension()} dimensions, "
+                f"its files say {self._spec.dim}"
             )
         return model
