@@ -33,8 +33,8 @@ def show_report(report: BuildReport) -> None:
             _list(explanation, [f"{n.tool_id}: {n.message}" for n in report.notices if n.kind == kind])
     _list("enrichment failed", [f"{f.tool_id}: {f.kind}: {f.message}" for f in report.failures])
     for reason in report.held:
-        err.print(Text(f"held back: {reason}", style="bold red"), soft_wrap=True)
-    if report.held:
+        err.print(Text(f"gate: {reason}", style="bold red"), soft_wrap=True)
+    if report.outcome == "held":
         err.print(
             "The snapshot was written but does not serve. To serve it all the same: "
             f"quartermaster snapshots {report.snapshot.parent.name} --use {report.snapshot.name}",

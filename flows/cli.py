@@ -55,11 +55,11 @@ def build(
 ) -> None:
     """Build a catalog's snapshot and publish it. Prints the snapshot's folder last.
 
-    PATH is a folder with catalog.toml, or one file or folder of a known format: OpenAPI or Swagger (JSON, YAML), function
-    schemas, a saved MCP tools/list answer, JSONL (with expansions.jsonl beside it, if there is one).
+    PATH is a folder with catalog.toml, or one file or folder of a known format: OpenAPI or Swagger (JSON, YAML),
+    function schemas, a saved MCP tools/list answer, JSONL (with expansions.jsonl beside it, if there is one).
 
-    A second build asks the model nothing and embeds nothing that is unchanged. Without a key (OPENAI_API_KEY) or base URL
-    (OPENAI_BASE_URL) a lexicon writes the expansions, which is free and weaker.
+    A second build asks the model nothing and embeds nothing that is unchanged. Without a key (OPENAI_API_KEY) or base
+    URL (OPENAI_BASE_URL) a lexicon writes the expansions, which is free and weaker.
     """
     from flows.build_screen import show_report
     from flows.screen import Bars, out

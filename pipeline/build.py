@@ -22,7 +22,8 @@ from router.snapshot import Snapshot
 @dataclass(frozen=True)
 class BuildReport:
     """What a build did. `outcome` is "published", "unchanged" (the current snapshot says the same already) or "held"
-    (written, not serving; `held` says why). `seconds` are by stage."""
+    (written, not serving). `held` says what the gate found, also of a build that changed nothing. `seconds` are by
+    stage."""
 
     snapshot: Path
     outcome: str
@@ -144,7 +145,7 @@ def _build(
             store.publish(folder.name)
             removed = store.retain(settings.publish.keep)
     else:
-        folder, held = serving, ()
+        folder = serving
     clock.stop()
     return BuildReport(
         snapshot=folder,

@@ -99,7 +99,7 @@ class Ledger(AbstractContextManager["Ledger"]):
             connection = duckdb.connect(str(path), config=CONNECTION)
             connection.execute(_SCHEMA)
         except duckdb.Error as error:
-            if "lock" in str(error).lower():
+            if "could not set lock" in str(error).lower():  # "lock" alone is in "block" and in many a path
                 raise RunAborted(
                     f"the ledger {path} is in use by another build: wait for it to end. {error}"
                 ) from error
@@ -190,7 +190,8 @@ class Ledger(AbstractContextManager["Ledger"]):
             {
                 **self._entry_columns(run, failures),
                 "kind": [entry.kind for entry in failures],
-                "message": [entry.message for entry in failures],
+                # A server may send half of a surrogate pair, which cannot be stored.
+                "message": [entry.message.encode("utf-8", "replace").decode("utf-8") for entry in failures],
             },
         )
 

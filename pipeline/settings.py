@@ -89,7 +89,7 @@ class VectorSettings(_Section):
     preferred: str = "BAAI/bge-base-en-v1.5"
     query_prefix: str | None = None
     precision: Literal["fp32", "int8"] = "fp32"
-    batch_size: int = Field(64, ge=1)
+    batch_size: int = Field(32, ge=1)
 
 
 class RetrievalSettings(_Section):
@@ -222,4 +222,6 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, dict[str, Any
 
 def _merge(settings: dict[str, Any], over: Mapping[str, Mapping[str, Any]]) -> None:
     for section, fields in over.items():
-        settings[section] = {**settings.get(section, {}), **fields}
+        declared = settings.get(section, {})
+        if isinstance(declared, dict):  # anything else is refused with the rest
+            settings[section] = {**declared, **fields}

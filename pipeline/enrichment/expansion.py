@@ -42,7 +42,7 @@ class Expansion:
         if not phrases:
             raise ValueError("user_phrases holds no phrase")
         rest = (_clean(lists[field], _MAX_TERMS) for field in _LISTS[1:])
-        return cls(_SPACE.sub(" ", when).strip()[: 3 * _MAX_LENGTH], phrases, *rest)
+        return cls(_line(when, 3 * _MAX_LENGTH), phrases, *rest)
 
 
 def _texts(value: object, field: str) -> Iterable[str]:
@@ -51,10 +51,16 @@ def _texts(value: object, field: str) -> Iterable[str]:
     return value
 
 
+def _line(text: str, limit: int) -> str:
+    # Half of a surrogate pair cannot be stored; a cut between two words would leave the space.
+    storable = text.encode("utf-8", "replace").decode("utf-8")
+    return _SPACE.sub(" ", storable).strip()[:limit].rstrip()
+
+
 def _clean(texts: Iterable[str], limit: int) -> tuple[str, ...]:
     kept: dict[str, str] = {}
     for text in texts:
-        line = _SPACE.sub(" ", text).strip()[:_MAX_LENGTH]
+        line = _line(text, _MAX_LENGTH)
         if line:
             kept.setdefault(line.casefold(), line)
     return tuple(kept.values())[:limit]

@@ -1,12 +1,12 @@
 """An OpenAI-compatible model: OpenAI itself, vLLM, Ollama, llama.cpp, any base URL."""
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import openai
+from openai.types.chat import ChatCompletion, ChatCompletionMessage
 from pydantic import BaseModel, ConfigDict
 
 from pipeline.enrichment.expansion import Expansion
@@ -14,6 +14,7 @@ from pipeline.enrichment.generator import Answer, Failure, Usage
 from pipeline.enrichment.prompt import INSTRUCTIONS, tool_message
 from pipeline.errors import RunAborted
 from pipeline.settings import EnrichmentSettings
+from pipeline.sources.document import parse_json
 from router.record import ToolRecord
 
 
@@ -91,10 +92,10 @@ class OpenAIGenerator:
                     if rung == len(_FORMATS) - 1 or not _FORMAT_REFUSED.search(str(error)):
                         return Failure(record.tool_id, "refused", str(error))
                     self._format = max(self._format, rung + 1)
-            usage = self._usage(completion.usage)
-            choice = completion.choices[0]
+            usage = self._usage(getattr(completion, "usage", None))
+            choice = _choice(completion)
             if choice.message.refusal:
-                return Failure(record.tool_id, "refusal", choice.message.refusal, usage)
+                return Failure(record.tool_id, "refusal", str(choice.message.refusal), usage)
             if choice.finish_reason == "length":
                 return Failure(record.tool_id, "truncated", "the answer was cut at the model's length limit", usage)
             return Answer(record.tool_id, Expansion.from_json(_parse(choice.message.content or "")), usage)
@@ -109,7 +110,7 @@ class OpenAIGenerator:
             return Failure(record.tool_id, "connection", str(error.__cause__ or error))
         except openai.APIError as error:
             return Failure(record.tool_id, "server", str(error))
-        except (ValueError, IndexError) as error:
+        except (ValueError, RecursionError) as error:
             return Failure(record.tool_id, "shape", str(error), usage)
 
     def _complete(self, record: ToolRecord, response_format: dict[str, Any] | None) -> Any:
@@ -122,27 +123,43 @@ class OpenAIGenerator:
                 {"role": "user", "content": tool_message(record)},
             ],
             **extra,
-            **self._settings.parameters,
+            # Not as arguments: the client raises TypeError on any that OpenAI itself does not take (top_k, min_p).
+            extra_body=self._settings.parameters,
         )
 
     def _usage(self, usage: Any) -> Usage:
-        if usage is None:
+        prompt, completion = getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None)
+        if not isinstance(prompt, int) or not isinstance(completion, int):
             return Usage(cost_usd=None)
         cached = getattr(usage.prompt_tokens_details, "cached_tokens", None) or 0
         price = self._settings.prices.get(self.model)
         cost = None
         if price is not None:
-            fresh = usage.prompt_tokens - cached
-            cost = (fresh * price.input + cached * price.cached + usage.completion_tokens * price.output) / 1e6
-        return Usage(usage.prompt_tokens, cached, usage.completion_tokens, cost)
+            cost = ((prompt - cached) * price.input + cached * price.cached + completion * price.output) / 1e6
+        return Usage(prompt, cached, completion, cost)
 
 
-def _parse(text: str) -> Any:
+def _choice(completion: Any) -> Any:
+    """The first choice. The client checks no answer: what a compatible server says with a 200 may be an error or HTML.
+
+    Raises ValueError where it holds no message.
+    """
+    choices = getattr(completion, "choices", None)
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(getattr(choice, "message", None), ChatCompletionMessage):
+        shown = completion.to_dict() if isinstance(completion, ChatCompletion) else completion
+        raise ValueError(f"the server's answer holds no message: {str(shown)[:200]}")
+    return choice
+
+
+def _parse(text: Any) -> Any:
     """The JSON object of an answer, inside a code fence or prose if need be. Raises ValueError where there is none."""
+    if not isinstance(text, str):
+        raise ValueError("the answer is not a text")
     try:
-        return json.loads(text)
+        return parse_json(text)
     except ValueError:
         start, end = text.find("{"), text.rfind("}")
         if start < 0 or end < start:
             raise ValueError("the answer holds no JSON object") from None
-        return json.loads(text[start : end + 1])
+        return parse_json(text[start : end + 1])

@@ -9,7 +9,8 @@ PROMPT_VERSION = 1
 
 _MAX_DESCRIPTION = 4_000
 _MAX_PARAMETERS = 40
-_MAX_PARAMETER_TEXT = 160
+_MAX_CATEGORIES = 20
+_MAX_SHORT = 160  # of every text but the description
 
 # The instructions come first and never vary, so that a provider's prompt cache can hold them.
 INSTRUCTIONS = """\
@@ -35,18 +36,18 @@ Write in English, without markup. Do not claim what the object does not support.
 def tool_message(record: ToolRecord) -> str:
     """The tool as one JSON object, long text cut, so that no catalog can make a request without bound."""
     tool: dict[str, Any] = {
-        "provider": record.provider,
-        "name": record.name,
+        "provider": record.provider and record.provider[:_MAX_SHORT],
+        "name": record.name[:_MAX_SHORT],
         "description": record.description[:_MAX_DESCRIPTION],
-        "categories": record.categories,
+        "categories": [category[:_MAX_SHORT] for category in record.categories[:_MAX_CATEGORIES]],
         "parameters": [
             {
-                "name": parameter.path,
-                "description": parameter.description[:_MAX_PARAMETER_TEXT],
-                "values": parameter.enum[:12],
+                "name": parameter.path[:_MAX_SHORT],
+                "description": parameter.description[:_MAX_SHORT],
+                "values": [value[:_MAX_SHORT] for value in parameter.enum[:12]],
             }
             for parameter in record.parameters[:_MAX_PARAMETERS]
         ],
-        "examples": [example[:_MAX_PARAMETER_TEXT] for example in record.examples[:5]],
+        "examples": [example[:_MAX_SHORT] for example in record.examples[:5]],
     }
     return canonical_json({key: value for key, value in tool.items() if value})

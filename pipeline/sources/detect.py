@@ -14,11 +14,14 @@ def detect(path: Path) -> Format:
     if path.suffix.lower() == ".jsonl":
         first = next((line for line in read_lines(path) if not isinstance(line, RecordRejected)), None)
         row = first[1] if first else {}
-        schema = isinstance(row, dict) and ("function" in row or "input_schema" in row or row.get("type") == "function")
+        words = ("function", "input_schema", "inputSchema")
+        schema = isinstance(row, dict) and (row.get("type") == "function" or any(word in row for word in words))
         return "function" if schema else "jsonl"
     value = read_document(path)
     if isinstance(value, dict) and ("openapi" in value or "swagger" in value):
         return "openapi"
+    if _answer(value):
+        return "mcp"
     tools = _tools(value)
     if tools is None:
         raise RunAborted(
@@ -29,13 +32,17 @@ def detect(path: Path) -> Format:
     return "mcp" if any(isinstance(tool, dict) and "inputSchema" in tool for tool in tools) else "function"
 
 
+def _answer(value: Any) -> bool:
+    """Whether it has a shape that only a saved MCP answer has: JSON-RPC's, or a list of pages."""
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(page, dict) and isinstance(page.get("tools"), list) for page in value)
+    result = value.get("result") if isinstance(value, dict) else None
+    return isinstance(result, dict) and isinstance(result.get("tools"), list)
+
+
 def _tools(value: Any) -> list[Any] | None:
-    if isinstance(value, dict) and isinstance(value.get("result"), dict):
-        value = value["result"]
-    if isinstance(value, dict):
-        if "name" in value or "function" in value:
-            return [value]
-        value = value.get("tools", value.get("functions"))
-    if isinstance(value, list) and value and isinstance(value[0], dict) and isinstance(value[0].get("tools"), list):
-        value = value[0]["tools"]
-    return value if isinstance(value, list) else None
+    if not isinstance(value, dict):
+        return value if isinstance(value, list) else None
+    listed = next((value[key] for key in ("tools", "functions") if isinstance(value.get(key), list)), None)
+    # A single tool, in whichever form: the reader of function schemas takes it.
+    return [] if listed is None and ("name" in value or "function" in value) else listed

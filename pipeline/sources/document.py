@@ -1,6 +1,7 @@
 """Files to JSON values. A file that cannot be read stops the run; a line that cannot be read is one rejected record."""
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,23 +17,41 @@ _UNSTORABLE = re.compile("[\ud800-\udfff\x00]")
 _ESCAPED_UNSTORABLE = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
 # Aliases let a YAML file of a few lines stand for billions of values; a real document has fewer than this.
 _MAX_VALUES = 5_000_000
+# Python gives up at about 1,000 calls, and some of what walks a value takes two or three a level.
+_MAX_DEPTH = 200
+_TAG = "tag:yaml.org,2002:"
 
 
 class _CoreLoader(yaml.CSafeLoader):
-    """YAML 1.2's core schema: `no`, `on` and dates are texts, as OpenAPI means them."""
+    """YAML as OpenAPI means it: JSON's values only. `no`, `on`, dates, `12:30` and `=` are texts, and so is any key."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        self.flatten_mapping(node)
+        for key, _ in node.value:
+            key.tag = f"{_TAG}str"  # `200` and `+1` are names
+        return super().construct_mapping(node, deep)
+
+    def construct_text(self, node: Any) -> Any:
+        return _storable(self.construct_scalar(node))
 
 
 _CoreLoader.yaml_implicit_resolvers = {
-    first: [
-        (tag, pattern)
-        for tag, pattern in resolvers
-        if tag not in ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp")
-    ]
+    first: [(tag, pattern) for tag, pattern in resolvers if tag in (f"{_TAG}null", f"{_TAG}merge")]
     for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
-_CoreLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
-)
+for _kind, _pattern, _firsts in (
+    ("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
+    ("int", r"^[-+]?(?:0|[1-9][0-9]*)$", "-+0123456789"),
+    ("float", r"^[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$", "-+.0123456789"),
+):
+    _CoreLoader.add_implicit_resolver(_TAG + _kind, re.compile(_pattern), list(_firsts))
+# What JSON has no word for (bytes, sets, dates) is an error of the document.
+_CoreLoader.yaml_constructors = {
+    tag: constructor
+    for tag, constructor in yaml.CSafeLoader.yaml_constructors.items()
+    if tag not in [_TAG + kind for kind in ("binary", "set", "omap", "pairs", "timestamp")]
+}
+_CoreLoader.add_constructor(f"{_TAG}str", _CoreLoader.construct_text)
 
 
 def read_text(path: Path) -> str:
@@ -52,11 +71,13 @@ def read_text(path: Path) -> str:
 
 
 def parse_json(text: str) -> Any:
-    """A JSON value. Raises ValueError with line and column, also for NaN, Infinity and nesting past Python's limit."""
+    """A JSON value. Raises ValueError with line and column, also for NaN, Infinity and nesting past any use."""
     try:
-        value = json.loads(text, parse_constant=_refuse_constant)
+        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+    if text.count("[") + text.count("{") > _MAX_DEPTH:
+        _measure(value)
     return _storable(value) if _ESCAPED_UNSTORABLE.search(text) else value
 
 
@@ -65,8 +86,10 @@ def read_document(path: Path) -> Any:
     text = read_text(path)
     try:
         if path.suffix.lower() in (".yaml", ".yml"):
+            _measure_yaml(text)
             value = yaml.load(text, Loader=_CoreLoader)  # noqa: S506 - a CSafeLoader
             _count(value)
+            _measure(value)  # again, for aliases add depth
             return value
         return parse_json(text)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
@@ -92,6 +115,13 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ValueError(f"{digits} is too large a number")
+    return value
+
+
 def _storable(value: Any) -> Any:
     if isinstance(value, str):
         return _UNSTORABLE.sub("\ufffd", value)
@@ -103,7 +133,7 @@ def _storable(value: Any) -> Any:
 
 
 def _count(value: Any) -> None:
-    """Raise ValueError on more values than any real document has, aliases followed."""
+    """Raise ValueError on more values than any real document has, aliases followed, and on infinite ones."""
     stack, seen = [value], 0
     while stack:
         item = stack.pop()
@@ -114,3 +144,29 @@ def _count(value: Any) -> None:
             stack.extend(item.values())
         elif isinstance(item, list):
             stack.extend(item)
+        elif isinstance(item, float) and not math.isfinite(item):
+            raise ValueError(f"{item} is not JSON")
+
+
+def _measure_yaml(text: str) -> None:
+    """Raise ValueError on nesting that would overflow the stack of the C loader, which does not look."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MAX_DEPTH:
+            raise ValueError(f"nested more than {_MAX_DEPTH} levels deep")
+
+
+def _measure(value: Any) -> None:
+    """Raise ValueError on deeper nesting than any real document has."""
+    level = [value]
+    for _ in range(_MAX_DEPTH):
+        level = [
+            child
+            for item in level
+            if isinstance(item, dict | list)
+            for child in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return
+    raise ValueError(f"nested more than {_MAX_DEPTH} levels deep")

@@ -17,11 +17,14 @@ _DATA = ("enum", "default", "const", "examples", "required")
 def resolve_pointer(document: Any, reference: str, origin: Origin) -> Any:
     """The value that a local reference (`#/a/b~1c`) points to. Raises RecordRejected where there is none."""
     value = document
-    for part in reference.removeprefix("#").split("/")[1:]:
+    anchor, *parts = reference.removeprefix("#").split("/")
+    if anchor:
+        raise RecordRejected(origin, f"the reference {reference} is no JSON pointer")
+    for part in parts:
         part = unquote(part).replace("~1", "/").replace("~0", "~")
         if isinstance(value, dict) and part in value:
             value = value[part]
-        elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
+        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
             value = value[int(part)]
         else:
             raise RecordRejected(origin, f"the reference {reference} points to nothing")
@@ -36,6 +39,7 @@ class SchemaScope:
         self._origin = origin
         self._names: dict[str, str] = {}
         self._definitions: dict[str, Any] = {}
+        self._pending: list[tuple[str, Any]] = []  # not rewritten in place: a chain of models may be of any length
         self.notices: list[str] = []
 
     def target(self, schema: Any) -> Any:
@@ -50,6 +54,9 @@ class SchemaScope:
 
     def definitions(self) -> dict[str, Any]:
         """The `$defs` of every schema rewritten so far, in order of first use."""
+        while self._pending:
+            name, schema = self._pending.pop(0)
+            self._definitions[name] = self.rewrite(schema)
         return dict(self._definitions)
 
     def rewrite(self, schema: Any, depth: int = 0) -> Any:
@@ -61,7 +68,7 @@ class SchemaScope:
         if not isinstance(schema, dict):
             return schema
         if isinstance(schema.get("$ref"), str):
-            return self._reference(schema, depth)
+            return self._reference(schema)
         kept: dict[str, Any] = {}
         for key, value in schema.items():
             if key in _DROPPED or str(key).startswith("x-"):
@@ -72,7 +79,7 @@ class SchemaScope:
                 kept[str(key)] = value if key in _DATA else self.rewrite(value, depth + 1)
         return _modern(kept)
 
-    def _reference(self, schema: dict[str, Any], depth: int) -> dict[str, Any]:
+    def _reference(self, schema: dict[str, Any]) -> dict[str, Any]:
         reference = schema["$ref"]
         beside = {key: value for key, value in schema.items() if key in ("description", "title", "default")}
         if not reference.startswith("#"):
@@ -85,9 +92,9 @@ class SchemaScope:
             while name in self._definitions:
                 name = f"{base}_{len(self._definitions)}"
             self._names[reference] = name
-            self._definitions[name] = {}  # holds its place while the schemas inside it are rewritten
-            target = resolve_pointer(self._document, reference, self._origin)
-            self._definitions[name] = self.rewrite(target, depth + 1)
+            self._definitions[name] = {}  # holds its place until it is rewritten
+            self.target(schema)  # raises where the references lead nowhere
+            self._pending.append((name, resolve_pointer(self._document, reference, self._origin)))
         return {"$ref": f"#/$defs/{name.replace('~', '~0')}", **beside}
 
 

@@ -34,6 +34,8 @@ def read(path: Path) -> Iterator[RawTool | RecordRejected]:
     title = info.get("title") if isinstance(info, dict) else None
     provider = title if isinstance(title, str) and title.strip() else None
     for route, item in paths.items():
+        if str(route).startswith("x-"):
+            continue
         pointer = "/paths/" + str(route).replace("~", "~0").replace("/", "~1")
         try:
             item = _follow(item, document, Origin(path.name, pointer))
@@ -71,7 +73,9 @@ def _operation(
             required.append(name)
     if fields.row.get("requestBody") is not None:
         body = _follow(fields.row["requestBody"], document, origin, scope)
-        body_required = isinstance(body, dict) and body.get("required") is True
+        if body is not None and not isinstance(body, dict):
+            raise RecordRejected(origin, "requestBody is not an object")
+        body_required = body is not None and body.get("required") is True
     if body:
         _add_body(body, body_required, properties, required, scope)
     schema: dict[str, Any] = {"type": "object", "properties": properties}
@@ -97,7 +101,7 @@ def _parameters(
     document: dict[str, Any], item: dict[str, Any], fields: Fields, scope: SchemaScope
 ) -> list[dict[str, Any]]:
     """The path item's parameters, then the operation's, which replace those of the same name and place."""
-    found: dict[tuple[Any, Any], dict[str, Any]] = {}
+    found: dict[tuple[str, str], dict[str, Any]] = {}
     for listed in (item.get("parameters"), fields.row.get("parameters")):
         if listed is not None and not isinstance(listed, list):
             raise RecordRejected(fields.origin, "parameters is not a list")
@@ -107,7 +111,7 @@ def _parameters(
                 continue
             if not isinstance(parameter, dict) or not isinstance(parameter.get("name"), str):
                 raise RecordRejected(fields.origin, "a parameter has no name")
-            found[parameter.get("in"), parameter["name"]] = parameter
+            found[str(parameter.get("in")), parameter["name"]] = parameter
     return list(found.values())
 
 
@@ -143,7 +147,7 @@ def _add_body(
     if isinstance(inner, dict) and not combined and not set(inner) & set(properties):
         properties.update({name: scope.rewrite(schema) for name, schema in inner.items()})
         if is_required and isinstance(target.get("required"), list):
-            required.extend(name for name in target["required"] if name in inner)
+            required.extend(name for name in target["required"] if isinstance(name, str) and name in inner)
         return
     schema = scope.rewrite(raw)
     schema = dict(schema) if isinstance(schema, dict) else {}

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.errors import RunAborted
+from pipeline.vectors.agreement_texts import AGREEMENT_TEXTS
 from pipeline.vectors.model import EncoderModel
 from pipeline.vectors.reference import ReferenceEncoder
 from router.contract import ENCODER_MODEL, ENCODER_TOKENIZER, EncoderManifest
@@ -21,30 +22,6 @@ _FILES = (ENCODER_MODEL, ENCODER_TOKENIZER)
 # fp32 is the same arithmetic in another order; int8 rounds: mean .993, least .987 over MiniLM's texts.
 _LEAST_FP32 = 0.9999
 _MEAN_INT8 = 0.99
-
-# Lengths from nothing to past the limit, scripts, code, numbers: what reaches a router.
-AGREEMENT_TEXTS = (
-    "refund",
-    "?",
-    "pull failed payments from Stripe, file a support ticket in Linear, and notify the on-call channel in Slack",
-    "What's the temperature in São Paulo tomorrow morning?",
-    "list_charges",
-    "getUserById(42)",
-    "DELETE FROM users WHERE id = 7; -- drop the stale row",
-    "see /var/log/app/error.log, line 4,812",
-    "顧客の住所を更新する",
-    "покажи неоплаченные счета за прошлый месяц",
-    "أرسل رسالة إلى الفريق",
-    "ग्राहक का फ़ोन नंबर बदलो",
-    "Überweisung an den Lieferanten veranlassen",
-    "🚀 ship it 🚀",
-    "   spaces \t and \n lines   ",
-    "A tool that reads rows of a spreadsheet. Sheet id, range, whether empty cells are kept.",
-    "CRM: find a contact by e-mail address. Categories: sales, people. look up a client, who is this customer",
-    "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20",
-    " ".join(["The quarterly report must reach every regional manager before the meeting on Friday."] * 12),
-    " ".join(f"step {i}: check the balance, then book the transfer and tell accounting;" for i in range(80)),
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,19 @@ def test_equal_requests_get_equal_answers_from_many_threads(router: Router) -> N
 
 @pytest.mark.parametrize(
     "request_text",
-    ["what's", "a:b:c", "OR AND NOT", 'foo^ "bar', "(((", "*", "\\", "'; DROP TABLE tools; --", "[red]x[/red]", "顧客", "\x00"],
+    [
+        "what's",
+        "a:b:c",
+        "OR AND NOT",
+        'foo^ "bar',
+        "(((",
+        "*",
+        "\\",
+        "'; DROP TABLE tools; --",
+        "[red]x[/red]",
+        "顧客",
+        "\x00",
+    ],
 )
 def test_a_request_is_words_never_query_syntax(router: Router, request_text: str) -> None:
     assert len(router.route(request_text)) == len(router)

@@ -1,0 +1,179 @@
+"""A chat model's server on loopback: real HTTP, answers by script, every request kept."""
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from pydantic import SecretStr
+
+from pipeline.settings import EnrichmentSettings
+
+# By the prices of gpt-5-mini: (600 x 0.25 + 400 x 0.025 + 200 x 2) / 1e6 = 0.00056 US dollars.
+USAGE = {
+    "prompt_tokens": 1_000,
+    "completion_tokens": 200,
+    "total_tokens": 1_200,
+    "prompt_tokens_details": {"cached_tokens": 400},
+}
+COST = 0.00056
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the server says: JSON, or a text as it stands. `drop` hangs up without a word."""
+
+    body: Any
+    status: int = 200
+    content_type: str = "application/json"
+    delay_s: float = 0.0
+    drop: bool = False
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the server was asked."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: dict[str, Any]
+
+    @property
+    def tool(self) -> dict[str, Any]:
+        """The tool that the question is about."""
+        return tool_of(self.body)
+
+
+Script = Callable[[dict[str, Any], int], Reply]
+
+
+def tool_of(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The tool of a request's user message."""
+    tool: dict[str, Any] = json.loads(body["messages"][1]["content"])
+    return tool
+
+
+def row(name: str) -> dict[str, Any]:
+    """A good expansion that names its tool."""
+    return {
+        "when_to_use": f"When somebody needs {name}.",
+        "user_phrases": [f"please do {name}"],
+        "synonyms": ["payments"],
+        "related_concepts": [],
+        "task_categories": [],
+    }
+
+
+def completion(content: Any, **fields: Any) -> dict[str, Any]:
+    """A chat completion of one choice; `message`, `finish_reason` and top-level fields can be set."""
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": content, "refusal": None, **fields.pop("message", {})},
+        "finish_reason": fields.pop("finish_reason", "stop"),
+        "logprobs": None,
+    }
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1_760_000_000,
+        "model": "gpt-5-mini-2025-08-07",
+        "choices": [choice],
+        "usage": USAGE,
+        **fields,
+    }
+
+
+def error(status: int, message: str, kind: str = "invalid_request_error", code: str | None = None) -> Reply:
+    """An error in OpenAI's shape."""
+    return Reply({"error": {"message": message, "type": kind, "param": None, "code": code}}, status)
+
+
+def answer(body: Mapping[str, Any], _: int = 0) -> Reply:
+    """The script of a server that always answers well."""
+    return Reply(completion(json.dumps(row(tool_of(body)["name"]))))
+
+
+def but(name: str, reply: Reply) -> Script:
+    """The script of a server that answers well, but for one tool."""
+    return lambda body, _: reply if tool_of(body)["name"] == name else answer(body)
+
+
+@dataclass
+class ModelServer:
+    """POST /v1/chat/completions for the length of a `with`. `script` is a function of the body and the count so far."""
+
+    script: Script = answer
+    requests: list[Request] = field(default_factory=list)
+    most_at_once: int = 0
+
+    def settings(self, **fields: Any) -> EnrichmentSettings:
+        """Settings that reach this server, one question at a time, without retries."""
+        defaults = {"api_key": SecretStr("sk-loopback"), "concurrency": 1, "max_retries": 0, "timeout_s": 20.0}
+        return EnrichmentSettings(**{"base_url": self.base_url, **defaults, **fields})
+
+    @property
+    def asked(self) -> list[str]:
+        """The names of the tools asked about, in order."""
+        return [request.tool["name"] for request in self.requests]
+
+    def __enter__(self) -> "ModelServer":
+        self._lock, self._stopping, self._now = threading.Lock(), threading.Event(), 0
+        self._http = _Server(("127.0.0.1", 0), _Handler)
+        self._http.model = self
+        self.base_url = f"http://127.0.0.1:{self._http.server_port}/v1"
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopping.set()
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()  # joins the threads of the requests
+
+    def reply(self, request: Request) -> Reply:
+        """Keep a request and answer it by the script."""
+        with self._lock:
+            self.requests.append(request)
+            count = len(self.requests)
+            self._now += 1
+            self.most_at_once = max(self.most_at_once, self._now)
+        reply = self.script(request.body, count)
+        self._stopping.wait(reply.delay_s)
+        with self._lock:
+            self._now -= 1
+        return reply
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = False
+    request_queue_size = 64
+    model: ModelServer
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if self.path != "/v1/chat/completions":
+            reply = error(404, f"Invalid URL (POST {self.path})")
+        else:
+            reply = self.server.model.reply(Request(self.path, dict(self.headers), body))
+        if reply.drop:
+            return
+        data = (reply.body if isinstance(reply.body, str) else json.dumps(reply.body)).encode()
+        try:
+            self.send_response(reply.status)
+            self.send_header("content-type", reply.content_type)
+            self.send_header("content-length", str(len(data)))
+            self.send_header("retry-after-ms", "1")
+            self.end_headers()
+            self.wfile.write(data)
+        except ConnectionError:
+            self.close_connection = True  # the client has given up waiting
+
+    def log_message(self, *_: object) -> None:
+        """Nothing on the test's screen."""

@@ -1,0 +1,28 @@
+"""Indexes on disk."""
+
+from pathlib import Path
+
+from pipeline.documents import FieldDocuments
+from pipeline.lexical import index
+from router import Signal
+from router.retrievers import LexicalRetriever
+from router.text import terms
+
+
+def test_a_signal_without_any_text_has_no_index(tmp_path: Path) -> None:
+    written = index([FieldDocuments("a", "name", "description", "", "", ())], tmp_path)
+    assert written == (Signal.NAME, Signal.DESCRIPTION)
+    assert not (tmp_path / "expansion").exists()
+
+
+def test_tools_without_text_keep_their_ordinal(tmp_path: Path) -> None:
+    texts = ["", "refund", ""]
+    index([FieldDocuments(str(i), "x", text, "", "", ()) for i, text in enumerate(texts)], tmp_path)
+    ranking = LexicalRetriever.open(tmp_path / "description", 3).rank(terms("refund"), 5)
+    assert ranking.ordinals.tolist() == [1]
+
+
+def test_ten_thousand_tools_lie_in_one_segment(tmp_path: Path) -> None:
+    documents = [FieldDocuments(str(i), f"tool {i}", "", "", "", ()) for i in range(10_000)]
+    index(documents, tmp_path)
+    assert len(list((tmp_path / "name").glob("*.idx"))) == 1

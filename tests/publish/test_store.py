@@ -1,0 +1,83 @@
+"""Snapshots on disk: atomic, retained, rolled back."""
+
+from pathlib import Path
+
+import pytest
+
+from router.contract import MANIFEST
+from router.errors import SettingsInvalid, SnapshotInvalid
+from router.store import SnapshotStore
+
+
+def stored(store: SnapshotStore, *names: str) -> None:
+    for name in names:
+        (store.folder / name).mkdir(parents=True)
+        (store.folder / name / MANIFEST).write_text("{}", encoding="utf-8")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> SnapshotStore:
+    made = SnapshotStore(tmp_path, "office")
+    stored(made, "20260101T000000Z-aaaaaaaa", "20260102T000000Z-bbbbbbbb", "20260103T000000Z-cccccccc")
+    return made
+
+
+def test_nothing_is_current_before_something_is_published(store: SnapshotStore) -> None:
+    assert store.current() is None
+
+
+def test_publishing_moves_current_and_leaves_no_other_file(store: SnapshotStore) -> None:
+    store.publish("20260102T000000Z-bbbbbbbb")
+    assert store.current() == "20260102T000000Z-bbbbbbbb"
+    assert [f.name for f in store.folder.iterdir() if f.is_file()] == ["CURRENT"]
+
+
+@pytest.mark.parametrize("name", ["nothing", "../office/20260101T000000Z-aaaaaaaa", ""])
+def test_only_a_snapshot_of_the_catalog_can_be_published(store: SnapshotStore, name: str) -> None:
+    with pytest.raises(SnapshotInvalid):
+        store.publish(name)
+    assert store.current() is None
+
+
+def test_rollback_serves_the_one_before(store: SnapshotStore) -> None:
+    store.publish("20260103T000000Z-cccccccc")
+    assert store.rollback() == "20260102T000000Z-bbbbbbbb"
+    assert store.rollback() == "20260101T000000Z-aaaaaaaa"
+    with pytest.raises(SettingsInvalid, match="nothing to roll back"):
+        store.rollback()
+    assert store.current() == "20260101T000000Z-aaaaaaaa"
+
+
+def test_retention_keeps_the_newest_and_the_current_one(store: SnapshotStore) -> None:
+    store.publish("20260101T000000Z-aaaaaaaa")
+    assert store.retain(1) == ["20260102T000000Z-bbbbbbbb"]
+    left = sorted(f.name for f in store.folder.iterdir() if f.is_dir())
+    assert left == ["20260101T000000Z-aaaaaaaa", "20260103T000000Z-cccccccc"]
+
+
+def test_a_failed_build_leaves_nothing(store: SnapshotStore) -> None:
+    with pytest.raises(RuntimeError), store.staging("d" * 64) as folder:
+        (folder / "half").write_text("written", encoding="utf-8")
+        raise RuntimeError
+    assert len(list(store.folder.iterdir())) == 3
+
+
+def test_what_a_killed_build_left_is_removed_by_the_next(store: SnapshotStore) -> None:
+    (store.folder / ".building-old").mkdir()
+    with store.staging("d" * 64) as folder:
+        names = {f.name for f in store.folder.iterdir() if f.name.startswith(".")}
+    assert names == {folder.name}
+
+
+def test_an_id_is_time_and_content_and_sorts_by_age(store: SnapshotStore) -> None:
+    names = []
+    for digit in "fe":
+        with store.staging(digit * 64) as folder:
+            (folder / MANIFEST).write_text("{}", encoding="utf-8")
+            names.append(store.seal(folder).name)
+    assert names == sorted(names)
+    assert [name[-9:] for name in names] == ["-ffffffff", "-eeeeeeee"]
+
+
+def test_a_snapshot_with_a_broken_manifest_is_listed_with_its_problem(store: SnapshotStore) -> None:
+    assert all(found.problem and found.manifest is None for found in store.snapshots())

@@ -1,0 +1,83 @@
+"""Metrics, worked by hand."""
+
+import json
+from collections.abc import Callable
+from math import log2
+from pathlib import Path
+
+import pytest
+
+from router import Router, SettingsInvalid
+from router.benchmark import measure
+from router.evaluation import Judgement, evaluate, read_judgements
+
+
+def judged(required: str, acceptable: str = "", kind: str = "single", groups: tuple[str, ...] = ()) -> Judgement:
+    return Judgement(
+        "q", "request", frozenset(required), frozenset(acceptable or required), kind, tuple(map(frozenset, groups))
+    )
+
+
+def test_one_request_by_hand() -> None:
+    found = evaluate([(list("xbya"), judged("ab", kind="multi"))])
+    ideal = 1 + 1 / log2(3)
+    assert found == {
+        "recall@10": 1,
+        "hit@1": 0,
+        "mrr@10": 1 / 2,
+        "full@10": 1,
+        "multi@10": 1,
+        "ndcg@10": pytest.approx((1 / log2(3) + 1 / log2(5)) / ideal),
+    }
+
+
+def test_full_recall_counts_required_tools_and_recall_acceptable_ones() -> None:
+    found = evaluate([(list("c"), judged("ab", acceptable="abc", kind="multi"))])
+    assert (found["recall@10"], found["full@10"]) == (1, 0)
+
+
+def test_groups_replace_required_tools() -> None:
+    found = evaluate([(list("bx"), judged("ac", acceptable="abcd", kind="multi", groups=("ab", "cd")))])
+    assert found["full@10"] == 1 / 2
+
+
+def test_nothing_past_the_tenth_counts() -> None:
+    found = evaluate([(list("0123456789a"), judged("a"))])
+    assert set(found.values()) == {0, None}
+
+
+def test_requests_that_no_tool_answers_count_for_no_metric() -> None:
+    found = evaluate([([], judged("", kind="none")), (list("a"), judged("a"))])
+    assert found["recall@10"] == 1
+
+
+def test_a_metric_without_requests_is_none() -> None:
+    assert evaluate([(list("a"), judged("a"))])["multi@10"] is None
+    assert set(evaluate([]).values()) == {None}
+
+
+def test_a_bad_judgement_is_named_with_its_line(write_lines: Callable[[str, list[object]], Path]) -> None:
+    good = {"id": "1", "query": "x", "required": [], "acceptable": [], "kind": "none"}
+    path = write_lines("queries.jsonl", [good, {**good, "kind": "some"}])
+    with pytest.raises(SettingsInvalid, match=r"line 2.*some"):
+        read_judgements(path)
+
+
+def test_the_measurement_has_the_fixed_shape(router: Router) -> None:
+    judgements = [
+        Judgement(
+            "1",
+            "pull failed payments",
+            frozenset({"stripe/list_charges"}),
+            frozenset({"stripe/list_charges"}),
+            "single",
+        ),
+        Judgement("2", "sing me a song", frozenset(), frozenset(), "none"),
+    ]
+    result = measure(router, judgements, bench="office", recipe="lexical")
+    assert json.loads(json.dumps(result)) == result
+    assert list(result) == ["bench", "tools", "queries", "snapshot", "recipe", "latency_ms", "signals", "no_tool"]
+    assert list(result["signals"]) == ["name", "description", "expansion", "dense", "fused"]
+    assert result["signals"]["dense"]["recall@10"] is None  # the lexical recipe has no dense list
+    assert result["signals"]["expansion"]["recall@10"] == 1
+    assert (result["tools"], result["queries"]) == (8, 2)

@@ -1,0 +1,112 @@
+"""Opening a snapshot: whole, or refused."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from router import Router, SnapshotInvalid
+from router.contract import CURRENT, FORMAT_VERSION, MANIFEST
+
+
+@pytest.fixture
+def copied(snapshot: Path, tmp_path: Path) -> Path:
+    """A copy of the session's snapshot, to be damaged, in a catalog folder with CURRENT."""
+    folder = tmp_path / "office" / snapshot.name
+    shutil.copytree(snapshot, folder)
+    (folder.parent / CURRENT).write_text(snapshot.name + "\n", encoding="utf-8")
+    return folder
+
+
+def change_manifest(folder: Path, change: Callable[[dict], object]) -> None:
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    change(manifest)
+    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+
+
+def test_a_catalog_folder_opens_its_current_snapshot(copied: Path) -> None:
+    assert Router.open(copied.parent).manifest.snapshot == copied.name
+
+
+def test_a_snapshot_folder_opens_itself(copied: Path) -> None:
+    assert len(Router.open(str(copied))) == 8
+
+
+def test_opening_leaves_no_file_behind(copied: Path) -> None:
+    before = sorted(path.relative_to(copied) for path in copied.rglob("*"))
+    Router.open(copied).route("refund")
+    after = {path.relative_to(copied) for path in copied.rglob("*")}
+    assert {path for path in after - set(before) if not path.name.endswith(".lock")} == set()
+
+
+def test_a_flipped_bit_in_any_file_is_refused_and_named(copied: Path) -> None:
+    files = json.loads((copied / MANIFEST).read_text(encoding="utf-8"))["files"]
+    assert len(files) > 20
+    for name in files:
+        path = copied / name
+        data = bytearray(path.read_bytes())
+        if not data:
+            continue
+        data[len(data) // 2] ^= 1
+        path.write_bytes(data)
+        with pytest.raises(SnapshotInvalid, match="checksum"):
+            Router.open(copied)
+        data[len(data) // 2] ^= 1
+        path.write_bytes(data)
+    assert len(Router.open(copied)) == 8
+
+
+def test_a_missing_file_is_refused_and_named(copied: Path) -> None:
+    (copied / "document_vectors.npy").unlink()
+    with pytest.raises(SnapshotInvalid, match=r"document_vectors\.npy"):
+        Router.open(copied)
+
+
+def test_a_missing_current_says_how_to_build(copied: Path) -> None:
+    (copied.parent / CURRENT).unlink()
+    with pytest.raises(SnapshotInvalid, match="quartermaster build"):
+        Router.open(copied.parent)
+
+
+def test_a_folder_that_does_not_exist_says_so(tmp_path: Path) -> None:
+    with pytest.raises(SnapshotInvalid, match="does not exist"):
+        Router.open(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("name", ["../elsewhere", "/etc", ".hidden", "", "gone"])
+def test_current_may_only_name_a_snapshot_beside_it(copied: Path, name: str) -> None:
+    (copied.parent / CURRENT).write_text(name, encoding="utf-8")
+    with pytest.raises(SnapshotInvalid, match="CURRENT"):
+        Router.open(copied.parent)
+
+
+def test_another_format_is_refused_with_both_versions(copied: Path) -> None:
+    change_manifest(copied, lambda m: m["versions"].update(format=FORMAT_VERSION + 1))
+    with pytest.raises(SnapshotInvalid, match=f"format {FORMAT_VERSION + 1}.*format {FORMAT_VERSION}"):
+        Router.open(copied)
+
+
+def test_another_analyzer_is_refused(copied: Path) -> None:
+    change_manifest(copied, lambda m: m["versions"].update(text=999))
+    with pytest.raises(SnapshotInvalid, match="text version 999"):
+        Router.open(copied)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"versions": {}}', '{"versions": {"format": 1}}'])
+def test_a_manifest_that_is_none_is_refused(copied: Path, text: str) -> None:
+    (copied / MANIFEST).write_text(text, encoding="utf-8")
+    with pytest.raises(SnapshotInvalid):
+        Router.open(copied)
+
+
+def test_vectors_of_another_shape_are_refused(copied: Path) -> None:
+    np.save(copied / "document_vectors.npy", np.zeros((3, 32), np.float32))
+    from router.fingerprint import file_sha256
+
+    digest = file_sha256(copied / "document_vectors.npy")
+    change_manifest(copied, lambda m: m["files"].update({"document_vectors.npy": digest}))
+    with pytest.raises(SnapshotInvalid, match=r"\(3, 32\)"):
+        Router.open(copied)

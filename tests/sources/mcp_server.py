@@ -1,0 +1,48 @@
+"""A real MCP server for the tests, run as a program: `stdio pages`, `stdio repeat`, or `http PORT`."""
+
+import sys
+
+import anyio
+import mcp_types
+from mcp.server.lowlevel import Server
+from mcp.server.mcpserver import MCPServer
+from mcp.server.stdio import stdio_server
+
+
+async def _three_pages(_: object, params: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
+    page = int(params.cursor) if params and params.cursor else 1
+    tool = mcp_types.Tool(
+        name=f"tool_{page}",
+        description=f"Of page {page}.",
+        input_schema={"type": "object", "properties": {"q": {"type": "string"}}},
+        annotations=mcp_types.ToolAnnotations(read_only_hint=True, title=f"Tool {page}"),
+    )
+    return mcp_types.ListToolsResult(tools=[tool], next_cursor=str(page + 1) if page < 3 else None)
+
+
+async def _one_cursor(_: object, params: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
+    return mcp_types.ListToolsResult(tools=[], next_cursor="same")
+
+
+async def _serve_stdio(mode: str) -> None:
+    server = Server("pager", on_list_tools={"pages": _three_pages, "repeat": _one_cursor}[mode])
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
+
+
+def _serve_http(port: int) -> None:
+    server = MCPServer("weather")
+
+    @server.tool()
+    def forecast(city: str, days: int = 1) -> str:
+        """Forecast for a city."""
+        return f"{city}: rain for {days}"
+
+    server.run("streamable-http", port=port)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "stdio":
+        anyio.run(_serve_stdio, sys.argv[2])
+    else:
+        _serve_http(int(sys.argv[2]))

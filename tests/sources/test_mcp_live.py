@@ -1,0 +1,112 @@
+"""Live MCP servers: real programs over stdio and over HTTP on loopback."""
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import RunAborted
+from pipeline.settings import SourceSettings
+from pipeline.sources import RawTool, mcp
+from router.record import Origin
+from tests.sources.reading import tools
+
+SERVER = str(Path(__file__).with_name("mcp_server.py"))
+
+
+def _stdio(*arguments: str, timeout_s: float = 60) -> SourceSettings:
+    return SourceSettings(command=(sys.executable, *arguments), timeout_s=timeout_s)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture(scope="module")
+def http_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    port, log_path = _free_port(), tmp_path_factory.mktemp("mcp") / "server.log"
+    with log_path.open("wb") as log:
+        server = subprocess.Popen([sys.executable, SERVER, "http", str(port)], stdout=log, stderr=log)
+        try:
+            until = time.monotonic() + 60
+            while not _answers(port):
+                assert server.poll() is None, log_path.read_text(encoding="utf-8")
+                assert time.monotonic() < until, "the server did not open its port"
+                time.sleep(0.05)
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            server.kill()
+            server.wait()
+
+
+def test_all_pages_of_a_server_over_stdio_are_read() -> None:
+    source = _stdio(SERVER, "stdio", "pages")
+    place = f"{sys.executable} {SERVER} stdio pages"
+    assert tools(mcp.read_live(source)) == [
+        RawTool(
+            name=f"tool_{page}",
+            origin=Origin(place, f"/tools/{page - 1}"),
+            description=f"Of page {page}.",
+            input_schema={"type": "object", "properties": {"q": {"type": "string"}}},
+            provider="pager",
+            annotations={"readOnlyHint": True, "title": f"Tool {page}"},
+        )
+        for page in (1, 2, 3)
+    ]
+
+
+def test_a_server_over_http_is_read(http_server: str) -> None:
+    (tool,) = tools(mcp.read_live(SourceSettings(url=http_server, timeout_s=60)))
+    assert (tool.name, tool.provider, tool.description) == ("forecast", "weather", "Forecast for a city.")
+    assert tool.origin == Origin(http_server, "/tools/0")
+    assert list(tool.input_schema["properties"]) == ["city", "days"]
+    assert tool.input_schema["required"] == ["city"]
+
+
+def _stop(source: SourceSettings) -> str:
+    with pytest.raises(RunAborted) as stopped:
+        list(mcp.read_live(source))
+    return str(stopped.value)
+
+
+def test_a_server_that_repeats_its_cursor_stops_the_run() -> None:
+    message = _stop(_stdio(SERVER, "stdio", "repeat"))
+    assert f"{SERVER} stdio repeat" in message
+    assert "gave the cursor 'same' twice" in message
+
+
+def test_a_server_that_never_answers_stops_the_run_in_time() -> None:
+    message = _stop(_stdio("-c", "import time; time.sleep(600)", timeout_s=2))
+    place = f"{sys.executable} -c import time; time.sleep(600)"
+    assert message == f"the MCP server '{place}' did not list its tools within 2 s"
+
+
+def test_a_program_that_ends_at_once_stops_the_run() -> None:
+    assert f"the MCP server '{sys.executable} -c pass' could not be read" in _stop(_stdio("-c", "pass"))
+
+
+def test_a_command_that_does_not_exist_stops_the_run(tmp_path: Path) -> None:
+    command = str(tmp_path / "no-such-server")
+    message = _stop(SourceSettings(command=(command, "--stdio")))
+    assert message.startswith(f"the MCP server '{command} --stdio' could not be read: FileNotFoundError")
+
+
+def test_an_unreachable_url_stops_the_run() -> None:
+    url = f"http://127.0.0.1:{_free_port()}/mcp"
+    assert _stop(SourceSettings(url=url)).startswith(f"the MCP server '{url}' could not be read: ConnectError")
+
+
+def test_a_url_that_is_no_mcp_server_stops_the_run(http_server: str) -> None:
+    url = http_server.replace("/mcp", "/elsewhere")
+    assert f"the MCP server '{url}' could not be read" in _stop(SourceSettings(url=url, timeout_s=60))

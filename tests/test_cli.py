@@ -1,0 +1,168 @@
+"""The command line, as a process: output, exit codes, sentences."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+Done = subprocess.CompletedProcess
+
+
+@pytest.fixture(scope="session")
+def served(snapshot: Path, workspace: Path) -> Path:
+    """The session's workspace, with its one catalog published."""
+    assert snapshot.is_dir()
+    return workspace
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[..., Done[str]]:
+    """Run `quartermaster` in an empty folder; no key, no hub."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("QUARTERMASTER_", "OPENAI_"))}
+
+    def _run(*arguments: object, **extra: str) -> Done[str]:
+        return subprocess.run(
+            [sys.executable, "-c", "from flows.cli import main; main()", *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**environment, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "COLUMNS": "120", **extra},
+        )
+
+    return _run
+
+
+def failed(done: Done[str], code: int) -> str:
+    """The one sentence of a failure: nothing on standard output, no traceback."""
+    assert done.returncode == code, done.stderr
+    assert done.stdout == "" and "Traceback" not in done.stderr
+    return done.stderr
+
+
+def test_build_prints_the_snapshots_folder_last(
+    run: Callable[..., Done[str]], catalog_folder: Path, encoder_folder: Path, tmp_path: Path
+) -> None:
+    done = run("build", catalog_folder, "--encoder", encoder_folder, "--workspace", tmp_path / "ws")
+    assert done.returncode == 0, done.stderr
+    folder = Path(done.stdout.splitlines()[-1])
+    assert (folder / "manifest.json").is_file()
+    assert "8 of 8 records" in done.stdout
+    again = run("build", catalog_folder, "--encoder", encoder_folder, "--workspace", tmp_path / "ws", "--json")
+    report = json.loads(again.stdout)
+    assert (report["outcome"], report["embedded"], report["snapshot"]) == ("unchanged", 0, str(folder))
+
+
+def test_search_lists_tools_and_prints_json_for_programs(run: Callable[..., Done[str]], served: Path) -> None:
+    table = run("search", "which cards were declined", "-k", 2, "--workspace", served)
+    assert table.returncode == 0 and "stripe/list_charges" in table.stdout
+    assert "\x1b[" not in table.stdout
+    answer = json.loads(run("search", "which cards were declined", "-k", 2, "--workspace", served, "--json").stdout)
+    assert answer["tools"][0]["tool_id"] == "stripe/list_charges"
+    assert len(answer["tools"]) == 2
+
+
+@pytest.mark.parametrize("width", ["80", "200"])
+def test_every_tool_id_is_readable_at_any_width(run: Callable[..., Done[str]], served: Path, width: str) -> None:
+    shown = run("search", "refund", "--workspace", served, COLUMNS=width).stdout
+    assert "slack/conversations_list" in shown
+    assert max(map(len, shown.splitlines())) <= int(width)
+
+
+def test_explain_gives_ranks_by_signal(run: Callable[..., Done[str]], served: Path) -> None:
+    done = run("explain", "undo a payment", "--workspace", served, COLUMNS="160")
+    assert done.returncode == 0
+    assert all(column in done.stdout.splitlines()[0] for column in ("name", "description", "expansion", "dense"))
+    assert "undo a payment" in done.stdout
+
+
+def test_explain_of_one_tool_says_where_it_stands(run: Callable[..., Done[str]], served: Path) -> None:
+    answer = json.loads(run("explain", "undo a payment", "weather/getForecast", "--workspace", served, "--json").stdout)
+    assert answer["tool_id"] == "weather/getForecast" and answer["rank"] > 1
+
+
+def test_evaluate_writes_the_figures(
+    run: Callable[..., Done[str]], catalog_folder: Path, encoder_folder: Path, tmp_path: Path
+) -> None:
+    bench = shutil.copytree(catalog_folder, tmp_path / "office")
+    query = {"id": "1", "query": "undo a payment", "kind": "single"}
+    row = {**query, "required": ["stripe/create_refund"], "acceptable": ["stripe/create_refund"]}
+    (bench / "queries.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    arguments = ("evaluate", "--bench", bench, "--encoder", encoder_folder, "--json", tmp_path / "out.json")
+    done = run(*arguments, "--recipe", "published")
+    assert done.returncode == 0, done.stderr
+    result = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+    assert (result["bench"], result["recipe"], result["tools"]) == ("office", "published", 8)
+    assert result["signals"]["expansion"]["hit@1"] == 1
+    assert "multi@10" in done.stdout
+    without = run(*arguments, "--without-expansions")
+    assert without.returncode == 0, without.stderr
+    assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["signals"]["expansion"]["hit@1"] is None
+
+
+def test_snapshots_are_listed_verified_and_rolled_back(
+    run: Callable[..., Done[str]], catalog_folder: Path, tmp_path: Path
+) -> None:
+    build = ("build", catalog_folder, "--encoder", "none", "--force", "--json")
+    first, second = (Path(json.loads(run(*build).stdout)["snapshot"]).name for _ in range(2))
+    listed = json.loads(run("snapshots", "--json").stdout)
+    assert [(row["snapshot"], row["current"]) for row in listed] == [(second, True), (first, False)]
+    assert run("snapshots", "office", "--rollback").returncode == 0
+    assert (tmp_path / ".quartermaster/snapshots/office/CURRENT").read_text(encoding="utf-8").strip() == first
+    assert "nothing to roll back" in failed(run("snapshots", "--rollback"), 2)
+    assert run("snapshots", "--use", second, "--verify").returncode == 0
+    records = tmp_path / ".quartermaster/snapshots/office" / first / "records.jsonl"
+    records.write_bytes(records.read_bytes()[:-2])
+    broken = run("snapshots", "--verify")
+    assert broken.returncode == 4 and "corrupt" in " ".join(broken.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["build", "nowhere"], 2, "nowhere does not exist"),
+        (["build", "{catalog}", "--generator", "magic"], 2, "enrichment.generator"),
+        (["build", "{catalog}", "--encoder", "nobody/none-such"], 3, "nobody/none-such"),
+        (["build", "{catalog}", "--encoder", "none", "--workspace", "/proc/nowhere"], 2, "--workspace"),
+        (["search", "refund"], 4, "quartermaster build"),
+        (["search", "refund", "--snapshot", "nowhere"], 4, "does not exist"),
+        (["search", "", "--workspace", "{served}"], 2, "empty"),
+        (["search", "refund", "-k", "0", "--workspace", "{served}"], 2, "k is 0"),
+        (["search", "refund", "--recipe", "best", "--workspace", "{served}"], 2, "published"),
+        (["evaluate", "--bench", "{catalog}"], 2, "queries.jsonl"),
+        (["explain", "refund", "no/tool", "--workspace", "{served}"], 2, "no/tool"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence_with_its_exit_code(
+    run: Callable[..., Done[str]],
+    served: Path,
+    catalog_folder: Path,
+    arguments: list[str],
+    code: int,
+    sentence: str,
+) -> None:
+    filled = [argument.format(catalog=catalog_folder, served=served) for argument in arguments]
+    assert sentence in failed(run(*filled), code)
+
+
+def test_too_many_rejected_records_exit_with_one(
+    run: Callable[..., Done[str]], catalog_folder: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(catalog_folder, tmp_path / "office")
+    with (folder / "tools.jsonl").open("a", encoding="utf-8") as stream:
+        stream.write("not json\n" * 3)
+    done = run("build", folder, "--encoder", "none")
+    assert done.returncode == 1 and "--use" in done.stderr
+    assert failed(run("search", "refund"), 4)
+
+
+def test_catalog_text_is_never_markup(run: Callable[..., Done[str]], tmp_path: Path) -> None:
+    row = {"name": "tool", "description": "[red]not red[/red] [/] \\[x]", "provider": "[bold]"}
+    (tmp_path / "tools.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    assert run("build", "tools.jsonl", "--encoder", "none").returncode == 0
+    assert "[red]not red[/red] [/]" in run("search", "red tool", COLUMNS="200").stdout

@@ -1,0 +1,67 @@
+"""Settings without a catalog.toml: what a bare file or folder means."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import SettingsInvalid
+from pipeline.settings import SourceSettings, load
+
+
+def _touch(folder: Path, *names: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name in names:
+        (folder / name).write_text("", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("mail.functions.json", "mail.functions"),
+        ("my tools!.yaml", "my-tools"),
+        (".json", "json"),
+        ("顧客.json", "catalog"),
+    ],
+)
+def test_a_bare_file_is_a_catalog_of_one_source(tmp_path: Path, file: str, name: str) -> None:
+    _touch(tmp_path, file)
+    settings = load(tmp_path / file, environment={})
+    assert (settings.name, settings.folder) == (name, tmp_path)
+    assert settings.source == (SourceSettings(path=Path(file)),)
+    assert settings.enrichment.expansions is None
+
+
+def test_a_bare_folder_is_a_catalog_of_its_tool_files(tmp_path: Path) -> None:
+    folder = _touch(tmp_path / "my office", "b.yaml", "a.json", "d.yml", "c.jsonl", "notes.txt", "README.md")
+    (folder / "sub.json").mkdir()
+    settings = load(folder, environment={})
+    assert (settings.name, settings.folder) == ("my-office", folder)
+    assert [str(source.path) for source in settings.source] == ["a.json", "b.yaml", "c.jsonl", "d.yml"]
+
+
+def test_tools_jsonl_alone_is_read_of_a_folder_that_has_it(tmp_path: Path) -> None:
+    folder = _touch(tmp_path / "office", "tools.jsonl", "requests.jsonl", "a.json")
+    assert [str(source.path) for source in load(folder, environment={}).source] == ["tools.jsonl"]
+
+
+@pytest.mark.parametrize("named", ["", "tools.jsonl"])
+def test_expansions_beside_tools_jsonl_are_taken(tmp_path: Path, named: str) -> None:
+    folder = _touch(tmp_path / "office", "tools.jsonl", "expansions.jsonl")
+    assert load(folder / named, environment={}).enrichment.expansions == Path("expansions.jsonl")
+    _touch(folder, "mail.json")
+    assert load(folder / "mail.json", environment={}).enrichment.expansions is None
+
+
+def test_bare_files_take_environment_and_arguments_too(tmp_path: Path) -> None:
+    folder = _touch(tmp_path / "office", "tools.jsonl", "expansions.jsonl")
+    settings = load(folder, {"enrichment": {"model": "x"}}, {"QUARTERMASTER_PUBLISH__KEEP": "2"})
+    assert (settings.enrichment.model, settings.publish.keep) == ("x", 2)
+    assert settings.enrichment.expansions == Path("expansions.jsonl")
+
+
+def test_a_folder_without_tools_is_refused(tmp_path: Path) -> None:
+    folder = _touch(tmp_path / "office", "notes.txt")
+    with pytest.raises(SettingsInvalid) as refused:
+        load(folder, environment={})
+    assert str(refused.value) == f"{folder} holds neither catalog.toml nor a .json, .jsonl or .yaml file of tools"
