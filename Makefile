@@ -25,8 +25,8 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP)
 	@$(BIN)/quartermaster build catalogs/demo
 	@echo
-	@echo '$$ quartermaster explain "$(REQUEST)" -k 6'
-	@$(BIN)/quartermaster explain "$(REQUEST)" -k 6 --catalog demo
+	@echo '$$ quartermaster explain "$(REQUEST)"'
+	@$(BIN)/quartermaster explain "$(REQUEST)" --catalog demo
 	@echo
 	@echo "Next:  $(BIN)/quartermaster search \"who is on call tonight\" --catalog demo"
 	@echo "       $(BIN)/quartermaster evaluate --bench catalogs/demo"

@@ -85,14 +85,14 @@ def explained_table(routed: RoutedTools) -> Table:
     """An answer with its reasons: for each signal the rank and, after it, the share of the fused score."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("#", justify="right")
-    table.add_column("tool", style="cyan", overflow="fold")
+    table.add_column("tool, nearest phrase", overflow="fold")
     table.add_column("score", justify="right")
     for signal in Signal:
         table.add_column(signal, justify="right")
-    table.add_column("nearest phrase", style="green", overflow="fold")
     for rank, tool in enumerate(routed, 1):
         cells = [_reason(tool, signal) for signal in Signal]
-        table.add_row(str(rank), Text(tool.tool_id), f"{tool.score:.4f}", *cells, Text(tool.phrase or ""))
+        name = Text.assemble((tool.tool_id, "cyan"), (f"\n  {tool.phrase}" if tool.phrase else "", "green"))
+        table.add_row(str(rank), name, f"{tool.score:.4f}", *cells)
     return table
 
 

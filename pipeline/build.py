@@ -105,21 +105,19 @@ def _build(
     reading = sources.read(settings)
     clock.start("normalize", None)
     catalog = records.catalog_records(reading.tools)
-    if not catalog.records:
-        rejected = f", {len(reading.rejected)} were rejected: {reading.rejected[0]}" if reading.rejected else ""
-        ledger.put_catalog(run, settings.name, catalog, reading.rejected)
-        raise RunAborted(f"the catalog {settings.name!r} holds no tool{rejected}")
-    ledger.put_catalog(run, settings.name, catalog, reading.rejected)
-
     chain = generators(settings)
+    rejected = (*reading.rejected, *_rejected_expansions(chain, catalog))
+    ledger.put_catalog(run, settings.name, catalog, rejected)
+    if not catalog.records:
+        why = f": {len(rejected)} were rejected, the first {rejected[0]}" if rejected else ""
+        raise RunAborted(f"the catalog {settings.name!r} holds no tool{why}")
+    model = vectors.resolve(settings.vectors, clock)  # before anything is paid for
     enriched = enrichment.enrich(catalog, chain, ledger, run, clock)
-    rejected_all = (*reading.rejected, *_rejected_expansions(chain, catalog))
 
     clock.start("project", None)
     projected = [
         documents.project(r, w.expansion if (w := enriched.written.get(r.tool_id)) else None) for r in catalog.records
     ]
-    model = vectors.resolve(settings.vectors, clock)
     content_hash = _content_hash(settings, catalog, enriched, model)
     store = publish.SnapshotStore(workspace, settings.name)
     serving = None if force else _unchanged(store, content_hash)
@@ -138,7 +136,7 @@ def _build(
     held = _held(settings, catalog, reading, enriched)
     removed: list[str] = []
     if serving is None:
-        contents = publish.Contents(catalog, rejected_all, enriched, projected, embedded, content_hash)
+        contents = publish.Contents(catalog, rejected, enriched, projected, embedded, content_hash)
         folder = publish.write(settings, contents, store, clock)
         if not held:
             clock.start("publish", None)
@@ -157,7 +155,7 @@ def _build(
             "rejected": len(reading.rejected),
             **{kind: catalog.count(kind) for kind in ("merged", "renamed", "thin", "open")},
         },
-        rejected=rejected_all,
+        rejected=rejected,
         notices=catalog.notices,
         generators=enriched.generators,
         asked=dict(enriched.asked),

@@ -1,7 +1,8 @@
 """The ledger: the build's system of record, one DuckDB file in the workspace, one writer.
 
 Answers are kept by the key of all that made them, vectors by the hash of their text and the key of their model, so a
-second build of an unchanged catalog asks nothing and embeds nothing. Nothing that was paid for is ever deleted.
+second build of an unchanged catalog asks nothing and embeds nothing. Nothing that was paid for is ever deleted. Times
+are UTC.
 """
 
 import json
@@ -33,7 +34,7 @@ CONNECTION: dict[str, str | bool | int | float | list[str]] = {
 _SCHEMA = """
 CREATE SEQUENCE IF NOT EXISTS run_ids;
 CREATE TABLE IF NOT EXISTS runs (
-    run_id BIGINT PRIMARY KEY, catalog VARCHAR, started_at TIMESTAMPTZ, finished_at TIMESTAMPTZ,
+    run_id BIGINT PRIMARY KEY, catalog VARCHAR, started_at TIMESTAMP, finished_at TIMESTAMP,
     outcome VARCHAR, snapshot VARCHAR, message VARCHAR, counts JSON);
 CREATE TABLE IF NOT EXISTS records (
     record_hash VARCHAR, tool_id VARCHAR, catalog VARCHAR, record JSON, first_run BIGINT);
@@ -44,11 +45,11 @@ CREATE TABLE IF NOT EXISTS notices (
 CREATE TABLE IF NOT EXISTS expansions (
     expansion_key VARCHAR, record_hash VARCHAR, tool_id VARCHAR, generator VARCHAR, model VARCHAR,
     prompt_version INTEGER, expansion JSON, prompt_tokens BIGINT, cached_tokens BIGINT, completion_tokens BIGINT,
-    cost_usd DOUBLE, run_id BIGINT, created_at TIMESTAMPTZ);
+    cost_usd DOUBLE, run_id BIGINT, created_at TIMESTAMP);
 CREATE TABLE IF NOT EXISTS failures (
     expansion_key VARCHAR, record_hash VARCHAR, tool_id VARCHAR, generator VARCHAR, model VARCHAR,
     kind VARCHAR, message VARCHAR, prompt_tokens BIGINT, cached_tokens BIGINT, completion_tokens BIGINT,
-    cost_usd DOUBLE, run_id BIGINT, created_at TIMESTAMPTZ);
+    cost_usd DOUBLE, run_id BIGINT, created_at TIMESTAMP);
 CREATE OR REPLACE VIEW phrases AS
     SELECT tool_id, generator, model, unnest(from_json(expansion -> 'user_phrases', '["VARCHAR"]')) AS phrase
     FROM expansions;
@@ -263,4 +264,5 @@ class _registered(AbstractContextManager[str]):
 
 
 def _now() -> datetime:
-    return datetime.now(UTC)
+    # UTC without its name: DuckDB gives TIMESTAMPTZ to Python only where pytz is installed.
+    return datetime.now(UTC).replace(tzinfo=None)

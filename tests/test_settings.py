@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from pipeline.errors import SettingsInvalid
-from pipeline.settings import CatalogSettings, SourceSettings, load
+from pipeline.settings import CatalogSettings, load
 from router.recipe import RECIPES
 
 WriteToml = Callable[[str], Path]

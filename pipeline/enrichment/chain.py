@@ -10,7 +10,7 @@ def generators(settings: CatalogSettings) -> list[Generator]:
     """The file of expansions if there is one; then the chosen generator; then the fallback for what it fails on.
 
     `auto` is an OpenAI-compatible model where a key or a base URL is set, else the lexicon. Raises RunAborted where
-    the file cannot be read.
+    the file cannot be read, SettingsInvalid where the key cannot be sent.
     """
     enrichment = settings.enrichment
     chain: list[Generator] = []

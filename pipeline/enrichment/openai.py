@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 import openai
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from pipeline.enrichment.expansion import Expansion
 from pipeline.enrichment.generator import Answer, Failure, Usage
 from pipeline.enrichment.prompt import INSTRUCTIONS, tool_message
-from pipeline.errors import RunAborted
+from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.settings import EnrichmentSettings
 from pipeline.sources.document import parse_json
 from router.record import ToolRecord
@@ -50,12 +50,15 @@ class OpenAIGenerator:
     commit_every = 1
 
     def __init__(self, settings: EnrichmentSettings) -> None:
-        """Connects lazily: nothing is sent before the first record."""
+        """Nothing is sent before the first record. Raises SettingsInvalid on a key that cannot be sent."""
         self.model = settings.model
         self._settings = settings
         self._format = 0
         # Local servers need no key, yet the client refuses to start without one.
-        key = settings.api_key.get_secret_value() if settings.api_key else "local"
+        key = (settings.api_key.get_secret_value().strip() if settings.api_key else "") or "local"
+        if not (key.isascii() and key.isprintable()):
+            # The HTTP client would refuse the header too, and put the key into its message.
+            raise SettingsInvalid("enrichment.api_key (OPENAI_API_KEY) holds a character that no HTTP header can carry")
         self._client = openai.OpenAI(
             api_key=key, base_url=settings.base_url, timeout=settings.timeout_s, max_retries=settings.max_retries
         )
@@ -65,20 +68,37 @@ class OpenAIGenerator:
         return dict(self._settings.parameters)
 
     def generate(self, records: Sequence[ToolRecord]) -> Iterator[Answer | Failure]:
-        """Answers in the order of the records. Raises RunAborted on a bad key, an unknown model, no server at all."""
+        """Answers as they come, so that none waits, unkept, behind a slow one.
+
+        Raises RunAborted on a bad key, an unknown model, a spent quota or no server at all, after the answers to what
+        was in flight.
+        """
         answered = False
+        aborted: RunAborted | None = None
         pool = ThreadPoolExecutor(self._settings.concurrency)
         try:
-            for outcome in pool.map(self._ask, records):
-                if isinstance(outcome, Failure) and outcome.kind == "connection" and not answered:
-                    raise RunAborted(
-                        f"no answer from {self._client.base_url}: {outcome.message}. "
-                        "Check enrichment.base_url, or build with --generator lexicon"
-                    )
-                answered = answered or isinstance(outcome, Answer)
+            futures = [pool.submit(self._ask, record) for record in records]
+            for future in as_completed(futures):
+                if future.cancelled():
+                    continue
+                try:
+                    outcome = future.result()
+                    if isinstance(outcome, Failure) and outcome.kind == "connection" and not answered:
+                        raise RunAborted(
+                            f"no answer from {self._client.base_url}: {outcome.message}. "
+                            "Check enrichment.base_url, or build with --generator lexicon"
+                        )
+                except RunAborted as error:
+                    aborted = aborted or error
+                    for waiting in futures:
+                        waiting.cancel()
+                    continue
+                answered = True
                 yield outcome
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+        if aborted is not None:
+            raise aborted
 
     def _ask(self, record: ToolRecord) -> Answer | Failure:
         usage = Usage()
@@ -100,10 +120,11 @@ class OpenAIGenerator:
                 return Failure(record.tool_id, "truncated", "the answer was cut at the model's length limit", usage)
             return Answer(record.tool_id, Expansion.from_json(_parse(choice.message.content or "")), usage)
         except _FATAL as error:
-            raise RunAborted(
-                f"the model {self.model!r} at {self._client.base_url} cannot be used: {error}. "
-                "Check OPENAI_API_KEY and enrichment.model, or build with --generator lexicon"
-            ) from error
+            raise self._unusable(error) from error
+        except openai.RateLimitError as error:
+            if error.code == "insufficient_quota":
+                raise self._unusable(error) from error
+            return Failure(record.tool_id, "server", str(error))
         except openai.APITimeoutError:
             return Failure(record.tool_id, "timeout", f"no answer within {self._settings.timeout_s:g} s")
         except openai.APIConnectionError as error:
@@ -112,6 +133,12 @@ class OpenAIGenerator:
             return Failure(record.tool_id, "server", str(error))
         except (ValueError, RecursionError) as error:
             return Failure(record.tool_id, "shape", str(error), usage)
+
+    def _unusable(self, error: openai.APIError) -> RunAborted:
+        return RunAborted(
+            f"the model {self.model!r} at {self._client.base_url} cannot be used: {error}. "
+            "Check OPENAI_API_KEY, its quota and enrichment.model, or build with --generator lexicon"
+        )
 
     def _complete(self, record: ToolRecord, response_format: dict[str, Any] | None) -> Any:
         extra: dict[str, Any] = {} if response_format is None else {"response_format": response_format}

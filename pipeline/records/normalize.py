@@ -8,6 +8,7 @@ from router.record import ToolRecord
 
 _NOT_ID = re.compile(r"[^A-Za-z0-9._-]+")
 _RUNS = re.compile(r"-{2,}")
+_LETTER = re.compile(r"[A-Za-z0-9]")
 
 
 def normalize(raw: RawTool) -> ToolRecord:
@@ -36,6 +37,7 @@ def tool_id(provider: str | None, name: str) -> str:
 
 
 def _id_part(text: str) -> str:
-    # A part of other scripts only would leave nothing: its code points then stand for it, so that ids stay apart.
     part = _RUNS.sub("-", _NOT_ID.sub("-", text))
-    return part if part.strip("-") else "-".join(f"u{ord(character):04x}" for character in text)
+    # Of a name in another script the rule leaves dashes alone: every such tool would be `-`, told apart only by its
+    # place in the file. Its code points stand for it instead.
+    return part if _LETTER.search(part) else "-".join(f"u{ord(character):04x}" for character in text)

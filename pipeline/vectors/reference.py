@@ -90,7 +90,9 @@ class ReferenceEncoder:
         torch.manual_seed(0)
         kwargs = {"attn_implementation": attention}
         try:
-            model = SentenceTransformer(str(self._spec.folder), device="cpu", model_kwargs=kwargs, local_files_only=True)
+            model = SentenceTransformer(
+                str(self._spec.folder), device="cpu", model_kwargs=kwargs, local_files_only=True
+            )
         except (OSError, ValueError, RuntimeError, KeyError) as error:
             raise RunAborted(f"the encoder {self._spec.name} cannot be loaded: {error}") from error
         model.max_seq_length = self._spec.max_length

@@ -4,12 +4,13 @@ import socket
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from pipeline.enrichment.generator import Answer, Failure
 from pipeline.enrichment.openai import OpenAIGenerator
-from pipeline.errors import RunAborted
+from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.settings import EnrichmentSettings
-from tests.enrichment.model_server import ModelServer, Reply, answer, error
+from tests.enrichment.model_server import ModelServer, Reply, answer, error, tool_of
 from tests.factories import make_record
 
 _RECORDS = [make_record(f"tool_{number}") for number in range(20)]
@@ -36,6 +37,13 @@ def test_the_key_is_not_in_the_sentence() -> None:
     with ModelServer(lambda *_: _NO_KEY) as server, pytest.raises(RunAborted) as aborted:
         list(OpenAIGenerator(server.settings()).generate(_RECORDS))
     assert "sk-loopback" not in str(aborted.value)
+
+
+@pytest.mark.parametrize("key", ["sk-top\nsecret", "sk-top-sécret", "sk-top\x00secret"])
+def test_a_key_that_no_header_can_carry_is_a_wrong_setting_and_is_not_shown(key: str) -> None:
+    with pytest.raises(SettingsInvalid, match=r"OPENAI_API_KEY.*no HTTP header can carry") as refused:
+        OpenAIGenerator(EnrichmentSettings(api_key=SecretStr(key)))
+    assert "sk-top" not in str(refused.value)
 
 
 def test_an_abort_in_the_middle_comes_after_the_answers_before_it() -> None:
@@ -76,3 +84,34 @@ def test_a_generator_without_records_asks_nobody() -> None:
     with ModelServer(lambda *_: _NO_KEY) as server:
         assert list(OpenAIGenerator(server.settings()).generate([])) == []
     assert server.requests == []
+
+
+def test_a_spent_quota_aborts() -> None:
+    def spent(_: dict[str, Any], __: int) -> Reply:
+        error = {
+            "message": "You exceeded your current quota",
+            "type": "insufficient_quota",
+            "code": "insufficient_quota",
+        }
+        return Reply({"error": error}, status=429)
+
+    with ModelServer(spent) as server, pytest.raises(RunAborted, match="quota"):
+        list(
+            OpenAIGenerator(server.settings(max_retries=0, concurrency=2)).generate(
+                [make_record("a"), make_record("b")]
+            )
+        )
+
+
+def test_answers_behind_a_slow_refusal_are_kept() -> None:
+    def late_refusal(body: dict[str, Any], _: int) -> Reply:
+        if tool_of(body)["name"] == "tool_0":
+            return Reply({"error": {"message": "bad key", "code": "invalid_api_key"}}, status=401, delay_s=0.5)
+        return answer(body)
+
+    records = [make_record(f"tool_{number}") for number in range(20)]
+    kept = []
+    with ModelServer(late_refusal) as server, pytest.raises(RunAborted, match="bad key"):
+        for outcome in OpenAIGenerator(server.settings(concurrency=4)).generate(records):
+            kept.append(outcome.tool_id)
+    assert sorted(kept) == sorted(record.tool_id for record in records[1:])

@@ -156,7 +156,7 @@ def test_a_connection_lost_after_an_answer_is_a_failure(model: _Model) -> None:
     assert model.failure(Reply("", drop=True)).kind == "connection"
 
 
-def test_questions_asked_at_once_are_answered_in_the_order_of_the_records() -> None:
+def test_questions_asked_at_once_are_each_answered_once() -> None:
     def slow_first(body: dict[str, Any], _: int) -> Reply:
         number = int(tool_of(body)["name"].removeprefix("tool_"))
         return Reply(answer(body).body if number % 5 else "broken", delay_s=0.05 if number % 2 == 0 else 0.0)
@@ -164,8 +164,9 @@ def test_questions_asked_at_once_are_answered_in_the_order_of_the_records() -> N
     records = [make_record(f"tool_{number}") for number in range(30)]
     with ModelServer(slow_first) as server:
         outcomes = list(OpenAIGenerator(server.settings(concurrency=6)).generate(records))
-    assert [outcome.tool_id for outcome in outcomes] == [record.tool_id for record in records]
-    for number, outcome in enumerate(outcomes):
+    assert sorted(outcome.tool_id for outcome in outcomes) == sorted(record.tool_id for record in records)
+    for outcome in outcomes:
+        number = int(outcome.tool_id.rpartition("_")[2])
         assert isinstance(outcome, Answer) == bool(number % 5)
         if isinstance(outcome, Answer):
             assert outcome.expansion.user_phrases == (f"please do tool_{number}",)

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from pipeline.enrichment.generator import Answer, Failure, Usage
 from pipeline.enrichment.openai import OpenAIGenerator
@@ -38,10 +39,19 @@ def test_a_question_goes_to_the_base_url_with_the_key_and_the_model() -> None:
     assert request.body["model"] == "gpt-5-mini"
 
 
-def test_a_server_that_needs_no_key_is_asked_without_one_of_ours() -> None:
+@pytest.mark.parametrize(
+    ("key", "sent"),
+    [
+        (None, "local"),
+        (SecretStr(""), "local"),
+        (SecretStr(" \n"), "local"),
+        (SecretStr("sk-of-a-file\n"), "sk-of-a-file"),
+    ],
+)
+def test_a_key_is_sent_without_its_line_end_and_no_key_as_local(key: SecretStr | None, sent: str) -> None:
     with ModelServer() as server:
-        list(OpenAIGenerator(server.settings(api_key=None)).generate(_RECORDS[:1]))
-    assert server.requests[0].headers["authorization"] == "Bearer local"
+        list(OpenAIGenerator(server.settings(api_key=key)).generate(_RECORDS[:1]))
+    assert server.requests[0].headers["authorization"] == f"Bearer {sent}"
 
 
 def test_the_answer_is_asked_for_by_a_strict_schema_of_five_fields() -> None:
