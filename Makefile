@@ -11,7 +11,7 @@ help:
 	@echo "make demo   set up, build catalogs/demo, answer a request of three steps and say why"
 	@echo "make test   set up and run the tests"
 	@echo "make lint   ruff and mypy"
-	@echo "make clean  remove the environment and the workspace"
+	@echo "make clean  remove the environment (never .quartermaster: its ledger holds paid answers)"
 
 # torch first and by its exact version: asked for in a range, an installer may take a build with gigabytes of CUDA.
 $(STAMP): pyproject.toml constraints.txt
@@ -41,4 +41,4 @@ lint: $(STAMP)
 	$(BIN)/mypy
 
 clean:
-	rm -rf $(VENV) .quartermaster
+	rm -rf $(VENV)

@@ -2,9 +2,7 @@
 
 from collections import Counter
 
-from rich.text import Text
-
-from flows.screen import err, out, rows_table
+from flows.screen import err, out, plain, rows_table
 from pipeline.build import BuildReport
 
 _SHOWN = 5
@@ -33,7 +31,7 @@ def show_report(report: BuildReport) -> None:
             _list(explanation, [f"{n.tool_id}: {n.message}" for n in report.notices if n.kind == kind])
     _list("enrichment failed", [f"{f.tool_id}: {f.kind}: {f.message}" for f in report.failures])
     for reason in report.held:
-        err.print(Text(f"gate: {reason}", style="bold red"), soft_wrap=True)
+        err.print(plain(f"gate: {reason}", "bold red"), soft_wrap=True)
     if report.outcome == "held":
         err.print(
             "The snapshot was written but does not serve. To serve it all the same: "
@@ -67,6 +65,6 @@ def _list(title: str, lines: list[str]) -> None:
         return
     err.print(f"{len(lines):,} {title}", style="yellow", soft_wrap=True)
     for line in lines[:_SHOWN]:
-        err.print(Text(f"  {line[:300]}"), soft_wrap=True)
+        err.print(plain(f"  {line[:300]}"), soft_wrap=True)
     if len(lines) > _SHOWN:
-        err.print(f"  and {len(lines) - _SHOWN:,} more: they are in the snapshot's catalog.duckdb", style="dim")
+        err.print(f"  and {len(lines) - _SHOWN:,} more: they are in the ledger", style="dim")

@@ -62,7 +62,7 @@ def build(
     URL (OPENAI_BASE_URL) a lexicon writes the expansions, which is free and weaker.
     """
     from flows.build_screen import show_report
-    from flows.screen import Bars, out
+    from flows.screen import Bars, out, plain
     from pipeline.build import build as run
     from pipeline.settings import load
 
@@ -73,7 +73,7 @@ def build(
         print(json.dumps(report.to_json(), ensure_ascii=False))
     else:
         show_report(report)
-        out.print(str(report.snapshot), style="bold", soft_wrap=True)
+        out.print(plain(str(report.snapshot), "bold"), soft_wrap=True)
     if report.held:
         raise typer.Exit(1)
 
@@ -113,7 +113,7 @@ def explain(
 
     With a TOOL, where that one tool stands in every list, however far down.
     """
-    from flows.screen import explained_table, out
+    from flows.screen import explained_table, out, plain
 
     router = _open(snapshot, workspace, catalog)
     if tool is None:
@@ -129,16 +129,13 @@ def explain(
         print(json.dumps({"rank": rank, **found.to_json()}, ensure_ascii=False))
         return
     depth = router.recipe(recipe).depth
-    out.print(
-        f"{found.tool_id}: rank {rank} of {len(router)}" if rank else f"{found.tool_id}: in no list's first {depth}"
-    )
-    for signal, place in found.ranks.items():
-        part = found.contributions.get(signal)
-        out.print(
-            f"  {signal:<12} rank {place:>6}" + (f"  gives {part:.4f}" if part else f"  gives nothing: past {depth}")
-        )
+    place = f"rank {rank} of {len(router)}" if rank else f"in no list's first {depth}"
+    out.print(plain(f"{found.tool_id}: {place}"), soft_wrap=True)
+    for signal, at in found.ranks.items():
+        gives = "nothing: past the recipe's depth" if at > depth else f"{found.contributions.get(signal, 0):.4f}"
+        out.print(f"  {signal:<12} rank {at:>6}  gives {gives}")
     if found.phrase:
-        out.print(f"  nearest phrase: {found.phrase}", markup=False)
+        out.print(plain(f"  nearest phrase: {found.phrase}"), soft_wrap=True)
 
 
 @app.command()
@@ -158,7 +155,8 @@ def evaluate(
 ) -> None:
     """How well judged requests are answered: each signal alone, and fused.
 
-    Builds the folder first, unless --snapshot names what to measure. Metrics are means over requests, K = 10.
+    Builds the folder first, apart from what serves, unless --snapshot names what to measure. Metrics are means over
+    requests, K = 10.
     """
     from flows.screen import Bars, evaluation_table, out
     from router.benchmark import measure
@@ -167,6 +165,8 @@ def evaluate(
     names = [name for name in ("queries.jsonl", "judgements.jsonl") if (bench / name).is_file()]
     if not names:
         raise SettingsInvalid(f"{bench} holds neither queries.jsonl nor judgements.jsonl")
+    if json_file is not None and not json_file.absolute().parent.is_dir():
+        raise SettingsInvalid(f"--json {json_file}: there is no such folder")
     judgements = read_judgements(bench / names[0])
     with Bars() as bars:
         if snapshot is None:
@@ -198,10 +198,16 @@ def snapshots(
     """What was published, what serves, and going back."""
     from flows.snapshot_screen import change, show
 
+    if rollback and use:
+        raise SettingsInvalid("--rollback and --use are two ways to say what serves: give one")
     names = [catalog] if catalog else _catalogs(workspace)
+    if catalog and catalog not in _catalogs(workspace):
+        raise SnapshotInvalid(
+            f"the workspace {workspace} has no catalog {catalog!r}: build it with `quartermaster build`"
+        )
     if rollback or use:
-        change(workspace, _only(names, workspace), use)
-        names = names[:1]
+        names = [_only(names, workspace)]
+        change(workspace, names[0], use)
     if not show(workspace, names, verify=verify, as_json=as_json):
         raise typer.Exit(4)
 
@@ -212,12 +218,11 @@ def _build_bench(
     from pipeline.build import build as run
     from pipeline.settings import load
 
-    overrides = _overrides("none" if without else generator, encoder)
-    settings = load(bench, overrides)
+    settings = load(bench, _overrides("none" if without else generator, encoder))
     if without:
-        plain = settings.enrichment.model_copy(update={"expansions": None})
-        settings = settings.model_copy(update={"enrichment": plain, "name": f"{settings.name}-without-expansions"})
-    return run(settings, workspace=workspace, progress=bars).snapshot
+        enrichment = settings.enrichment.model_copy(update={"expansions": None})
+        settings = settings.model_copy(update={"enrichment": enrichment})
+    return run(settings, workspace=workspace, area="evaluations", progress=bars).snapshot
 
 
 def _overrides(generator: str | None, encoder: str | None) -> dict[str, dict[str, Any]]:

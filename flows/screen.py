@@ -30,6 +30,18 @@ _STAGES = {
 }
 
 
+# Control characters, which a terminal obeys, and marks that turn the direction of what follows.
+_OBEYED = dict.fromkeys(
+    [*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\N{REPLACEMENT CHARACTER}"
+)
+_OBEYED |= {ord("\n"): "\n", ord("\t"): " "}
+
+
+def plain(text: str, style: str = "") -> Text:
+    """Text of a catalog, a server or an error: data, never markup and never a command to the terminal."""
+    return Text(text.translate(_OBEYED), style=style)
+
+
 class Bars(AbstractContextManager["Bars"]):
     """Progress of a build as bars on a terminal, one line a stage; nothing but notes where it is piped."""
 
@@ -67,7 +79,7 @@ class Bars(AbstractContextManager["Bars"]):
 
     def note(self, message: str) -> None:
         """Print a line above the bars."""
-        err.print(Text(message, style="dim"), soft_wrap=True)
+        err.print(plain(message, "dim"), soft_wrap=True)
 
 
 def routed_table(routed: RoutedTools) -> Table:
@@ -77,7 +89,7 @@ def routed_table(routed: RoutedTools) -> Table:
     table.add_column("tool", style="cyan", overflow="fold", ratio=2)
     table.add_column("description", ratio=3, no_wrap=True, overflow="ellipsis")
     for rank, tool in enumerate(routed, 1):
-        table.add_row(str(rank), Text(tool.tool_id), Text(" ".join(tool.record.description.split())))
+        table.add_row(str(rank), plain(tool.tool_id), plain(" ".join(tool.record.description.split())))
     return table
 
 
@@ -91,7 +103,7 @@ def explained_table(routed: RoutedTools) -> Table:
         table.add_column(signal, justify="right")
     for rank, tool in enumerate(routed, 1):
         cells = [_reason(tool, signal) for signal in Signal]
-        name = Text.assemble((tool.tool_id, "cyan"), (f"\n  {tool.phrase}" if tool.phrase else "", "green"))
+        name = plain(tool.tool_id, "cyan") + plain(f"\n  {tool.phrase}" if tool.phrase else "", "green")
         table.add_row(str(rank), name, f"{tool.score:.4f}", *cells)
     return table
 
@@ -106,7 +118,8 @@ def _reason(tool: RoutedTool, signal: Signal) -> str:
 def evaluation_table(result: Mapping[str, Any]) -> Table:
     """Each signal alone and fused, by metric; the best signal alone in bold."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.title = f"{result['bench']}: {result['tools']} tools, {result['queries']} requests, recipe {result['recipe']}"
+    title = f"{result['bench']}: {result['tools']} tools, {result['queries']} requests, recipe {result['recipe']}"
+    table.title = plain(title)
     table.title_justify = "left"
     table.add_column("signal", style="cyan")
     for metric in METRICS:
@@ -136,5 +149,5 @@ def rows_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     for name in header:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(plain(cell) for cell in row))
     return table

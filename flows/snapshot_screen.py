@@ -3,10 +3,10 @@
 import json
 from pathlib import Path
 
-from flows.screen import err, out, rows_table
+from flows.screen import err, out, plain, rows_table
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
-from router.snapshot import Snapshot
+from router.snapshot import Snapshot, resolve
 from router.store import SnapshotStore
 
 
@@ -26,8 +26,16 @@ def show(workspace: Path, catalogs: list[str], *, verify: bool, as_json: bool) -
     whole = True
     rows, listed = [], []
     for catalog in catalogs:
+        try:
+            resolve(SnapshotStore(workspace, catalog).folder)
+        except SnapshotInvalid as error:
+            whole = False
+            err.print(plain(str(error)), soft_wrap=True)
         for stored in SnapshotStore(workspace, catalog).snapshots():
             problem = stored.problem or (_problem(stored.folder) if verify else "")
+            remark = problem or (
+                "held back: " + "; ".join(stored.manifest.held) if stored.held and stored.manifest else ""
+            )
             whole = whole and not problem
             manifest = stored.manifest
             listed.append(
@@ -38,10 +46,11 @@ def show(workspace: Path, catalogs: list[str], *, verify: bool, as_json: bool) -
                     "tools": manifest.counts["tools"] if manifest else None,
                     "encoder": manifest.encoder.model if manifest and manifest.encoder else None,
                     "generators": dict(manifest.generators) if manifest else None,
+                    "held": stored.held,
                     "problem": problem or None,
                 }
             )
-            rows.append(_row(catalog, stored.folder.name, stored.current, manifest, problem))
+            rows.append(_row(catalog, stored.folder.name, stored.current, manifest, remark))
     if as_json:
         print(json.dumps(listed, ensure_ascii=False))
     else:
@@ -57,9 +66,9 @@ def _problem(folder: Path) -> str:
     return ""
 
 
-def _row(catalog: str, name: str, current: bool, manifest: Manifest | None, problem: str) -> tuple[str, ...]:
+def _row(catalog: str, name: str, current: bool, manifest: Manifest | None, remark: str) -> tuple[str, ...]:
     if manifest is None:
-        return ("→" if current else "", catalog, name, "", "", "", problem)
+        return ("→" if current else "", catalog, name, "", "", "", remark)
     encoder = manifest.encoder.model if manifest.encoder else "none"
     writers = ", ".join(f"{generator} {count:,}" for generator, count in manifest.generators.items())
-    return ("→" if current else "", catalog, name, f"{manifest.counts['tools']:,}", encoder, writers or "none", problem)
+    return ("→" if current else "", catalog, name, f"{manifest.counts['tools']:,}", encoder, writers or "none", remark)

@@ -6,11 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from pipeline import documents, enrichment, publish, records, sources, vectors
 from pipeline.enrichment.chain import generators
 from pipeline.enrichment.file import FileGenerator
 from pipeline.enrichment.generator import Usage
-from pipeline.errors import QuartermasterError, RunAborted, SnapshotInvalid
+from pipeline.enrichment.lexicon import LexiconGenerator
+from pipeline.errors import RunAborted, SnapshotInvalid
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress, Silent
 from pipeline.records import Notice
@@ -68,20 +71,26 @@ def build(
     *,
     workspace: Path = DEFAULT_WORKSPACE,
     force: bool = False,
+    area: str = "snapshots",
     progress: Progress | None = None,
 ) -> BuildReport:
     """Build a catalog's snapshot and publish it, unless nothing changed or the gate holds it back.
 
-    `force` writes a snapshot though nothing changed. Raises SettingsInvalid, RunAborted or SnapshotInvalid; whatever
+    `force` writes a snapshot though nothing changed; another `area` of the workspace keeps an experiment apart from
+    what serves. Raises SettingsInvalid, RunAborted or SnapshotInvalid; whatever
     happens, the snapshot that was serving goes on serving.
     """
     workspace = Path(workspace)
     with Ledger.open(workspace) as ledger:
         run = ledger.start_run(settings.name)
         try:
-            report = _build(settings, workspace, ledger, run, force, _Clock(progress or Silent()))
-        except QuartermasterError as error:
+            store = publish.SnapshotStore(workspace, settings.name, area)
+            report = _build(settings, workspace, store, ledger, run, force, _Clock(progress or Silent()))
+        except (OSError, duckdb.Error) as error:
             ledger.finish_run(run, "failed", snapshot=None, message=str(error), counts={})
+            raise RunAborted(f"the workspace {workspace} could not be written: {error}") from error
+        except BaseException as error:
+            ledger.finish_run(run, "failed", snapshot=None, message=str(error) or type(error).__name__, counts={})
             raise
         ledger.finish_run(
             run,
@@ -99,7 +108,13 @@ def build(
 
 
 def _build(
-    settings: CatalogSettings, workspace: Path, ledger: Ledger, run: int, force: bool, clock: "_Clock"
+    settings: CatalogSettings,
+    workspace: Path,
+    store: publish.SnapshotStore,
+    ledger: Ledger,
+    run: int,
+    force: bool,
+    clock: "_Clock",
 ) -> BuildReport:
     clock.start("read", None)
     reading = sources.read(settings)
@@ -119,11 +134,11 @@ def _build(
         documents.project(r, w.expansion if (w := enriched.written.get(r.tool_id)) else None) for r in catalog.records
     ]
     content_hash = _content_hash(settings, catalog, enriched, model)
-    store = publish.SnapshotStore(workspace, settings.name)
-    serving = None if force else _unchanged(store, content_hash)
+    held = _held(settings, catalog, reading, enriched)
+    same = None if force else _unchanged(store, content_hash, held)
 
     embedded = None
-    if model is not None and serving is None:
+    if model is not None and same is None:
         embedded = vectors.embed(
             projected,
             model,
@@ -133,21 +148,20 @@ def _build(
             workspace / "encoders",
             clock,
         )
-    held = _held(settings, catalog, reading, enriched)
     removed: list[str] = []
-    if serving is None:
-        contents = publish.Contents(catalog, rejected, enriched, projected, embedded, content_hash)
+    if same is None:
+        contents = publish.Contents(catalog, rejected, enriched, projected, embedded, content_hash, held)
         folder = publish.write(settings, contents, store, clock)
+        clock.start("publish", None)
         if not held:
-            clock.start("publish", None)
             store.publish(folder.name)
-            removed = store.retain(settings.publish.keep)
+        removed = store.retain(settings.publish.keep)
     else:
-        folder = serving
+        folder = same.folder
     clock.stop()
     return BuildReport(
         snapshot=folder,
-        outcome="unchanged" if serving else "held" if held else "published",
+        outcome="unchanged" if same and same.current else "held" if held else "published",
         held=held,
         counts={
             "tools": len(catalog.records),
@@ -194,15 +208,20 @@ def _content_hash(
     )
 
 
-def _unchanged(store: publish.SnapshotStore, content_hash: str) -> Path | None:
-    """The current snapshot's folder where it was made of the same content and still opens."""
-    current = next((stored for stored in store.snapshots() if stored.current), None)
-    if current is None or current.manifest is None or current.manifest.content_hash != content_hash:
-        return None
-    try:
-        return Snapshot.open(current.folder).folder
-    except SnapshotInvalid:
-        return None
+def _unchanged(store: publish.SnapshotStore, content_hash: str, held: tuple[str, ...]) -> publish.Stored | None:
+    """The snapshot of the same content that serves, or, where the gate holds this one back too, that it held before."""
+    for stored in store.snapshots():
+        if (
+            stored.manifest
+            and stored.manifest.content_hash == content_hash
+            and (stored.current or (held and stored.held))
+        ):
+            try:
+                Snapshot.open(stored.folder)
+            except SnapshotInvalid:
+                continue
+            return stored
+    return None
 
 
 def _held(
@@ -216,7 +235,9 @@ def _held(
             f"{rejected:.1%} of the records were rejected, "
             f"publish.max_rejected_share is {settings.publish.max_rejected_share:.1%}"
         )
-    failed = len({failure.tool_id for failure in enriched.failures}) / len(catalog.records)
+    # A tool that another model or file had an answer for is no failure; the lexicon's words are a stopgap.
+    answered = {tool_id for tool_id, w in enriched.written.items() if w.generator != LexiconGenerator.name}
+    failed = len({failure.tool_id for failure in enriched.failures} - answered) / len(catalog.records)
     if failed > settings.publish.max_failed_share:
         reasons.append(
             f"enrichment failed for {failed:.1%} of the tools, "

@@ -5,6 +5,7 @@ second build of an unchanged catalog asks nothing and embeds nothing. Nothing th
 are UTC.
 """
 
+import fcntl
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
 import duckdb
 import numpy as np
@@ -78,9 +79,10 @@ class Entry:
 class Ledger(AbstractContextManager["Ledger"]):
     """The open ledger. Every method commits before it returns."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, lock: IO[str]) -> None:
         """Internal: use `open`."""
         self._connection = connection
+        self._lock = lock
 
     @classmethod
     def open(cls, workspace: Path) -> "Ledger":
@@ -89,28 +91,34 @@ class Ledger(AbstractContextManager["Ledger"]):
         path = workspace / LEDGER_FILE
         try:
             workspace.mkdir(parents=True, exist_ok=True)
-            probe = workspace / ".writable"
-            probe.touch()
-            probe.unlink()
+            lock = (workspace / ".lock").open("w", encoding="utf-8")
         except OSError as error:
             raise SettingsInvalid(
                 f"the workspace {workspace} cannot be written ({error.strerror}): choose another with --workspace"
             ) from error
         try:
+            # DuckDB keeps other processes out, not another build in this one.
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            lock.close()
+            raise RunAborted(f"the ledger {path} is in use by another build: wait for it to end") from error
+        try:
             connection = duckdb.connect(str(path), config=CONNECTION)
             connection.execute(_SCHEMA)
         except duckdb.Error as error:
+            lock.close()
             if "could not set lock" in str(error).lower():  # "lock" alone is in "block" and in many a path
                 raise RunAborted(
                     f"the ledger {path} is in use by another build: wait for it to end. {error}"
                 ) from error
             raise RunAborted(f"the ledger {path} cannot be opened: {error}. Move it away to begin a new one") from error
-        return cls(connection)
+        return cls(connection, lock)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._connection.close()
+        self._lock.close()
 
     def start_run(self, catalog: str) -> int:
         """Open a run and return its id."""

@@ -5,6 +5,7 @@ Environment: `QUARTERMASTER_<SECTION>__<FIELD>` for any field of a section below
 `QUARTERMASTER_VECTORS__ENCODER=auto`, and OpenAI's own `OPENAI_API_KEY` and `OPENAI_BASE_URL`.
 """
 
+import json
 import os
 import re
 import tomllib
@@ -184,7 +185,9 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 def _defaults(path: Path) -> dict[str, Any]:
     """What a bare file or folder means: one source, and the expansions that lie beside `tools.jsonl`."""
-    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", (path.resolve().name if path.is_dir() else path.stem)).strip(".-")
+    # Every benchmark's file is called tools.jsonl: its folder tells them apart.
+    place = path.resolve().parent if path.name == "tools.jsonl" else path.resolve()
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", place.name if place.is_dir() else place.stem).strip(".-")
     settings: dict[str, Any] = {"name": stem or "catalog"}
     if path.is_file():
         settings["source"] = [{"path": path.name}]
@@ -216,7 +219,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, dict[str, Any
         if variable.startswith(_PREFIX) and separator:
             if section not in _SECTIONS:
                 raise SettingsInvalid(f"{variable}: there is no section {section!r}: use {', '.join(_SECTIONS)}")
-            found.setdefault(section, {})[field] = value
+            found.setdefault(section, {})[field] = _value(variable, value)
     return found
 
 
@@ -225,3 +228,13 @@ def _merge(settings: dict[str, Any], over: Mapping[str, Mapping[str, Any]]) -> N
         declared = settings.get(section, {})
         if isinstance(declared, dict):  # anything else is refused with the rest
             settings[section] = {**declared, **fields}
+
+
+def _value(variable: str, text: str) -> Any:
+    """A field's value: JSON where it is written as an object (`ENRICHMENT__PARAMETERS`), else the text."""
+    if not text.lstrip().startswith("{"):
+        return text
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise SettingsInvalid(f"{variable} is not JSON: {error}") from None

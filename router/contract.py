@@ -5,12 +5,13 @@ The reader owns the format, so it stands here and `pipeline` imports it.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from router.errors import SnapshotInvalid
+from router.fingerprint import fingerprint
 
 FORMAT_VERSION = 1
 
@@ -30,6 +31,9 @@ ENCODER_TOKENIZER = "tokenizer.json"
 # Fields of each Tantivy index.
 TEXT_FIELD = "text"
 ORDINAL_FIELD = "ordinal"
+
+
+_CHECKSUM = "checksum"
 
 
 class Signal(StrEnum):
@@ -66,7 +70,8 @@ class Manifest:
     """A snapshot's description of itself, `manifest.json`.
 
     `versions` has format, text, projection and prompt; `files` maps each file's path in the snapshot to its sha256;
-    `counts` has at least tools and phrases; `recipe` is the default recipe as JSON.
+    `counts` has at least tools and phrases; `recipe` is the default recipe as JSON; `held` says why the gate kept it
+    from serving, if it did.
     """
 
     snapshot: str
@@ -81,12 +86,14 @@ class Manifest:
     counts: Mapping[str, int]
     token_counter: str
     files: Mapping[str, str]
+    held: tuple[str, ...] = ()
     agreement: Mapping[str, float] | None = None
-    evaluation: Mapping[str, Any] | None = field(default=None)
+    evaluation: Mapping[str, Any] | None = None
 
     def write(self, folder: Path) -> None:
-        """Write `manifest.json` into the folder of a snapshot under construction."""
-        text = json.dumps(asdict(self), indent=2, ensure_ascii=False)
+        """Write `manifest.json`, with a checksum of itself, into the folder of a snapshot under construction."""
+        row = asdict(self)
+        text = json.dumps({**row, _CHECKSUM: fingerprint(row)}, indent=2, ensure_ascii=False)
         (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
 
     @classmethod
@@ -106,7 +113,10 @@ class Manifest:
             raise SnapshotInvalid(
                 f"{folder} has format {version}, this router reads format {FORMAT_VERSION}: build the catalog again"
             )
+        if raw.pop(_CHECKSUM, None) != fingerprint(raw):
+            raise SnapshotInvalid(f"{path} is corrupt: its checksum is not its own; roll back or rebuild")
         try:
+            raw["held"] = tuple(raw["held"])
             raw["signals"] = tuple(Signal(signal) for signal in raw["signals"])
             raw["encoder"] = EncoderManifest(**raw["encoder"]) if raw["encoder"] else None
             return cls(**{f.name: raw[f.name] for f in fields(cls)})

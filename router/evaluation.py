@@ -39,7 +39,7 @@ class Judgement:
 def read_judgements(path: Path) -> list[Judgement]:
     """Judgements from JSONL. Raises SettingsInvalid, with file and line, where one cannot be read."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")  # not splitlines(): a request may hold U+2028
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsInvalid(f"the judged requests {path} cannot be read: {error}") from error
     judgements = []
@@ -53,16 +53,28 @@ def read_judgements(path: Path) -> list[Judgement]:
             judgements.append(
                 Judgement(
                     str(row["id"]),
-                    row["query"],
-                    frozenset(row["required"]),
-                    frozenset(row["acceptable"]),
+                    _text(row["query"]),
+                    _ids(row["required"]),
+                    _ids(row["acceptable"]),
                     row["kind"],
-                    tuple(frozenset(group) for group in row.get("groups") or ()),
+                    tuple(_ids(group) for group in row.get("groups") or ()),
                 )
             )
         except (json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
             raise SettingsInvalid(f"{path}, line {number}: not a judged request: {error!r}") from error
     return judgements
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a text")
+    return value
+
+
+def _ids(value: object) -> frozenset[str]:
+    if not isinstance(value, list):
+        raise TypeError(f"{value!r} is not a list of tool ids")
+    return frozenset(_text(item) for item in value)
 
 
 def recall(ranking: Sequence[str], judgement: Judgement) -> float:

@@ -64,7 +64,7 @@ class Recipe:
                 depth=int(row.get("depth", 100)),
                 dense_view=DenseView(row.get("dense_view", DenseView.DOCUMENT)),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise SettingsInvalid(f"recipe: {error}") from error
 
 

@@ -1,5 +1,6 @@
 """One ranking each: BM25 over a field's index, cosine over the vectors."""
 
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -57,7 +58,7 @@ class LexicalRetriever:
     def open(cls, folder: Path, expected: int) -> "LexicalRetriever":
         """Open a Tantivy index. Raises SnapshotInvalid where it cannot be read or holds another number of tools."""
         try:
-            retriever = cls(tantivy.Index.open(str(folder)))
+            retriever = cls(_open_apart(folder))
         except (ValueError, OSError) as error:
             raise SnapshotInvalid(f"the index {folder} cannot be opened: {error}") from error
         if retriever._searcher.num_docs != expected:
@@ -79,6 +80,19 @@ class LexicalRetriever:
         hits = self._searcher.search(Query.boolean_query(clauses), depth, count=False).hits
         ordinals = self._searcher.fast_field_values(ORDINAL_FIELD, [address for _, address in hits])
         return Ranking.of(np.array(ordinals, np.int64), np.array([score for score, _ in hits], np.float64))
+
+
+def _open_apart(folder: Path) -> tantivy.Index:
+    """Open an index without writing into its folder, which may be read-only and shared.
+
+    Tantivy makes a lock file beside an index that it opens. Opened through links, the files are mapped all the same,
+    and the links can go.
+    """
+    with tempfile.TemporaryDirectory(prefix="quartermaster-") as apart:
+        for path in folder.iterdir():
+            if not path.name.endswith(".lock"):
+                (Path(apart) / path.name).symlink_to(path.resolve())
+        return tantivy.Index.open(apart)
 
 
 class DenseView(StrEnum):

@@ -18,6 +18,10 @@ from router.retrievers import Ranking
 from router.snapshot import Snapshot
 from router.text import terms
 
+# Characters. The encoder reads the first few hundred tokens and the lexical lists the first few hundred terms; a
+# megabyte would cost a second to split.
+_MAX_REQUEST = 20_000
+
 
 @dataclass(frozen=True, slots=True)
 class RoutedTool:
@@ -110,6 +114,7 @@ class Router:
     ) -> RoutedTools:
         """The `k` tools that best fit a request.
 
+        An answer holds no more tools than the recipe's lists do together (`depth` each), so it may be shorter than k.
         `recipe` is a Recipe, the name of one ("default", "published", "lexical"), or None for the snapshot's own.
         `explain=True` adds ranks, contributions and the matching phrase to each tool. Raises RequestInvalid for an
         empty request or k < 1, SettingsInvalid for an unknown recipe.
@@ -117,8 +122,9 @@ class Router:
         if k < 1:
             raise RequestInvalid(f"k is {k}, it must be at least 1")
         chosen = self.recipe(recipe)
+        request = _clean(request)
         vector = self._vector(request, chosen)
-        rankings = self._rankings(request, vector, chosen, max(chosen.depth, k))
+        rankings = self._rankings(request, vector, chosen, chosen.depth)
         fused, contributions = fuse(rankings, chosen)
         tools = []
         for position in range(min(k, len(fused))):
@@ -166,6 +172,7 @@ class Router:
         if ordinal is None:
             raise RequestInvalid(f"the snapshot {self.manifest.snapshot} has no tool {tool_id!r}")
         chosen = self.recipe(recipe)
+        request = _clean(request)
         vector = self._vector(request, chosen)
         whole = self._rankings(request, vector, chosen, max(len(self), 1))
         cut = {s: Ranking(r.ordinals[: chosen.depth], r.scores[: chosen.depth]) for s, r in whole.items()}
@@ -185,6 +192,7 @@ class Router:
     def rankings(self, request: str, *, recipe: str | Recipe | None = None) -> dict[Signal, Ranking]:
         """Each signal's own ranking, before fusion: ordinals and raw scores, for evaluation and study."""
         chosen = self.recipe(recipe)
+        request = _clean(request)
         return self._rankings(request, self._vector(request, chosen), chosen, chosen.depth)
 
     def tool_id(self, ordinal: int) -> str:
@@ -202,8 +210,6 @@ class Router:
         return RECIPES[recipe]
 
     def _vector(self, request: str, recipe: Recipe) -> NDArray[np.float32] | None:
-        if not request.strip():
-            raise RequestInvalid("the request is empty: say what should be done")
         if self._snapshot.encoder is None or not recipe.weights.get(Signal.DENSE):
             return None
         return self._snapshot.encoder.encode_request(request)
@@ -212,6 +218,7 @@ class Router:
         self, request: str, vector: NDArray[np.float32] | None, recipe: Recipe, depth: int
     ) -> dict[Signal, Ranking]:
         request_terms = terms(request)
+        depth = min(depth, len(self))  # Tantivy reserves memory for as many hits as it is asked for
         rankings = {
             signal: retriever.rank(request_terms, depth)
             for signal, retriever in self._snapshot.lexical.items()
@@ -226,6 +233,14 @@ class Router:
             return None
         best = self._snapshot.dense.best_phrase(vector, ordinal)
         return None if best is None else phrases[best]
+
+
+def _clean(request: str) -> str:
+    """A request as it is searched: cut at a length that no list reads past, half surrogate pairs replaced."""
+    request = request[:_MAX_REQUEST].encode("utf-8", "replace").decode("utf-8")
+    if not request.strip():
+        raise RequestInvalid("the request is empty: say what should be done")
+    return request
 
 
 def _ranks(rankings: Mapping[Signal, Ranking], ordinal: int) -> dict[Signal, int]:

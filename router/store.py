@@ -11,6 +11,7 @@ from pathlib import Path
 
 from router.contract import CURRENT, MANIFEST, Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
+from router.snapshot import Snapshot
 
 _STAGING = ".building-"
 
@@ -24,12 +25,20 @@ class Stored:
     current: bool
     problem: str = ""
 
+    @property
+    def held(self) -> bool:
+        """Whether the gate held it back, and nobody has published it since."""
+        return not self.current and self.manifest is not None and bool(self.manifest.held)
+
 
 class SnapshotStore:
-    """The folder `snapshots/<catalog>`. One build writes at a time (the ledger's lock sees to it); any number read."""
+    """The folder `<workspace>/<area>/<catalog>`, area "snapshots" for what serves.
 
-    def __init__(self, workspace: Path, catalog: str) -> None:
-        self.folder = workspace / "snapshots" / catalog
+    One build writes at a time (the ledger's lock sees to it); any number read.
+    """
+
+    def __init__(self, workspace: Path, catalog: str, area: str = "snapshots") -> None:
+        self.folder = workspace / area / catalog
 
     def current(self) -> str | None:
         """The name that CURRENT holds; None where nothing was published."""
@@ -80,25 +89,38 @@ class SnapshotStore:
         pointer.replace(self.folder / CURRENT)
 
     def retain(self, keep: int) -> list[str]:
-        """Remove all but the newest `keep` snapshots; CURRENT's is never removed. Returns the removed names."""
-        current = self.current()
-        spare = [folder for folder in sorted(self._folders(), reverse=True)[keep:] if folder.name != current]
+        """Remove old snapshots and return their names.
+
+        Kept are CURRENT's, the newest `keep` that may serve, and of those held back only the newest: a catalog that is
+        held night after night must not push out what can be rolled back to.
+        """
+        found = self.snapshots()
+        serving = [stored for stored in found if not stored.held]
+        held = [stored for stored in found if stored.held]
+        spare = [stored.folder for stored in (*serving[keep:], *held[1:]) if not stored.current]
         for folder in spare:
             # Renamed first: a reader that opens it meets no folder rather than half of one.
             doomed = folder.rename(folder.with_name(f"{_STAGING}{folder.name}"))
             shutil.rmtree(doomed)
-        return [folder.name for folder in spare]
+        return sorted(folder.name for folder in spare)
 
     def rollback(self) -> str:
-        """Publish the newest snapshot older than CURRENT's. Returns its name; raises SettingsInvalid without one."""
+        """Publish the newest snapshot older than CURRENT's that opens and was not held back.
+
+        Returns its name; raises SettingsInvalid where there is none.
+        """
         current = self.current()
-        older = [folder.name for folder in sorted(self._folders(), reverse=True) if current and folder.name < current]
-        if not older:
-            raise SettingsInvalid(
-                f"{self.folder} has no snapshot older than {current}: there is nothing to roll back to"
-            )
-        self.publish(older[0])
-        return older[0]
+        for stored in self.snapshots():
+            if current and stored.folder.name < current and stored.manifest and not stored.held:
+                try:
+                    Snapshot.open(stored.folder)
+                except SnapshotInvalid:
+                    continue
+                self.publish(stored.folder.name)
+                return stored.folder.name
+        raise SettingsInvalid(
+            f"{self.folder} has no snapshot before {current} that opens: there is nothing to roll back to"
+        )
 
     def _folders(self) -> Iterator[Path]:
         if self.folder.is_dir():

@@ -26,9 +26,11 @@ _MAX_TERM = 64  # longer runs are hashes and blobs, not words
 _MAX_JOINED = 40
 
 _NOT_TEXT = re.compile(r"[^0-9A-Za-z\-_.']+")
-# Capitals before a capitalised word (HTMLParser), a plural of capitals (URLs), a word, digits, any other script.
-_UPPER = "A-ZÀ-ÖØ-Þ"
-_LOWER = "a-zß-öø-ÿ"
+# Latin letters with their marks, up to Vietnamese.
+_LATIN = "".join(map(chr, (*range(0x41, 0x250), *range(0x1E00, 0x1F00))))
+_UPPER = "A-Z" + "".join(c for c in _LATIN if c.isupper() and not c.isascii())
+_LOWER = "a-z" + "".join(c for c in _LATIN if c.islower() and not c.isascii())
+# A plural of capitals (URLs), capitals before a capitalised word (HTMLParser), a word, digits, any other script.
 _HUMP = re.compile(
     rf"[{_UPPER}]{{2,}}s(?![{_LOWER}])|[{_UPPER}]+(?![{_LOWER}])|[{_UPPER}]?[{_LOWER}]+|\d+|[^\W\d_{_UPPER}{_LOWER}]+"
 )

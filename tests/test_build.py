@@ -11,6 +11,7 @@ import pytest
 
 from pipeline.build import BuildReport, build
 from pipeline.errors import RunAborted
+from pipeline.ledger import Ledger
 from pipeline.settings import load
 from router import Router, Signal
 
@@ -107,6 +108,19 @@ def test_too_many_rejected_records_hold_the_snapshot_back(run: Any, catalog: Pat
     assert report.outcome == "held" and "25.0%" in report.held[0]
     assert report.snapshot.is_dir()
     assert Router.open(tmp_path / "ws" / "snapshots" / "office").manifest.snapshot == first.snapshot.name
+
+
+def test_a_catalog_held_twice_is_written_once(run: Any, catalog: Path) -> None:
+    with (catalog / "tools.jsonl").open("a", encoding="utf-8") as stream:
+        stream.write("not json\n" * 3)
+    first, second = run(catalog), run(catalog)
+    assert (first.outcome, second.outcome) == ("held", "held")
+    assert first.snapshot == second.snapshot
+
+
+def test_a_second_build_in_the_same_process_waits_its_turn(run: Any, catalog: Path, tmp_path: Path) -> None:
+    with Ledger.open(tmp_path / "ws"), pytest.raises(RunAborted, match="in use by another build"):
+        run(catalog)
 
 
 def test_a_failed_build_leaves_the_old_snapshot_serving(run: Any, catalog: Path, tmp_path: Path) -> None:

@@ -136,6 +136,9 @@ def test_snapshots_are_listed_verified_and_rolled_back(
         (["search", "refund", "--recipe", "best", "--workspace", "{served}"], 2, "published"),
         (["evaluate", "--bench", "{catalog}"], 2, "queries.jsonl"),
         (["explain", "refund", "no/tool", "--workspace", "{served}"], 2, "no/tool"),
+        (["snapshots", "nothing", "--workspace", "{served}"], 4, "nothing"),
+        (["snapshots", "--rollback", "--use", "x", "--workspace", "{served}"], 2, "--use"),
+        (["evaluate", "--bench", "{catalog}", "--json", "nowhere/x.json"], 2, "queries.jsonl"),
     ],
 )
 def test_what_is_wrong_is_one_sentence_with_its_exit_code(
@@ -150,6 +153,19 @@ def test_what_is_wrong_is_one_sentence_with_its_exit_code(
     assert sentence in failed(run(*filled), code)
 
 
+def test_evaluating_leaves_what_serves_alone(
+    run: Callable[..., Done[str]], catalog_folder: Path, tmp_path: Path
+) -> None:
+    bench = shutil.copytree(catalog_folder, tmp_path / "office")
+    (bench / "queries.jsonl").write_text("", encoding="utf-8")
+    assert run("build", bench, "--encoder", "none").returncode == 0
+    before = (tmp_path / ".quartermaster/snapshots/office/CURRENT").read_text(encoding="utf-8")
+    assert run("evaluate", "--bench", bench, "--encoder", "none", "--generator", "none").returncode == 0
+    assert run("evaluate", "--bench", bench, "--encoder", "none", "--without-expansions").returncode == 0
+    assert (tmp_path / ".quartermaster/snapshots/office/CURRENT").read_text(encoding="utf-8") == before
+    assert [f.name for f in (tmp_path / ".quartermaster/snapshots").iterdir()] == ["office"]
+
+
 def test_too_many_rejected_records_exit_with_one(
     run: Callable[..., Done[str]], catalog_folder: Path, tmp_path: Path
 ) -> None:
@@ -162,7 +178,16 @@ def test_too_many_rejected_records_exit_with_one(
 
 
 def test_catalog_text_is_never_markup(run: Callable[..., Done[str]], tmp_path: Path) -> None:
-    row = {"name": "tool", "description": "[red]not red[/red] [/] \\[x]", "provider": "[bold]"}
+    row = {
+        "id": "[/x]y",
+        "name": "tool",
+        "description": "[red]not red[/red] [/] \\[x] \u001b[2J\u202e",
+        "provider": "[b]",
+    }
     (tmp_path / "tools.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
     assert run("build", "tools.jsonl", "--encoder", "none").returncode == 0
+    for command in (["search", "red tool"], ["explain", "red tool"], ["explain", "red tool", "[/x]y"]):
+        shown = run(*command, COLUMNS="200")
+        assert shown.returncode == 0 and "[/x]y" in shown.stdout, shown.stderr
+        assert "\x1b" not in shown.stdout and "\u202e" not in shown.stdout
     assert "[red]not red[/red] [/]" in run("search", "red tool", COLUMNS="200").stdout

@@ -45,7 +45,7 @@ def test_a_workspace_is_created_with_its_parents(tmp_path: Path) -> None:
     workspace = tmp_path / "a" / "b"
     with Ledger.open(workspace):
         pass
-    assert [path.name for path in workspace.iterdir()] == [LEDGER_FILE]
+    assert {path.name for path in workspace.iterdir()} == {LEDGER_FILE, ".lock"}
 
 
 def test_a_ledger_that_another_build_holds_aborts_and_opens_once_it_ended(tmp_path: Path) -> None:

@@ -40,6 +40,12 @@ def test_a_bare_folder_is_a_catalog_of_its_tool_files(tmp_path: Path) -> None:
     assert [str(source.path) for source in settings.source] == ["a.json", "b.yaml", "c.jsonl", "d.yml"]
 
 
+@pytest.mark.parametrize("named", ["", "tools.jsonl"])
+def test_a_tools_jsonl_is_called_like_its_folder(tmp_path: Path, named: str) -> None:
+    folder = _touch(tmp_path / "ToolRet web", "tools.jsonl")
+    assert load(folder / named, environment={}).name == "ToolRet-web"
+
+
 def test_tools_jsonl_alone_is_read_of_a_folder_that_has_it(tmp_path: Path) -> None:
     folder = _touch(tmp_path / "office", "tools.jsonl", "requests.jsonl", "a.json")
     assert [str(source.path) for source in load(folder, environment={}).source] == ["tools.jsonl"]

@@ -9,7 +9,7 @@ from router.record import Parameter, ToolRecord
 
 __all__ = ["PROJECTION_VERSION", "FieldDocuments", "project"]
 
-# In the key of every document and vector: raise it with any change to the texts below.
+# In the content hash of every snapshot: raise it with any change to the texts below. (Vectors are kept by their text.)
 PROJECTION_VERSION = 1
 
 # The heaviest real description seen has 13,865 characters; a catalog of megabytes must not slow every build.

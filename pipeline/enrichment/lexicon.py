@@ -23,6 +23,8 @@ _THIRD_PERSON = re.compile(
     r"^(?:used to|use to|allows you to|lets you|this (?:tool|endpoint|function|operation))\s+", re.IGNORECASE
 )
 _MAX_SENTENCE = 160
+# In the model's name, and so in every key, as the words are: raise it with any change to how they are put together.
+_VERSION = 1
 
 
 class LexiconGenerator:
@@ -33,7 +35,7 @@ class LexiconGenerator:
 
     def __init__(self) -> None:
         self._lexicon = _lexicon()
-        self.model = "lexicon-" + fingerprint(self._lexicon)[:8]
+        self.model = "lexicon-" + fingerprint([_VERSION, self._lexicon])[:8]
 
     def key(self, record: ToolRecord) -> dict[str, Any]:
         """Nothing beyond the record and the lexicon's own hash."""

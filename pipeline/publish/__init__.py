@@ -42,6 +42,7 @@ class Contents:
     documents: Sequence[FieldDocuments]
     vectors: Vectors | None
     content_hash: str
+    held: tuple[str, ...]
 
 
 def write(settings: CatalogSettings, contents: Contents, store: SnapshotStore, progress: Progress) -> Path:
@@ -85,6 +86,7 @@ def write(settings: CatalogSettings, contents: Contents, store: SnapshotStore, p
             },
             token_counter=counter.name,
             files=_checksums(folder),
+            held=contents.held,
             agreement=vectors.export.agreement if vectors else None,
         ).write(folder)
         progress.start("verify", None)
@@ -100,5 +102,6 @@ def _checksums(folder: Path) -> dict[str, str]:
             if path.name.endswith(".lock"):
                 path.unlink()
             else:
+                path.chmod(0o644)  # Tantivy's own are its owner's alone; a router may run as somebody else
                 found[path.relative_to(folder).as_posix()] = file_sha256(path)
     return found

@@ -48,6 +48,7 @@ def catalog_records(tools: Iterable[RawTool]) -> Catalog:
     kept: dict[str, ToolRecord] = {}
     hashes: dict[str, str] = {}
     identical: dict[str, str] = {}
+    numbers: dict[str, int] = {}
     notices: list[Notice] = []
     for raw in tools:
         record = normalize(raw)
@@ -55,11 +56,8 @@ def catalog_records(tools: Iterable[RawTool]) -> Catalog:
         if twin := identical.get(content):
             notices.append(Notice(twin, "merged", f"{record.tool_id} is an exact duplicate", record.origin))
             continue
-        wanted, number = record.tool_id, 1
-        while record.tool_id in kept:
-            number += 1
-            record = replace(record, tool_id=f"{wanted}~{number}")
-        if number > 1:
+        if (wanted := record.tool_id) in kept:
+            record = replace(record, tool_id=_numbered(wanted, numbers, kept))
             notices.append(Notice(record.tool_id, "renamed", f"the id {wanted} was taken", record.origin))
         if not record.description:
             notices.append(Notice(record.tool_id, "thin", "it has no description", record.origin))
@@ -69,3 +67,13 @@ def catalog_records(tools: Iterable[RawTool]) -> Catalog:
         hashes[record.tool_id] = content
     records = tuple(kept[tool_id] for tool_id in sorted(kept))
     return Catalog(records, hashes, tuple(notices))
+
+
+def _numbered(wanted: str, numbers: dict[str, int], kept: Mapping[str, ToolRecord]) -> str:
+    """The next free `wanted~2`, `wanted~3`, …"""
+    numbers.setdefault(wanted, 1)
+    while True:
+        numbers[wanted] += 1
+        tool_id = f"{wanted}~{numbers[wanted]}"
+        if tool_id not in kept:
+            return tool_id

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import Any
 
+from pipeline.sources.json_schema import point
 from router.fingerprint import canonical_json
 from router.record import Parameter
 
@@ -13,6 +14,8 @@ _MAX_DEPTH = 6
 _MAX_ROWS = 500
 # Branches of branches can also be without end and give no new row.
 _MAX_STEPS = 20_000
+# References to references: real ones are one or two long.
+_MAX_HOPS = 32
 _COMBINED = ("allOf", "anyOf", "oneOf")
 
 
@@ -69,18 +72,17 @@ def _row(schema: Any, path: str, root: Mapping[str, Any], required: bool) -> Par
 
 def _resolve(schema: Any, root: Mapping[str, Any], inside: frozenset[str]) -> tuple[Any, frozenset[str]]:
     """Follow local references; a reference that the path is already inside gives nothing more."""
-    while isinstance(schema, Mapping) and isinstance(reference := schema.get("$ref"), str):
+    for _ in range(_MAX_HOPS):
+        if not isinstance(schema, Mapping) or not isinstance(reference := schema.get("$ref"), str):
+            return schema, inside
         if reference in inside or not reference.startswith("#/"):
             return None, inside
         inside = inside | {reference}
-        value: Any = root
-        for part in reference[2:].split("/"):
-            if isinstance(value, list) and part.isdecimal():
-                value = value[int(part)] if int(part) < len(value) else None
-            else:
-                value = value.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(value, Mapping) else None
-        schema = value
-    return schema, inside
+        try:
+            schema = point(root, reference)
+        except LookupError:
+            return None, inside
+    return None, inside
 
 
 def _type(schema: Mapping[str, Any], root: Mapping[str, Any]) -> str:

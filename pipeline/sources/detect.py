@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.sources.document import read_document, read_lines
+from pipeline.sources.mcp import pages
 
 Format = Literal["function", "openapi", "mcp", "jsonl"]
 
@@ -20,7 +21,7 @@ def detect(path: Path) -> Format:
     value = read_document(path)
     if isinstance(value, dict) and ("openapi" in value or "swagger" in value):
         return "openapi"
-    if _answer(value):
+    if _is_answer(value):
         return "mcp"
     tools = _tools(value)
     if tools is None:
@@ -32,12 +33,9 @@ def detect(path: Path) -> Format:
     return "mcp" if any(isinstance(tool, dict) and "inputSchema" in tool for tool in tools) else "function"
 
 
-def _answer(value: Any) -> bool:
+def _is_answer(value: Any) -> bool:
     """Whether it has a shape that only a saved MCP answer has: JSON-RPC's, or a list of pages."""
-    if isinstance(value, list):
-        return bool(value) and all(isinstance(page, dict) and isinstance(page.get("tools"), list) for page in value)
-    result = value.get("result") if isinstance(value, dict) else None
-    return isinstance(result, dict) and isinstance(result.get("tools"), list)
+    return (isinstance(value, list) or (isinstance(value, dict) and "result" in value)) and pages(value) is not None
 
 
 def _tools(value: Any) -> list[Any] | None:

@@ -134,10 +134,10 @@ def _storable(value: Any) -> Any:
 
 def _count(value: Any) -> None:
     """Raise ValueError on more values than any real document has, aliases followed, and on infinite ones."""
-    stack, seen = [value], 0
+    stack, seen = [value], 1
     while stack:
         item = stack.pop()
-        seen += 1
+        seen += len(item) if isinstance(item, dict | list) else 0  # before it is spread out in memory
         if seen > _MAX_VALUES:
             raise ValueError(f"it stands for more than {_MAX_VALUES:,} values (aliases of aliases?)")
         if isinstance(item, dict):

@@ -1,5 +1,6 @@
 """Schemas of an API document to self-contained JSON Schema: references kept, moved to `$defs`, dialects evened out."""
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
@@ -14,21 +15,30 @@ _MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSc
 _DATA = ("enum", "default", "const", "examples", "required")
 
 
-def resolve_pointer(document: Any, reference: str, origin: Origin) -> Any:
-    """The value that a local reference (`#/a/b~1c`) points to. Raises RecordRejected where there is none."""
+def point(document: Any, reference: str) -> Any:
+    """The value that a local reference (`#/a/b~1c`, RFC 6901) points to. Raises LookupError where there is none."""
     value = document
     anchor, *parts = reference.removeprefix("#").split("/")
     if anchor:
-        raise RecordRejected(origin, f"the reference {reference} is no JSON pointer")
+        raise LookupError(f"the reference {reference[:200]} is no JSON pointer")
     for part in parts:
         part = unquote(part).replace("~1", "/").replace("~0", "~")
-        if isinstance(value, dict) and part in value:
+        if isinstance(value, Mapping) and part in value:
             value = value[part]
-        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+        # Python refuses to read a number of thousands of digits; no list is so long.
+        elif isinstance(value, list) and part.isdecimal() and len(part) < 10 and int(part) < len(value):
             value = value[int(part)]
         else:
-            raise RecordRejected(origin, f"the reference {reference} points to nothing")
+            raise LookupError(f"the reference {reference[:200]} points to nothing")
     return value
+
+
+def resolve_pointer(document: Any, reference: str, origin: Origin) -> Any:
+    """As `point`. Raises RecordRejected where there is nothing."""
+    try:
+        return point(document, reference)
+    except LookupError as error:
+        raise RecordRejected(origin, str(error)) from None
 
 
 class SchemaScope:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import SourceSettings
@@ -25,7 +26,7 @@ def read(path: Path) -> Iterator[RawTool | RecordRejected]:
 
 def read_live(source: SourceSettings) -> Iterator[RawTool | RecordRejected]:
     """Tools of a running server, all its pages. Raises RunAborted where it does not start, answer or end."""
-    place = source.url or " ".join(source.command or ())
+    place = _place(source)
     try:
         server, rows = asyncio.run(asyncio.wait_for(_introspect(source), source.timeout_s))
     except TimeoutError:
@@ -66,28 +67,39 @@ async def _pages(client: Any) -> AsyncIterator[dict[str, Any]]:
     raise RunAborted(f"the MCP server answered {_MAX_PAGES:,} pages and more: its list of tools has no end")
 
 
+def _place(source: SourceSettings) -> str:
+    """Where the server is, for messages and origins, without what may be a secret: no user, query or arguments."""
+    if source.url is None:
+        return (source.command or ("",))[0]
+    parts = urlsplit(source.url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def pages(value: Any) -> list[tuple[str, list[Any]]] | None:
+    """The lists of tools in a saved answer, each with its JSON pointer; None where it is no such answer.
+
+    An answer is a page (`{"tools": […]}`), a JSON-RPC response around one, or a list of either.
+    """
+    listed = [(f"/{number}", page) for number, page in enumerate(value)] if isinstance(value, list) else [("", value)]
+    found = []
+    for pointer, page in listed:
+        if isinstance(page, dict) and isinstance(page.get("result"), dict):
+            pointer, page = f"{pointer}/result", page["result"]
+        if not isinstance(page, dict) or not isinstance(page.get("tools"), list):
+            return None
+        found.append((f"{pointer}/tools", page["tools"]))
+    return found or None
+
+
 def _saved(value: Any, path: Path) -> Iterator[tuple[str, Any]]:
-    pages = (
-        value
-        if isinstance(value, list) and all(isinstance(p, dict) and "tools" in p for p in value) and value
-        else None
-    )
-    if pages is not None:
-        for number, page in enumerate(pages):
-            yield from _page(page["tools"], f"/{number}/tools", path)
-    elif isinstance(value, list):
-        yield from _page(value, "", path)
-    elif isinstance(value, dict) and isinstance(value.get("result"), dict):
-        yield from _page(value["result"].get("tools"), "/result/tools", path)
-    else:
-        yield from _page(value.get("tools") if isinstance(value, dict) else None, "/tools", path)
-
-
-def _page(tools: Any, pointer: str, path: Path) -> Iterator[tuple[str, Any]]:
-    if not isinstance(tools, list):
+    found = pages(value)
+    if found is None and isinstance(value, list):
+        found = [("", value)]  # tools alone
+    if found is None:
         raise RunAborted(f"the source {path} is not a saved tools/list answer: it has no list of tools")
-    for index, row in enumerate(tools):
-        yield f"{pointer}/{index}", row
+    for pointer, tools in found:
+        for index, row in enumerate(tools):
+            yield f"{pointer}/{index}", row
 
 
 def _server_name(value: Any) -> str | None:

@@ -68,6 +68,9 @@ def _operation(
             body, body_required = dict(parameter), parameter.get("required") is True
             continue
         name, property_schema = _parameter(parameter, scope)
+        if name in properties:
+            other, name = name, f"{parameter.get('in')}_{name}"
+            scope.notices.append(f"a second parameter named {other} became {name}")
         properties[name] = property_schema
         if parameter.get("required") is True or parameter.get("in") == "path":
             required.append(name)
@@ -143,8 +146,7 @@ def _add_body(
         raw = media.get("schema") if isinstance(media, dict) else None
     target = scope.target(raw)
     inner = target.get("properties") if isinstance(target, dict) else None
-    combined = isinstance(target, dict) and any(key in target for key in ("oneOf", "anyOf", "allOf", "not"))
-    if isinstance(inner, dict) and not combined and not set(inner) & set(properties):
+    if isinstance(inner, dict) and inner and not _is_open(target) and not set(inner) & set(properties):
         properties.update({name: scope.rewrite(schema) for name, schema in inner.items()})
         if is_required and isinstance(target.get("required"), list):
             required.extend(name for name in target["required"] if isinstance(name, str) and name in inner)
@@ -157,6 +159,13 @@ def _add_body(
     properties[name] = schema
     if is_required:
         required.append(name)
+
+
+def _is_open(schema: dict[str, Any]) -> bool:
+    """Whether a body takes more than its named properties, so that merging those would lose the rest."""
+    return any(key in schema for key in ("oneOf", "anyOf", "allOf", "not", "patternProperties")) or (
+        schema.get("additionalProperties") not in (None, False)
+    )
 
 
 def _follow(value: Any, document: dict[str, Any], origin: Origin, scope: SchemaScope | None = None) -> Any:

@@ -21,12 +21,12 @@ _KNOWN_PREFIXES = (
         "Represent this sentence for searching relevant passages: ",
     ),
 )
-_FILES = ["*.json", "*.txt", "*.safetensors", "1_Pooling/*"]
+_FILES = ["*.json", "*.txt", "*.safetensors", "pytorch_model.bin", "[0-9]_*/*"]
 
 
 @dataclass(frozen=True, slots=True)
 class EncoderModel:
-    """A sentence-transformers model on disk. `revision` is a hash of its weights and tokenizer."""
+    """A sentence-transformers model on disk. `revision` is a hash of its files."""
 
     name: str
     folder: Path
@@ -54,9 +54,9 @@ def resolve(settings: VectorSettings, progress: Progress) -> EncoderModel | None
         return _describe(wanted, _find(wanted), settings)
     try:
         return _describe(settings.preferred, _find(settings.preferred), settings)
-    except RunAborted:
+    except RunAborted as error:
         model = _describe(PACKAGED, _packaged(), settings)
-        progress.note(f"encoder: {PACKAGED}, from its package; {settings.preferred} is not on disk and no hub answers")
+        progress.note(f"encoder: {PACKAGED}, from its package, since {str(error).partition('. ')[0]}")
         return model
 
 
@@ -92,10 +92,13 @@ def _packaged() -> Path:
 
 def _describe(name: str, folder: Path, settings: VectorSettings) -> EncoderModel:
     config = _json(folder / "config.json", required=True)
-    weights = sorted(path for path in folder.iterdir() if path.suffix in (".safetensors", ".bin"))
-    if not weights or not isinstance(config.get("hidden_size"), int):
+    weights = [path for path in folder.iterdir() if path.suffix in (".safetensors", ".bin")]
+    dim = _dim(config, folder)
+    if not weights or dim is None:
         raise RunAborted(f"the encoder {folder} holds no weights of a sentence encoder")
-    hashed = [*weights, *(path for path in (folder / "tokenizer.json", folder / "vocab.txt") if path.exists())]
+    # Everything that is loaded, heads in folders of their own included.
+    read = (".safetensors", ".bin", ".json", ".txt", ".model")
+    hashed = sorted(path for path in folder.rglob("*") if path.suffix in read and path.is_file())
     pooling = _json(folder / "1_Pooling" / "config.json")
     limits = [
         length
@@ -108,12 +111,19 @@ def _describe(name: str, folder: Path, settings: VectorSettings) -> EncoderModel
     return EncoderModel(
         name=Path(name).name if Path(name).is_dir() else name,
         folder=folder,
-        revision=fingerprint([file_sha256(path) for path in hashed])[:16],
+        revision=fingerprint([[path.relative_to(folder).as_posix(), file_sha256(path)] for path in hashed])[:16],
         pooling=_pooling(pooling, folder),
         query_prefix=_prefix(name, folder, settings),
-        dim=config["hidden_size"],
+        dim=dim,
         max_length=min(limits, default=512),
     )
+
+
+def _dim(config: dict[str, Any], folder: Path) -> int | None:
+    """The length of a vector: the last dense head's output, else the transformer's width (DistilBERT calls it dim)."""
+    heads = sorted(path for path in folder.glob("[0-9]_Dense/config.json"))
+    width = _json(heads[-1]).get("out_features") if heads else config.get("hidden_size", config.get("dim"))
+    return width if isinstance(width, int) else None
 
 
 def _pooling(config: dict[str, Any], folder: Path) -> str:

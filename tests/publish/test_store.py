@@ -1,10 +1,12 @@
 """Snapshots on disk: atomic, retained, rolled back."""
 
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from router.contract import MANIFEST
+from router.contract import MANIFEST, Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.store import SnapshotStore
 
@@ -39,13 +41,34 @@ def test_only_a_snapshot_of_the_catalog_can_be_published(store: SnapshotStore, n
     assert store.current() is None
 
 
-def test_rollback_serves_the_one_before(store: SnapshotStore) -> None:
-    store.publish("20260103T000000Z-cccccccc")
-    assert store.rollback() == "20260102T000000Z-bbbbbbbb"
-    assert store.rollback() == "20260101T000000Z-aaaaaaaa"
+def test_rollback_passes_over_what_was_held_or_does_not_open(snapshot: Path, tmp_path: Path) -> None:
+    store = SnapshotStore(tmp_path, "office")
+    names = [f"2026010{day}T000000Z-aaaaaaaa" for day in (1, 2, 3, 4)]
+    for name in names:
+        shutil.copytree(snapshot, store.folder / name)
+    _hold(store.folder / names[2])
+    (store.folder / names[1] / "records.jsonl").write_text("damaged", encoding="utf-8")
+    store.publish(names[3])
+    assert store.rollback() == store.current() == names[0]
     with pytest.raises(SettingsInvalid, match="nothing to roll back"):
         store.rollback()
-    assert store.current() == "20260101T000000Z-aaaaaaaa"
+    assert store.current() == names[0]
+
+
+def test_snapshots_that_are_held_night_after_night_push_nothing_out(snapshot: Path, tmp_path: Path) -> None:
+    store = SnapshotStore(tmp_path, "office")
+    names = [f"2026010{day}T000000Z-aaaaaaaa" for day in (1, 2, 3, 4)]
+    for name in names:
+        shutil.copytree(snapshot, store.folder / name)
+    for name in names[1:]:
+        _hold(store.folder / name)
+    store.publish(names[0])
+    assert store.retain(1) == names[1:3]
+    assert [stored.held for stored in store.snapshots()] == [True, False]
+
+
+def _hold(folder: Path) -> None:
+    replace(Manifest.read(folder), held=("too many rejected",)).write(folder)
 
 
 def test_retention_keeps_the_newest_and_the_current_one(store: SnapshotStore) -> None:

@@ -93,11 +93,12 @@ def test_branches_give_their_rows_once(keyword: str) -> None:
 
 
 def test_references_are_followed_and_the_words_beside_them_win() -> None:
-    root = {"$defs": {"City": {"type": "string", "description": "A city."}}, "definitions": {"a/b~c": {"type": "null"}}}
+    city = {"type": "string", "description": "A city."}
+    root = {"$defs": {"City": city}, "definitions": {"a/b~c d": {"type": "null"}}}
     schema = _properties(
         start={"$ref": "#/$defs/City"},
         end={"$ref": "#/$defs/City", "description": "Where to."},
-        odd={"$ref": "#/definitions/a~1b~0c"},
+        odd={"$ref": "#/definitions/a~1b~0c%20d"},
         same={"$ref": "#/properties/start"},
         branch={"$ref": "#/anyOf/1"},
     )
@@ -119,11 +120,24 @@ def test_a_cycle_of_references_is_cut_and_its_last_row_still_described() -> None
     )
 
 
-@pytest.mark.parametrize("reference", ["#/$defs/Self", "#/$defs/A", "#/$defs/None", "#/a/7", "other.json", "#", "#x"])
+@pytest.mark.parametrize(
+    "reference",
+    [
+        *("#/$defs/Self", "#/$defs/A", "#/$defs/None", "#/a/7", "#/a/²", "other.json", "#", "#x"),
+        pytest.param("#/a/" + "9" * 5_000, id="a number of 5,000 digits"),
+    ],
+)
 def test_a_reference_without_end_leaves_the_words_beside_it(reference: str) -> None:
     loops = {"Self": {"$ref": "#/$defs/Self"}, "A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}}
     row = _one({"$ref": reference, "description": " Whose. "}, **{"$defs": loops, "a": []})
     assert row == Row("x", "", "Whose.")
+
+
+def test_a_chain_of_references_is_followed_for_a_while() -> None:
+    chain = {f"S{i}": {"$ref": f"#/$defs/S{i + 1}"} for i in range(5_000)}
+    root = {"$defs": {**chain, "S5000": {"type": "string"}}}
+    assert _one({"$ref": "#/$defs/S4980"}, **root).type == "string"
+    assert _one({"$ref": "#/$defs/S0"}, **root).type == ""
 
 
 @pytest.mark.parametrize("required", [True, "x", {"x": 1}, None, 7])

@@ -63,6 +63,16 @@ def test_a_bad_judgement_is_named_with_its_line(write_lines: Callable[[str, list
         read_judgements(path)
 
 
+@pytest.mark.parametrize("wrong", [{"required": "stripe/x"}, {"query": None}, {"acceptable": [7]}])
+def test_a_judgement_of_the_wrong_type_is_refused(
+    write_lines: Callable[[str, list[object]], Path], wrong: dict
+) -> None:
+    row = {"id": "1", "query": "a\u2028b", "required": [], "acceptable": [], "kind": "none"}
+    assert read_judgements(write_lines("queries.jsonl", [row]))[0].request == "a\u2028b"
+    with pytest.raises(SettingsInvalid, match="line 1"):
+        read_judgements(write_lines("queries.jsonl", [row | wrong]))
+
+
 def test_the_measurement_has_the_fixed_shape(router: Router) -> None:
     judgements = [
         Judgement(

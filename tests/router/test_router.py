@@ -1,6 +1,7 @@
 """Routing over a real snapshot."""
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,21 @@ def test_a_request_is_words_never_query_syntax(router: Router, request_text: str
 
 def test_a_very_long_request_is_answered(router: Router) -> None:
     assert len(router.route("notify the on-call channel about it " * 5_000, k=2)) == 2
+
+
+def test_half_a_surrogate_pair_is_no_crash(router: Router) -> None:
+    assert len(router.route("refund \ud83d", k=3)) == 3
+
+
+@pytest.mark.parametrize("k", [10**6, 2**62, 2**80])
+def test_any_k_is_answered_with_what_there_is(router: Router, k: int) -> None:
+    assert len(router.route("refund", k=k)) == len(router)
+
+
+def test_a_larger_k_only_adds_tools(router: Router) -> None:
+    recipe = replace(RECIPES["lexical"], depth=3)
+    few, many = (router.route("create an issue in a channel", k=k, recipe=recipe).tools for k in (2, 50))
+    assert many[:2] == few
 
 
 @pytest.mark.parametrize("request_text", ["", "  \n"])

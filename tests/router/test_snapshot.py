@@ -10,6 +10,7 @@ import pytest
 
 from router import Router, SnapshotInvalid
 from router.contract import CURRENT, FORMAT_VERSION, MANIFEST
+from router.fingerprint import file_sha256, fingerprint
 
 
 @pytest.fixture
@@ -22,8 +23,11 @@ def copied(snapshot: Path, tmp_path: Path) -> Path:
 
 
 def change_manifest(folder: Path, change: Callable[[dict], object]) -> None:
+    """Change a manifest and sign it again, as another build would have."""
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    del manifest["checksum"]
     change(manifest)
+    manifest["checksum"] = fingerprint(manifest)
     (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
 
 
@@ -38,8 +42,26 @@ def test_a_snapshot_folder_opens_itself(copied: Path) -> None:
 def test_opening_leaves_no_file_behind(copied: Path) -> None:
     before = sorted(path.relative_to(copied) for path in copied.rglob("*"))
     Router.open(copied).route("refund")
-    after = {path.relative_to(copied) for path in copied.rglob("*")}
-    assert {path for path in after - set(before) if not path.name.endswith(".lock")} == set()
+    assert sorted(path.relative_to(copied) for path in copied.rglob("*")) == before
+
+
+def test_a_read_only_snapshot_opens_and_any_account_may_read_it(copied: Path) -> None:
+    folders = [copied, *(path for path in copied.rglob("*") if path.is_dir())]
+    assert all(path.stat().st_mode & 0o444 == 0o444 for path in copied.rglob("*") if path.is_file())
+    for folder in folders:
+        folder.chmod(0o555)
+    try:
+        assert Router.open(copied).route("refund the customer", k=1).ids == ("stripe/create_refund",)
+    finally:
+        for folder in folders:
+            folder.chmod(0o755)
+
+
+def test_a_flipped_bit_in_the_manifest_is_refused(copied: Path) -> None:
+    text = (copied / MANIFEST).read_text(encoding="utf-8")
+    (copied / MANIFEST).write_text(text.replace('"dense": 2', '"dense": 3'), encoding="utf-8")
+    with pytest.raises(SnapshotInvalid, match="corrupt"):
+        Router.open(copied)
 
 
 def test_a_flipped_bit_in_any_file_is_refused_and_named(copied: Path) -> None:
@@ -104,8 +126,6 @@ def test_a_manifest_that_is_none_is_refused(copied: Path, text: str) -> None:
 
 def test_vectors_of_another_shape_are_refused(copied: Path) -> None:
     np.save(copied / "document_vectors.npy", np.zeros((3, 32), np.float32))
-    from router.fingerprint import file_sha256
-
     digest = file_sha256(copied / "document_vectors.npy")
     change_manifest(copied, lambda m: m["files"].update({"document_vectors.npy": digest}))
     with pytest.raises(SnapshotInvalid, match=r"\(3, 32\)"):

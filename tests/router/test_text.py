@@ -21,6 +21,8 @@ from router.text import split, terms, words
         ("/etc/hosts, (x)", "etc hosts x"),  # punctuation
         ("顧客情報", "顧客 客情 情報"),  # bigrams
         ("AIモデル", "モデ デル AI"),  # two scripts in one word
+        ("Łódź Dvořák", "Łódź Dvořák"),
+        ("tạoĐơnHàng", "tạo Đơn Hàng tạoĐơnHàng"),
         ("ﬁnd", "find"),  # NFKC
         ("", ""),
     ],

@@ -39,6 +39,7 @@ TOOL = {"name": "a", "inputSchema": {}}
         ({"result": {"tools": []}}, "mcp"),
         ([{"tools": [TOOL], "nextCursor": "2"}, {"tools": []}], "mcp"),
         ([{"tools": []}], "mcp"),
+        ([{"id": 1, "result": {"tools": [TOOL]}}, {"id": 2, "result": {"tools": []}}], "mcp"),
     ],
 )
 def test_a_json_files_format_is_told_by_its_content(write_json: WriteJson, value: Any, kind: str) -> None:

@@ -27,6 +27,7 @@ A, B = _tool("a"), _tool("b")
         ({"tools": [A, B], "nextCursor": "2"}, ["/tools/0", "/tools/1"]),
         ({"jsonrpc": "2.0", "id": 1, "result": {"tools": [A, B]}}, ["/result/tools/0", "/result/tools/1"]),
         ([{"tools": [A], "nextCursor": "2"}, {"tools": [B]}], ["/0/tools/0", "/1/tools/0"]),
+        ([{"result": {"tools": [A]}}, {"id": 2, "result": {"tools": [B]}}], ["/0/result/tools/0", "/1/result/tools/0"]),
         ([A, B], ["/0", "/1"]),
     ],
 )

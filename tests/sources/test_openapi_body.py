@@ -30,6 +30,11 @@ def test_an_object_body_is_merged_with_the_parameters(write_json: WriteJson) -> 
     }
 
 
+def test_a_closed_object_body_is_merged_too(write_json: WriteJson) -> None:
+    closed = {**PERSON, "additionalProperties": False}
+    assert _schema(write_json, {"requestBody": body(closed)}) == {"type": "object", "properties": PERSON["properties"]}
+
+
 def test_nothing_of_an_optional_body_is_required(write_json: WriteJson) -> None:
     assert "required" not in _schema(write_json, {"requestBody": body({**PERSON, "required": ["name"]})})
 
@@ -47,6 +52,10 @@ def test_only_properties_that_a_body_has_are_required(write_json: WriteJson, req
         {"oneOf": [PERSON, {"type": "string"}]},
         {**PERSON, "allOf": [{"required": ["age"]}]},
         {"type": "object", "additionalProperties": {"type": "string"}},
+        {**PERSON, "additionalProperties": True},
+        {**PERSON, "additionalProperties": {"type": "string"}},
+        {**PERSON, "patternProperties": {"^n": {"type": "string"}}},
+        {"type": "object", "properties": {}},
         {},
     ],
 )
