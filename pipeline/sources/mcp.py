@@ -93,7 +93,7 @@ def pages(value: Any) -> list[tuple[str, list[Any]]] | None:
 
 def _saved(value: Any, path: Path) -> Iterator[tuple[str, Any]]:
     found = pages(value)
-    if found is None and isinstance(value, list):
+    if found is None and isinstance(value, list) and not any("tools" in row for row in value if isinstance(row, dict)):
         found = [("", value)]  # tools alone
     if found is None:
         raise RunAborted(f"the source {path} is not a saved tools/list answer: it has no list of tools")
