@@ -21,6 +21,8 @@ from router.recipe import RECIPES, Recipe
 CATALOG_FILE = "catalog.toml"
 DEFAULT_WORKSPACE = Path(".quartermaster")
 _PREFIX = "QUARTERMASTER_"
+# What may lie beside tool definitions in the formats of this project.
+_NOT_TOOLS = ("expansions.jsonl", "judgements.jsonl", "queries.jsonl", "meta.json")
 _SECTIONS = ("enrichment", "vectors", "retrieval", "publish")
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -31,7 +33,7 @@ class _Section(BaseModel):
 
 
 class SourceSettings(_Section):
-    """One source of a catalog: a file or folder (`path`), or a live MCP server (`command` over stdio, or `url`)."""
+    """One source of a catalog: a file (`path`), or a live MCP server (`command` over stdio, or `url`)."""
 
     format: Literal["function", "openapi", "mcp", "jsonl"] | None = None
     path: Path | None = None
@@ -198,7 +200,9 @@ def _defaults(path: Path) -> dict[str, Any]:
             ["tools.jsonl"]
             if tools.is_file()
             else sorted(
-                f.name for f in path.iterdir() if f.suffix in (".json", ".jsonl", ".yaml", ".yml") and f.is_file()
+                f.name
+                for f in path.iterdir()
+                if f.suffix in (".json", ".jsonl", ".yaml", ".yml") and f.name not in _NOT_TOOLS and f.is_file()
             )
         )
         if not names:

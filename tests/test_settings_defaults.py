@@ -71,3 +71,9 @@ def test_a_folder_without_tools_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsInvalid) as refused:
         load(folder, environment={})
     assert str(refused.value) == f"{folder} holds neither catalog.toml nor a .json, .jsonl or .yaml file of tools"
+
+
+def test_expansions_and_judgements_beside_tool_files_are_no_tools(tmp_path: Path) -> None:
+    for name in ("api.yaml", "expansions.jsonl", "judgements.jsonl", "meta.json", "queries.jsonl", "notes.txt"):
+        (tmp_path / name).write_text("{}", encoding="utf-8")
+    assert [source.path for source in load(tmp_path, environment={}).source] == [Path("api.yaml")]

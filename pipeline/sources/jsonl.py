@@ -22,7 +22,7 @@ def read(path: Path) -> Iterator[RawTool | RecordRejected]:
                 origin=origin,
                 description=fields.text("description"),
                 input_schema=fields.mapping("parameters"),
-                id=fields.text("id") or None,
+                id=fields.text("id").strip() or None,
                 provider=fields.text("provider") or None,
                 examples=fields.texts("examples"),
                 categories=fields.texts("category") + fields.texts("categories"),
