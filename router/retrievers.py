@@ -1,6 +1,8 @@
 """One ranking each: BM25 over a field's index, cosine over the vectors."""
 
+import shutil
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -88,11 +90,23 @@ def _open_apart(folder: Path) -> tantivy.Index:
     Tantivy makes a lock file beside an index that it opens. Opened through links, the files are mapped all the same,
     and the links can go.
     """
-    with tempfile.TemporaryDirectory(prefix="quartermaster-") as apart:
+    apart = Path(tempfile.mkdtemp(prefix="quartermaster-"))
+    try:
         for path in folder.iterdir():
             if not path.name.endswith(".lock"):
-                (Path(apart) / path.name).symlink_to(path.resolve())
-        return tantivy.Index.open(apart)
+                (apart / path.name).symlink_to(path.resolve())
+        return tantivy.Index.open(str(apart))
+    finally:
+        _remove(apart)
+
+
+def _remove(folder: Path) -> None:
+    """Remove the links, again where Tantivy's own thread has just put its lock file among them."""
+    for _ in range(100):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(0.001)
 
 
 class DenseView(StrEnum):

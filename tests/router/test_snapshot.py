@@ -11,6 +11,7 @@ import pytest
 from router import Router, SnapshotInvalid
 from router.contract import CURRENT, FORMAT_VERSION, MANIFEST
 from router.fingerprint import file_sha256, fingerprint
+from router.retrievers import LexicalRetriever
 
 
 @pytest.fixture
@@ -43,6 +44,17 @@ def test_opening_leaves_no_file_behind(copied: Path) -> None:
     before = sorted(path.relative_to(copied) for path in copied.rglob("*"))
     Router.open(copied).route("refund")
     assert sorted(path.relative_to(copied) for path in copied.rglob("*")) == before
+
+
+def test_opening_again_and_again_leaves_no_links_behind(
+    copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links = tmp_path / "links"
+    links.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(links))
+    for _ in range(60):
+        LexicalRetriever.open(copied / "name", 8)
+    assert list(links.iterdir()) == []
 
 
 def test_a_read_only_snapshot_opens_and_any_account_may_read_it(copied: Path) -> None:
