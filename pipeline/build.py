@@ -77,8 +77,8 @@ def build(
     """Build a catalog's snapshot and publish it, unless nothing changed or the gate holds it back.
 
     `force` writes a snapshot though nothing changed; another `area` of the workspace keeps an experiment apart from
-    what serves. Raises SettingsInvalid, RunAborted or SnapshotInvalid; whatever
-    happens, the snapshot that was serving goes on serving.
+    what serves. Raises SettingsInvalid, RunAborted or SnapshotInvalid; whatever happens, the snapshot that was serving
+    goes on serving.
     """
     workspace = Path(workspace)
     with Ledger.open(workspace) as ledger:

@@ -88,7 +88,6 @@ class Manifest:
     files: Mapping[str, str]
     held: tuple[str, ...] = ()
     agreement: Mapping[str, float] | None = None
-    evaluation: Mapping[str, Any] | None = None
 
     def write(self, folder: Path) -> None:
         """Write `manifest.json`, with a checksum of itself, into the folder of a snapshot under construction."""

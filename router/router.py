@@ -128,19 +128,12 @@ class Router:
         fused, contributions = fuse(rankings, chosen)
         tools = []
         for position in range(min(k, len(fused))):
-            ordinal = int(fused.ordinals[position])
-            entry = self._snapshot.records.entry(ordinal)
-            tool = RoutedTool(entry.record.tool_id, entry.record, float(fused.scores[position]))
+            ordinal, score = int(fused.ordinals[position]), float(fused.scores[position])
             if explain:
-                tool = RoutedTool(
-                    tool.tool_id,
-                    tool.record,
-                    tool.score,
-                    _ranks(rankings, ordinal),
-                    contributions[position],
-                    self._phrase(vector, ordinal, entry.phrases),
-                )
-            tools.append(tool)
+                tools.append(self._explained(ordinal, score, rankings, contributions[position], vector))
+            else:
+                record = self._snapshot.records.entry(ordinal).record
+                tools.append(RoutedTool(record.tool_id, record, score))
         return RoutedTools(tuple(tools), self.manifest.snapshot, chosen.name)
 
     def select(self, request: str, k: int = 5, token_budget: int | None = None) -> list[ToolRecord]:
@@ -178,16 +171,8 @@ class Router:
         cut = {s: Ranking(r.ordinals[: chosen.depth], r.scores[: chosen.depth]) for s, r in whole.items()}
         fused, contributions = fuse(cut, chosen)
         rank = fused.rank_of(ordinal)
-        entry = self._snapshot.records.entry(ordinal)
-        tool = RoutedTool(
-            tool_id,
-            entry.record,
-            float(fused.scores[rank - 1]) if rank else 0.0,
-            _ranks(whole, ordinal),
-            contributions[rank - 1] if rank else {},
-            self._phrase(vector, ordinal, entry.phrases),
-        )
-        return tool, rank
+        score = float(fused.scores[rank - 1]) if rank else 0.0
+        return self._explained(ordinal, score, whole, contributions[rank - 1] if rank else {}, vector), rank
 
     def rankings(self, request: str, *, recipe: str | Recipe | None = None) -> dict[Signal, Ranking]:
         """Each signal's own ranking, before fusion: ordinals and raw scores, for evaluation and study."""
@@ -227,6 +212,18 @@ class Router:
         if vector is not None and self._snapshot.dense is not None:
             rankings[Signal.DENSE] = self._snapshot.dense.rank(vector, depth, recipe.dense_view)
         return rankings
+
+    def _explained(
+        self,
+        ordinal: int,
+        score: float,
+        rankings: Mapping[Signal, Ranking],
+        contributions: Mapping[Signal, float],
+        vector: NDArray[np.float32] | None,
+    ) -> RoutedTool:
+        entry = self._snapshot.records.entry(ordinal)
+        phrase = self._phrase(vector, ordinal, entry.phrases)
+        return RoutedTool(entry.record.tool_id, entry.record, score, _ranks(rankings, ordinal), contributions, phrase)
 
     def _phrase(self, vector: NDArray[np.float32] | None, ordinal: int, phrases: tuple[str, ...]) -> str | None:
         if vector is None or self._snapshot.dense is None:
