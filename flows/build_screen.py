@@ -3,7 +3,7 @@
 from collections import Counter
 
 from flows.screen import err, out, plain, rows_table
-from pipeline.build import BuildReport
+from pipeline.report import BuildReport
 
 _SHOWN = 5
 

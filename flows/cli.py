@@ -51,6 +51,9 @@ def build(
         Optional[str], typer.Option(help="auto, none, all-MiniLM-L6-v2, a model's name or folder.")
     ] = None,
     force: Annotated[bool, typer.Option(help="Write a snapshot though nothing changed.")] = False,
+    flow: Annotated[
+        bool, typer.Option("--flow", help="Run it as a Prefect flow: retries, time-outs, artifacts, an evaluation.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Build a catalog's snapshot and publish it. Prints the snapshot's folder last.
@@ -64,11 +67,16 @@ def build(
     from flows.build_screen import show_report
     from flows.screen import Bars, out, plain
     from pipeline.build import build as run
-    from pipeline.settings import load
+    from pipeline.settings import load, overrides
 
-    settings = load(path, _overrides(generator, encoder))
+    settings = load(path, overrides(generator, encoder))
     with Bars() as bars:
-        report = run(settings, workspace=workspace, force=force, progress=bars)
+        if flow:
+            from flows.engine import run_flow
+
+            report = run_flow(bars, path, workspace, generator, encoder, force)
+        else:
+            report = run(settings, workspace=workspace, force=force, progress=bars)
     if as_json:
         print(json.dumps(report.to_json(), ensure_ascii=False))
     else:
@@ -76,6 +84,47 @@ def build(
         out.print(plain(str(report.snapshot), "bold"), soft_wrap=True)
     if report.held:
         raise typer.Exit(1)
+
+
+@app.command()
+def schedule(
+    path: Annotated[Path, typer.Argument(help="What to build, as for build.")],
+    cron: Annotated[str, typer.Option(help="When, as in crontab: minute, hour, day, month, weekday.")] = "0 2 * * *",
+    timezone: Annotated[str, typer.Option(help="Of the cron expression, such as Europe/Berlin.")] = "UTC",
+    workspace: Workspace = WORKSPACE,
+    generator: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
+    encoder: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
+) -> None:
+    """Build a catalog every night, until interrupted: the build is served as a Prefect deployment.
+
+    Uses the Prefect server that is configured (PREFECT_API_URL), else starts one that ends with this command. To let
+    a work pool run the builds instead, see prefect.yaml.
+    """
+    from flows.schedule import next_runs, serve_nightly
+    from flows.screen import Bars, err
+    from pipeline.settings import load, overrides
+
+    settings = load(path, overrides(generator, encoder))
+    times = next_runs(cron, timezone)
+    bars = Bars()
+
+    def ready(server: str) -> None:
+        bars.stop()
+        err.print(f"Building {settings.name} at {cron!r}: next {', then '.join(times)}", markup=False, soft_wrap=True)
+        err.print(f"Runs, logs and artifacts: {server}   Stop: Ctrl-C", markup=False, soft_wrap=True)
+
+    with bars:
+        bars.start("engine", None)
+        serve_nightly(
+            path,
+            settings,
+            workspace,
+            cron=cron,
+            timezone=timezone,
+            generator=generator,
+            encoder=encoder,
+            ready=ready,
+        )
 
 
 @app.command()
@@ -160,14 +209,14 @@ def evaluate(
     """
     from flows.screen import Bars, evaluation_table, out
     from router.benchmark import measure
-    from router.evaluation import read_judgements
+    from router.evaluation import judgements_of, read_judgements
 
-    names = [name for name in ("queries.jsonl", "judgements.jsonl") if (bench / name).is_file()]
-    if not names:
+    file = judgements_of(bench)
+    if file is None:
         raise SettingsInvalid(f"{bench} holds neither queries.jsonl nor judgements.jsonl")
     if json_file is not None and not json_file.absolute().parent.is_dir():
         raise SettingsInvalid(f"--json {json_file}: there is no such folder")
-    judgements = read_judgements(bench / names[0])
+    judgements = read_judgements(file)
     with Bars() as bars:
         if snapshot is None:
             snapshot = _build_bench(bench, without_expansions, generator, encoder, workspace, bars)
@@ -212,30 +261,54 @@ def snapshots(
         raise typer.Exit(4)
 
 
+@app.command()
+def inspect(
+    tool: Annotated[Optional[str], typer.Argument(help="A tool id: everything about that tool.")] = None,
+    table: Annotated[Optional[str], typer.Option(help="The rows of this table or view.")] = None,
+    against: Annotated[
+        Optional[str], typer.Option(help="What changed since this snapshot: an id of the catalog's, or a folder.")
+    ] = None,
+    sql: Annotated[Optional[str], typer.Option(help="The answer to a SELECT; nothing can be written.")] = None,
+    limit: Annotated[Optional[int], typer.Option(help="How many rows at most: 20, or 5 a section.")] = None,
+    catalog: Catalog = None,
+    workspace: Workspace = WORKSPACE,
+    snapshot: At = None,
+    as_json: Json = False,
+) -> None:
+    """What a snapshot holds, what it cost, what is thin, what failed, what changed.
+
+    Without TOOL or options an overview, with the tables and views that can be asked.
+    """
+    from flows.inspect_screen import show
+    from pipeline.inspection.reading import Inspection
+
+    given = {"TOOL": tool, "--table": table, "--against": against, "--sql": sql}
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) > 1:
+        raise SettingsInvalid(f"{' and '.join(names)} are different questions: give one")
+    with Inspection.open(_folder(snapshot, workspace, catalog)) as inspection:
+        show(inspection, tool=tool, table=table, against=against, sql=sql, limit=limit, as_json=as_json)
+
+
 def _build_bench(
     bench: Path, without: bool, generator: str | None, encoder: str | None, workspace: Path, bars: Any
 ) -> Path:
     from pipeline.build import build as run
-    from pipeline.settings import load
+    from pipeline.settings import load, overrides
 
-    settings = load(bench, _overrides("none" if without else generator, encoder))
+    settings = load(bench, overrides("none" if without else generator, encoder))
     if without:
         enrichment = settings.enrichment.model_copy(update={"expansions": None})
         settings = settings.model_copy(update={"enrichment": enrichment})
     return run(settings, workspace=workspace, area="evaluations", progress=bars).snapshot
 
 
-def _overrides(generator: str | None, encoder: str | None) -> dict[str, dict[str, Any]]:
-    overrides: dict[str, dict[str, Any]] = {}
-    if generator is not None:
-        overrides["enrichment"] = {"generator": generator}
-    if encoder is not None:
-        overrides["vectors"] = {"encoder": encoder}
-    return overrides
-
-
 def _open(snapshot: Path | None, workspace: Path, catalog: str | None) -> Router:
-    return Router.open(snapshot or workspace / "snapshots" / (catalog or _only(_catalogs(workspace), workspace)))
+    return Router.open(_folder(snapshot, workspace, catalog))
+
+
+def _folder(snapshot: Path | None, workspace: Path, catalog: str | None) -> Path:
+    return snapshot or workspace / "snapshots" / (catalog or _only(_catalogs(workspace), workspace))
 
 
 def _catalogs(workspace: Path) -> list[str]:
@@ -256,10 +329,21 @@ def main() -> None:
     try:
         app()
     except QuartermasterError as error:
-        print(f"quartermaster: {error}", file=sys.stderr)
+        from flows.screen import plain
+
+        # It may name what a catalog, a server or a database said: data, never a command to the terminal.
+        print(f"quartermaster: {plain(str(error))}", file=sys.stderr)
         sys.exit(error.exit_code)
     except ModuleNotFoundError as error:
-        if error.name and error.name.partition(".")[0] in ("router", "pipeline", "flows"):
+        name = (error.name or "").partition(".")[0]
+        if name in ("router", "pipeline", "flows"):
             raise
-        print(f"quartermaster: this needs {error.name}: pip install 'quartermaster[build]'", file=sys.stderr)
+        print(f"quartermaster: this needs {error.name}: pip install 'quartermaster[{_extra(name)}]'", file=sys.stderr)
         sys.exit(2)
+
+
+def _extra(module: str) -> str:
+    """The extra that brings a module. A build needs more than duckdb alone, which is only the first that it misses."""
+    if module == "prefect":
+        return "flows"
+    return "inspect" if module == "duckdb" and sys.argv[1:2] == ["inspect"] else "build"

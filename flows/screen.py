@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
@@ -17,6 +18,7 @@ out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
 _STAGES = {
+    "engine": "Starting Prefect",
     "read": "Reading sources",
     "normalize": "Normalising records",
     "enrich": "Enriching",
@@ -65,6 +67,10 @@ class Bars(AbstractContextManager["Bars"]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Take the bars off the terminal, for what is printed from now on."""
         self._bars.stop()
 
     def start(self, stage: str, total: int | None = None) -> None:
@@ -116,7 +122,7 @@ def _reason(tool: RoutedTool, signal: Signal) -> str:
 
 
 def evaluation_table(result: Mapping[str, Any]) -> Table:
-    """Each signal alone and fused, by metric; the best signal alone in bold."""
+    """Each signal alone and fused, by metric, the best signal alone in bold; then the fused list by slice."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     title = f"{result['bench']}: {result['tools']} tools, {result['queries']} requests, recipe {result['recipe']}"
     table.title = plain(title)
@@ -131,23 +137,42 @@ def evaluation_table(result: Mapping[str, Any]) -> Table:
     for signal, values in signals.items():
         if signal not in tuple(Signal):
             table.add_section()
-        cells = [
-            "[dim]–[/]"
-            if (value := values[metric]) is None
-            else f"[bold]{value:.3f}[/]"
-            if value == best[metric]
-            else f"{value:.3f}"
-            for metric in METRICS
-        ]
-        table.add_row(signal, *cells)
+        table.add_row(signal, *(_figure(values[metric], best[metric]) for metric in METRICS))
+    if result["slices"]:
+        table.add_section()
+    for name, values in result["slices"].items():
+        if any(values[metric] is not None for metric in METRICS):
+            table.add_row(plain(f"  {name} ({values['queries']})"), *(_figure(values[metric]) for metric in METRICS))
     return table
+
+
+def _figure(value: float | None, best: float | None = None) -> str:
+    if value is None:
+        return "[dim]–[/]"
+    return f"[bold]{value:.3f}[/]" if value == best else f"{value:.3f}"
 
 
 def rows_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     """Plain cells under a header; cells are data, never markup."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold", show_header=any(header))
     for name in header:
         table.add_column(name, overflow="fold")
     for row in rows:
         table.add_row(*(plain(cell) for cell in row))
+    return table
+
+
+def head(title: str) -> None:
+    """The head of a section: bold, over a dim rule."""
+    out.print()
+    out.print(Rule(plain(title, "bold"), align="left", style="dim"))
+
+
+def pairs(facts: Sequence[tuple[str, str]]) -> Table:
+    """What is what: names dim, values data, never markup."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts:
+        table.add_row(name, plain(value))
     return table

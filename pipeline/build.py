@@ -1,69 +1,27 @@
 """The whole build as one plain function: sources → records → enrichment → documents → vectors → snapshot."""
 
-import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import duckdb
 
 from pipeline import documents, enrichment, publish, records, sources, vectors
 from pipeline.enrichment.chain import generators
 from pipeline.enrichment.file import FileGenerator
-from pipeline.enrichment.generator import Usage
 from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.errors import RunAborted, SnapshotInvalid
+from pipeline.execution import Direct, Execution
 from pipeline.ledger import Ledger
-from pipeline.progress import Progress, Silent
-from pipeline.records import Notice
+from pipeline.progress import Clock, Progress, Silent
+from pipeline.report import BuildReport
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
 from router.fingerprint import fingerprint
 from router.snapshot import Snapshot
 
-
-@dataclass(frozen=True)
-class BuildReport:
-    """What a build did. `outcome` is "published", "unchanged" (the current snapshot says the same already) or "held"
-    (written, not serving). `held` says what the gate found, also of a build that changed nothing. `seconds` are by
-    stage."""
-
-    snapshot: Path
-    outcome: str
-    held: tuple[str, ...]
-    counts: Mapping[str, int]
-    rejected: tuple[sources.RecordRejected, ...]
-    notices: tuple[Notice, ...]
-    generators: Mapping[str, int]
-    asked: Mapping[str, int]
-    reused: int
-    failures: tuple[enrichment.Failure, ...]
-    usage: Usage
-    embedded: int
-    removed: tuple[str, ...] = ()
-    seconds: Mapping[str, float] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON-ready dict, for programs."""
-        return {
-            "snapshot": str(self.snapshot),
-            "outcome": self.outcome,
-            "held": list(self.held),
-            "counts": dict(self.counts),
-            "rejected": [
-                {"file": r.origin.file, "pointer": r.origin.pointer, "reason": r.reason} for r in self.rejected
-            ],
-            "generators": dict(self.generators),
-            "asked": dict(self.asked),
-            "reused": self.reused,
-            "failures": [{"tool_id": f.tool_id, "kind": f.kind, "message": f.message} for f in self.failures],
-            "prompt_tokens": self.usage.prompt_tokens,
-            "completion_tokens": self.usage.completion_tokens,
-            "cost_usd": self.usage.cost_usd,
-            "embedded": self.embedded,
-            "removed": list(self.removed),
-            "seconds": {stage: round(spent, 3) for stage, spent in self.seconds.items()},
-        }
+T = TypeVar("T")
+_TEXTS_A_BATCH = 1024  # committed together: what a kill may cost, some ten seconds of embedding
 
 
 def build(
@@ -73,19 +31,22 @@ def build(
     force: bool = False,
     area: str = "snapshots",
     progress: Progress | None = None,
+    execution: Execution | None = None,
 ) -> BuildReport:
     """Build a catalog's snapshot and publish it, unless nothing changed or the gate holds it back.
 
     `force` writes a snapshot though nothing changed; another `area` of the workspace keeps an experiment apart from
-    what serves. Raises SettingsInvalid, RunAborted or SnapshotInvalid; whatever happens, the snapshot that was serving
-    goes on serving.
+    what serves. `execution` carries out the stages: called directly, or each as a task of a flow. Raises
+    SettingsInvalid, RunAborted or SnapshotInvalid; whatever happens, the snapshot that was serving goes on serving.
     """
     workspace = Path(workspace)
     with Ledger.open(workspace) as ledger:
-        run = ledger.start_run(settings.name)
+        run = ledger.start_run(settings.name, area)
         try:
             store = publish.SnapshotStore(workspace, settings.name, area)
-            report = _build(settings, workspace, store, ledger, run, force, _Clock(progress or Silent()))
+            report = _build(
+                settings, workspace, store, ledger, run, force, execution or Direct(), Clock(progress or Silent())
+            )
         except (OSError, duckdb.Error) as error:
             ledger.finish_run(run, "failed", snapshot=None, message=str(error), counts={})
             raise RunAborted(f"the workspace {workspace} could not be written: {error}") from error
@@ -114,47 +75,54 @@ def _build(
     ledger: Ledger,
     run: int,
     force: bool,
-    clock: "_Clock",
+    do: Execution,
+    clock: Clock,
 ) -> BuildReport:
     clock.start("read", None)
-    reading = sources.read(settings)
+    reading = sources.merge(
+        [do("read", partial(sources.read_source, settings, source), source.label) for source in settings.source]
+    )
     clock.start("normalize", None)
-    catalog = records.catalog_records(reading.tools)
+    catalog = do("normalize", partial(records.catalog_records, reading.tools))
     chain = generators(settings)
     rejected = (*reading.rejected, *_rejected_expansions(chain, catalog))
     ledger.put_catalog(run, settings.name, catalog, rejected)
     if not catalog.records:
         why = f": {len(rejected)} were rejected, the first {rejected[0]}" if rejected else ""
         raise RunAborted(f"the catalog {settings.name!r} holds no tool{why}")
-    model = vectors.resolve(settings.vectors, clock)  # before anything is paid for
-    enriched = enrichment.enrich(catalog, chain, ledger, run, clock)
+    # Before anything is paid for: an encoder that cannot be had would waste it.
+    model = do("resolve", partial(vectors.resolve, settings.vectors, clock))
+
+    clock.start("enrich", len(catalog.records))
+    enriched = enrichment.Enrichment()
+    for label, batch in _batches(catalog.records, do.batch_size):
+        do("enrich", partial(enrichment.enrich, catalog, chain, ledger, run, clock, batch=batch, into=enriched), label)
 
     clock.start("project", None)
-    projected = [
-        documents.project(r, w.expansion if (w := enriched.written.get(r.tool_id)) else None) for r in catalog.records
-    ]
+    projected = do("project", partial(_project, catalog, enriched))
     content_hash = _content_hash(settings, catalog, enriched, model)
     held = _held(settings, catalog, reading, enriched)
     same = None if force else _unchanged(store, content_hash, held)
 
-    embedded = None
-    if model is not None and same is None:
-        embedded = vectors.embed(
-            projected,
-            model,
-            settings.vectors.precision,
-            settings.vectors.batch_size,
-            ledger,
-            workspace / "encoders",
-            clock,
-        )
+    embedded = 0
     removed: list[str] = []
     if same is None:
-        contents = publish.Contents(catalog, rejected, enriched, projected, embedded, content_hash, held)
-        folder = publish.write(settings, contents, store, clock)
+        collected = None
+        if model is not None:
+            encoder = vectors.ReferenceEncoder(model, settings.vectors.batch_size)
+            texts = vectors.missing(projected, model, ledger)
+            clock.start("embed", len(texts))
+            for label, part in _batches(texts, _TEXTS_A_BATCH):
+                embedded += do("embed", partial(vectors.embed, part, encoder, ledger), label)
+                clock.advance(len(part))
+            cache = workspace / "encoders"
+            exported = do("export", partial(vectors.export, model, settings.vectors.precision, encoder, cache))
+            collected = vectors.collect(projected, exported, model, ledger)
+        contents = publish.Contents(catalog, rejected, enriched, projected, collected, content_hash, held)
+        folder = do("write", partial(publish.write, settings, contents, store, ledger, run, clock))
         clock.start("publish", None)
         if not held:
-            store.publish(folder.name)
+            do("publish", partial(store.publish, folder.name))
         removed = store.retain(settings.publish.keep)
     else:
         folder = same.folder
@@ -176,10 +144,25 @@ def _build(
         reused=enriched.reused,
         failures=tuple(enriched.failures),
         usage=enriched.usage,
-        embedded=embedded.embedded if embedded else 0,
+        embedded=embedded,
         removed=tuple(removed),
         seconds=clock.seconds,
     )
+
+
+def _batches(items: Sequence[T], size: int | None) -> Iterator[tuple[str, Sequence[T]]]:
+    """Parts of a sequence, each with a label: "257–512 of 1,000"."""
+    size = size or max(len(items), 1)
+    for first in range(0, len(items), size):
+        part = items[first : first + size]
+        yield f"{first + 1:,}–{first + len(part):,} of {len(items):,}", part
+
+
+def _project(catalog: records.Catalog, enriched: enrichment.Enrichment) -> list[documents.FieldDocuments]:
+    written = enriched.written
+    return [
+        documents.project(r, written[r.tool_id].expansion if r.tool_id in written else None) for r in catalog.records
+    ]
 
 
 def _rejected_expansions(
@@ -244,29 +227,3 @@ def _held(
             f"publish.max_failed_share is {settings.publish.max_failed_share:.1%}"
         )
     return tuple(reasons)
-
-
-class _Clock:
-    """Passes progress on, and adds up the seconds of each stage."""
-
-    def __init__(self, inner: Progress) -> None:
-        self.seconds: dict[str, float] = {}
-        self._inner = inner
-        self._stage: str | None = None
-        self._since = 0.0
-
-    def start(self, stage: str, total: int | None = None) -> None:
-        self.stop()
-        self._stage, self._since = stage, time.perf_counter()
-        self._inner.start(stage, total)
-
-    def advance(self, count: int = 1) -> None:
-        self._inner.advance(count)
-
-    def note(self, message: str) -> None:
-        self._inner.note(message)
-
-    def stop(self) -> None:
-        if self._stage is not None:
-            self.seconds[self._stage] = self.seconds.get(self._stage, 0.0) + time.perf_counter() - self._since
-        self._stage = None

@@ -3,6 +3,7 @@
 QuartermasterError
 ├── SettingsInvalid    stop before anything starts: a setting is wrong               (exit code 2)
 ├── RunAborted         stop: a source, a model or the workspace cannot be used       (exit code 3)
+│   └── Unavailable    stop: what did not answer may answer later; a flow tries again (exit code 3)
 ├── SnapshotInvalid    stop: what was built, or what is to serve, does not open      (exit code 4)
 └── RecordRejected     skip one record, keep its reason and origin, go on
 """
@@ -10,11 +11,15 @@ QuartermasterError
 from router.errors import QuartermasterError, SettingsInvalid, SnapshotInvalid
 from router.record import Origin
 
-__all__ = ["QuartermasterError", "RecordRejected", "RunAborted", "SettingsInvalid", "SnapshotInvalid"]
+__all__ = ["QuartermasterError", "RecordRejected", "RunAborted", "SettingsInvalid", "SnapshotInvalid", "Unavailable"]
 
 
 class RunAborted(QuartermasterError):
     """The build cannot go on; the message says what failed, where, and what would mend it."""
+
+
+class Unavailable(RunAborted):
+    """A server or program outside did not answer: the same build may do better later, and a flow tries again."""
 
 
 class RecordRejected(QuartermasterError):

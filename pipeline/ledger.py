@@ -37,6 +37,7 @@ CREATE SEQUENCE IF NOT EXISTS run_ids;
 CREATE TABLE IF NOT EXISTS runs (
     run_id BIGINT PRIMARY KEY, catalog VARCHAR, started_at TIMESTAMP, finished_at TIMESTAMP,
     outcome VARCHAR, snapshot VARCHAR, message VARCHAR, counts JSON);
+ALTER TABLE runs ADD COLUMN IF NOT EXISTS area VARCHAR;
 CREATE TABLE IF NOT EXISTS records (
     record_hash VARCHAR, tool_id VARCHAR, catalog VARCHAR, record JSON, first_run BIGINT);
 CREATE TABLE IF NOT EXISTS rejections (
@@ -79,7 +80,10 @@ class Entry:
 class Ledger(AbstractContextManager["Ledger"]):
     """The open ledger. Every method commits before it returns."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, lock: IO[str]) -> None:
+    # Types of DuckDB are quoted in annotations: a flow outlives its modules in Prefect's threads, and DuckDB reports
+    # each of its types that is still held at exit, on the terminal.
+
+    def __init__(self, connection: "duckdb.DuckDBPyConnection", lock: IO[str]) -> None:
         """Internal: use `open`."""
         self._connection = connection
         self._lock = lock
@@ -120,11 +124,12 @@ class Ledger(AbstractContextManager["Ledger"]):
         self._connection.close()
         self._lock.close()
 
-    def start_run(self, catalog: str) -> int:
-        """Open a run and return its id."""
+    def start_run(self, catalog: str, area: str = "snapshots") -> int:
+        """Open a run and return its id; the area tells what is to serve from an experiment."""
         row = self._connection.execute(
-            "INSERT INTO runs VALUES (nextval('run_ids'), ?, ?, NULL, 'running', NULL, NULL, NULL) RETURNING run_id",
-            [catalog, _now()],
+            "INSERT INTO runs (run_id, catalog, started_at, outcome, area) "
+            "VALUES (nextval('run_ids'), ?, ?, 'running', ?) RETURNING run_id",
+            [catalog, _now(), area],
         ).fetchall()
         return int(row[0][0])
 
@@ -216,6 +221,52 @@ class Ledger(AbstractContextManager["Ledger"]):
             "created_at": [now] * len(entries),
         }
 
+    def runs(self, catalog: str) -> pa.Table:
+        """Every run of a catalog, in order, with its counts as columns; NULL where it ended before it counted."""
+        return self._connection.sql(
+            """
+            SELECT run_id, area, started_at, finished_at, outcome, snapshot, message,
+                CAST(counts ->> 'tools' AS BIGINT) AS tools,
+                CAST(counts -> 'asked' AS MAP(VARCHAR, BIGINT)) AS asked,
+                CAST(counts ->> 'embedded' AS BIGINT) AS embedded,
+                CAST(counts ->> 'cost_usd' AS DOUBLE) AS cost_usd
+            FROM runs WHERE catalog = ? ORDER BY run_id
+            """,
+            params=[catalog],
+        ).to_arrow_table()
+
+    def versions(self, catalog: str, tool_ids: Sequence[str]) -> pa.Table:
+        """Every record that a catalog has had under these ids, with the run that saw it first. `record` is NULL for a
+        tool's first; for a later one it stands beside `before`, the one that it replaced."""
+        wanted = pa.table({"key": pa.array(tool_ids, pa.string())})
+        with _registered(self._connection, wanted) as name:
+            return self._connection.sql(
+                f"""
+                SELECT tool_id, record_hash, first_run AS run_id, started_at AS seen_at, area,
+                    lag(record) OVER earlier AS before, CASE WHEN before IS NOT NULL THEN record END AS record
+                FROM records JOIN {name} ON key = tool_id LEFT JOIN runs ON runs.run_id = first_run
+                WHERE records.catalog = ?
+                WINDOW earlier AS (PARTITION BY tool_id ORDER BY first_run)
+                """,
+                params=[catalog],
+            ).to_arrow_table()
+
+    def attempts(self, hashes: Sequence[str]) -> pa.Table:
+        """Every answer and every failure about these records, of any build of the workspace; an answer's `kind` is
+        NULL."""
+        shared = "expansion_key, record_hash, generator, model, prompt_tokens, cached_tokens, completion_tokens"
+        wanted = pa.table({"key": pa.array(hashes, pa.string())})
+        with _registered(self._connection, wanted) as name:
+            return self._connection.sql(
+                f"""
+                SELECT {shared}, cost_usd, run_id, created_at, NULL::VARCHAR AS kind, NULL::VARCHAR AS message
+                FROM expansions JOIN {name} ON key = record_hash
+                UNION ALL
+                SELECT {shared}, cost_usd, run_id, created_at, kind, message
+                FROM failures JOIN {name} ON key = record_hash
+                """
+            ).to_arrow_table()
+
     def vectors(self, hashes: Sequence[str], model_key: str, dim: int) -> tuple[list[str], NDArray[np.float32]]:
         """The known vectors among these texts: their hashes, and float32 of shape (known, dim) in the same order."""
         self._vector_table(dim)
@@ -227,6 +278,17 @@ class Ledger(AbstractContextManager["Ledger"]):
             ).to_arrow_table()
         flat = found["vector"].combine_chunks().flatten()
         return found["text_hash"].to_pylist(), np.asarray(flat, dtype=np.float32).reshape(-1, dim)
+
+    def known_vectors(self, hashes: Sequence[str], model_key: str, dim: int) -> set[str]:
+        """The hashes among these that the ledger has a vector of this model for."""
+        self._vector_table(dim)
+        wanted = pa.table({"hash": pa.array(hashes, pa.string())})
+        with _registered(self._connection, wanted) as name:
+            rows = self._connection.execute(
+                f"SELECT text_hash FROM vectors_{int(dim)} JOIN {name} ON hash = text_hash WHERE model_key = ?",
+                [model_key],
+            ).fetchall()
+        return {digest for (digest,) in rows}
 
     def put_vectors(self, hashes: Sequence[str], vectors: NDArray[np.float32], model_key: str) -> None:
         """Keep vectors of texts that the ledger does not have for this model. `vectors` is (len(hashes), dim)."""
@@ -260,7 +322,7 @@ class Ledger(AbstractContextManager["Ledger"]):
 class _registered(AbstractContextManager[str]):
     """An Arrow table under a name in SQL, for the length of one statement."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, table: pa.Table) -> None:
+    def __init__(self, connection: "duckdb.DuckDBPyConnection", table: pa.Table) -> None:
         self._connection, self._table = connection, table
 
     def __enter__(self) -> str:

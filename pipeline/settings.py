@@ -1,4 +1,4 @@
-"""Settings: frozen, typed, validated when loaded, printable. The only place that reads the environment.
+"""Settings: frozen, typed, validated when loaded, printable. No other place takes any from the environment.
 
 Precedence, first wins: arguments of the call or the command line, environment, `catalog.toml`, defaults.
 Environment: `QUARTERMASTER_<SECTION>__<FIELD>` for any field of a section below, as in
@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
@@ -23,7 +24,7 @@ DEFAULT_WORKSPACE = Path(".quartermaster")
 _PREFIX = "QUARTERMASTER_"
 # What may lie beside tool definitions in the formats of this project.
 _NOT_TOOLS = ("expansions.jsonl", "judgements.jsonl", "queries.jsonl", "meta.json")
-_SECTIONS = ("enrichment", "vectors", "retrieval", "publish")
+_SECTIONS = ("enrichment", "vectors", "retrieval", "publish", "flow")
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -33,7 +34,11 @@ class _Section(BaseModel):
 
 
 class SourceSettings(_Section):
-    """One source of a catalog: a file (`path`), or a live MCP server (`command` over stdio, or `url`)."""
+    """One source of a catalog: a file (`path`), or what a `command` or `url` gives at each build.
+
+    Without a format, or as "mcp", a command (over stdio) or url is a live MCP server; as any other format, the
+    command's standard output, or the body of the GET, is a document of that format.
+    """
 
     format: Literal["function", "openapi", "mcp", "jsonl"] | None = None
     path: Path | None = None
@@ -46,11 +51,25 @@ class SourceSettings(_Section):
     def _one_place(self) -> "SourceSettings":
         if sum(place is not None for place in (self.path, self.command, self.url)) != 1:
             raise ValueError("a source has exactly one of path, command and url")
-        if self.path is None and self.format not in (None, "mcp"):
-            raise ValueError(f"a command or url is an MCP server, not {self.format}")
         if self.command is not None and not self.command:
             raise ValueError("command is empty: it holds the program and its arguments")
+        if self.url is not None and not _is_web(self.url):
+            raise ValueError("url is no address of http or https")
         return self
+
+    @property
+    def is_live_server(self) -> bool:
+        """Whether it is an MCP server to be asked, not a document."""
+        return self.path is None and self.format in (None, "mcp")
+
+    @property
+    def label(self) -> str:
+        """A short name for progress and tasks, without what may be a secret."""
+        if self.provider is not None:
+            return self.provider
+        if self.path is not None:
+            return self.path.name
+        return urlsplit(self.url).hostname or "url" if self.url else Path((self.command or ("",))[0]).name
 
 
 class Price(_Section):
@@ -125,6 +144,16 @@ class PublishSettings(_Section):
     max_failed_share: Share = 0.2
 
 
+class FlowSettings(_Section):
+    """How a build runs as a Prefect flow: one batch a task. Only what did not answer is tried again."""
+
+    # A task costs about 25 ms: thousands of tools must not become thousands of tasks.
+    batch_size: int = Field(256, ge=1)
+    retries: int = Field(2, ge=0)
+    retry_delay_s: float = Field(10.0, ge=0)
+    timeout_s: float = Field(3600.0, gt=0)
+
+
 class CatalogSettings(_Section):
     """A catalog and all that steers its build."""
 
@@ -135,6 +164,7 @@ class CatalogSettings(_Section):
     vectors: VectorSettings = VectorSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     publish: PublishSettings = PublishSettings()
+    flow: FlowSettings = FlowSettings()
 
     @field_validator("name")
     @classmethod
@@ -176,6 +206,12 @@ def load(
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, p['loc'])) or 'catalog'}: {p['msg']}" for p in error.errors())
         raise SettingsInvalid(f"settings of {declaration or path}: {problems}") from None
+
+
+def overrides(generator: str | None, encoder: str | None) -> dict[str, dict[str, Any]]:
+    """The two settings that are arguments too, as `load` takes them; None leaves the catalog's own."""
+    chosen = {"enrichment": {"generator": generator}, "vectors": {"encoder": encoder}}
+    return {section: fields for section, fields in chosen.items() if None not in fields.values()}
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -232,6 +268,14 @@ def _merge(settings: dict[str, Any], over: Mapping[str, Mapping[str, Any]]) -> N
         declared = settings.get(section, {})
         if isinstance(declared, dict):  # anything else is refused with the rest
             settings[section] = {**declared, **fields}
+
+
+def _is_web(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # quotes the user and password of what it refuses
+        return False
 
 
 def _value(variable: str, text: str) -> Any:

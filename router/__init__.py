@@ -1,15 +1,46 @@
 """Quartermaster's router: the few tools that fit a request, out of thousands, in milliseconds.
 
-    from router import Router
+It reads a snapshot that `quartermaster build` published, and needs neither torch, prefect, openai nor
+sentence-transformers.
 
-    router = Router.open(".quartermaster/snapshots/demo")
-    for tool in router.route("pull failed payments and tell the team", k=5, explain=True):
-        print(tool.tool_id, tool.ranks, tool.phrase)
+Open once, and keep: every checksum is verified, files are mapped into memory, one router serves many threads.
 
-    tools = router.select("refund the last order", k=5, token_budget=2_000)     # records alone
+    >>> from router import Router
+    >>> router = Router.open(".quartermaster/snapshots/demo")   # or one snapshot's folder
 
-It reads a snapshot that `quartermaster build` published and needs neither torch, prefect, openai nor
-sentence-transformers. What a method raises stands in `router.errors`; the metrics stand in `router.evaluation`.
+Route. An answer is immutable, best tool first; equal scores stand in the order of tool ids.
+
+    >>> routed = router.route("give the customer half of the money back", k=5)
+    >>> routed.ids                          # the ids alone
+    >>> routed[0].record.input_schema       # what a model needs to call the tool
+    >>> routed.snapshot, routed.recipe      # what answered, for your logs
+    >>> routed.to_json()
+
+Select. The records alone, as many as fit into a budget of tokens.
+
+    >>> records = router.select("give the customer half of the money back", k=5, token_budget=1_500)
+
+Explain. Four lists are fused: three BM25 rankings (name, description, expansion) and cosine (dense). For each tool its
+rank in each list, what that gave to its score, and the generated phrase that came nearest; or, for one tool, its rank
+in whole lists, however far down.
+
+    >>> for tool in router.route("give the customer half of the money back", k=5, explain=True):
+    ...     print(tool.tool_id, dict(tool.ranks), dict(tool.contributions), tool.phrase)
+    >>> tool, rank = router.explain("give the customer half of the money back", "stripe/createRefund")
+
+Recipes say how the lists are fused: "default" (what measured best), "published", "lexical" (no encoder is run), or your
+own. A signal without a weight is not computed.
+
+    >>> from router import DenseView, Fusion, Recipe, Signal
+    >>> mine = Recipe("mine", Fusion.RRF, {Signal.EXPANSION: 1, Signal.DENSE: 2}, k=10, dense_view=DenseView.MEAN)
+    >>> router.route("who is on call", recipe=mine)
+
+Errors, all of them QuartermasterError: RequestInvalid (an empty request, k = 0: the router stays open),
+SettingsInvalid (an unknown recipe, a wrong weight), SnapshotInvalid (missing, corrupt, or of another format: nothing is
+opened).
+
+`router.evaluation` has the metrics, `router.benchmark` measures a router on judged requests, `router.store` publishes
+and rolls back snapshots.
 """
 
 from router.contract import Manifest, Signal

@@ -23,9 +23,10 @@ def measure(
     recipe: str | Recipe | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
-    """The evaluation as JSON: bench, tools, queries, snapshot, recipe, latency_ms, signals, no_tool.
+    """The evaluation as JSON: bench, tools, queries, snapshot, recipe, latency_ms, signals, slices, no_tool.
 
-    A signal that the snapshot or the recipe lacks has None for every metric. Latency is that of whole routes of K
+    A signal that the snapshot or the recipe lacks has None for every metric. `slices` has the fused metrics, and the
+    number of requests, for each slice that the judgements name. Latency is that of whole routes of K
     tools, encoding included, the first ten of them left out as warm-up where there are more.
     """
     chosen = router.recipe(recipe)
@@ -40,6 +41,7 @@ def measure(
         for signal, ranking in router.rankings(judgement.request, recipe=chosen).items():
             found[signal].append((_top(ranking, ids), judgement))
         advance()
+    slices = sorted({judgement.slice for judgement in judgements} - {""})
     timed = milliseconds[10:] or milliseconds
     return {
         "bench": bench,
@@ -49,9 +51,15 @@ def measure(
         "recipe": chosen.name,
         "latency_ms": {f"p{p}": round(float(np.percentile(timed, p)), 3) if timed else None for p in (50, 95)},
         "signals": {signal: evaluate(pairs) if pairs else dict.fromkeys(METRICS) for signal, pairs in found.items()},
+        "slices": {name: _of_slice(name, found[FUSED]) for name in slices},
         # Scored once the router gives a calibrated probability that some tool fits; a raw score is none.
         "no_tool": None,
     }
+
+
+def _of_slice(name: str, pairs: Sequence[tuple[list[str], Judgement]]) -> dict[str, float | None]:
+    chosen = [pair for pair in pairs if pair[1].slice == name]
+    return {"queries": len(chosen), **evaluate(chosen)}
 
 
 def _top(ranking: Ranking, ids: Sequence[str]) -> list[str]:

@@ -20,7 +20,8 @@ class Judgement:
     """A request and what answers it.
 
     `required` are the primary tools, `acceptable` those and valid alternatives. `groups`, where present, replace
-    `required`: a step is met by any one tool of its group. `kind` is "single", "multi" or "none".
+    `required`: a step is met by any one tool of its group. `kind` is "single", "multi" or "none"; `slice` is the
+    judge's own name for the sort of request, "" where there is none.
     """
 
     id: str
@@ -29,11 +30,18 @@ class Judgement:
     acceptable: frozenset[str]
     kind: str
     groups: tuple[frozenset[str], ...] = ()
+    slice: str = ""
 
     @property
     def steps(self) -> tuple[frozenset[str], ...]:
         """What full recall counts: each group, or each required tool as a group of one."""
         return self.groups or tuple(frozenset({tool_id}) for tool_id in sorted(self.required))
+
+
+def judgements_of(folder: Path) -> Path | None:
+    """The file of judged requests in a folder: a benchmark's queries.jsonl, else a catalog's judgements.jsonl."""
+    files = (folder / name for name in ("queries.jsonl", "judgements.jsonl"))
+    return next((file for file in files if file.is_file()), None)
 
 
 def read_judgements(path: Path) -> list[Judgement]:
@@ -58,6 +66,7 @@ def read_judgements(path: Path) -> list[Judgement]:
                     _ids(row["acceptable"]),
                     row["kind"],
                     tuple(_ids(group) for group in row.get("groups") or ()),
+                    _text(row.get("slice") or ""),
                 )
             )
         except (json.JSONDecodeError, KeyError, TypeError, ValueError) as error:

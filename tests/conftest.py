@@ -20,6 +20,27 @@ def pytest_report_header() -> str:
     return ", ".join(f"{name} {version(name)}" for name in names)
 
 
+# The longest first, so that no worker is left with them alone at the end. Flows share one Prefect server.
+SLOW = ("tests/flows/", "tests/test_readme.py", "tests/test_cli.py", "tests/vectors/", "tests/catalogs/")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the slow tests first; the others stay in their order."""
+    items.sort(key=lambda item: next((i for i, place in enumerate(SLOW) if place in item.nodeid), len(SLOW)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """The tests of a file, and all of the flows', go to one worker: what they share is made once."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return SLOW[0] if nodeid.startswith(SLOW[0]) else nodeid.partition("::")[0]
+
+    return ByFile(config, log)
+
+
 @pytest.fixture(autouse=True)
 def _no_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No key, no setting and no hub of the machine reaches a test."""

@@ -9,9 +9,10 @@ import duckdb
 import numpy as np
 import pytest
 
-from pipeline.build import BuildReport, build
+from pipeline.build import build
 from pipeline.errors import RunAborted
 from pipeline.ledger import Ledger
+from pipeline.report import BuildReport
 from pipeline.settings import load
 from router import Router, Signal
 

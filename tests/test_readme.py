@@ -1,4 +1,4 @@
-"""Every command and example of the README that is marked to run, run."""
+"""Every command and example of the README that is marked to run, runs."""
 
 import os
 import re
@@ -9,16 +9,10 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-MARKED = re.findall(r"<!-- run -->\n```(\w+)\n(.*?)```", README, re.DOTALL)
-COMMANDS = [line for kind, block in MARKED if kind == "sh" for line in block.splitlines() if line]
-EXAMPLES = [block for kind, block in MARKED if kind == "python"]
+from tests.enrichment.model_server import ModelServer
+from tests.readme import README, ROOT, commands, examples
 
-
-def test_the_readme_has_what_is_to_be_run() -> None:
-    assert {shlex.split(command)[1] for command in COMMANDS} == {"build", "search", "explain", "evaluate", "snapshots"}
-    assert len(EXAMPLES) == 2
+COMMANDS = {"build", "search", "explain", "evaluate", "inspect", "snapshots"}
 
 
 @pytest.fixture(scope="module")
@@ -26,31 +20,67 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An empty folder with the catalogs in it, where the README's commands are run one after the other."""
     folder = tmp_path_factory.mktemp("reader")
     (folder / "catalogs").symlink_to(ROOT / "catalogs")
+    (folder / "openapi.yaml").symlink_to(ROOT / "catalogs" / "demo" / "payments.openapi.yaml")
     return folder
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("QUARTERMASTER_", "OPENAI_"))}
-    environment |= {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
+def run(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("QUARTERMASTER_", "OPENAI_", "PREFECT_"))}
+    environment = {**kept, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", **variables}
     return subprocess.run(arguments, capture_output=True, text=True, cwd=folder, env=environment)
 
 
-def test_every_command_and_example_runs_in_order(folder: Path) -> None:
-    for command in COMMANDS:
-        program, *arguments = shlex.split(command)
-        assert program == "quartermaster"
-        done = run(folder, sys.executable, "-c", "from flows.cli import main; main()", *arguments)
-        assert done.returncode == 0, f"{command}\n{done.stderr}"
-        assert done.stdout.strip(), command
-    for example in EXAMPLES:
+def quartermaster(folder: Path, command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a line of the README, which must end well, say something, and warn of nothing."""
+    program, *arguments = shlex.split(command)
+    assert program == "quartermaster"
+    done = run(folder, sys.executable, "-c", "from flows.cli import main; main()", *arguments, **variables)
+    assert done.returncode == 0, f"{command}\n{done.stderr}"
+    assert done.stdout.strip(), command
+    return done
+
+
+def test_the_readme_shows_every_command_of_the_command_line() -> None:
+    from flows.cli import app
+
+    shown = {shlex.split(line)[1] for line in commands()} | {shlex.split(line)[1] for line in commands("schedule")}
+    assert shown == {str(command.callback.__name__) for command in app.registered_commands if command.callback}
+    assert shown == COMMANDS | {"schedule"}
+
+
+def test_every_command_and_example_runs_in_order(folder: Path, encoder_folder: Path, tmp_path: Path) -> None:
+    # A small encoder: what is tried here is the commands, and the real one takes a minute for them.
+    variables = {"PREFECT_HOME": str(tmp_path), "QUARTERMASTER_VECTORS__ENCODER": str(encoder_folder)}
+    for command in commands():
+        done = quartermaster(folder, command, **variables)
+        # What is said besides the answer is the encoder's name or nothing: no warning, no traceback, no leak.
+        assert not re.search(r"warn|traceback|error|leak", done.stderr, re.IGNORECASE), f"{command}\n{done.stderr}"
+    assert len(examples()) == 2
+    for example in examples():
         done = run(folder, sys.executable, "-W", "error", "-c", example)
         assert done.returncode == 0, done.stderr
-        assert "stripe" in done.stdout
+        assert len(done.stdout.splitlines()) >= 5
+
+
+def test_every_model_provider_of_the_readme_is_asked_as_it_says(folder: Path) -> None:
+    exported: dict[str, str] = {}
+    asked = []
+    with ModelServer() as server:
+        for line in commands("model"):
+            if line.startswith("export "):
+                exported |= dict(pair.split("=", 1) for pair in shlex.split(line)[1:])
+                continue
+            local = {**exported, "OPENAI_BASE_URL": server.base_url, "QUARTERMASTER_VECTORS__ENCODER": "none"}
+            before = len(server.requests)
+            done = quartermaster(folder, line, **local)
+            asked.append(server.requests[-1].body["model"] if len(server.requests) > before else None)
+            assert ("by lexicon" in done.stdout) == (asked[-1] is None)
+    assert asked == ["gpt-5-mini", "Qwen/Qwen3-8B", "qwen3:8b", "qwen3", None]
 
 
 def test_the_make_targets_that_the_readme_names_exist() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    named = set(re.findall(r"\bmake ([a-z]+)\b", README))
+    named = set(re.findall(r"(?:`|^)make ([a-z]+)\b", README, re.MULTILINE))
     assert named >= {"demo", "test", "lint"}
     assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in named)
 

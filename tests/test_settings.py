@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from pipeline.errors import SettingsInvalid
-from pipeline.settings import CatalogSettings, EnrichmentSettings, load
+from pipeline.settings import CatalogSettings, EnrichmentSettings, SourceSettings, load
 from router.recipe import RECIPES
 
 WriteToml = Callable[..., Path]
@@ -83,7 +83,7 @@ def test_other_variables_are_not_ours(write_toml: WriteToml, variable: str) -> N
 
 def test_an_unknown_section_in_the_environment_is_refused_with_the_known_ones(write_toml: WriteToml) -> None:
     message = _refusal(write_toml(), QUARTERMASTER_VECTOR__ENCODER="x")
-    expected = "there is no section 'vector': use enrichment, vectors, retrieval, publish"
+    expected = "there is no section 'vector': use enrichment, vectors, retrieval, publish, flow"
     assert message == f"QUARTERMASTER_VECTOR__ENCODER: {expected}"
 
 
@@ -148,3 +148,19 @@ def test_a_recipe_is_named_or_written_out(write_toml: WriteToml) -> None:
     assert _load(folder).retrieval.resolve() is RECIPES["lexical"]
     written = RECIPES["published"].to_json()
     assert _load(folder, {"retrieval": {"recipe": written}}).retrieval.resolve() == RECIPES["published"]
+
+
+@pytest.mark.parametrize(
+    ("source", "live"),
+    [
+        ({"command": ("x",)}, True),
+        ({"url": "http://x"}, True),
+        ({"url": "https://x", "format": "mcp"}, True),
+        ({"command": ("x",), "format": "openapi"}, False),
+        ({"url": "http://x", "format": "jsonl"}, False),
+        ({"path": "x.json"}, False),
+        ({"path": "x.json", "format": "mcp"}, False),
+    ],
+)
+def test_a_command_or_url_is_a_live_server_unless_it_says_another_format(source: dict[str, Any], live: bool) -> None:
+    assert SourceSettings(**source).is_live_server is live

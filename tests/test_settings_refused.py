@@ -82,7 +82,10 @@ def test_a_section_that_is_no_table_is_refused_though_it_is_added_to(
         ("source = []", "source: Tuple should have at least 1 item"),
         ("[[source]]", "source.0: Value error, a source has exactly one of path, command and url"),
         (f"{SOURCE}url = 'http://x'", "source.0: Value error, a source has exactly one of path, command and url"),
-        (f"{SOURCE}[[source]]\nurl = 'u'\nformat = 'openapi'", "source.1: Value error, a command or url is an MCP"),
+        (f"{SOURCE}[[source]]\nurl = 'file:///a'", "source.1: Value error, url is no address of http or https"),
+        ("[[source]]\nurl = 'http://'\nformat = 'openapi'", "source.0: Value error, url is no address of http or"),
+        ("[[source]]\nurl = 'http://[x'", "source.0: Value error, url is no address of http or https"),
+        ("[[source]]\nurl = 'http://x:port'", "source.0: Value error, url is no address of http or https"),
         ("[[source]]\ncommand = []", "source.0: Value error, command is empty"),
         ("[[source]]\ncommand = 'npx x'", "source.0.command: Input should be a valid tuple"),
         (f"{SOURCE}format = 'csv'", "source.0.format: Input should be 'function', 'openapi', 'mcp' or 'jsonl'"),
@@ -92,6 +95,11 @@ def test_a_section_that_is_no_table_is_refused_though_it_is_added_to(
 )
 def test_a_wrong_source_is_refused_with_its_number(tmp_path: Path, source: str, reason: str) -> None:
     assert reason in _refusal(_catalog(tmp_path, "", source))
+
+
+def test_a_refused_url_is_not_quoted_for_it_may_hold_a_password(tmp_path: Path) -> None:
+    for url in ("ftp://ada:sk-secret@host", "http://ada:sk-secret@ho℀st", "http://ada:sk-secret@host:x"):
+        assert "sk-secret" not in _refusal(_catalog(tmp_path, "", f"[[source]]\nurl = '{url}'"))
 
 
 def test_a_toml_that_does_not_parse_is_refused_with_its_path_and_place(tmp_path: Path) -> None:

@@ -45,19 +45,29 @@ class Enrichment:
 
 
 def enrich(
-    catalog: Catalog, generators: Sequence[Generator], ledger: Ledger, run: int, progress: Progress
+    catalog: Catalog,
+    generators: Sequence[Generator],
+    ledger: Ledger,
+    run: int,
+    progress: Progress,
+    *,
+    batch: Sequence[ToolRecord] | None = None,
+    into: Enrichment | None = None,
 ) -> Enrichment:
-    """Expansions of a catalog's records, where any generator has one.
+    """Expansions of a catalog's records, or of a `batch` of them, where any generator has one.
 
     A tool that one generator fails on, or has nothing to say about, goes to the next. Answers are committed as they
-    come. Raises RunAborted where a generator cannot be used at all; what it answered before is kept.
+    come, and added to `into`: a batch that stopped half-way can be given again, and only what is missing is asked.
+    Raises RunAborted where a generator cannot be used at all; what it answered before is kept.
     """
-    result = Enrichment()
-    progress.start("enrich", len(catalog.records))
+    result = Enrichment() if into is None else into
+    records = catalog.records if batch is None else batch
+    ids = {record.tool_id for record in records}
+    result.failures[:] = [failure for failure in result.failures if failure.tool_id not in ids]
     for generator in generators:
         pending: list[ToolRecord] = []
         keys: dict[str, str] = {}
-        for record in catalog.records:
+        for record in records:
             extra = None if record.tool_id in result.written else generator.key(record)
             if extra is not None:
                 pending.append(record)

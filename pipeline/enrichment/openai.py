@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from pipeline.enrichment.expansion import Expansion
 from pipeline.enrichment.generator import Answer, Failure, Usage
 from pipeline.enrichment.prompt import INSTRUCTIONS, tool_message
-from pipeline.errors import RunAborted, SettingsInvalid
+from pipeline.errors import RunAborted, SettingsInvalid, Unavailable
 from pipeline.settings import EnrichmentSettings
 from pipeline.sources.document import parse_json
 from router.record import ToolRecord
@@ -84,7 +84,7 @@ class OpenAIGenerator:
                 try:
                     outcome = future.result()
                     if isinstance(outcome, Failure) and outcome.kind == "connection" and not answered:
-                        raise RunAborted(
+                        raise Unavailable(
                             f"no answer from {self._client.base_url}: {outcome.message}. "
                             "Check enrichment.base_url, or build with --generator lexicon"
                         )

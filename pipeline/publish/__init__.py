@@ -8,17 +8,19 @@ from pathlib import Path
 from pipeline.documents import PROJECTION_VERSION, FieldDocuments
 from pipeline.enrichment import Enrichment
 from pipeline.enrichment.prompt import PROMPT_VERSION
-from pipeline.errors import RecordRejected
+from pipeline.errors import RecordRejected, SnapshotInvalid
+from pipeline.inspection import write as write_inspection
+from pipeline.ledger import Ledger
 from pipeline.lexical import index
 from pipeline.progress import Progress
-from pipeline.publish import inspection, serving
+from pipeline.publish import serving
 from pipeline.publish.tokens import TokenCounter
 from pipeline.records import Catalog
 from pipeline.settings import CatalogSettings
 from pipeline.vectors import Vectors
 from router.contract import CATALOG_DB, FORMAT_VERSION, Manifest, Signal
 from router.fingerprint import file_sha256
-from router.snapshot import Snapshot
+from router.snapshot import Snapshot, resolve
 from router.store import SnapshotStore, Stored
 from router.text import TEXT_VERSION
 
@@ -45,9 +47,12 @@ class Contents:
     held: tuple[str, ...]
 
 
-def write(settings: CatalogSettings, contents: Contents, store: SnapshotStore, progress: Progress) -> Path:
+def write(
+    settings: CatalogSettings, contents: Contents, store: SnapshotStore, ledger: Ledger, run: int, progress: Progress
+) -> Path:
     """Write a snapshot beside the others and return its folder; it does not serve yet.
 
+    The ledger tells what the words of its tools have cost, and what earlier builds did; `run` is this build.
     Nothing of a build that fails is left behind. Raises SnapshotInvalid where the router would refuse the snapshot.
     """
     with store.staging(contents.content_hash) as folder:
@@ -56,25 +61,39 @@ def write(settings: CatalogSettings, contents: Contents, store: SnapshotStore, p
         progress.start("write", None)
         counter = TokenCounter()
         serving.write(folder, contents.catalog, contents.documents, contents.vectors, counter)
-        inspection.write(
+        vectors = contents.vectors
+        name = folder.name.split("-", 1)[1]
+        created_at = datetime.now(UTC)
+        recipe = settings.retrieval.resolve()
+        write_inspection(
             folder / CATALOG_DB,
             contents.catalog,
             contents.rejected,
             contents.enrichment.written,
             contents.documents,
-            contents.vectors,
+            vectors,
+            identity={
+                "snapshot": name,
+                "catalog": settings.name,
+                "built_at": created_at.replace(tzinfo=None, microsecond=0),
+                "run_id": run,
+                "encoder": vectors.export.spec.model if vectors else None,
+                "recipe": recipe.name,
+                "format": FORMAT_VERSION,
+            },
+            ledger=ledger,
+            previous=_serving(store),
         )
-        vectors = contents.vectors
         Manifest(
-            snapshot=folder.name.split("-", 1)[1],
+            snapshot=name,
             catalog=settings.name,
-            created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            created_at=created_at.isoformat(timespec="seconds"),
             content_hash=contents.content_hash,
             versions=VERSIONS,
             signals=(*signals, Signal.DENSE) if vectors else signals,
             encoder=vectors.export.spec if vectors else None,
             generators=contents.enrichment.generators,
-            recipe=settings.retrieval.resolve().to_json(),
+            recipe=recipe.to_json(),
             counts={
                 "tools": len(contents.catalog.records),
                 "providers": len({record.provider for record in contents.catalog.records}),
@@ -92,6 +111,13 @@ def write(settings: CatalogSettings, contents: Contents, store: SnapshotStore, p
         progress.start("verify", None)
         Snapshot.open(folder)
         return store.seal(folder)
+
+
+def _serving(store: SnapshotStore) -> Path | None:
+    try:
+        return resolve(store.folder)
+    except SnapshotInvalid:
+        return None
 
 
 def _checksums(folder: Path) -> dict[str, str]:

@@ -1,16 +1,17 @@
 """Vendor formats → RawTool. `read` takes a catalog's sources in order and tells good records from rejected ones."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipeline.errors import RecordRejected
+from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import CatalogSettings, SourceSettings
-from pipeline.sources import function_schema, jsonl, mcp, openapi
+from pipeline.sources import fetch, function_schema, jsonl, mcp, openapi
 from pipeline.sources.detect import detect
 from pipeline.sources.raw_tool import RawTool
+from router.record import Origin
 
-__all__ = ["RawTool", "Reading", "RecordRejected", "read"]
+__all__ = ["RawTool", "Reading", "RecordRejected", "merge", "read", "read_source"]
 
 _READERS = {"function": function_schema.read, "openapi": openapi.read, "mcp": mcp.read, "jsonl": jsonl.read}
 
@@ -25,26 +26,55 @@ class Reading:
 
 def read(catalog: CatalogSettings) -> Reading:
     """Read every source of a catalog. Raises RunAborted where one cannot be read at all."""
+    return merge([read_source(catalog, source) for source in catalog.source])
+
+
+def read_source(catalog: CatalogSettings, source: SourceSettings) -> Reading:
+    """Read one source of a catalog. Raises RunAborted where it cannot be read at all."""
     tools: list[RawTool] = []
     rejected: list[RecordRejected] = []
-    for source in catalog.source:
-        for item in _read_source(catalog, source):
-            if isinstance(item, RecordRejected):
-                rejected.append(item)
-            else:
-                tools.append(item)
+    for item in _read_source(catalog, source):
+        if isinstance(item, RecordRejected):
+            rejected.append(item)
+        else:
+            tools.append(item)
     return Reading(tuple(tools), tuple(rejected))
 
 
+def merge(readings: Sequence[Reading]) -> Reading:
+    """What several sources held, in their order."""
+    return Reading(tuple(t for r in readings for t in r.tools), tuple(j for r in readings for j in r.rejected))
+
+
 def _read_source(catalog: CatalogSettings, source: SourceSettings) -> Iterator[RawTool | RecordRejected]:
-    if source.path is None:
-        yield from _labelled(mcp.read_live(source), source.provider, "mcp")
-        return
-    path = catalog.resolve(source.path)
+    if source.is_live_server:
+        yield from _labelled(mcp.read_live(source, catalog.folder), source.provider, "mcp")
+    elif source.path is None:
+        with fetch.document(source, catalog.folder) as path:
+            yield from _read_file(path, source, fetch.place(source))
+    else:
+        yield from _read_file(catalog.resolve(source.path), source)
+
+
+def _read_file(path: Path, source: SourceSettings, place: str | None = None) -> Iterator[RawTool | RecordRejected]:
+    """Read a document. A fetched one is named by its `place`, not by the temporary file that it lies in."""
     kind = source.format or detect(path)
     # Only JSONL may leave a tool without provider: its null is the vendor's word.
-    fallback = None if kind == "jsonl" else Path(path).stem
-    yield from _labelled(_READERS[kind](path), source.provider, fallback)
+    fallback = None if kind == "jsonl" else Path(place or path).stem
+    items = _READERS[kind](path)
+    yield from _labelled(items if place is None else _placed(items, path, place), source.provider, fallback)
+
+
+def _placed(items: Iterator[RawTool | RecordRejected], path: Path, place: str) -> Iterator[RawTool | RecordRejected]:
+    try:
+        for item in items:
+            origin = Origin(place, item.origin.pointer)
+            if isinstance(item, RecordRejected):
+                yield RecordRejected(origin, item.reason)
+            else:
+                yield replace(item, origin=origin)
+    except RunAborted as error:
+        raise RunAborted(str(error).replace(str(path), repr(place))) from None
 
 
 def _labelled(

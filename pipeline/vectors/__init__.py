@@ -2,30 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.documents import FieldDocuments
 from pipeline.ledger import Ledger
-from pipeline.progress import Progress
 from pipeline.vectors.export import Export, export
 from pipeline.vectors.model import EncoderModel, resolve
 from pipeline.vectors.reference import ReferenceEncoder
 from router.fingerprint import fingerprint
 
-__all__ = ["EncoderModel", "Vectors", "embed", "resolve"]
-
-_COMMIT_EVERY = 1024  # texts that a kill may cost: about five seconds of embedding
+__all__ = ["EncoderModel", "ReferenceEncoder", "Vectors", "collect", "embed", "export", "missing", "resolve"]
 
 
 @dataclass(frozen=True)
 class Vectors:
     """All vectors of a catalog: `documents` (tools, dim), `phrases` (phrases, dim), both float32 and L2-normalised.
 
-    Tool i owns phrases[offsets[i]:offsets[i+1]]. `document_hashes` and `phrase_hashes` are the hashes of their texts;
-    `embedded` and `reused` count distinct texts.
+    Tool i owns phrases[offsets[i]:offsets[i+1]]. `document_hashes` and `phrase_hashes` are the hashes of their texts.
     """
 
     documents: NDArray[np.float32]
@@ -35,46 +30,35 @@ class Vectors:
     phrase_hashes: tuple[str, ...]
     model: EncoderModel
     export: Export
-    embedded: int
-    reused: int
 
 
-def embed(
-    documents: Sequence[FieldDocuments],
-    model: EncoderModel,
-    precision: str,
-    batch_size: int,
-    ledger: Ledger,
-    cache: Path,
-    progress: Progress,
-) -> Vectors:
-    """Vectors of every document and phrase; each distinct text is embedded once, ever, for a model."""
-    reference = ReferenceEncoder(model, batch_size)
+def missing(documents: Sequence[FieldDocuments], model: EncoderModel, ledger: Ledger) -> list[str]:
+    """The distinct texts of documents and phrases that the ledger has no vector for, in the order of their hashes."""
+    texts = dict.fromkeys(text for document in documents for text in (document.dense, *document.phrases))
+    hashes = {fingerprint(text): text for text in texts}
+    known = ledger.known_vectors(list(hashes), model.key, model.dim)
+    return [hashes[digest] for digest in sorted(set(hashes) - known)]
+
+
+def embed(texts: Sequence[str], encoder: ReferenceEncoder, ledger: Ledger) -> int:
+    """Embed texts that the ledger does not have, and commit them; how many they were."""
+    ledger.put_vectors([fingerprint(text) for text in texts], encoder.encode(texts), encoder.model.key)
+    return len(texts)
+
+
+def collect(documents: Sequence[FieldDocuments], export: Export, model: EncoderModel, ledger: Ledger) -> Vectors:
+    """The vectors of a catalog from the ledger, where `embed` has put them all."""
     phrases = [phrase for document in documents for phrase in document.phrases]
     document_hashes = [fingerprint(document.dense) for document in documents]
     phrase_hashes = [fingerprint(phrase) for phrase in phrases]
-    texts = dict(zip(document_hashes, (document.dense for document in documents), strict=True))
-    texts.update(zip(phrase_hashes, phrases, strict=True))
-    known, matrix = ledger.vectors(list(texts), model.key, model.dim)
-    missing = sorted(set(texts) - set(known))
-    progress.start("embed", len(missing))
-    parts = [matrix]
-    for first in range(0, len(missing), _COMMIT_EVERY):
-        chunk = missing[first : first + _COMMIT_EVERY]
-        vectors = reference.encode([texts[digest] for digest in chunk])
-        ledger.put_vectors(chunk, vectors, model.key)
-        parts.append(vectors)
-        progress.advance(len(chunk))
-    rows = {digest: row for row, digest in enumerate([*known, *missing])}
-    whole = np.concatenate(parts)
+    known, matrix = ledger.vectors(list({*document_hashes, *phrase_hashes}), model.key, model.dim)
+    rows = {digest: row for row, digest in enumerate(known)}
     return Vectors(
-        documents=whole[[rows[digest] for digest in document_hashes]],
-        phrases=whole[np.array([rows[digest] for digest in phrase_hashes], dtype=np.int64)],
+        documents=matrix[[rows[digest] for digest in document_hashes]],
+        phrases=matrix[np.array([rows[digest] for digest in phrase_hashes], dtype=np.int64)],
         offsets=np.cumsum([0, *(len(document.phrases) for document in documents)], dtype=np.int64),
         document_hashes=tuple(document_hashes),
         phrase_hashes=tuple(phrase_hashes),
         model=model,
-        export=export(model, precision, reference, cache),
-        embedded=len(missing),
-        reused=len(known),
+        export=export,
     )

@@ -18,12 +18,12 @@ class ReferenceEncoder:
 
     def __init__(self, model: EncoderModel, batch_size: int) -> None:
         """Loads nothing yet: torch alone takes seconds to import."""
-        self._spec = model
+        self.model = model
         self._batch_size = batch_size
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """L2-normalised vectors, float32 of shape (len(texts), dim)."""
-        vectors: NDArray[np.float32] = self._model.encode(
+        vectors: NDArray[np.float32] = self._loaded.encode(
             list(texts),
             batch_size=self._batch_size,
             normalize_embeddings=True,
@@ -75,10 +75,10 @@ class ReferenceEncoder:
 
     def save_tokenizer(self, path: Path) -> None:
         """Write `tokenizer.json` for the tokenizers library."""
-        self._model.tokenizer.backend_tokenizer.save(str(path))
+        self._loaded.tokenizer.backend_tokenizer.save(str(path))
 
     @cached_property
-    def _model(self) -> Any:
+    def _loaded(self) -> Any:
         return self._load("sdpa")
 
     def _load(self, attention: str) -> Any:
@@ -91,14 +91,14 @@ class ReferenceEncoder:
         kwargs = {"attn_implementation": attention}
         try:
             model = SentenceTransformer(
-                str(self._spec.folder), device="cpu", model_kwargs=kwargs, local_files_only=True
+                str(self.model.folder), device="cpu", model_kwargs=kwargs, local_files_only=True
             )
         except (OSError, ValueError, RuntimeError, KeyError) as error:
-            raise RunAborted(f"the encoder {self._spec.name} cannot be loaded: {error}") from error
-        model.max_seq_length = self._spec.max_length
-        if model.get_embedding_dimension() != self._spec.dim:
+            raise RunAborted(f"the encoder {self.model.name} cannot be loaded: {error}") from error
+        model.max_seq_length = self.model.max_length
+        if model.get_embedding_dimension() != self.model.dim:
             raise RunAborted(
-                f"the encoder {self._spec.name} gives {model.get_embedding_dimension()} dimensions, "
-                f"its files say {self._spec.dim}"
+                f"the encoder {self.model.name} gives {model.get_embedding_dimension()} dimensions, "
+                f"its files say {self.model.dim}"
             )
         return model

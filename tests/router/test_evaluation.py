@@ -9,7 +9,7 @@ import pytest
 
 from router import Router, SettingsInvalid
 from router.benchmark import measure
-from router.evaluation import Judgement, evaluate, read_judgements
+from router.evaluation import Judgement, evaluate, judgements_of, read_judgements
 
 
 def judged(required: str, acceptable: str = "", kind: str = "single", groups: tuple[str, ...] = ()) -> Judgement:
@@ -86,8 +86,32 @@ def test_the_measurement_has_the_fixed_shape(router: Router) -> None:
     ]
     result = measure(router, judgements, bench="office", recipe="lexical")
     assert json.loads(json.dumps(result)) == result
-    assert list(result) == ["bench", "tools", "queries", "snapshot", "recipe", "latency_ms", "signals", "no_tool"]
+    keys = ["bench", "tools", "queries", "snapshot", "recipe", "latency_ms", "signals", "slices", "no_tool"]
+    assert list(result) == keys and result["slices"] == {}
     assert list(result["signals"]) == ["name", "description", "expansion", "dense", "fused"]
     assert result["signals"]["dense"]["recall@10"] is None  # the lexical recipe has no dense list
     assert result["signals"]["expansion"]["recall@10"] == 1
     assert (result["tools"], result["queries"]) == (8, 2)
+
+
+def test_the_fused_list_is_measured_by_slice(router: Router) -> None:
+    def in_slice(request: str, tool_id: str, slice: str) -> Judgement:
+        return Judgement(request, request, frozenset({tool_id}), frozenset({tool_id}), "single", slice=slice)
+
+    judgements = [
+        in_slice("undo a payment", "stripe/create_refund", "everyday"),
+        in_slice("undo a payment", "weather/getForecast", "hard"),
+        in_slice("refund", "stripe/create_refund", "everyday"),
+        in_slice("undo a payment", "stripe/create_refund", ""),
+    ]
+    slices = measure(router, judgements, bench="office", recipe="lexical")["slices"]
+    assert list(slices) == ["everyday", "hard"]
+    assert (slices["everyday"]["queries"], slices["everyday"]["hit@1"]) == (2, 1.0)
+    assert (slices["hard"]["queries"], slices["hard"]["hit@1"]) == (1, 0.0)
+
+
+def test_a_benchmarks_requests_win_over_a_catalogs_judgements(tmp_path: Path) -> None:
+    assert judgements_of(tmp_path) is None
+    for name in ("judgements.jsonl", "queries.jsonl"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+        assert judgements_of(tmp_path) == tmp_path / name

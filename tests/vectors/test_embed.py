@@ -9,47 +9,51 @@ from pipeline.documents import FieldDocuments
 from pipeline.ledger import Ledger
 from pipeline.progress import Silent
 from pipeline.settings import VectorSettings
-from pipeline.vectors import Vectors, embed, resolve
-from pipeline.vectors.reference import ReferenceEncoder
+from pipeline.vectors import ReferenceEncoder, Vectors, collect, embed, export, missing, resolve
 
 
 def document(name: str, *phrases: str) -> FieldDocuments:
     return FieldDocuments(name, name, "", "", f"about {name}", phrases)
 
 
-def embedded(documents: list[FieldDocuments], encoder: Path, workspace: Path) -> Vectors:
+def embedded(documents: list[FieldDocuments], encoder: Path, workspace: Path) -> tuple[Vectors, int]:
+    """The vectors of documents, and how many texts had to be embedded for them."""
     model = resolve(VectorSettings(encoder=str(encoder)), Silent())
     assert model is not None
     with Ledger.open(workspace) as ledger:
-        return embed(documents, model, "fp32", 8, ledger, workspace / "encoders", Silent())
+        reference = ReferenceEncoder(model, 8)
+        texts = missing(documents, model, ledger)
+        made = embed(texts, reference, ledger) if texts else 0
+        exported = export(model, "fp32", reference, workspace / "encoders")
+        return collect(documents, exported, model, ledger), made
 
 
 DOCUMENTS = [document("a", "one", "two"), document("b"), document("c", "two", "three")]
 
 
 def test_every_row_is_the_vector_of_its_text(tmp_path: Path, encoder_folder: Path) -> None:
-    vectors = embedded(DOCUMENTS, encoder_folder, tmp_path)
+    vectors, made = embedded(DOCUMENTS, encoder_folder, tmp_path)
     reference = ReferenceEncoder(vectors.model, 8)
     assert vectors.documents == pytest.approx(reference.encode(["about a", "about b", "about c"]), abs=1e-5)
     assert vectors.phrases == pytest.approx(reference.encode(["one", "two", "two", "three"]), abs=1e-5)
     assert vectors.offsets.tolist() == [0, 2, 2, 4]
-    assert vectors.embedded == 6  # three documents and three distinct phrases
+    assert made == 6  # three documents and three distinct phrases
 
 
 def test_a_second_time_nothing_is_embedded_and_nothing_differs(tmp_path: Path, encoder_folder: Path) -> None:
-    first = embedded(DOCUMENTS, encoder_folder, tmp_path)
-    second = embedded(DOCUMENTS, encoder_folder, tmp_path)
-    assert (second.embedded, second.reused) == (0, 6)
+    first, _ = embedded(DOCUMENTS, encoder_folder, tmp_path)
+    second, made = embedded(DOCUMENTS, encoder_folder, tmp_path)
+    assert made == 0
     assert np.array_equal(first.documents, second.documents) and np.array_equal(first.phrases, second.phrases)
 
 
 def test_a_changed_text_costs_one_text(tmp_path: Path, encoder_folder: Path) -> None:
     embedded(DOCUMENTS, encoder_folder, tmp_path)
-    changed = embedded([*DOCUMENTS[:2], document("c", "two", "four")], encoder_folder, tmp_path)
-    assert changed.embedded == 1
+    _, made = embedded([*DOCUMENTS[:2], document("c", "two", "four")], encoder_folder, tmp_path)
+    assert made == 1
 
 
 def test_a_catalog_without_phrases_has_none(tmp_path: Path, encoder_folder: Path) -> None:
-    vectors = embedded([document("a"), document("b")], encoder_folder, tmp_path)
+    vectors, _ = embedded([document("a"), document("b")], encoder_folder, tmp_path)
     assert vectors.phrases.shape == (0, 32)
     assert vectors.offsets.tolist() == [0, 0, 0]

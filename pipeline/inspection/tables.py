@@ -1,48 +1,21 @@
-"""`catalog.duckdb`: what people look into. Tools, parameters, expansions, phrases, vectors, and what was rejected."""
+"""What a build holds, as Arrow tables: tools, parameters, expansions, phrases, vectors, and what was rejected."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
 from pipeline.documents import FieldDocuments
 from pipeline.enrichment import Written
 from pipeline.errors import RecordRejected
-from pipeline.ledger import CONNECTION
 from pipeline.records import Catalog
 from pipeline.vectors import Vectors
 from router.fingerprint import canonical_json
 
 
-def write(
-    path: Path,
-    catalog: Catalog,
-    rejected: Sequence[RecordRejected],
-    written: Mapping[str, Written],
-    documents: Sequence[FieldDocuments],
-    vectors: Vectors | None,
-) -> None:
-    """Write a new DuckDB file; rows are in the order of ordinals."""
-    with duckdb.connect(str(path), config=CONNECTION) as connection:
-        for name, table in (
-            ("tools", _tools(catalog, documents)),
-            ("parameters", _parameters(catalog)),
-            ("expansions", _expansions(catalog, written)),
-            ("phrases", _phrases(documents)),
-            ("rejections", _rejections(rejected)),
-            ("notices", _notices(catalog)),
-        ):
-            connection.register("arrow_rows", table)
-            connection.execute(f"CREATE TABLE {name} AS SELECT * FROM arrow_rows")
-            connection.unregister("arrow_rows")
-        if vectors is not None:
-            _write_vectors(connection, documents, vectors)
-
-
-def _tools(catalog: Catalog, documents: Sequence[FieldDocuments]) -> pa.Table:
+def tools(catalog: Catalog, documents: Sequence[FieldDocuments]) -> pa.Table:
+    """One row a tool, in the order of ordinals, with the four texts that it is found by."""
     records = catalog.records
     columns: dict[str, Any] = {
         "ordinal": range(len(records)),
@@ -69,7 +42,8 @@ def _tools(catalog: Catalog, documents: Sequence[FieldDocuments]) -> pa.Table:
     )
 
 
-def _parameters(catalog: Catalog) -> pa.Table:
+def parameters(catalog: Catalog) -> pa.Table:
+    """One row a parameter, in the order of each schema."""
     rows = [(record.tool_id, p) for record in catalog.records for p in record.parameters]
     return pa.table(
         {
@@ -83,7 +57,8 @@ def _parameters(catalog: Catalog) -> pa.Table:
     )
 
 
-def _expansions(catalog: Catalog, written: Mapping[str, Written]) -> pa.Table:
+def expansions(catalog: Catalog, written: Mapping[str, Written]) -> pa.Table:
+    """One row a tool that somebody wrote words for."""
     rows = [(r.tool_id, written[r.tool_id]) for r in catalog.records if r.tool_id in written]
     texts = pa.list_(pa.string())
     return pa.table(
@@ -101,7 +76,8 @@ def _expansions(catalog: Catalog, written: Mapping[str, Written]) -> pa.Table:
     )
 
 
-def _phrases(documents: Sequence[FieldDocuments]) -> pa.Table:
+def phrases(documents: Sequence[FieldDocuments]) -> pa.Table:
+    """One row a phrase, in the order of their vectors."""
     rows = [(d.tool_id, position, phrase) for d in documents for position, phrase in enumerate(d.phrases)]
     return pa.table(
         {
@@ -112,7 +88,8 @@ def _phrases(documents: Sequence[FieldDocuments]) -> pa.Table:
     )
 
 
-def _rejections(rejected: Sequence[RecordRejected]) -> pa.Table:
+def rejections(rejected: Sequence[RecordRejected]) -> pa.Table:
+    """One row a record, or a line of expansions, that could not be used."""
     return pa.table(
         {
             "file": pa.array([r.origin.file for r in rejected], pa.string()),
@@ -122,7 +99,8 @@ def _rejections(rejected: Sequence[RecordRejected]) -> pa.Table:
     )
 
 
-def _notices(catalog: Catalog) -> pa.Table:
+def notices(catalog: Catalog) -> pa.Table:
+    """One row a thing that an operator should know about a tool that was kept."""
     return pa.table(
         {
             "tool_id": pa.array([n.tool_id for n in catalog.notices], pa.string()),
@@ -134,26 +112,19 @@ def _notices(catalog: Catalog) -> pa.Table:
     )
 
 
-def _write_vectors(
-    connection: duckdb.DuckDBPyConnection, documents: Sequence[FieldDocuments], vectors: Vectors
-) -> None:
-    """One row a vector: the document's has position NULL, a phrase's the phrase's position."""
-    dim = vectors.model.dim
-    owners = [(d.tool_id, position) for d in documents for position in range(len(d.phrases))]
-    matrix = np.concatenate([vectors.documents, vectors.phrases])
-    table = pa.table(
+def vectors(documents: Sequence[FieldDocuments], made: Vectors | None) -> pa.Table:
+    """One row a vector: the document's has position NULL, a phrase's the phrase's position. Without an encoder there is
+    no row, and a vector's length is 1, for DuckDB has none of 0."""
+    owners = [(d.tool_id, position) for d in documents for position in range(len(d.phrases))] if made else []
+    matrix = np.concatenate([made.documents, made.phrases]) if made else np.empty((0, 1), np.float32)
+    hashes = [*made.document_hashes, *made.phrase_hashes] if made else []
+    ids = [d.tool_id for d in documents] if made else []
+    return pa.table(
         {
-            "tool_id": pa.array([d.tool_id for d in documents] + [tool_id for tool_id, _ in owners], pa.string()),
-            "position": pa.array([None] * len(documents) + [position for _, position in owners], pa.int32()),
-            "text_hash": pa.array([*vectors.document_hashes, *vectors.phrase_hashes], pa.string()),
-            "model_key": pa.array([vectors.model.key] * len(matrix), pa.string()),
-            "vector": pa.FixedSizeListArray.from_arrays(pa.array(matrix.reshape(-1)), dim),
+            "tool_id": pa.array([*ids, *(tool_id for tool_id, _ in owners)], pa.string()),
+            "position": pa.array([*(None for _ in ids), *(position for _, position in owners)], pa.int32()),
+            "text_hash": pa.array(hashes, pa.string()),
+            "model_key": pa.array([made.model.key if made else ""] * len(matrix), pa.string()),
+            "vector": pa.FixedSizeListArray.from_arrays(pa.array(matrix.reshape(-1)), matrix.shape[1]),
         }
     )
-    connection.register("arrow_rows", table)
-    connection.execute(
-        "CREATE TABLE vectors (tool_id VARCHAR, position INTEGER, text_hash VARCHAR, model_key VARCHAR, "
-        f"vector FLOAT[{dim}])"
-    )
-    connection.execute("INSERT INTO vectors SELECT * FROM arrow_rows")
-    connection.unregister("arrow_rows")

@@ -1,0 +1,84 @@
+"""What a flow leaves for people to read in Prefect: artifacts, each under one key a catalog, which makes a history.
+
+Text of catalogs stands in tables only, where it is data; in Markdown it would be markup.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
+
+from pipeline.report import BuildReport
+from router.contract import Signal
+from router.evaluation import METRICS
+
+_SHOWN = 100
+_NONE = "–"
+
+
+def slug(name: str) -> str:
+    """A catalog's name as part of an artifact's key: lower case, digits and dashes."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "catalog"
+
+
+def show_build(catalog: str, report: BuildReport) -> None:
+    """The build in figures, what was rejected, what the model failed on, and where the snapshot is."""
+    key = slug(catalog)
+    create_markdown_artifact(_summary(report), key=f"build-{key}", description=f"Build: {report.outcome}")
+    create_link_artifact(
+        report.snapshot.resolve().as_uri(),
+        link_text=report.snapshot.name,
+        key=f"snapshot-{key}",
+        description=f"The snapshot ({report.outcome})",
+    )
+    rejected = [{"file": r.origin.file, "place": r.origin.pointer, "reason": r.reason} for r in report.rejected]
+    failed = [{"tool": f.tool_id, "kind": f.kind, "message": f.message} for f in report.failures]
+    for name, rows in (("rejected", rejected), ("failed", failed)):
+        if rows:
+            shown = f"{len(rows):,} {name}" + (f", the first {_SHOWN}" if len(rows) > _SHOWN else "")
+            create_table_artifact(rows[:_SHOWN], key=f"{name}-{key}", description=shown)
+
+
+def show_evaluation(catalog: str, result: Mapping[str, Any]) -> None:
+    """Each signal alone and fused; then the fused list by slice of the judgements."""
+    table = [{"signal": signal, **_cells(result["signals"][signal])} for signal in (*Signal, "fused")]
+    table += [
+        {"signal": f"fused, {name}", **cells}
+        for name, values in result["slices"].items()
+        if set((cells := _cells(values)).values()) != {_NONE}  # requests that no tool answers have no metric
+    ]
+    create_table_artifact(
+        table,
+        key=f"evaluation-{slug(catalog)}",
+        description=f"{result['queries']} requests, recipe {result['recipe']}, snapshot {result['snapshot']}",
+    )
+
+
+def _cells(values: Mapping[str, float | None]) -> dict[str, str]:
+    return {metric: _NONE if (value := values[metric]) is None else f"{value:.3f}" for metric in METRICS}
+
+
+def _summary(report: BuildReport) -> str:
+    usage = report.usage
+    cost = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+    asked = ", ".join(f"{count:,} by {name}" for name, count in report.asked.items()) or "none"
+    written = ", ".join(f"{count:,} by {name}" for name, count in report.generators.items()) or "none"
+    rows = [
+        ("outcome", f"**{report.outcome}**"),
+        ("records read", f"{report.counts['read']:,}"),
+        ("rejected", f"{report.counts['rejected']:,}"),
+        ("tools", f"{report.counts['tools']:,}"),
+        ("merged, renamed, thin", ", ".join(f"{report.counts[kind]:,}" for kind in ("merged", "renamed", "thin"))),
+        ("expansions", written),
+        ("answered or refused in this build", asked),
+        ("reused from the ledger", f"{report.reused:,}"),
+        ("failed", f"{len(report.failures):,}"),
+        ("tokens in, out", f"{usage.prompt_tokens:,}, {usage.completion_tokens:,}"),
+        ("cost", cost),
+        ("texts embedded", f"{report.embedded:,}"),
+        ("seconds", ", ".join(f"{stage} {spent:.1f}" for stage, spent in report.seconds.items())),
+        ("snapshot", f"`{report.snapshot}`"),
+    ]
+    held = [f"\n**Held back:** {reason}" for reason in report.held]
+    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows), *held])

@@ -1,0 +1,53 @@
+"""The nightly build as a Prefect flow. The stages and their order are `pipeline.build`'s own; here each is a task."""
+
+from pathlib import Path
+from typing import Any
+
+from prefect import flow
+from prefect.logging import get_run_logger
+from prefect.states import Completed, Failed
+
+from flows.artifacts import show_build, slug
+from flows.evaluate import evaluate_catalog
+from flows.tasks import Tasks
+from flows.watching import FlowProgress
+from pipeline.build import build
+from pipeline.errors import QuartermasterError
+from pipeline.settings import load, overrides
+from router.evaluation import judgements_of
+
+
+@flow(name="build-catalog", flow_run_name="build {path}", persist_result=False)
+def build_catalog(
+    path: str,
+    workspace: str = ".quartermaster",
+    generator: str | None = None,
+    encoder: str | None = None,
+    force: bool = False,
+    evaluate: bool = True,
+) -> Any:
+    """Build a catalog's snapshot, publish it, and measure it where the catalog has judgements.
+
+    The parameters are those of `quartermaster build`. Returns the BuildReport. The run ends as Completed; as Held
+    where the gate kept the snapshot from serving; as Failed, with the reason in a sentence, where the build stopped:
+    then the snapshot that was serving goes on serving.
+    """
+    try:
+        settings = load(Path(path), overrides(generator, encoder))
+        progress = FlowProgress(slug(settings.name))
+        report = build(
+            settings,
+            workspace=Path(workspace),
+            force=force,
+            progress=progress,
+            execution=Tasks(settings.flow, progress),
+        )
+        show_build(settings.name, report)
+        get_run_logger().info("%s: %s", report.outcome, report.snapshot)
+        if evaluate and judgements_of(settings.folder):
+            evaluate_catalog(str(settings.folder), str(report.snapshot))
+    except QuartermasterError as error:
+        return Failed(message=str(error), data=error)
+    if report.held:
+        return Completed(name="Held", message="; ".join(report.held), data=report)
+    return report

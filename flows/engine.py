@@ -1,0 +1,41 @@
+"""Prefect, started quietly: it reads its settings when it is imported, so they are set first."""
+
+import os
+from pathlib import Path
+
+from pipeline.progress import Progress
+from pipeline.report import BuildReport
+
+_QUIET = {
+    # No telemetry leaves the machine.
+    "DO_NOT_TRACK": "1",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    # On a new PREFECT_HOME the first start makes a database: 26 s measured, and the default gives up after 20.
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
+    "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL",
+}
+
+
+def quiet(*, at_terminal: bool) -> None:
+    """Set what the user has not. `at_terminal`: the command line draws progress and errors, so logs are left out."""
+    for variable, value in _QUIET.items():
+        os.environ.setdefault(variable, value)
+    if at_terminal:
+        os.environ.setdefault("PREFECT_LOGGING_LEVEL", "CRITICAL")
+
+
+def run_flow(
+    screen: Progress, path: Path, workspace: Path, generator: str | None, encoder: str | None, force: bool
+) -> BuildReport:
+    """Run the build as a flow in this process, on the server that Prefect is configured with, else on one of its own
+    that ends with it. Raises what the build raises."""
+    screen.start("engine", None)
+    quiet(at_terminal=True)
+    from flows.build_catalog import build_catalog
+    from flows.watching import watched_by
+
+    with watched_by(screen):
+        report = build_catalog(str(path), str(workspace), generator, encoder, force)
+    if not isinstance(report, BuildReport):
+        raise TypeError(f"the flow returned {report!r}, not a BuildReport")
+    return report

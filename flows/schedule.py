@@ -1,0 +1,132 @@
+"""The nightly schedule: the build served as a deployment, on the Prefect server that is configured, else on our own."""
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from flows.engine import quiet
+from pipeline.errors import RunAborted, SettingsInvalid
+from pipeline.settings import CatalogSettings
+
+_PREFECT_PORT = 4200
+_START_S = 180.0  # a first start on a slow machine makes the database too
+
+
+def next_runs(cron: str, timezone: str, count: int = 3) -> list[str]:
+    """When a schedule would run next, as people read times. Raises SettingsInvalid for a wrong cron or time zone."""
+    quiet(at_terminal=False)
+    from prefect.server.schemas.schedules import CronSchedule
+    from pydantic import ValidationError
+
+    try:
+        schedule = CronSchedule(cron=cron, timezone=timezone)
+    except ValidationError as error:
+        why = error.errors()[0]["msg"]
+        raise SettingsInvalid(f"--cron {cron!r} with --timezone {timezone!r} is no schedule: {why}") from None
+    return [f"{date:%a %Y-%m-%d %H:%M %Z}" for date in asyncio.run(schedule.get_dates(count))]
+
+
+def serve_nightly(
+    path: Path,
+    settings: CatalogSettings,
+    workspace: Path,
+    *,
+    cron: str,
+    timezone: str,
+    generator: str | None,
+    encoder: str | None,
+    ready: Callable[[str], None],
+) -> None:
+    """Build a catalog at each time of the schedule until the process is interrupted.
+
+    `ready` is called with the address of the server once runs are scheduled. Each run is a process of its own, one at
+    a time; the schedule is paused when this process ends, so that no backlog builds up. Raises RunAborted where the
+    server does not start.
+    """
+    quiet(at_terminal=False)
+    from prefect.client.schemas.objects import ConcurrencyLimitConfig
+    from prefect.schedules import Cron
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+    from prefect.types.entrypoint import EntrypointType
+
+    from flows.build_catalog import build_catalog
+
+    with _server(PREFECT_API_URL.value()) as url, temporary_settings({PREFECT_API_URL: url}):
+        ready(url.removesuffix("/api"))
+        build_catalog.serve(
+            name=settings.name,
+            schedule=Cron(cron, timezone=timezone),
+            parameters={
+                "path": str(path.resolve()),
+                "workspace": str(workspace.resolve()),
+                "generator": generator,
+                "encoder": encoder,
+            },
+            description=f"Builds {settings.name} and publishes its snapshot.",
+            # The ledger has one writer: a build that runs late must not meet the next.
+            global_limit=ConcurrencyLimitConfig(limit=1),
+            limit=1,
+            print_starting_message=False,
+            entrypoint_type=EntrypointType.MODULE_PATH,
+        )
+
+
+@contextmanager
+def _server(configured: str | None) -> Iterator[str]:
+    """The address of the configured server's API; else that of a new one on loopback, which ends with this block."""
+    if configured:
+        yield configured
+        return
+    port = _port()
+    address = f"http://127.0.0.1:{port}"
+    environment = {**os.environ, "PREFECT_SERVER_UI_API_URL": f"{address}/api"}
+    command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
+    process = subprocess.Popen(  # noqa: S603 - our own arguments, no shell
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        _wait(process, f"{address}/api/health")
+        yield f"{address}/api"
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _port() -> int:
+    """Prefect's own port where it is free, so that the pages are where people look for them; else any free one."""
+    for port in (_PREFECT_PORT, 0):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return int(probe.getsockname()[1])
+    raise RunAborted("no port of this machine is free for a Prefect server")
+
+
+def _wait(process: "subprocess.Popen[bytes]", health: str) -> None:
+    until = time.monotonic() + _START_S
+    while time.monotonic() < until:
+        if process.poll() is not None:
+            raise RunAborted(
+                f"the Prefect server ended with exit code {process.returncode}: run `prefect server start` to see why"
+            )
+        try:
+            with urllib.request.urlopen(health, timeout=5) as response:  # noqa: S310 - our own server on loopback
+                if response.status == 200:
+                    return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.2)
+    raise RunAborted(f"the Prefect server did not answer within {_START_S:g} s at {health}")

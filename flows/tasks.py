@@ -1,0 +1,61 @@
+"""A build's stages as Prefect tasks, one batch a task."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State, TaskRun
+from prefect.states import Failed
+from prefect.tasks import Task
+
+from pipeline.errors import QuartermasterError, RunAborted, Unavailable
+from pipeline.progress import Progress
+from pipeline.settings import FlowSettings
+
+T = TypeVar("T")
+
+
+def _may_pass(task: Task[Any, Any], run: TaskRun, state: State[Any]) -> bool:
+    """Only what did not answer is worth another try: a wrong key or a broken file stays wrong."""
+    return isinstance(state.data, Unavailable)
+
+
+# Nothing is cached or kept by Prefect: what was paid for is in the ledger, keyed by its content.
+@task(cache_policy=NO_CACHE, persist_result=False, retry_condition_fn=_may_pass, retry_jitter_factor=0.5)
+def stage(work: Callable[[], Any], progress: Progress) -> Any:
+    """Do the work of one stage. A foreseen error is a failed state with its sentence, not a traceback in the log."""
+    try:
+        return work()
+    except QuartermasterError as error:
+        if isinstance(error, Unavailable):
+            progress.note(str(error))
+        return Failed(message=str(error), data=error)
+
+
+class Tasks:
+    """Carries out the stages of a build as tasks: retried where something did not answer, and with a time-out."""
+
+    def __init__(self, settings: FlowSettings, progress: Progress) -> None:
+        self.batch_size: int | None = settings.batch_size
+        self._settings = settings
+        self._progress = progress
+
+    def __call__(self, verb: str, work: Callable[[], T], label: str = "") -> T:
+        """Run a stage as a task and return its result, or raise what it raised."""
+        settings = self._settings
+        named = stage.with_options(
+            name=verb,
+            # Prefect formats this name with the parameters.
+            task_run_name=f"{verb} {label}".strip().replace("{", "{{").replace("}", "}}"),
+            retries=settings.retries,
+            retry_delay_seconds=[settings.retry_delay_s * 2**attempt for attempt in range(settings.retries)] or 0.0,
+            timeout_seconds=settings.timeout_s,
+        )
+        state: State[T] = named(work, self._progress, return_state=True)
+        if state.name == "TimedOut":
+            raise RunAborted(
+                f"the stage {verb!r} {label} did not end within {settings.timeout_s:g} s: raise flow.timeout_s, "
+                "or make its batches smaller with flow.batch_size"
+            )
+        return state.result()

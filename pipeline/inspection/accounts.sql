@@ -1,0 +1,61 @@
+-- Tables of what the ledger knows, from Arrow tables of the same names with ledger_ before them. `snapshot`, `tools` and
+-- `words` (the expansions without their cost) are there already.
+
+-- The ledger hands a key's first answer to every later build, so that is the one to account for.
+CREATE TABLE expansions AS
+SELECT words.*, answer.prompt_tokens, answer.cached_tokens, answer.completion_tokens, answer.cost_usd,
+    answer.created_at AS written_at, answer.run_id
+FROM words
+LEFT JOIN (
+    SELECT * FROM ledger_attempts WHERE kind IS NULL
+    QUALIFY row_number() OVER (PARTITION BY expansion_key ORDER BY run_id, created_at) = 1
+) answer USING (expansion_key)
+ORDER BY tool_id;
+
+-- A file is read by every build, and a model that is asked is in this build's rows: what stands from earlier builds is a
+-- model's failure that no words but the lexicon's have made good.
+CREATE TABLE failures AS
+SELECT tools.tool_id, failure.generator, failure.model, failure.kind, failure.message, failure.prompt_tokens,
+    failure.cached_tokens, failure.completion_tokens, failure.cost_usd, failure.run_id,
+    failure.created_at AS failed_at, words.generator AS words_by
+FROM ledger_attempts failure
+JOIN tools USING (record_hash)
+LEFT JOIN words USING (tool_id)
+WHERE failure.kind IS NOT NULL
+QUALIFY failure.run_id = (SELECT run_id FROM snapshot)
+    OR failure.generator <> 'file' AND coalesce(words.generator, 'lexicon') = 'lexicon' AND row_number() OVER (
+        PARTITION BY tools.tool_id, failure.generator, failure.model
+        ORDER BY failure.run_id DESC, failure.created_at DESC
+    ) = 1
+ORDER BY tools.tool_id, failed_at, failure.generator;
+
+CREATE TABLE builds AS
+SELECT run_id, area, started_at, finished_at, outcome,
+    CASE WHEN run_id = (SELECT run_id FROM snapshot) THEN (SELECT snapshot FROM snapshot) ELSE snapshot END AS snapshot,
+    nullif(message, '') AS message, tools, asked, embedded, cost_usd
+FROM ledger_runs
+ORDER BY run_id;
+
+CREATE TABLE history AS
+SELECT tool_id, happened_at, run_id, event, detail FROM (
+    SELECT tool_id, seen_at AS happened_at, run_id,
+        CASE WHEN before IS NULL THEN 'first seen' ELSE 'changed' END AS event,
+        nullif(concat_ws('; ',
+            array_to_string({differing}, ', '),
+            CASE WHEN area <> 'snapshots' THEN 'by a build of ' || area END
+        ), '') AS detail,
+        1 AS step
+    FROM ledger_versions
+    UNION ALL
+    SELECT version.tool_id, attempt.created_at, attempt.run_id,
+        CASE WHEN kind IS NULL THEN 'expansion written' ELSE 'expansion failed' END,
+        concat_ws(', ',
+            concat_ws(': ', generator || ' ' || model, kind, message),
+            CASE WHEN prompt_tokens + completion_tokens > 0
+                THEN format('{{:,}} + {{:,}} tokens', prompt_tokens, completion_tokens) END,
+            CASE WHEN cost_usd IS NULL THEN 'price unknown' WHEN cost_usd > 0 THEN format('${{:.6f}}', cost_usd) END
+        ),
+        CASE WHEN kind IS NULL THEN 3 ELSE 2 END
+    FROM ledger_attempts attempt JOIN ledger_versions version USING (record_hash)
+)
+ORDER BY tool_id, happened_at, step, detail;

@@ -1,0 +1,173 @@
+"""Answers questions about a snapshot from its `catalog.duckdb`, read-only. Needs duckdb and `router` alone."""
+
+import difflib
+import json
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import duckdb
+
+from pipeline.inspection import comparing
+from pipeline.inspection.answers import Rows, Table, ToolPage
+from pipeline.inspection.connection import connect, fetch, first_lines
+from router.contract import CATALOG_DB, Manifest, Signal
+from router.errors import SettingsInvalid, SnapshotInvalid
+from router.record import Origin, Parameter, ToolRecord
+from router.snapshot import resolve
+
+DEFAULT_LIMIT = 20
+
+
+class Inspection(AbstractContextManager["Inspection"]):
+    """An opened snapshot that can be asked. SQL can neither write anything nor read any other file.
+
+    Every answer is bounded by its `limit`, and says how much it left out. One thread at a time.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest, connection: "duckdb.DuckDBPyConnection") -> None:
+        """Internal: use `open`."""
+        self.folder = folder
+        self.manifest = manifest
+        self._connection = connection
+
+    @classmethod
+    def open(cls, path: Path) -> "Inspection":
+        """Open a snapshot's folder, or a catalog's folder with CURRENT. Raises SnapshotInvalid."""
+        folder = resolve(Path(path))
+        manifest = Manifest.read(folder)
+        connection = connect({"catalog": folder})
+        try:
+            connection.execute("USE catalog").fetchall()
+            connection.execute("FROM snapshot").fetchall()
+        except duckdb.Error as error:
+            connection.close()
+            why = "has no table `snapshot`, for an older version wrote it"
+            if not isinstance(error, duckdb.CatalogException):
+                why = f"cannot be read: {first_lines(error)}"
+            raise SnapshotInvalid(
+                f"{folder / CATALOG_DB} {why}; build the catalog again with --force to inspect it"
+            ) from error
+        return cls(folder, manifest, connection)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._connection.close()
+
+    def tables(self) -> tuple[Table, ...]:
+        """Every table, view and macro with its comment."""
+        return tuple(
+            Table(name, kind, comment, None if kind == "macro" else self._count(name))
+            for name, (kind, comment) in self._listed.items()
+        )
+
+    def comment(self, name: str) -> str:
+        """What a table or view holds. Raises SettingsInvalid where there is none of that name."""
+        kind, comment = self._listed.get(name, ("", ""))
+        if kind == "macro":
+            raise SettingsInvalid(f"{name} is asked about one tool, in SQL: FROM {name}('TOOL')")
+        if not kind:
+            raise SettingsInvalid(f"there is no table or view {name!r}: choose from {', '.join(self._listed)}")
+        return comment
+
+    def table(self, name: str, limit: int = DEFAULT_LIMIT) -> Rows:
+        """The first rows of a table or view. Raises SettingsInvalid where there is none of that name."""
+        self.comment(name)
+        return self._rows(f'FROM "{name}"', limit)
+
+    def sql(self, statement: str, limit: int = DEFAULT_LIMIT) -> Rows:
+        """The first rows that a SELECT gives. Raises SettingsInvalid for anything else, and for what DuckDB refuses."""
+        try:
+            statements = self._connection.extract_statements(statement)
+            if len(statements) != 1:
+                raise SettingsInvalid(f"the SQL holds {len(statements)} statements: give one")
+            # DESCRIBE, SHOW and SUMMARIZE are SELECTs too.
+            if statements[0].type != duckdb.StatementType.SELECT:
+                raise SettingsInvalid(
+                    f"a snapshot is only read: give a SELECT, not {statements[0].type.name}; "
+                    "to change what it holds, change the catalog and build it"
+                )
+            return fetch(self._connection, statement, limit)
+        except duckdb.Error as error:
+            raise SettingsInvalid(f"DuckDB refused the SQL: {first_lines(error)}") from None
+
+    def changes(self, other: Path, limit: int = DEFAULT_LIMIT) -> Rows:
+        """What changed from another snapshot to this one, as in the table `changes`. Raises SnapshotInvalid."""
+        before = resolve(Path(other))
+        connection = connect({"before": before, "after": self.folder})
+        try:
+            return fetch(connection, comparing.changes("before", "after"), limit)
+        except duckdb.Error as error:
+            raise SnapshotInvalid(f"{before / CATALOG_DB} cannot be compared with: {first_lines(error)}") from error
+        finally:
+            connection.close()
+
+    def tool(self, tool_id: str) -> ToolPage:
+        """Everything about one tool. Raises SettingsInvalid, naming ids that are near, where there is none such."""
+        found = self._rows("FROM tools WHERE tool_id = ?", 1, [tool_id])
+        if not found:
+            raise SettingsInvalid(f"{self.folder.name} has no tool {tool_id!r}{self._near(tool_id)}")
+        row = dict(zip(found.columns, found.rows[0], strict=True))
+        parameters = self._all("SELECT path, type, description, enum, required FROM parameters", tool_id)
+        expansions = self._all("FROM expansions", tool_id)
+        record = ToolRecord(
+            **{name: row[name] for name in ("tool_id", "provider", "name", "description", "deprecated")},
+            parameters=tuple(Parameter(p, t, d, tuple(e), r) for p, t, d, e, r in parameters.rows),
+            input_schema=json.loads(row["input_schema"]),
+            examples=tuple(row["examples"]),
+            categories=tuple(row["categories"]),
+            annotations=json.loads(row["annotations"]),
+            origin=Origin(row["origin_file"], row["origin_pointer"]),
+        )
+        return ToolPage(
+            record=record,
+            record_hash=row["record_hash"],
+            documents={signal.value: row[f"{signal}_document"] for signal in Signal},
+            expansion=dict(zip(expansions.columns, expansions.rows[0], strict=True)) if expansions else None,
+            phrases=self._rows(_PHRASES, None, [tool_id, tool_id]),
+            neighbours=self._rows("FROM neighbours(?)", None, [tool_id]),
+            failures=self._all("SELECT * EXCLUDE tool_id FROM failures", tool_id),
+            notices=self._all("SELECT kind, message, file, pointer FROM notices", tool_id),
+            history=self._all("SELECT happened_at, run_id, event, detail FROM history", tool_id),
+        )
+
+    @cached_property
+    def _listed(self) -> dict[str, tuple[str, str]]:
+        """Kind and comment by name; views are counted only where somebody asks how many rows they have."""
+        found = self._rows(
+            "FROM (SELECT 'table' AS kind, table_name AS name, comment FROM duckdb_tables() WHERE NOT internal "
+            "UNION ALL SELECT 'view', view_name, comment FROM duckdb_views() WHERE NOT internal "
+            "UNION ALL SELECT 'macro', function_name, comment FROM duckdb_functions() "
+            "WHERE NOT internal AND function_type = 'table_macro') ORDER BY kind = 'macro', kind, name",
+            None,
+        )
+        return {name: (kind, comment or "") for kind, name, comment in found.rows}
+
+    def _near(self, tool_id: str) -> str:
+        ids = {name.lower(): name for name in self._rows("SELECT tool_id FROM tools", None).column("tool_id")}
+        near = difflib.get_close_matches(tool_id.lower(), ids, n=3, cutoff=0.5)
+        return f": near are {', '.join(repr(ids[name]) for name in near)}" if near else ""
+
+    def _count(self, name: str) -> int:
+        return int(self._rows(f'SELECT count(*) FROM "{name}"', None).rows[0][0])
+
+    def _all(self, select: str, tool_id: str) -> Rows:
+        return self._rows(f"{select} WHERE tool_id = ?", None, [tool_id])
+
+    def _rows(self, statement: str, limit: int | None, parameters: Sequence[Any] = ()) -> Rows:
+        try:
+            return fetch(self._connection, statement, limit, parameters)
+        except duckdb.Error as error:
+            where = self.folder / CATALOG_DB
+            raise SnapshotInvalid(f"{where} cannot be read: {first_lines(error)}; roll back or rebuild") from error
+
+
+_PHRASES = """
+    SELECT own.phrase, list(DISTINCT other.tool_id ORDER BY other.tool_id) FILTER (other.tool_id IS NOT NULL) AS also_of
+    FROM phrases own LEFT JOIN phrases other ON lower(other.phrase) = lower(own.phrase) AND other.tool_id <> ?
+    WHERE own.tool_id = ? GROUP BY own.position, own.phrase ORDER BY own.position
+"""

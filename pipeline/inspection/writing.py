@@ -1,0 +1,109 @@
+"""Writes `catalog.duckdb`: what the build holds, what the ledger knows of it, what differs from the snapshot before."""
+
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from pipeline.documents import FieldDocuments
+from pipeline.enrichment import Written
+from pipeline.errors import RecordRejected
+from pipeline.inspection import comparing, tables
+from pipeline.ledger import CONNECTION, Ledger
+from pipeline.records import Catalog
+from pipeline.vectors import Vectors
+from router.contract import CATALOG_DB
+
+# DuckDB writes for its own version alone unless it is told: this is the oldest that `quartermaster[inspect]` allows.
+_READABLE = {"storage_compatibility_version": "v1.3.0"}
+
+
+def write(
+    path: Path,
+    catalog: Catalog,
+    rejected: Sequence[RecordRejected],
+    written: Mapping[str, Written],
+    documents: Sequence[FieldDocuments],
+    vectors: Vectors | None,
+    *,
+    identity: Mapping[str, Any],
+    ledger: Ledger,
+    previous: Path | None,
+) -> None:
+    """Write a new DuckDB file; rows are in the order of ordinals.
+
+    `identity` is the row of the `snapshot` table; `previous` the folder of the snapshot that serves now, if one does.
+    """
+    with duckdb.connect(str(path), config={**CONNECTION, **_READABLE}) as connection:
+        for name, table in (
+            ("snapshot", _row(identity)),
+            ("tools", tables.tools(catalog, documents)),
+            ("parameters", tables.parameters(catalog)),
+            ("phrases", tables.phrases(documents)),
+            ("vectors", tables.vectors(documents, vectors)),
+            ("rejections", tables.rejections(rejected)),
+            ("notices", tables.notices(catalog)),
+        ):
+            connection.register("arrow_rows", table)
+            connection.execute(f"CREATE TABLE {name} AS SELECT * FROM arrow_rows")
+            connection.unregister("arrow_rows")
+        _write_accounts(connection, catalog, written, identity["catalog"], ledger)
+        _write_changes(connection, previous)
+        _execute(connection, "views.sql")
+
+
+def _row(identity: Mapping[str, Any]) -> pa.Table:
+    kinds = {"built_at": pa.timestamp("us"), "run_id": pa.int64(), "format": pa.int32()}
+    columns = {name: pa.array([value], kinds.get(name, pa.string())) for name, value in identity.items()}
+    return pa.table({**columns, "previous": pa.array([None], pa.string())})
+
+
+def _write_accounts(
+    connection: duckdb.DuckDBPyConnection,
+    catalog: Catalog,
+    written: Mapping[str, Written],
+    name: str,
+    ledger: Ledger,
+) -> None:
+    versions = ledger.versions(name, [record.tool_id for record in catalog.records])
+    hashes = {*versions["record_hash"].to_pylist(), *catalog.hashes.values()}
+    known = {
+        "words": tables.expansions(catalog, written),
+        "ledger_versions": versions,
+        "ledger_attempts": ledger.attempts(sorted(hashes)),
+        "ledger_runs": ledger.runs(name),
+    }
+    for table, rows in known.items():
+        connection.register(table, rows)
+    # In the ledger a record is JSON, in canonical form: equal values are equal texts.
+    differing = comparing.differing("json_extract(before, '$.{}')", "json_extract(record, '$.{}')")
+    _execute(connection, "accounts.sql", differing=f"CASE WHEN before IS NOT NULL THEN {differing} END")
+    for table in known:
+        connection.unregister(table)
+
+
+def _write_changes(connection: duckdb.DuckDBPyConnection, previous: Path | None) -> None:
+    """The table stays empty, and snapshot.previous NULL, where what serves cannot be opened: that stops no build."""
+    connection.execute("CREATE TABLE changes (tool_id VARCHAR, change VARCHAR, what VARCHAR[])")
+    if previous is None:
+        return
+    ((own,),) = connection.execute("SELECT current_database()").fetchall()
+    try:
+        connection.execute(comparing.attach(previous / CATALOG_DB, "previous_snapshot"))
+    except duckdb.Error:
+        return
+    try:
+        connection.execute("INSERT INTO changes " + comparing.changes("previous_snapshot", f'"{own}"'))
+        connection.execute("UPDATE snapshot SET previous = ?", [previous.name])
+    except duckdb.Error:
+        pass
+    finally:
+        connection.execute("DETACH previous_snapshot")
+
+
+def _execute(connection: duckdb.DuckDBPyConnection, file: str, **parts: str) -> None:
+    text = resources.files("pipeline.inspection").joinpath(file).read_text(encoding="utf-8")
+    connection.execute(text.format(**parts) if parts else text)

@@ -1,0 +1,55 @@
+"""What a build did, for people and programs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pipeline.enrichment import Failure
+from pipeline.enrichment.generator import Usage
+from pipeline.errors import RecordRejected
+from pipeline.records import Notice
+
+
+@dataclass(frozen=True)
+class BuildReport:
+    """What a build did. `outcome` is "published", "unchanged" (the current snapshot says the same already) or "held"
+    (written, not serving). `held` says what the gate found, also of a build that changed nothing. `seconds` are by
+    stage."""
+
+    snapshot: Path
+    outcome: str
+    held: tuple[str, ...]
+    counts: Mapping[str, int]
+    rejected: tuple[RecordRejected, ...]
+    notices: tuple[Notice, ...]
+    generators: Mapping[str, int]
+    asked: Mapping[str, int]
+    reused: int
+    failures: tuple[Failure, ...]
+    usage: Usage
+    embedded: int
+    removed: tuple[str, ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-ready dict, for programs."""
+        return {
+            "snapshot": str(self.snapshot),
+            "outcome": self.outcome,
+            "held": list(self.held),
+            "counts": dict(self.counts),
+            "rejected": [
+                {"file": r.origin.file, "pointer": r.origin.pointer, "reason": r.reason} for r in self.rejected
+            ],
+            "generators": dict(self.generators),
+            "asked": dict(self.asked),
+            "reused": self.reused,
+            "failures": [{"tool_id": f.tool_id, "kind": f.kind, "message": f.message} for f in self.failures],
+            "prompt_tokens": self.usage.prompt_tokens,
+            "completion_tokens": self.usage.completion_tokens,
+            "cost_usd": self.usage.cost_usd,
+            "embedded": self.embedded,
+            "removed": list(self.removed),
+            "seconds": {stage: round(spent, 3) for stage, spent in self.seconds.items()},
+        }

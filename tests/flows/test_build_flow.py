@@ -1,0 +1,172 @@
+"""The build as a flow: the same snapshot, its artifacts, its states."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId, FlowRunFilter, FlowRunFilterId
+
+from flows.build_catalog import build_catalog
+from flows.watching import watched_by
+from pipeline.build import build
+from pipeline.errors import RunAborted
+from pipeline.progress import Silent
+from pipeline.report import BuildReport
+from pipeline.settings import load
+from router import Router
+from tests.sources.reading import api
+
+
+@pytest.fixture
+def catalog(catalog_folder: Path, tmp_path: Path) -> Path:
+    """A copy of the session's catalog with a judged request, to be changed."""
+    folder = shutil.copytree(catalog_folder, tmp_path / "office")
+    judged = {"id": "1", "query": "undo a payment", "kind": "single", "slice": "everyday"}
+    judged |= {"required": ["stripe/create_refund"], "acceptable": ["stripe/create_refund"]}
+    (folder / "judgements.jsonl").write_text(json.dumps(judged) + "\n", encoding="utf-8")
+    return folder
+
+
+def flow_state(path: Path, workspace: Path, **parameters: Any) -> Any:
+    """The final state of a run of the flow."""
+    return build_catalog(str(path), str(workspace), **parameters, return_state=True)
+
+
+def artifacts(state: Any) -> dict[str, Any]:
+    """What a run and its subflows left, by key."""
+    run = state.state_details.flow_run_id
+    with get_client(sync_client=True) as client:
+        found = client.read_artifacts(
+            artifact_filter=ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[run])), sort=None
+        )
+        ran = client.read_flow_runs(flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[run])))
+    assert len(ran) == 1
+    return {artifact.key: artifact.data for artifact in found}
+
+
+def test_a_flow_publishes_the_snapshot_that_the_plain_build_publishes(
+    catalog: Path, encoder_folder: Path, tmp_path: Path
+) -> None:
+    settings = load(catalog, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
+    plain = build(settings, workspace=tmp_path / "plain")
+    by_flow = flow_state(catalog, tmp_path / "flow", encoder=str(encoder_folder)).result()
+    assert isinstance(by_flow, BuildReport)
+    old, new = Router.open(plain.snapshot), Router.open(by_flow.snapshot)
+    assert old.manifest.content_hash == new.manifest.content_hash
+    # Tantivy names its files at random, and the database holds times; what is served from the rest is byte for byte.
+    for name in (
+        "records.jsonl",
+        "document_vectors.npy",
+        "phrase_vectors.npy",
+        "phrase_offsets.npy",
+        "token_counts.npy",
+    ):
+        assert (plain.snapshot / name).read_bytes() == (by_flow.snapshot / name).read_bytes(), name
+    for request in ("undo a payment", "what is new", "open a ticket for the broken printer"):
+        assert old.route(request, explain=True).tools == new.route(request, explain=True).tools
+    assert (plain.asked, plain.embedded, plain.counts) == (by_flow.asked, by_flow.embedded, by_flow.counts)
+
+
+def test_batches_of_tools_change_nothing_but_the_tasks(catalog: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("QUARTERMASTER_FLOW__BATCH_SIZE", "3")
+    report = flow_state(catalog, tmp_path / "flow", encoder="none", evaluate=False).result()
+    assert report.asked == {"file": 8} and report.outcome == "published"
+    again = flow_state(catalog, tmp_path / "flow", encoder="none", evaluate=False).result()
+    assert (again.reused, again.outcome) == (8, "unchanged")
+
+
+def test_a_run_leaves_what_was_built_what_was_rejected_and_where_the_snapshot_is(catalog: Path, tmp_path: Path) -> None:
+    with (catalog / "tools.jsonl").open("a", encoding="utf-8") as stream:
+        stream.write('{"name": 7}\n')
+    state = flow_state(catalog, tmp_path / "ws", encoder="none")
+    assert state.name == "Held" and state.is_completed()  # one of nine is more than the stated share
+    report = state.result()
+    left = artifacts(state)
+    assert "| rejected | 1 |" in left["build-office"] and "11.1% of the records were rejected" in left["build-office"]
+    assert report.snapshot.resolve().as_uri() in left["snapshot-office"]
+    assert json.loads(left["rejected-office"]) == [
+        {"file": "tools.jsonl", "place": "line 9", "reason": "name is a number, not a text"}
+    ]
+    assert left["enrich-office"] == 100.0
+
+
+def test_a_judged_catalog_is_measured_by_signal_and_slice(catalog: Path, tmp_path: Path) -> None:
+    from flows.evaluate import evaluate_catalog
+
+    report = flow_state(catalog, tmp_path / "ws", encoder="none", evaluate=False).result()
+    state = evaluate_catalog(str(catalog), str(report.snapshot), return_state=True)
+    assert state.result()["signals"]["fused"]["hit@1"] == 1
+    rows = {row["signal"]: row for row in json.loads(artifacts(state)["evaluation-office"])}
+    assert list(rows) == ["name", "description", "expansion", "dense", "fused", "fused, everyday"]
+    assert rows["dense"]["hit@1"] == "–" and rows["fused, everyday"]["hit@1"] == "1.000"
+
+
+def test_a_folder_without_judgements_fails_with_its_sentence(snapshot: Path, tmp_path: Path) -> None:
+    from flows.evaluate import evaluate_catalog
+
+    state = evaluate_catalog(str(tmp_path), str(snapshot), return_state=True)
+    assert state.is_failed() and state.message == f"{tmp_path} holds neither queries.jsonl nor judgements.jsonl"
+
+
+def test_a_failed_stage_leaves_the_current_snapshot_serving(catalog: Path, tmp_path: Path) -> None:
+    served = flow_state(catalog, tmp_path / "ws", encoder="none").result().snapshot.name
+    (catalog / "catalog.toml").write_text('[[source]]\npath = "gone.json"\n', encoding="utf-8")
+    state = flow_state(catalog, tmp_path / "ws", encoder="none")
+    assert state.is_failed() and state.message == f"the source {catalog / 'gone.json'} does not exist"
+    with pytest.raises(RunAborted, match="does not exist"):
+        state.result()
+    assert Router.open(tmp_path / "ws" / "snapshots" / "office").manifest.snapshot == served
+
+
+@pytest.fixture
+def flaky_server() -> Iterator[tuple[str, list[int]]]:
+    """An OpenAPI document behind a server that is overloaded at first; its address, and the answers it gave."""
+    answers: list[int] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            answers.append(503 if len(answers) < 2 else 200)
+            body = json.dumps(api({"/a": {"get": {"operationId": "listRooms", "summary": "Rooms."}}})).encode()
+            self.send_response(answers[-1])
+            self.end_headers()
+            self.wfile.write(body if answers[-1] == 200 else b"")
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/openapi.json", answers
+        server.shutdown()
+
+
+def test_a_source_that_did_not_answer_is_read_again(
+    flaky_server: tuple[str, list[int]], tmp_path: Path, monkeypatch: Any
+) -> None:
+    url, answers = flaky_server
+    monkeypatch.setenv("QUARTERMASTER_FLOW__RETRY_DELAY_S", "0.01")
+    folder = tmp_path / "rooms"
+    folder.mkdir()
+    (folder / "catalog.toml").write_text(f'[[source]]\nurl = "{url}"\nformat = "openapi"\n', encoding="utf-8")
+    report = flow_state(folder, tmp_path / "ws", encoder="none").result()
+    assert answers == [503, 503, 200]
+    assert Router.open(report.snapshot).tool_id(0).endswith("/listRooms")
+
+
+def test_a_screen_that_watches_sees_every_stage(catalog: Path, tmp_path: Path) -> None:
+    class Screen(Silent):
+        stages: tuple[str, ...] = ()
+
+        def start(self, stage: str, total: int | None = None) -> None:
+            self.stages += (stage,)
+
+    screen = Screen()
+    with watched_by(screen):
+        flow_state(catalog, tmp_path / "ws", encoder="none", evaluate=False)
+    assert screen.stages == ("read", "normalize", "enrich", "project", "index", "write", "verify", "publish")

@@ -1,0 +1,102 @@
+"""The nightly schedule, and the deployment to a work pool: real processes against a real server."""
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from inspect import signature
+from pathlib import Path
+
+import pytest
+import yaml
+from prefect.client.orchestration import get_client
+from prefect.deployments import run_deployment
+
+from flows.build_catalog import build_catalog
+from flows.schedule import next_runs
+from pipeline.errors import SettingsInvalid
+from router import Router
+from tests.readme import ROOT, commands
+
+
+def environment(server: str) -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("QUARTERMASTER_", "OPENAI_"))}
+    return {**kept, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "PREFECT_API_URL": server, "COLUMNS": "120"}
+
+
+def until_deployed(name: str) -> str:
+    """The name of a deployment, as soon as the server has it."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        with get_client(sync_client=True) as client:
+            if any(f"build-catalog/{deployment.name}" == name for deployment in client.read_deployments()):
+                return name
+        time.sleep(0.2)
+    raise AssertionError(f"{name} was never deployed")
+
+
+def test_a_schedule_says_when_it_runs_next() -> None:
+    first, second = next_runs("0 2 * * *", "Asia/Tokyo", 2)
+    assert re.fullmatch(r"\w{3} \d{4}-\d\d-\d\d 02:00 JST", first) and first != second
+
+
+@pytest.mark.parametrize(("cron", "timezone"), [("every night", "UTC"), ("0 25 * * *", "UTC"), ("0 2 * * *", "Mars")])
+def test_a_wrong_schedule_is_refused_with_its_value(cron: str, timezone: str) -> None:
+    with pytest.raises(SettingsInvalid, match=re.escape(repr(cron)) + ".*is no schedule"):
+        next_runs(cron, timezone)
+
+
+def test_a_served_build_runs_when_its_time_comes_and_ends_with_its_process(
+    prefect_server: str, catalog_folder: Path, tmp_path: Path
+) -> None:
+    # As the README says it, for another catalog and without an encoder.
+    (line,) = commands("schedule")
+    command = shlex.split(line.replace("catalogs/demo", str(catalog_folder)))[1:]
+    command += ["--workspace", str(tmp_path / "ws"), "--encoder", "none"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from flows.cli import main; main()", *command],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(prefect_server),
+        cwd=tmp_path,
+    )
+    try:
+        assert process.stderr is not None
+        assert "Building office at '0 2 * * *': next" in process.stderr.readline()
+        for line in process.stderr:
+            if line.strip() and "Stop: Ctrl-C" in line:
+                break
+        # Its time has come: the server is asked for a run now.
+        run = run_deployment(until_deployed("build-catalog/office"), timeout=120, poll_interval=1)
+        assert run.state is not None and run.state.is_completed(), run.state
+        assert len(Router.open(tmp_path / "ws" / "snapshots" / "office")) == 8
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, rest = process.communicate(timeout=60)
+    assert process.returncode == 0 and "Traceback" not in rest
+
+
+def test_prefect_yaml_deploys_to_a_work_pool_with_parameters_that_the_flows_take(prefect_server: str) -> None:
+    declared = yaml.safe_load((ROOT / "prefect.yaml").read_text(encoding="utf-8"))
+    nightly = next(d for d in declared["deployments"] if d["name"] == "nightly")
+    assert set(nightly["parameters"]) <= set(signature(build_catalog.fn).parameters)
+    for arguments in (
+        ("work-pool", "create", "quartermaster", "--type", "process"),
+        ("--no-prompt", "deploy", "--all"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "prefect", *arguments],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            env=environment(prefect_server),
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    with get_client(sync_client=True) as client:
+        deployment = client.read_deployment_by_name("build-catalog/nightly")
+    assert [schedule.schedule.cron for schedule in deployment.schedules] == ["0 2 * * *"]
+    assert deployment.work_pool_name == "quartermaster"
+    assert deployment.global_concurrency_limit is not None and deployment.global_concurrency_limit.limit == 1

@@ -1,0 +1,26 @@
+"""README.md as the tests read it: each marked block, by what its mark says."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+_BLOCKS = re.compile(r"<!-- run(?:: (\w+))? -->\n```(\w+)\n(.*?)```", re.DOTALL)
+
+
+def commands(mark: str = "") -> list[str]:
+    """The lines of the shell blocks with this mark, in order, without their comments."""
+    lines = (line for block in _blocks("sh", mark) for line in block.splitlines())
+    return [line.partition("  #")[0].strip() for line in lines if line.strip()]
+
+
+def examples() -> list[str]:
+    """The Python blocks, in order."""
+    return list(_blocks("python", ""))
+
+
+def _blocks(language: str, mark: str) -> Iterator[str]:
+    for found_mark, found_language, block in _BLOCKS.findall(README):
+        if (found_mark, found_language) == (mark, language):
+            yield block
