@@ -2,29 +2,31 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-REQUEST := pull failed payments from Stripe, file a support ticket in Linear, and notify the on-call channel in Slack
+REQUEST := a customer was charged twice, give one of the payments back
 
 .PHONY: help demo test lint clean
 
 help:
-	@echo "make demo   set up, build catalogs/demo, answer a request of three steps and say why"
+	@echo "make demo   set up, build catalogs/demo, answer a request and say why"
 	@echo "make test   set up and run the tests"
 	@echo "make lint   ruff and mypy"
 	@echo "make clean  remove the environment (never .quartermaster: its ledger holds paid answers)"
 
-# pip is silent for minutes; where somebody watches, its log tells what it is at. $(1) is its name, $(2) pip's.
+# An installation takes minutes: its output goes to a file, and where somebody watches, its last step is shown.
+# $(1) is the name of what is installed, $(2) pip's.
 define install
-	@echo "Installing $(1)"; begun=$$(date +%s); \
-	$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt --log $(VENV)/install.log $(2) & pid=$$!; \
+	@echo "Installing $(1)"; begun=$$(date +%s); log=$(VENV)/install.log; \
+	PYTHONUNBUFFERED=1 $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off \
+	  -c constraints.txt $(2) > $$log 2>&1 & pid=$$!; \
 	trap "kill $$pid; exit 130" INT TERM; \
 	while kill -0 $$pid 2>/dev/null; do \
 	  if [ -t 1 ]; then \
-	    at=$$(sed -nE 's/.*(Collecting|Downloading|Installing collected packages:) ([^ ]+).*/\1 \2/p' $(VENV)/install.log 2>/dev/null | tail -1); \
-	    printf '\r\033[K  %4s s  %.60s' $$(($$(date +%s) - begun)) "$$at"; \
+	    step=$$(sed -nE 's/^ *(Collecting|Downloading|Installing collected packages:) ([^ ]+).*/\1 \2/p' $$log | tail -1); \
+	    printf '\r\033[K  %4s s  %.60s' $$(($$(date +%s) - begun)) "$$step"; \
 	  fi; sleep 1; \
 	done; \
 	if [ -t 1 ]; then printf '\r\033[K'; fi; \
-	wait $$pid || { echo "pip failed: $(VENV)/install.log says why"; exit 1; }; \
+	wait $$pid || { tail -20 $$log; exit 1; }; \
 	echo "  done in $$(($$(date +%s) - begun)) s"
 endef
 
@@ -48,14 +50,15 @@ $(VENV)/.test: $(VENV)/.build
 demo: $(VENV)/.build
 	@$(BIN)/quartermaster build catalogs/demo
 	@echo
-	@echo '$$ quartermaster explain "$(REQUEST)"'
-	@$(BIN)/quartermaster explain "$(REQUEST)" --catalog demo
+	@echo '$$ quartermaster explain "$(REQUEST)" -k 5'
+	@$(BIN)/quartermaster explain "$(REQUEST)" -k 5 --catalog demo
 	@echo
-	@echo 'Next:  $(BIN)/quartermaster search "who is on call tonight"'
-	@echo '       $(BIN)/quartermaster inspect slack/post_message    what is known of one tool'
-	@echo '       $(BIN)/quartermaster evaluate --bench catalogs/demo'
-	@echo '       $(BIN)/quartermaster build FILE                    your own: OpenAPI, function schemas, MCP, JSONL'
-	@echo '       README.md                                         from Python, models, nightly builds'
+	@echo 'Next:'
+	@echo '  $(BIN)/quartermaster search "who is on call tonight"'
+	@echo '  $(BIN)/quartermaster inspect stripe/createRefund     all that is known of a tool'
+	@echo '  $(BIN)/quartermaster evaluate --bench catalogs/demo'
+	@echo '  $(BIN)/quartermaster build openapi.yaml              a file of your own'
+	@echo '  README.md: from Python, models that write phrases, nightly builds'
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest
