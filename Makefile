@@ -48,6 +48,7 @@ $(VENV)/.test: $(VENV)/.build
 , := ,
 
 demo: $(VENV)/.build
+	@echo '$$ quartermaster build catalogs/demo'
 	@$(BIN)/quartermaster build catalogs/demo
 	@echo
 	@echo '$$ quartermaster explain "$(REQUEST)" -k 5'
