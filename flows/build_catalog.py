@@ -9,7 +9,7 @@ from prefect.states import Completed, Failed
 
 from flows.artifacts import show_build, slug
 from flows.evaluate import evaluate_catalog
-from flows.tasks import Tasks
+from flows.tasks import Tasks, release
 from flows.watching import FlowProgress
 from pipeline.build import build
 from pipeline.errors import QuartermasterError
@@ -47,7 +47,11 @@ def build_catalog(
         if evaluate and judgements_of(settings.folder):
             evaluate_catalog(str(settings.folder), str(report.snapshot))
     except QuartermasterError as error:
+        release(error)
         return Failed(message=str(error), data=error)
+    except BaseException as error:
+        release(error)
+        raise
     if report.held:
         return Completed(name="Held", message="; ".join(report.held), data=report)
     return report

@@ -1,6 +1,7 @@
 """A build's stages as Prefect tasks, one batch a task."""
 
 from collections.abc import Callable
+from traceback import clear_frames
 from typing import Any, TypeVar
 
 from prefect import task
@@ -31,6 +32,15 @@ def stage(work: Callable[[], Any], progress: Progress) -> Any:
         if isinstance(error, Unavailable):
             progress.note(str(error))
         return Failed(message=str(error), data=error)
+
+
+def release(error: BaseException) -> None:
+    """Let go of what the frames of an error hold, a ledger's connection say: Prefect keeps the error until the process
+    ends, and DuckDB then reports on the terminal each object that is still held."""
+    found: BaseException | None = error
+    while found is not None:
+        clear_frames(found.__traceback__)
+        found = found.__cause__ or found.__context__
 
 
 class Tasks:

@@ -1,7 +1,10 @@
 """The build as a flow: the same snapshot, its artifacts, its states."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -20,6 +23,7 @@ from pipeline.progress import Silent
 from pipeline.report import BuildReport
 from pipeline.settings import load
 from router import Router
+from tests.readme import ROOT
 from tests.sources.reading import api
 
 
@@ -170,3 +174,19 @@ def test_a_screen_that_watches_sees_every_stage(catalog: Path, tmp_path: Path) -
     with watched_by(screen):
         flow_state(catalog, tmp_path / "ws", encoder="none", evaluate=False)
     assert screen.stages == ("read", "normalize", "enrich", "project", "index", "write", "verify", "publish")
+
+
+def test_from_the_command_line_a_failed_flow_is_one_sentence(
+    catalog: Path, tmp_path: Path, prefect_server: str
+) -> None:
+    (catalog / "catalog.toml").write_text('[[source]]\npath = "gone.json"\n', encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", "from flows.cli import main; main()", "build", str(catalog), "--flow"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PREFECT_API_URL": prefect_server},
+    )
+    # No log line, no traceback, no word of DuckDB about objects that Prefect's threads still hold.
+    assert done.stderr == f"quartermaster: the source {catalog / 'gone.json'} does not exist\n"
+    assert (done.returncode, done.stdout) == (3, "")
