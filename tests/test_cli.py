@@ -86,9 +86,7 @@ def test_explain_of_one_tool_says_where_it_stands(run: Callable[..., Done[str]],
     assert answer["tool_id"] == "weather/getForecast" and answer["rank"] > 1
 
 
-def test_evaluate_writes_the_figures(
-    run: Callable[..., Done[str]], catalog_folder: Path, tmp_path: Path
-) -> None:
+def test_evaluate_writes_the_figures(run: Callable[..., Done[str]], catalog_folder: Path, tmp_path: Path) -> None:
     bench = shutil.copytree(catalog_folder, tmp_path / "office")
     query = {"id": "1", "query": "undo a payment", "kind": "single"}
     row = {**query, "required": ["stripe/create_refund"], "acceptable": ["stripe/create_refund"]}

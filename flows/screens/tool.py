@@ -6,8 +6,8 @@ from typing import Any
 
 from rich.text import Text
 
-from flows.grid import cell, cut, grid
-from flows.screen import head, out, pairs, plain
+from flows.screens.grid import cell, cut, grid
+from flows.screens.screen import head, out, pairs, plain
 from pipeline.inspection.answers import Rows, ToolPage
 
 _MAX_DOCUMENT = 400

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from flows.screen import err, out, plain, rows_table
+from flows.screens.screen import err, out, plain, rows_table
 from pipeline.report import BuildReport
 
 _SHOWN = 5

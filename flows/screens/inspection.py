@@ -6,9 +6,9 @@ from pathlib import Path
 
 from rich.text import Text
 
-from flows.grid import cell, grid
-from flows.screen import head, out, pairs, plain
-from flows.tool_screen import show_tool
+from flows.screens.grid import cell, grid
+from flows.screens.screen import head, out, pairs, plain
+from flows.screens.tool import show_tool
 from pipeline.inspection.answers import Rows, Table
 from pipeline.inspection.reading import DEFAULT_LIMIT, Inspection
 from router.contract import MANIFEST

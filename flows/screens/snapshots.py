@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from flows.screen import err, out, plain, rows_table
+from flows.screens.screen import err, out, plain, rows_table
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
 from router.snapshot import Snapshot, resolve

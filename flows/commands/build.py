@@ -1,0 +1,96 @@
+"""build and schedule: a snapshot now, or every night."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from flows.commands.arguments import (
+    WORKSPACE,
+    Json,
+    Workspace,
+)
+
+
+def build(
+    path: Annotated[Path, typer.Argument(help="A catalog folder, or a file or folder of tool definitions.")],
+    workspace: Workspace = WORKSPACE,
+    generator: Annotated[Optional[str], typer.Option(help="auto, openai, lexicon or none.")] = None,
+    encoder: Annotated[
+        Optional[str], typer.Option(help="auto, none, all-MiniLM-L6-v2, a model's name or folder.")
+    ] = None,
+    force: Annotated[bool, typer.Option(help="Write a snapshot though nothing changed.")] = False,
+    flow: Annotated[
+        bool, typer.Option("--flow", help="Run it as a Prefect flow: retries, time-outs, artifacts, an evaluation.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Build a catalog's snapshot and publish it. Prints the snapshot's folder last.
+
+    PATH is a folder with catalog.toml, or one file or folder of a known format: OpenAPI or Swagger (JSON, YAML),
+    function schemas, a saved MCP tools/list answer, JSONL (with expansions.jsonl beside it, if there is one).
+
+    A second build asks the model nothing and embeds nothing that is unchanged. Without a key (OPENAI_API_KEY) or base
+    URL (OPENAI_BASE_URL) a lexicon writes the expansions, which is free and weaker.
+    """
+    from flows.screens.build import show_report
+    from flows.screens.screen import Bars, out, plain
+    from pipeline.build import build as run
+    from pipeline.settings import load, overrides
+
+    settings = load(path, overrides(generator, encoder))
+    with Bars() as bars:
+        if flow:
+            from flows.engine import run_flow
+
+            report = run_flow(bars, path, workspace, generator, encoder, force)
+        else:
+            report = run(settings, workspace=workspace, force=force, progress=bars)
+    if as_json:
+        print(json.dumps(report.to_json(), ensure_ascii=False))
+    else:
+        show_report(report)
+        out.print(plain(str(report.snapshot), "bold"), soft_wrap=True)
+    if report.held:
+        raise typer.Exit(1)
+
+
+def schedule(
+    path: Annotated[Path, typer.Argument(help="What to build, as for build.")],
+    cron: Annotated[str, typer.Option(help="When, as in crontab: minute, hour, day, month, weekday.")] = "0 2 * * *",
+    timezone: Annotated[str, typer.Option(help="Of the cron expression, such as Europe/Berlin.")] = "UTC",
+    workspace: Workspace = WORKSPACE,
+    generator: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
+    encoder: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
+) -> None:
+    """Build a catalog every night, until interrupted: the build is served as a Prefect deployment.
+
+    Uses the Prefect server that is configured (PREFECT_API_URL), else starts one that ends with this command. To let
+    a work pool run the builds instead, see prefect.yaml.
+    """
+    from flows.schedule import next_runs, serve_nightly
+    from flows.screens.screen import Bars, err
+    from pipeline.settings import load, overrides
+
+    settings = load(path, overrides(generator, encoder))
+    times = next_runs(cron, timezone)
+    bars = Bars()
+
+    def ready(server: str) -> None:
+        bars.stop()
+        err.print(f"Building {settings.name} at {cron!r}: next {', then '.join(times)}", markup=False, soft_wrap=True)
+        err.print(f"Runs, logs and artifacts: {server}   Stop: Ctrl-C", markup=False, soft_wrap=True)
+
+    with bars:
+        bars.start("engine", None)
+        serve_nightly(
+            path,
+            settings,
+            workspace,
+            cron=cron,
+            timezone=timezone,
+            generator=generator,
+            encoder=encoder,
+            ready=ready,
+        )

@@ -1,0 +1,76 @@
+"""search and explain: a request in, tools out, with the reasons."""
+
+import json
+from typing import Annotated, Optional
+
+import typer
+
+from flows.commands.arguments import (
+    WORKSPACE,
+    At,
+    Catalog,
+    Json,
+    Limit,
+    RecipeName,
+    Request,
+    Workspace,
+    open_router,
+)
+
+
+def search(
+    request: Request,
+    k: Limit = 10,
+    recipe: RecipeName = None,
+    catalog: Catalog = None,
+    workspace: Workspace = WORKSPACE,
+    snapshot: At = None,
+    as_json: Json = False,
+) -> None:
+    """The tools that fit a request, best first."""
+    from flows.screens.screen import out, routed_table
+
+    routed = open_router(snapshot, workspace, catalog).route(request, k=k, recipe=recipe)
+    if as_json:
+        print(json.dumps(routed.to_json(), ensure_ascii=False))
+    else:
+        out.print(routed_table(routed))
+
+
+def explain(
+    request: Request,
+    tool: Annotated[Optional[str], typer.Argument(help="A tool id: why does it rank where it does?")] = None,
+    k: Limit = 10,
+    recipe: RecipeName = None,
+    catalog: Catalog = None,
+    workspace: Workspace = WORKSPACE,
+    snapshot: At = None,
+    as_json: Json = False,
+) -> None:
+    """Why these tools: rank and share of the score by signal, and the phrase that came nearest.
+
+    With a TOOL, where that one tool stands in every list, however far down.
+    """
+    from flows.screens.screen import explained_table, out, plain
+
+    router = open_router(snapshot, workspace, catalog)
+    if tool is None:
+        routed = router.route(request, k=k, explain=True, recipe=recipe)
+        if as_json:
+            print(json.dumps(routed.to_json(), ensure_ascii=False))
+        else:
+            out.print(explained_table(routed))
+            out.print(f"recipe {routed.recipe}, snapshot {routed.snapshot}", style="dim")
+        return
+    found, rank = router.explain(request, tool, recipe=recipe)
+    if as_json:
+        print(json.dumps({"rank": rank, **found.to_json()}, ensure_ascii=False))
+        return
+    depth = router.recipe(recipe).depth
+    place = f"rank {rank} of {len(router)}" if rank else f"in no list's first {depth}"
+    out.print(plain(f"{found.tool_id}: {place}"), soft_wrap=True)
+    for signal, at in found.ranks.items():
+        gives = "nothing: past the recipe's depth" if at > depth else f"{found.contributions.get(signal, 0):.4f}"
+        out.print(f"  {signal:<12} rank {at:>6}  gives {gives}")
+    if found.phrase:
+        out.print(plain(f"  nearest phrase: {found.phrase}"), soft_wrap=True)
