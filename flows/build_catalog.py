@@ -7,7 +7,7 @@ from prefect import flow
 from prefect.logging import get_run_logger
 from prefect.states import Completed, Failed
 
-from flows.artifacts import show_build, slug
+from flows.artifacts import show_build
 from flows.evaluate import evaluate_catalog
 from flows.tasks import Tasks, release
 from flows.watching import FlowProgress
@@ -26,32 +26,37 @@ def build_catalog(
     force: bool = False,
     evaluate: bool = True,
 ) -> Any:
-    """Build a catalog's snapshot, publish it, and measure it where the catalog has judgements.
+    """Build a catalog's snapshot, publish it, and measure it where the catalog's folder has judgements.
 
-    The parameters are those of `quartermaster build`. Returns the BuildReport. The run ends as Completed; as Held
-    where the gate kept the snapshot from serving; as Failed, with the reason in a sentence, where the build stopped:
-    then the snapshot that was serving goes on serving.
+    The parameters are those of `quartermaster build`. Returns the BuildReport. The run ends as Completed; as Held where
+    the gate kept the snapshot from serving; as Unmeasured where the snapshot serves but its evaluation failed; as
+    Failed, with the reason in a sentence, where the build stopped: then what served before serves on.
     """
     try:
         settings = load(Path(path), overrides(generator, encoder))
-        progress = FlowProgress(slug(settings.name))
+        progress = FlowProgress(settings.name)
         report = build(
             settings,
             workspace=Path(workspace),
             force=force,
             progress=progress,
             execution=Tasks(settings.flow, progress),
+            wait_s=settings.flow.wait_s,
         )
-        show_build(settings.name, report)
-        get_run_logger().info("%s: %s", report.outcome, report.snapshot)
-        if evaluate and judgements_of(settings.folder):
-            evaluate_catalog(str(settings.folder), str(report.snapshot))
     except QuartermasterError as error:
         release(error)
         return Failed(message=str(error), data=error)
     except BaseException as error:
         release(error)
         raise
+    get_run_logger().info("%s: %s", report.outcome, report.snapshot)
+    show_build(settings.name, report)
     if report.held:
         return Completed(name="Held", message="; ".join(report.held), data=report)
+    # A single file is no catalog: what lies beside it may judge something else.
+    if evaluate and Path(path).is_dir() and judgements_of(settings.folder):
+        state: Any = evaluate_catalog(path, str(report.snapshot), name=settings.name, return_state=True)
+        if not state.is_completed():
+            progress.note(f"the snapshot serves, but it could not be measured: {state.message}")
+            return Completed(name="Unmeasured", message=state.message, data=report)
     return report

@@ -1,6 +1,7 @@
 """The command line: the commands together, and how it ends. What is heavy is imported late, so that search, explain,
 evaluate --snapshot and snapshots work with the light install."""
 
+import signal
 import sys
 
 import typer
@@ -33,6 +34,10 @@ for _command in (build, search, explain, inspect, evaluate, snapshots, schedule)
 
 def main() -> None:
     """Run the command line; an error that was foreseen is one sentence and its exit code, never a traceback."""
+    # As a service or a container is stopped: what was started (a server, a source's command) is ended first.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            signal.signal(number, _stop)
     try:
         app()
     except QuartermasterError as error:
@@ -47,6 +52,10 @@ def main() -> None:
             raise
         print(f"quartermaster: this needs {error.name}: pip install 'quartermaster[{_extra(name)}]'", file=sys.stderr)
         sys.exit(2)
+
+
+def _stop(number: int, _: object) -> None:
+    sys.exit(128 + number)
 
 
 def _extra(module: str) -> str:

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from pipeline.errors import RunAborted
 from pipeline.progress import Progress
 from pipeline.report import BuildReport
 
@@ -24,6 +25,22 @@ def quiet(*, at_terminal: bool) -> None:
         os.environ.setdefault("PREFECT_LOGGING_LEVEL", "CRITICAL")
 
 
+def check_server() -> str | None:
+    """The address of the configured server's API, None where none is. Raises RunAborted where it does not answer."""
+    from prefect.client.orchestration import get_client
+    from prefect.settings import PREFECT_API_URL
+
+    url: str | None = PREFECT_API_URL.value()
+    if url:
+        with get_client(sync_client=True) as client:
+            error = client.api_healthcheck()
+        if error is not None:
+            raise RunAborted(
+                f"the Prefect server {url} does not answer ({type(error).__name__}): start it, or unset PREFECT_API_URL"
+            )
+    return url
+
+
 def run_flow(
     screen: Progress, path: Path, workspace: Path, generator: str | None, encoder: str | None, force: bool
 ) -> BuildReport:
@@ -31,6 +48,7 @@ def run_flow(
     that ends with it. Raises what the build raises."""
     screen.start("engine", None)
     quiet(at_terminal=True)
+    check_server()
     from flows.build_catalog import build_catalog
     from flows.watching import watched_by
 

@@ -16,7 +16,7 @@ from router.evaluation import Judgement, judgements_of, read_judgements
 
 
 @task(name="evaluate", task_run_name="evaluate {bench}", cache_policy=NO_CACHE, persist_result=False)
-def measure_router(snapshot: Path, judgements: list[Judgement], bench: str, recipe: str | None) -> dict[str, Any]:
+def measure_snapshot(snapshot: Path, judgements: list[Judgement], bench: str, recipe: str | None) -> dict[str, Any]:
     """Route every judged request and take the metrics."""
     progress = FlowProgress(bench)
     progress.start("evaluate", len(judgements))
@@ -24,11 +24,11 @@ def measure_router(snapshot: Path, judgements: list[Judgement], bench: str, reci
 
 
 @flow(name="evaluate-catalog", flow_run_name="evaluate {bench}", persist_result=False)
-def evaluate_catalog(bench: str, snapshot: str, recipe: str | None = None) -> Any:
+def evaluate_catalog(bench: str, snapshot: str, recipe: str | None = None, name: str | None = None) -> Any:
     """Measure a snapshot, or the one that a catalog's folder serves, on the judgements in a folder.
 
-    `bench` is the folder with judgements.jsonl or queries.jsonl. Returns the evaluation as JSON, and leaves it as an
-    artifact.
+    `bench` is the folder with judgements.jsonl or queries.jsonl; `name`, else the folder's own, is what the artifact
+    is called by. Returns the evaluation as JSON, and leaves it as an artifact.
     """
     folder = Path(bench)
     try:
@@ -36,8 +36,8 @@ def evaluate_catalog(bench: str, snapshot: str, recipe: str | None = None) -> An
         if file is None:
             raise SettingsInvalid(f"{folder} holds neither queries.jsonl nor judgements.jsonl")
         judgements = read_judgements(file)
-        name = folder.resolve().name
-        result = measure_router(Path(snapshot), judgements, name, recipe)
+        name = name or folder.resolve().name
+        result = measure_snapshot(Path(snapshot), judgements, name, recipe)
     except QuartermasterError as error:
         return Failed(message=str(error), data=error)
     show_evaluation(name, result)

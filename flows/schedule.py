@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from flows.engine import quiet
+from flows.engine import check_server, quiet
 from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.settings import CatalogSettings
 
@@ -47,9 +47,9 @@ def serve_nightly(
 ) -> None:
     """Build a catalog at each time of the schedule until the process is interrupted.
 
-    `ready` is called with the address of the server once runs are scheduled. Each run is a process of its own, one at
-    a time; the schedule is paused when this process ends, so that no backlog builds up. Raises RunAborted where the
-    server does not start.
+    `ready` is called with the address of the server once that answers. Each run is a process of its own, one at a time;
+    the schedule is paused when this process ends, so that no backlog builds up. Raises RunAborted where the server does
+    not answer, or does not start.
     """
     quiet(at_terminal=False)
     from prefect.client.schemas.objects import ConcurrencyLimitConfig
@@ -59,7 +59,7 @@ def serve_nightly(
 
     from flows.build_catalog import build_catalog
 
-    with _server(PREFECT_API_URL.value()) as url, temporary_settings({PREFECT_API_URL: url}):
+    with server(check_server()) as url, temporary_settings({PREFECT_API_URL: url}):
         ready(url.removesuffix("/api"))
         build_catalog.serve(
             name=settings.name,
@@ -80,7 +80,7 @@ def serve_nightly(
 
 
 @contextmanager
-def _server(configured: str | None) -> Iterator[str]:
+def server(configured: str | None) -> Iterator[str]:
     """The address of the configured server's API; else that of a new one on loopback, which ends with this block."""
     if configured:
         yield configured

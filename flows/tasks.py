@@ -64,8 +64,9 @@ class Tasks:
         )
         state: State[T] = named(work, self._progress, return_state=True)
         if state.name == "TimedOut":
+            smaller = ", or make its batches smaller with flow.batch_size" if verb == "enrich" else ""
             raise RunAborted(
-                f"the stage {verb!r} {label} did not end within {settings.timeout_s:g} s: raise flow.timeout_s, "
-                "or make its batches smaller with flow.batch_size"
+                f"the stage {f'{verb} {label}'.strip()!r} did not end within {settings.timeout_s:g} s: "
+                f"raise flow.timeout_s{smaller}"
             )
         return state.result()

@@ -2,13 +2,16 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any
 
+import httpx
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
+from prefect.exceptions import PrefectException
 from prefect.logging import get_run_logger
 
+from flows.artifacts import slug
 from pipeline.progress import Progress
 
 _SCREEN: ContextVar[Progress | None] = ContextVar("screen", default=None)
@@ -29,8 +32,8 @@ class FlowProgress:
     """A build's progress inside a flow run."""
 
     def __init__(self, catalog: str) -> None:
-        """`catalog` is lower case, digits and dashes: it ends the key of the artifacts."""
-        self._key = catalog
+        """`catalog` ends the keys of the artifacts."""
+        self._key = slug(catalog)
         self._log = get_run_logger()
         self._screen = _SCREEN.get()
         self._artifact: Any = None
@@ -46,16 +49,20 @@ class FlowProgress:
         if total:
             self._done, self._total = 0, total
             key = f"{stage}-{self._key}"
-            self._artifact = create_progress_artifact(0.0, key=key, description=f"{stage}: {total:,}")
+            with _spared():
+                self._artifact = create_progress_artifact(0.0, key=key, description=f"{stage}: {total:,}")
 
     def advance(self, count: int = 1) -> None:
         """Part of the stage is done."""
         self._done += count
         if self._screen:
             self._screen.advance(count)
-        if self._artifact and time.monotonic() - self._reported > _REPORT_EVERY_S:
+        if self._done >= self._total:
+            self._finish()
+        elif self._artifact and time.monotonic() - self._reported > _REPORT_EVERY_S:
             self._reported = time.monotonic()
-            update_progress_artifact(self._artifact, progress=min(100.0, 100.0 * self._done / self._total))
+            with _spared():
+                update_progress_artifact(self._artifact, progress=100.0 * self._done / self._total)
 
     def note(self, message: str) -> None:
         """Something to read."""
@@ -65,5 +72,11 @@ class FlowProgress:
 
     def _finish(self) -> None:
         if self._artifact:
-            update_progress_artifact(self._artifact, progress=100.0)
+            with _spared():
+                update_progress_artifact(self._artifact, progress=100.0)
         self._artifact = None
+
+
+def _spared() -> suppress:
+    """Around what only reports: a build that was paid for goes on though Prefect's server does not answer."""
+    return suppress(httpx.HTTPError, PrefectException, OSError)

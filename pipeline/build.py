@@ -32,15 +32,17 @@ def build(
     area: str = "snapshots",
     progress: Progress | None = None,
     execution: Execution | None = None,
+    wait_s: float = 0.0,
 ) -> BuildReport:
     """Build a catalog's snapshot and publish it, unless nothing changed or the gate holds it back.
 
     `force` writes a snapshot though nothing changed; another `area` of the workspace keeps an experiment apart from
-    what serves. `execution` carries out the stages: called directly, or each as a task of a flow. Raises
-    SettingsInvalid, RunAborted or SnapshotInvalid; whatever happens, the snapshot that was serving goes on serving.
+    what serves. `execution` carries out the stages: called directly, or each as a task of a flow. `wait_s` is how long
+    to wait for another build of the workspace to end. Raises SettingsInvalid, RunAborted or SnapshotInvalid; whatever
+    happens, the snapshot that was serving goes on serving.
     """
     workspace = Path(workspace)
-    with Ledger.open(workspace) as ledger:
+    with Ledger.open(workspace, wait_s) as ledger:
         run = ledger.start_run(settings.name, area)
         try:
             store = publish.SnapshotStore(workspace, settings.name, area)
@@ -79,9 +81,7 @@ def _build(
     clock: Clock,
 ) -> BuildReport:
     clock.start("read", None)
-    reading = sources.merge(
-        [do("read", partial(sources.read_source, settings, source), source.label) for source in settings.source]
-    )
+    reading = sources.read(settings, do)
     clock.start("normalize", None)
     catalog = do("normalize", partial(records.catalog_records, reading.tools))
     chain = generators(settings)
@@ -123,7 +123,11 @@ def _build(
         clock.start("publish", None)
         if not held:
             do("publish", partial(store.publish, folder.name))
-        removed = store.retain(settings.publish.keep)
+        try:
+            removed = store.retain(settings.publish.keep)
+        except OSError as error:
+            # The new snapshot serves: what could not be tidied up is no failure of the build.
+            clock.note(f"old snapshots could not be removed: {error}")
     else:
         folder = same.folder
     clock.stop()

@@ -7,6 +7,7 @@ are UTC.
 
 import fcntl
 import json
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -89,9 +90,12 @@ class Ledger(AbstractContextManager["Ledger"]):
         self._lock = lock
 
     @classmethod
-    def open(cls, workspace: Path) -> "Ledger":
-        """Open or create the ledger. Raises SettingsInvalid for a workspace that cannot be written, RunAborted for a
-        ledger that another build holds or that is no DuckDB file."""
+    def open(cls, workspace: Path, wait_s: float = 0.0) -> "Ledger":
+        """Open or create the ledger, once no other build holds it, for which it waits `wait_s` seconds at most.
+
+        Raises SettingsInvalid for a workspace that cannot be written, RunAborted for a ledger that another build holds
+        or that is no DuckDB file.
+        """
         path = workspace / LEDGER_FILE
         try:
             workspace.mkdir(parents=True, exist_ok=True)
@@ -100,12 +104,13 @@ class Ledger(AbstractContextManager["Ledger"]):
             raise SettingsInvalid(
                 f"the workspace {workspace} cannot be written ({error.strerror}): choose another with --workspace"
             ) from error
-        try:
-            # DuckDB keeps other processes out, not another build in this one.
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            lock.close()
-            raise RunAborted(f"the ledger {path} is in use by another build: wait for it to end") from error
+        until = time.monotonic() + wait_s
+        # DuckDB keeps other processes out, not another build in this one.
+        while not _locked(lock):
+            if time.monotonic() >= until:
+                lock.close()
+                raise RunAborted(f"the ledger {path} is in use by another build: wait for it to end")
+            time.sleep(0.2)
         try:
             connection = duckdb.connect(str(path), config=CONNECTION)
             connection.execute(_SCHEMA)
@@ -285,7 +290,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         wanted = pa.table({"hash": pa.array(hashes, pa.string())})
         with _registered(self._connection, wanted) as name:
             rows = self._connection.execute(
-                f"SELECT text_hash FROM vectors_{int(dim)} JOIN {name} ON hash = text_hash WHERE model_key = ?",
+                f"SELECT text_hash FROM vectors_{dim} JOIN {name} ON hash = text_hash WHERE model_key = ?",
                 [model_key],
             ).fetchall()
         return {digest for (digest,) in rows}
@@ -305,8 +310,7 @@ class Ledger(AbstractContextManager["Ledger"]):
 
     def _vector_table(self, dim: int) -> None:
         self._connection.execute(
-            f"CREATE TABLE IF NOT EXISTS vectors_{int(dim)} "
-            f"(text_hash VARCHAR, model_key VARCHAR, vector FLOAT[{int(dim)}])"
+            f"CREATE TABLE IF NOT EXISTS vectors_{dim} (text_hash VARCHAR, model_key VARCHAR, vector FLOAT[{int(dim)}])"
         )
 
     def _insert(self, table: str, columns: Mapping[str, Any], unless: str | None = None) -> None:
@@ -317,6 +321,14 @@ class Ledger(AbstractContextManager["Ledger"]):
         missing = f"WHERE NOT EXISTS (SELECT 1 FROM {table} t WHERE {unless})" if unless else ""
         with _registered(self._connection, rows) as name:
             self._connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM {name} n {missing}")
+
+
+def _locked(lock: IO[str]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 class _registered(AbstractContextManager[str]):

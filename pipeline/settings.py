@@ -145,13 +145,17 @@ class PublishSettings(_Section):
 
 
 class FlowSettings(_Section):
-    """How a build runs as a Prefect flow: one batch a task. Only what did not answer is tried again."""
+    """How a build runs as a Prefect flow: one batch a task. Only what did not answer is tried again.
+
+    `wait_s` is how long to wait for another build of the workspace: two catalogs may be due at the same hour.
+    """
 
     # A task costs about 25 ms: thousands of tools must not become thousands of tasks.
     batch_size: int = Field(256, ge=1)
-    retries: int = Field(2, ge=0)
+    retries: int = Field(2, ge=0, le=10)
     retry_delay_s: float = Field(10.0, ge=0)
     timeout_s: float = Field(3600.0, gt=0)
+    wait_s: float = Field(3600.0, ge=0)
 
 
 class CatalogSettings(_Section):

@@ -51,36 +51,33 @@ def enrich(
     run: int,
     progress: Progress,
     *,
-    batch: Sequence[ToolRecord] | None = None,
-    into: Enrichment | None = None,
-) -> Enrichment:
-    """Expansions of a catalog's records, or of a `batch` of them, where any generator has one.
+    batch: Sequence[ToolRecord],
+    into: Enrichment,
+) -> None:
+    """Expansions of a batch of a catalog's records, where any generator has one.
 
     A tool that one generator fails on, or has nothing to say about, goes to the next. Answers are committed as they
     come, and added to `into`: a batch that stopped half-way can be given again, and only what is missing is asked.
     Raises RunAborted where a generator cannot be used at all; what it answered before is kept.
     """
-    result = Enrichment() if into is None else into
-    records = catalog.records if batch is None else batch
-    ids = {record.tool_id for record in records}
-    result.failures[:] = [failure for failure in result.failures if failure.tool_id not in ids]
+    ids = {record.tool_id for record in batch}
+    into.failures[:] = [failure for failure in into.failures if failure.tool_id not in ids]
     for generator in generators:
         pending: list[ToolRecord] = []
         keys: dict[str, str] = {}
-        for record in records:
-            extra = None if record.tool_id in result.written else generator.key(record)
+        for record in batch:
+            extra = None if record.tool_id in into.written else generator.key(record)
             if extra is not None:
                 pending.append(record)
                 keys[record.tool_id] = _key(catalog.hashes[record.tool_id], generator, extra)
         known = ledger.expansions(keys.values())
         for record in pending:
             if answer := known.get(keys[record.tool_id]):
-                _accept(result, record.tool_id, Expansion.from_json(answer), generator, keys)
-                result.reused += 1
+                _accept(into, record.tool_id, Expansion.from_json(answer), generator, keys)
+                into.reused += 1
                 progress.advance()
         unknown = [record for record in pending if keys[record.tool_id] not in known]
-        _ask(generator, unknown, keys, catalog.hashes, result, ledger, run, progress)
-    return result
+        _ask(generator, unknown, keys, catalog.hashes, into, ledger, run, progress)
 
 
 def _ask(
@@ -98,15 +95,15 @@ def _ask(
         for outcome in generator.generate(records) if records else ():
             result.asked[generator.name] += 1
             result.usage = result.usage + outcome.usage
+            waiting.append(_entry(outcome, generator, keys, hashes))
+            if len(waiting) >= generator.commit_every:
+                batch, waiting = waiting, []
+                ledger.put_entries(run, batch)
             if isinstance(outcome, Answer):
                 _accept(result, outcome.tool_id, outcome.expansion, generator, keys)
                 progress.advance()
             else:
                 result.failures.append(outcome)
-            waiting.append(_entry(outcome, generator, keys, hashes))
-            if len(waiting) >= generator.commit_every:
-                ledger.put_entries(run, waiting)
-                waiting = []
     finally:
         ledger.put_entries(run, waiting)
 

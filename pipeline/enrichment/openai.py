@@ -63,6 +63,11 @@ class OpenAIGenerator:
             api_key=key, base_url=settings.base_url, timeout=settings.timeout_s, max_retries=settings.max_retries
         )
 
+    @property
+    def _address(self) -> str:
+        """The server, without what may be a secret: messages are stored, logged and published."""
+        return re.sub(r"//[^/@]*@", "//", str(self._client.base_url))
+
     def key(self, record: ToolRecord) -> dict[str, Any]:
         """The sampling parameters; the model's name and the prompt's version are in the key already."""
         return dict(self._settings.parameters)
@@ -70,27 +75,38 @@ class OpenAIGenerator:
     def generate(self, records: Sequence[ToolRecord]) -> Iterator[Answer | Failure]:
         """Answers as they come, so that none waits, unkept, behind a slow one.
 
-        Raises RunAborted on a bad key, an unknown model, a spent quota or no server at all, after the answers to what
-        was in flight.
+        Raises RunAborted on a bad key, an unknown model, a spent quota or no server at all, and whatever interrupts it,
+        after the answers to what was in flight.
         """
         answered = False
-        aborted: RunAborted | None = None
+        aborted: BaseException | None = None
         pool = ThreadPoolExecutor(self._settings.concurrency)
         try:
-            futures = [pool.submit(self._ask, record) for record in records]
-            for future in as_completed(futures):
+            left = {pool.submit(self._ask, record) for record in records}
+            done = as_completed(set(left))
+            while left:
+                try:
+                    future = next(done)
+                except BaseException as error:  # a time-out, Ctrl-C: what is in flight is paid for
+                    if aborted is not None:
+                        raise
+                    aborted = error
+                    left = {future for future in left if not future.cancel()}
+                    done = as_completed(set(left))
+                    continue
+                left.discard(future)
                 if future.cancelled():
                     continue
                 try:
                     outcome = future.result()
                     if isinstance(outcome, Failure) and outcome.kind == "connection" and not answered:
                         raise Unavailable(
-                            f"no answer from {self._client.base_url}: {outcome.message}. "
+                            f"no answer from {self._address}: {outcome.message}. "
                             "Check enrichment.base_url, or build with --generator lexicon"
                         )
                 except RunAborted as error:
                     aborted = aborted or error
-                    for waiting in futures:
+                    for waiting in left:
                         waiting.cancel()
                     continue
                 answered = True
@@ -136,7 +152,7 @@ class OpenAIGenerator:
 
     def _unusable(self, error: openai.APIError) -> RunAborted:
         return RunAborted(
-            f"the model {self.model!r} at {self._client.base_url} cannot be used: {error}. "
+            f"the model {self.model!r} at {self._address} cannot be used: {error}. "
             "Check OPENAI_API_KEY, its quota and enrichment.model, or build with --generator lexicon"
         )
 

@@ -1,17 +1,19 @@
 """Vendor formats → RawTool. `read` takes a catalog's sources in order and tells good records from rejected ones."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from pipeline.errors import RecordRejected, RunAborted
+from pipeline.execution import Direct, Execution
 from pipeline.settings import CatalogSettings, SourceSettings
 from pipeline.sources import fetch, function_schema, jsonl, mcp, openapi
 from pipeline.sources.detect import detect
 from pipeline.sources.raw_tool import RawTool
 from router.record import Origin
 
-__all__ = ["RawTool", "Reading", "RecordRejected", "merge", "read", "read_source"]
+__all__ = ["RawTool", "Reading", "RecordRejected", "read"]
 
 _READERS = {"function": function_schema.read, "openapi": openapi.read, "mcp": mcp.read, "jsonl": jsonl.read}
 
@@ -24,13 +26,14 @@ class Reading:
     rejected: tuple[RecordRejected, ...]
 
 
-def read(catalog: CatalogSettings) -> Reading:
-    """Read every source of a catalog. Raises RunAborted where one cannot be read at all."""
-    return merge([read_source(catalog, source) for source in catalog.source])
+def read(catalog: CatalogSettings, do: Execution | None = None) -> Reading:
+    """Read every source of a catalog, each as a stage of its own. Raises RunAborted where one cannot be read at all."""
+    do = do or Direct()
+    readings = [do("read", partial(_read, catalog, source), source.label) for source in catalog.source]
+    return Reading(tuple(t for r in readings for t in r.tools), tuple(j for r in readings for j in r.rejected))
 
 
-def read_source(catalog: CatalogSettings, source: SourceSettings) -> Reading:
-    """Read one source of a catalog. Raises RunAborted where it cannot be read at all."""
+def _read(catalog: CatalogSettings, source: SourceSettings) -> Reading:
     tools: list[RawTool] = []
     rejected: list[RecordRejected] = []
     for item in _read_source(catalog, source):
@@ -39,11 +42,6 @@ def read_source(catalog: CatalogSettings, source: SourceSettings) -> Reading:
         else:
             tools.append(item)
     return Reading(tuple(tools), tuple(rejected))
-
-
-def merge(readings: Sequence[Reading]) -> Reading:
-    """What several sources held, in their order."""
-    return Reading(tuple(t for r in readings for t in r.tools), tuple(j for r in readings for j in r.rejected))
 
 
 def _read_source(catalog: CatalogSettings, source: SourceSettings) -> Iterator[RawTool | RecordRejected]:

@@ -32,7 +32,10 @@ def _catalog(*names: str, **fields: Any) -> Catalog:
 
 def _run(workspace: Path, catalog: Catalog, *generators: Generator) -> Enrichment:
     with Ledger.open(workspace) as ledger:
-        return enrich(catalog, generators, ledger, ledger.start_run("office"), Silent())
+        result = Enrichment()
+        run = ledger.start_run("office")
+        enrich(catalog, generators, ledger, run, Silent(), batch=catalog.records, into=result)
+        return result
 
 
 def _rows(workspace: Path, sql: str) -> list[tuple[Any, ...]]:

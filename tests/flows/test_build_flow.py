@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -19,6 +20,7 @@ from flows.build_catalog import build_catalog
 from flows.watching import watched_by
 from pipeline.build import build
 from pipeline.errors import RunAborted
+from pipeline.ledger import Ledger
 from pipeline.progress import Silent
 from pipeline.report import BuildReport
 from pipeline.settings import load
@@ -54,6 +56,18 @@ def artifacts(state: Any) -> dict[str, Any]:
     return {artifact.key: artifact.data for artifact in found}
 
 
+def task_names(state: Any) -> set[str]:
+    """The names of a run's tasks, as soon as the server has the last: they are reported as events."""
+    wanted = FlowRunFilter(id=FlowRunFilterId(any_=[state.state_details.flow_run_id]))
+    until = time.monotonic() + 30
+    with get_client(sync_client=True) as client:
+        while True:
+            names = {run.name for run in client.read_task_runs(flow_run_filter=wanted)}
+            if "publish" in names or time.monotonic() > until:
+                return names
+            time.sleep(0.2)
+
+
 def test_a_flow_publishes_the_snapshot_that_the_plain_build_publishes(
     catalog: Path, encoder_folder: Path, tmp_path: Path
 ) -> None:
@@ -79,8 +93,16 @@ def test_a_flow_publishes_the_snapshot_that_the_plain_build_publishes(
 
 def test_batches_of_tools_change_nothing_but_the_tasks(catalog: Path, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("QUARTERMASTER_FLOW__BATCH_SIZE", "3")
-    report = flow_state(catalog, tmp_path / "flow", encoder="none", evaluate=False).result()
+    state = flow_state(catalog, tmp_path / "flow", encoder="none", evaluate=False)
+    report = state.result()
     assert report.asked == {"file": 8} and report.outcome == "published"
+    assert {name for name in task_names(state) if name.startswith("enrich")} == {
+        "enrich 1–3 of 8",
+        "enrich 4–6 of 8",
+        "enrich 7–8 of 8",
+    }
+    whole = build(load(catalog, {"vectors": {"encoder": "none"}}, environment={}), workspace=tmp_path / "plain")
+    assert Router.open(whole.snapshot).manifest.content_hash == Router.open(report.snapshot).manifest.content_hash
     again = flow_state(catalog, tmp_path / "flow", encoder="none", evaluate=False).result()
     assert (again.reused, again.outcome) == (8, "unchanged")
 
@@ -109,6 +131,37 @@ def test_a_judged_catalog_is_measured_by_signal_and_slice(catalog: Path, tmp_pat
     rows = {row["signal"]: row for row in json.loads(artifacts(state)["evaluation-office"])}
     assert list(rows) == ["name", "description", "expansion", "dense", "fused", "fused, everyday"]
     assert rows["dense"]["hit@1"] == "–" and rows["fused, everyday"]["hit@1"] == "1.000"
+    assert artifacts(state)["evaluate-office"] == 100.0
+
+
+def test_a_snapshot_that_cannot_be_measured_serves_all_the_same(catalog: Path, tmp_path: Path) -> None:
+    (catalog / "judgements.jsonl").write_text("not json\n", encoding="utf-8")
+    state = flow_state(catalog, tmp_path / "ws", encoder="none")
+    assert state.name == "Unmeasured" and state.is_completed() and "judgements.jsonl, line 1" in state.message
+    served = Router.open(tmp_path / "ws" / "snapshots" / "office").manifest.snapshot
+    assert served == state.result().snapshot.name
+
+
+def test_any_folders_name_is_fit_for_an_artifact(catalog: Path, tmp_path: Path) -> None:
+    folder = catalog.rename(tmp_path / "My_Catalog.v2")
+    state = flow_state(folder, tmp_path / "ws", encoder="none")
+    assert state.name == "Completed" and "build-my-catalog-v2" in artifacts(state)
+
+
+def test_a_single_file_is_not_measured_on_what_lies_beside_it(catalog: Path, tmp_path: Path) -> None:
+    (catalog / "judgements.jsonl").write_text("not json\n", encoding="utf-8")
+    assert flow_state(catalog / "tools.jsonl", tmp_path / "ws", encoder="none").name == "Completed"
+
+
+def test_a_flow_waits_for_another_build_of_the_workspace(catalog: Path, tmp_path: Path) -> None:
+    with Ledger.open(tmp_path / "ws"):
+        found: list[str] = []
+        waiting = Thread(target=lambda: found.append(flow_state(catalog, tmp_path / "ws", encoder="none").name))
+        waiting.start()
+        waiting.join(2.0)
+        assert waiting.is_alive() and not found
+    waiting.join(60)
+    assert found == ["Completed"]
 
 
 def test_a_folder_without_judgements_fails_with_its_sentence(snapshot: Path, tmp_path: Path) -> None:

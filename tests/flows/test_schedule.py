@@ -9,6 +9,8 @@ import sys
 import time
 from inspect import signature
 from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
 
 import pytest
 import yaml
@@ -16,8 +18,9 @@ from prefect.client.orchestration import get_client
 from prefect.deployments import run_deployment
 
 from flows.build_catalog import build_catalog
-from flows.schedule import next_runs
-from pipeline.errors import SettingsInvalid
+from flows.engine import check_server
+from flows.schedule import next_runs, server
+from pipeline.errors import RunAborted, SettingsInvalid
 from router import Router
 from tests.readme import ROOT, commands
 
@@ -41,6 +44,23 @@ def until_deployed(name: str) -> str:
 def test_a_schedule_says_when_it_runs_next() -> None:
     first, second = next_runs("0 2 * * *", "Asia/Tokyo", 2)
     assert re.fullmatch(r"\w{3} \d{4}-\d\d-\d\d 02:00 JST", first) and first != second
+
+
+def test_a_server_of_our_own_answers_on_loopback_and_ends_with_its_block() -> None:
+    with server(None) as url, urlopen(f"{url}/health", timeout=10) as response:
+        assert response.status == 200 and url.startswith("http://127.0.0.1:")
+    with pytest.raises(URLError):
+        urlopen(f"{url}/health", timeout=10)
+
+
+def test_a_server_that_does_not_answer_is_one_sentence() -> None:
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
+    with (
+        temporary_settings({PREFECT_API_URL: "http://127.0.0.1:9/api"}),
+        pytest.raises(RunAborted, match=r"the Prefect server http://127.0.0.1:9/api does not answer"),
+    ):
+        check_server()
 
 
 @pytest.mark.parametrize(("cron", "timezone"), [("every night", "UTC"), ("0 25 * * *", "UTC"), ("0 2 * * *", "Mars")])
