@@ -26,7 +26,7 @@ def build_catalog(
     force: bool = False,
     evaluate: bool = True,
 ) -> Any:
-    """Build a catalog's snapshot, publish it, and measure it where the catalog's folder has judgements.
+    """Build a catalog's snapshot, publish it, and measure it where it is new and the catalog's folder has judgements.
 
     The parameters are those of `quartermaster build`. Returns the BuildReport. The run ends as Completed; as Held where
     the gate kept the snapshot from serving; as Unmeasured where the snapshot serves but its evaluation failed; as
@@ -53,8 +53,8 @@ def build_catalog(
     show_build(settings.name, report)
     if report.held:
         return Completed(name="Held", message="; ".join(report.held), data=report)
-    # A single file is no catalog: what lies beside it may judge something else.
-    if evaluate and Path(path).is_dir() and judgements_of(settings.folder):
+    # A single file is no catalog: what lies beside it may judge something else. What is unchanged was measured before.
+    if evaluate and report.outcome == "published" and Path(path).is_dir() and judgements_of(settings.folder):
         state: Any = evaluate_catalog(path, str(report.snapshot), name=settings.name, return_state=True)
         if not state.is_completed():
             progress.note(f"the snapshot serves, but it could not be measured: {state.message}")

@@ -3,6 +3,8 @@ evaluate --snapshot and snapshots work with the light install."""
 
 import signal
 import sys
+from importlib import metadata
+from typing import Annotated
 
 import typer
 
@@ -28,6 +30,23 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(metadata.version("quartermaster"))
+        raise typer.Exit
+
+
+@app.callback()
+def _quartermaster(
+    _version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
 for _command in (build, search, explain, inspect, evaluate, snapshots, schedule):
     app.command()(_command)
 

@@ -29,8 +29,10 @@ def next_runs(cron: str, timezone: str, count: int = 3) -> list[str]:
     try:
         schedule = CronSchedule(cron=cron, timezone=timezone)
     except ValidationError as error:
-        why = error.errors()[0]["msg"]
-        raise SettingsInvalid(f"--cron {cron!r} with --timezone {timezone!r} is no schedule: {why}") from None
+        why = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise SettingsInvalid(
+            f"--cron {cron!r} with --timezone {timezone!r} is no schedule: {why}. At two every night: '0 2 * * *'"
+        ) from None
     return [f"{date:%a %Y-%m-%d %H:%M %Z}" for date in asyncio.run(schedule.get_dates(count))]
 
 
@@ -52,7 +54,6 @@ def serve_nightly(
     not answer, or does not start.
     """
     quiet(at_terminal=False)
-    from prefect.client.schemas.objects import ConcurrencyLimitConfig
     from prefect.schedules import Cron
     from prefect.settings import PREFECT_API_URL, temporary_settings
     from prefect.types.entrypoint import EntrypointType
@@ -71,8 +72,7 @@ def serve_nightly(
                 "encoder": encoder,
             },
             description=f"Builds {settings.name} and publishes its snapshot.",
-            # The ledger has one writer: a build that runs late must not meet the next.
-            global_limit=ConcurrencyLimitConfig(limit=1),
+            # A slot of Prefect's server would outlive a killed process; two builds that meet wait for the ledger.
             limit=1,
             print_starting_message=False,
             entrypoint_type=EntrypointType.MODULE_PATH,
@@ -90,7 +90,12 @@ def server(configured: str | None) -> Iterator[str]:
     environment = {**os.environ, "PREFECT_SERVER_UI_API_URL": f"{address}/api"}
     command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
     process = subprocess.Popen(  # noqa: S603 - our own arguments, no shell
-        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        # Ctrl-C reaches everything that the terminal started: what is running still has to report its end.
+        start_new_session=True,
     )
     try:
         _wait(process, f"{address}/api/health")

@@ -21,6 +21,7 @@ from router.fingerprint import fingerprint
 from router.snapshot import Snapshot
 
 T = TypeVar("T")
+_BY_ENVIRONMENT = "QUARTERMASTER_PUBLISH__"  # the way for a bare file, which has no catalog.toml
 _TEXTS_A_BATCH = 1024  # committed together: what a kill may cost, some ten seconds of embedding
 
 
@@ -113,8 +114,8 @@ def _build(
             texts = vectors.missing(projected, model, ledger)
             clock.start("embed", len(texts))
             for label, part in _batches(texts, _TEXTS_A_BATCH):
-                embedded += do("embed", partial(vectors.embed, part, encoder, ledger), label)
-                clock.advance(len(part))
+                embedded += do("embed", partial(vectors.embed, part, encoder, ledger, clock), label)
+            clock.start("export", None)
             cache = workspace / "encoders"
             exported = do("export", partial(vectors.export, model, settings.vectors.precision, encoder, cache))
             collected = vectors.collect(projected, exported, model, ledger)
@@ -149,6 +150,7 @@ def _build(
         failures=tuple(enriched.failures),
         usage=enriched.usage,
         embedded=embedded,
+        encoder=model.name if model else None,
         removed=tuple(removed),
         seconds=clock.seconds,
     )
@@ -219,15 +221,15 @@ def _held(
     rejected = len(reading.rejected) / (len(reading.rejected) + len(reading.tools))
     if rejected > settings.publish.max_rejected_share:
         reasons.append(
-            f"{rejected:.1%} of the records were rejected, "
-            f"publish.max_rejected_share is {settings.publish.max_rejected_share:.1%}"
+            f"{rejected:.1%} of the records were rejected, publish.max_rejected_share "
+            f"({_BY_ENVIRONMENT}MAX_REJECTED_SHARE) is {settings.publish.max_rejected_share:.1%}"
         )
     # A tool that another model or file had an answer for is no failure; the lexicon's words are a stopgap.
     answered = {tool_id for tool_id, w in enriched.written.items() if w.generator != LexiconGenerator.name}
     failed = len({failure.tool_id for failure in enriched.failures} - answered) / len(catalog.records)
     if failed > settings.publish.max_failed_share:
         reasons.append(
-            f"enrichment failed for {failed:.1%} of the tools, "
-            f"publish.max_failed_share is {settings.publish.max_failed_share:.1%}"
+            f"enrichment failed for {failed:.1%} of the tools, publish.max_failed_share "
+            f"({_BY_ENVIRONMENT}MAX_FAILED_SHARE) is {settings.publish.max_failed_share:.1%}"
         )
     return tuple(reasons)

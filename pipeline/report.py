@@ -29,6 +29,7 @@ class BuildReport:
     failures: tuple[Failure, ...]
     usage: Usage
     embedded: int
+    encoder: str | None = None
     removed: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
 
@@ -50,6 +51,7 @@ class BuildReport:
             "completion_tokens": self.usage.completion_tokens,
             "cost_usd": self.usage.cost_usd,
             "embedded": self.embedded,
+            "encoder": self.encoder,
             "removed": list(self.removed),
             "seconds": {stage: round(spent, 3) for stage, spent in self.seconds.items()},
         }

@@ -9,7 +9,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -208,8 +208,19 @@ def load(
     try:
         return CatalogSettings(**{**settings, "folder": folder})
     except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, p['loc'])) or 'catalog'}: {p['msg']}" for p in error.errors())
+        problems = "; ".join(dict.fromkeys(_problem(p, error.errors()) for p in error.errors()))
         raise SettingsInvalid(f"settings of {declaration or path}: {problems}") from None
+
+
+def _problem(error: Any, errors: Sequence[Any]) -> str:
+    """One wrong field, in a sentence. A list whose items are wrong is counted as too short, which says nothing new."""
+    loc = error["loc"]
+    inner = [e for e in errors if len(e["loc"]) > len(loc) and e["loc"][: len(loc)] == loc]
+    if error["type"] == "too_short" and inner:
+        return _problem(inner[0], errors)
+    said = {"extra_forbidden": "there is no such setting", "missing": "it is missing"}
+    message = said.get(error["type"], error["msg"].removeprefix("Value error, "))
+    return f"{'.'.join(map(str, loc)) or 'catalog'}: {message}"
 
 
 def overrides(generator: str | None, encoder: str | None) -> dict[str, dict[str, Any]]:

@@ -26,6 +26,11 @@ def resolve(path: Path) -> Path:
     try:
         name = pointer.read_text(encoding="utf-8").strip()
     except (FileNotFoundError, NotADirectoryError):
+        if held := sorted(folder.parent.name for folder in path.glob(f"[!.]*/{contract.MANIFEST}")):
+            raise SnapshotInvalid(
+                f"{path} serves no snapshot: its newest was held back, or never published. To serve it: "
+                f"quartermaster snapshots {path.name} --use {held[-1]}"
+            ) from None
         problem = "has neither a manifest.json nor a CURRENT" if path.is_dir() else "does not exist"
         raise SnapshotInvalid(f"no snapshot at {path}: it {problem}; build one with `quartermaster build`") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -144,7 +144,7 @@ def test_programs_get_json(run: Callable[..., Done[str]], served: Path, snapshot
         (["--sql", "DROP TABLE tools"], 2, "a snapshot is only read"),
         (["--sql", "FROM read_text('/etc/hostname')"], 2, "disabled by configuration"),
         (["--against", "20200101T000000Z-00000000"], 4, "neither a snapshot of this catalog"),
-        (["--catalog", "nothing"], 4, "does not exist"),
+        (["--catalog", "nothing"], 4, "has no catalog 'nothing': it has office"),
         (["--snapshot", "nowhere"], 4, "does not exist"),
     ],
 )

@@ -30,7 +30,15 @@ def open_router(snapshot: Path | None, workspace: Path, catalog: str | None) -> 
 
 def folder_of(snapshot: Path | None, workspace: Path, catalog: str | None) -> Path:
     """The folder of the snapshot or the catalog that the options name."""
-    return snapshot or workspace / "snapshots" / (catalog or only(catalogs_of(workspace), workspace))
+    if snapshot is not None:
+        return snapshot
+    names = catalogs_of(workspace)
+    if catalog is not None and catalog not in names:
+        raise SnapshotInvalid(
+            f"the workspace {workspace} has no catalog {catalog!r}: it has {', '.join(names) or 'none'}; "
+            "build one with `quartermaster build`"
+        )
+    return workspace / "snapshots" / (catalog or only(names, workspace))
 
 
 def catalogs_of(workspace: Path) -> list[str]:
@@ -39,10 +47,10 @@ def catalogs_of(workspace: Path) -> list[str]:
     return sorted(f.name for f in folder.iterdir() if f.is_dir()) if folder.is_dir() else []
 
 
-def only(names: list[str], workspace: Path) -> str:
+def only(names: list[str], workspace: Path, how: str = "with --catalog NAME") -> str:
     """The one catalog there is. Raises SnapshotInvalid where there is none, SettingsInvalid where there are several."""
     if not names:
         raise SnapshotInvalid(f"the workspace {workspace} has no snapshot: build one with `quartermaster build`")
     if len(names) > 1:
-        raise SettingsInvalid(f"the workspace {workspace} has several catalogs ({', '.join(names)}): name one")
+        raise SettingsInvalid(f"the workspace {workspace} has several catalogs ({', '.join(names)}): say which, {how}")
     return names[0]

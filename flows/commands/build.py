@@ -20,7 +20,7 @@ def build(
     encoder: Annotated[
         Optional[str], typer.Option(help="auto, none, all-MiniLM-L6-v2, a model's name or folder.")
     ] = None,
-    force: Annotated[bool, typer.Option(help="Write a snapshot though nothing changed.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write a snapshot though nothing changed.")] = False,
     flow: Annotated[
         bool, typer.Option("--flow", help="Run it as a Prefect flow: retries, time-outs, artifacts, an evaluation.")
     ] = False,

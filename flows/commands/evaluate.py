@@ -20,7 +20,7 @@ def evaluate(
     bench: Annotated[
         Path, typer.Option(help="A folder with tools.jsonl and queries.jsonl, or a catalog that is judged.")
     ],
-    without_expansions: Annotated[bool, typer.Option(help="Build without any expansions.")] = False,
+    without_expansions: Annotated[bool, typer.Option("--without-expansions", help="Without any expansions.")] = False,
     recipe: RecipeName = None,
     generator: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
     encoder: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
@@ -39,6 +39,8 @@ def evaluate(
     from router.benchmark import measure
     from router.evaluation import judgements_of, read_judgements
 
+    if bench.is_file():
+        raise SettingsInvalid(f"--bench {bench} is a file: name the folder that it lies in")
     file = judgements_of(bench)
     if file is None:
         raise SettingsInvalid(f"{bench} holds neither queries.jsonl nor judgements.jsonl")

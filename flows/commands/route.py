@@ -16,6 +16,7 @@ from flows.commands.arguments import (
     Workspace,
     open_router,
 )
+from router import Signal
 
 
 def search(
@@ -34,7 +35,7 @@ def search(
     if as_json:
         print(json.dumps(routed.to_json(), ensure_ascii=False))
     else:
-        out.print(routed_table(routed))
+        out.print(routed_table(routed) if len(routed) else "no tool has anything in common with the request")
 
 
 def explain(
@@ -60,6 +61,7 @@ def explain(
             print(json.dumps(routed.to_json(), ensure_ascii=False))
         else:
             out.print(explained_table(routed))
+            out.print("of each list: the tool's rank, and the share of its score that this gives", style="dim")
             out.print(f"recipe {routed.recipe}, snapshot {routed.snapshot}", style="dim")
         return
     found, rank = router.explain(request, tool, recipe=recipe)
@@ -69,7 +71,11 @@ def explain(
     depth = router.recipe(recipe).depth
     place = f"rank {rank} of {len(router)}" if rank else f"in no list's first {depth}"
     out.print(plain(f"{found.tool_id}: {place}"), soft_wrap=True)
-    for signal, at in found.ranks.items():
+    for signal in Signal:
+        at = found.ranks.get(signal)
+        if at is None:
+            out.print(f"  {signal:<12} not in the list")
+            continue
         gives = "nothing: past the recipe's depth" if at > depth else f"{found.contributions.get(signal, 0):.4f}"
         out.print(f"  {signal:<12} rank {at:>6}  gives {gives}")
     if found.phrase:

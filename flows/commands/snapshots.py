@@ -4,8 +4,8 @@ from typing import Annotated, Optional
 
 import typer
 
-from flows.commands.arguments import WORKSPACE, Json, Workspace, catalogs_of, only
-from router.errors import SettingsInvalid, SnapshotInvalid
+from flows.commands.arguments import WORKSPACE, Json, Workspace, catalogs_of, folder_of, only
+from router.errors import SettingsInvalid
 
 
 def snapshots(
@@ -13,9 +13,9 @@ def snapshots(
         Optional[str], typer.Argument(help="A catalog of the workspace; all of them if left out.")
     ] = None,
     workspace: Workspace = WORKSPACE,
-    rollback: Annotated[bool, typer.Option(help="Serve the snapshot before the current one.")] = False,
+    rollback: Annotated[bool, typer.Option("--rollback", help="Serve the snapshot before the current one.")] = False,
     use: Annotated[Optional[str], typer.Option(help="Serve this snapshot: one held back, or an older one.")] = None,
-    verify: Annotated[bool, typer.Option(help="Check every file of every snapshot against its checksum.")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Check every file against its checksum.")] = False,
     as_json: Json = False,
 ) -> None:
     """What was published, what serves, and going back."""
@@ -24,12 +24,10 @@ def snapshots(
     if rollback and use:
         raise SettingsInvalid("--rollback and --use are two ways to say what serves: give one")
     names = [catalog] if catalog else catalogs_of(workspace)
-    if catalog and catalog not in catalogs_of(workspace):
-        raise SnapshotInvalid(
-            f"the workspace {workspace} has no catalog {catalog!r}: build it with `quartermaster build`"
-        )
+    if catalog:
+        folder_of(None, workspace, catalog)
     if rollback or use:
-        names = [only(names, workspace)]
+        names = [only(names, workspace, "as the argument")]
         change(workspace, names[0], use)
     if not show(workspace, names, verify=verify, as_json=as_json):
         raise typer.Exit(4)

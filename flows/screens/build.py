@@ -15,6 +15,7 @@ def show_report(report: BuildReport) -> None:
         ("tools", f"{report.counts['tools']:,} of {report.counts['read']:,} records read"),
         ("expansions", _generators(report)),
         ("model", _usage(report)),
+        ("encoder", report.encoder or "none"),
         ("texts embedded", f"{report.embedded:,}"),
         ("outcome", f"{report.outcome}, {seconds:.1f} s ({_slowest(report)})"),
     ]
@@ -43,7 +44,8 @@ def show_report(report: BuildReport) -> None:
 
 def _generators(report: BuildReport) -> str:
     parts = [f"{count:,} by {name}" for name, count in report.generators.items()]
-    return f"{', '.join(parts) or 'none'}; {report.reused:,} from the ledger"
+    reused = f" ({report.reused:,} of them from the ledger)" if report.reused else ""
+    return f"{', '.join(parts) or 'none'}{reused}"
 
 
 def _usage(report: BuildReport) -> str:

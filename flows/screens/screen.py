@@ -24,6 +24,8 @@ _STAGES = {
     "enrich": "Enriching",
     "project": "Projecting documents",
     "embed": "Embedding",
+    "export": "Exporting the encoder",
+    "resolve": "Finding the encoder",
     "index": "Indexing",
     "write": "Writing the snapshot",
     "verify": "Verifying the snapshot",
@@ -92,8 +94,8 @@ def routed_table(routed: RoutedTools) -> Table:
     """An answer without reasons: rank, tool, first sentence of its description."""
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     table.add_column("#", justify="right")
-    table.add_column("tool", style="cyan", overflow="fold", ratio=2)
-    table.add_column("description", ratio=3, no_wrap=True, overflow="ellipsis")
+    table.add_column("tool", style="cyan", overflow="fold")
+    table.add_column("description", ratio=1, no_wrap=True, overflow="ellipsis")
     for rank, tool in enumerate(routed, 1):
         table.add_row(str(rank), plain(tool.tool_id), plain(" ".join(tool.record.description.split())))
     return table

@@ -24,7 +24,7 @@ def change(workspace: Path, catalog: str, use: str | None) -> None:
 def show(workspace: Path, catalogs: list[str], *, verify: bool, as_json: bool) -> bool:
     """List snapshots, newest first; False where one of them is not whole."""
     whole = True
-    rows, listed = [], []
+    rows, listed, remarks = [], [], []
     for catalog in catalogs:
         try:
             resolve(SnapshotStore(workspace, catalog).folder)
@@ -50,11 +50,17 @@ def show(workspace: Path, catalogs: list[str], *, verify: bool, as_json: bool) -
                     "problem": problem or None,
                 }
             )
-            rows.append(_row(catalog, stored.folder.name, stored.current, manifest, remark))
+            rows.append(_row(catalog, stored.folder.name, stored.current, manifest))
+            if remark:
+                remarks.append((stored.folder.name, remark))
     if as_json:
         print(json.dumps(listed, ensure_ascii=False))
     else:
-        out.print(rows_table(("", "catalog", "snapshot", "tools", "encoder", "expansions by", ""), rows))
+        out.print(rows_table(("", "catalog", "snapshot", "tools", "encoder", "expansions by"), rows))
+        for name, remark in remarks:
+            out.print(plain(f"{name}: {remark}"), soft_wrap=True)
+    if verify and whole:
+        err.print(f"{len(rows)} verified: every file is as its manifest says, and opens")
     return whole
 
 
@@ -66,9 +72,10 @@ def _problem(folder: Path) -> str:
     return ""
 
 
-def _row(catalog: str, name: str, current: bool, manifest: Manifest | None, remark: str) -> tuple[str, ...]:
+def _row(catalog: str, name: str, current: bool, manifest: Manifest | None) -> tuple[str, ...]:
+    arrow = "→" if current else ""
     if manifest is None:
-        return ("→" if current else "", catalog, name, "", "", "", remark)
+        return (arrow, catalog, name, "", "", "")
     encoder = manifest.encoder.model if manifest.encoder else "none"
     writers = ", ".join(f"{generator} {count:,}" for generator, count in manifest.generators.items())
-    return ("→" if current else "", catalog, name, f"{manifest.counts['tools']:,}", encoder, writers or "none", remark)
+    return (arrow, catalog, name, f"{manifest.counts['tools']:,}", encoder, writers or "none")

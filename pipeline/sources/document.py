@@ -93,9 +93,9 @@ def read_document(path: Path) -> Any:
             return value
         return parse_json(text)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
-        raise RunAborted(
-            f"the source {path} is not readable {path.suffix.lstrip('.').upper() or 'JSON'}: {error}"
-        ) from error
+        kind = "YAML" if path.suffix.lower() in (".yaml", ".yml") else "JSON"
+        why = f"is not readable {kind}: {error}" if text.strip() else "is empty"
+        raise RunAborted(f"the source {path} {why}") from error
 
 
 def read_lines(path: Path) -> Iterator[tuple[Origin, Any] | RecordRejected]:

@@ -8,12 +8,15 @@ from numpy.typing import NDArray
 
 from pipeline.documents import FieldDocuments
 from pipeline.ledger import Ledger
+from pipeline.progress import Progress
 from pipeline.vectors.export import Export, export
 from pipeline.vectors.model import EncoderModel, resolve
 from pipeline.vectors.reference import ReferenceEncoder
 from router.fingerprint import fingerprint
 
 __all__ = ["EncoderModel", "ReferenceEncoder", "Vectors", "collect", "embed", "export", "missing", "resolve"]
+
+_STEP = 128  # texts between two movements of the bar: one to three seconds
 
 
 @dataclass(frozen=True)
@@ -40,9 +43,15 @@ def missing(documents: Sequence[FieldDocuments], model: EncoderModel, ledger: Le
     return [hashes[digest] for digest in sorted(set(hashes) - known)]
 
 
-def embed(texts: Sequence[str], encoder: ReferenceEncoder, ledger: Ledger) -> int:
-    """Embed texts that the ledger does not have, and commit them; how many they were."""
-    ledger.put_vectors([fingerprint(text) for text in texts], encoder.encode(texts), encoder.model.key)
+def embed(texts: Sequence[str], encoder: ReferenceEncoder, ledger: Ledger, progress: Progress) -> int:
+    """Embed texts that the ledger does not have, and commit them together; how many they were."""
+    # Of like length together, as the encoder itself would have it: padding is work.
+    ordered = sorted(texts, key=len)
+    parts = []
+    for first in range(0, len(ordered), _STEP):
+        parts.append(encoder.encode(ordered[first : first + _STEP]))
+        progress.advance(len(parts[-1]))
+    ledger.put_vectors([fingerprint(text) for text in ordered], np.concatenate(parts), encoder.model.key)
     return len(texts)
 
 

@@ -56,7 +56,8 @@ def resolve(settings: VectorSettings, progress: Progress) -> EncoderModel | None
         return _describe(settings.preferred, _find(settings.preferred), settings)
     except RunAborted as error:
         model = _describe(PACKAGED, _packaged(), settings)
-        progress.note(f"encoder: {PACKAGED}, from its package, since {str(error).partition('. ')[0]}")
+        reason = str(error).partition(" (")[0]
+        progress.note(f"encoder: {PACKAGED}, which is installed: {reason}")
         return model
 
 

@@ -119,4 +119,3 @@ def test_prefect_yaml_deploys_to_a_work_pool_with_parameters_that_the_flows_take
         deployment = client.read_deployment_by_name("build-catalog/nightly")
     assert [schedule.schedule.cron for schedule in deployment.schedules] == ["0 2 * * *"]
     assert deployment.work_pool_name == "quartermaster"
-    assert deployment.global_concurrency_limit is not None and deployment.global_concurrency_limit.limit == 1

@@ -23,7 +23,7 @@ def embedded(documents: list[FieldDocuments], encoder: Path, workspace: Path) ->
     with Ledger.open(workspace) as ledger:
         reference = ReferenceEncoder(model, 8)
         texts = missing(documents, model, ledger)
-        made = embed(texts, reference, ledger) if texts else 0
+        made = embed(texts, reference, ledger, Silent()) if texts else 0
         exported = export(model, "fp32", reference, workspace / "encoders")
         return collect(documents, exported, model, ledger), made
 
