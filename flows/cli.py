@@ -21,7 +21,10 @@ app = typer.Typer(
     Offline, `build` reads tool catalogs, has a model write how people ask for each tool, and publishes a snapshot of
     three BM25 indexes and vectors. Online, `search` and `explain` (and `router` in Python) answer from it.
 
-    Start:   quartermaster build catalogs/demo    then    quartermaster search "refund a customer"
+    \b
+    Start:
+      quartermaster build catalogs/demo
+      quartermaster search "refund a customer"
 
     Exit codes: 0 done; 1 done, but something was held back; 2 wrong arguments or settings; 3 a source, model or budget
     stopped the run; 4 a snapshot is missing, corrupt or foreign.""",

@@ -64,10 +64,10 @@ def schedule(
     generator: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
     encoder: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
 ) -> None:
-    """Build a catalog every night, until interrupted: the build is served as a Prefect deployment.
+    """Build a catalog every night, until interrupted.
 
-    Uses the Prefect server that is configured (PREFECT_API_URL), else starts one that ends with this command. To let
-    a work pool run the builds instead, see prefect.yaml.
+    The build is served as a Prefect deployment. Uses the Prefect server that is configured (PREFECT_API_URL), else
+    starts one that ends with this command. To let a work pool run the builds instead, see prefect.yaml.
     """
     from flows.schedule import next_runs, serve_nightly
     from flows.screens.screen import Bars, err

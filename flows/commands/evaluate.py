@@ -30,10 +30,10 @@ def evaluate(
         Optional[Path], typer.Option("--json", help="Write the figures to this file, or - to print them.")
     ] = None,
 ) -> None:
-    """How well judged requests are answered: each signal alone, and fused.
+    """How well judged requests are answered.
 
-    Builds the folder first, apart from what serves, unless --snapshot names what to measure. Metrics are means over
-    requests, K = 10.
+    Each signal alone, and fused; then the fused list by slice. Builds the folder first, apart from what serves,
+    unless --snapshot names what to measure. Metrics are means over requests, K = 10.
     """
     from flows.screens.screen import Bars, evaluation_table, out
     from router.benchmark import measure

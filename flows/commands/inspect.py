@@ -21,7 +21,7 @@ def inspect(
     snapshot: At = None,
     as_json: Json = False,
 ) -> None:
-    """What a snapshot holds, what it cost, what is thin, what failed, what changed.
+    """What a snapshot holds, cost, lacks and changed.
 
     Without TOOL or options an overview, with the tables and views that can be asked.
     """

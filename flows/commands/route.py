@@ -48,9 +48,10 @@ def explain(
     snapshot: At = None,
     as_json: Json = False,
 ) -> None:
-    """Why these tools: rank and share of the score by signal, and the phrase that came nearest.
+    """Why these tools: ranks, shares, nearest phrases.
 
-    With a TOOL, where that one tool stands in every list, however far down.
+    For each tool its rank and its share of the score by signal, and the phrase that came nearest. With a TOOL, where
+    that one tool stands in every list, however far down.
     """
     from flows.screens.screen import explained_table, out, plain
 

@@ -99,9 +99,14 @@ def test_a_missing_file_is_refused_and_named(copied: Path) -> None:
         Router.open(copied)
 
 
-def test_a_missing_current_says_how_to_build(copied: Path) -> None:
+def test_a_folder_without_snapshots_says_how_to_build(tmp_path: Path) -> None:
+    with pytest.raises(SnapshotInvalid, match="build one with `quartermaster build`"):
+        Router.open(tmp_path)
+
+
+def test_a_catalog_that_serves_none_of_its_snapshots_says_how_to_serve_one(copied: Path) -> None:
     (copied.parent / CURRENT).unlink()
-    with pytest.raises(SnapshotInvalid, match="quartermaster build"):
+    with pytest.raises(SnapshotInvalid, match=f"quartermaster snapshots {copied.parent.name} --use {copied.name}"):
         Router.open(copied.parent)
 
 
