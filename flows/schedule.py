@@ -8,6 +8,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,6 +61,8 @@ def serve_nightly(
 
     from flows.build_catalog import build_catalog
 
+    # Prefect's own handler of SIGTERM leaves one behind, and stops all the same.
+    warnings.filterwarnings("ignore", "coroutine 'Runner.astop' was never awaited", RuntimeWarning)
     with server(check_server()) as url, temporary_settings({PREFECT_API_URL: url}):
         ready(url.removesuffix("/api"))
         build_catalog.serve(
