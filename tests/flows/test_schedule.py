@@ -94,8 +94,13 @@ def test_a_served_build_runs_when_its_time_comes_and_ends_with_its_process(
         assert run.state is not None and run.state.is_completed(), run.state
         assert len(Router.open(tmp_path / "ws" / "snapshots" / "office")) == 8
     finally:
-        process.send_signal(signal.SIGINT)
-        _, rest = process.communicate(timeout=60)
+        process.send_signal(signal.SIGTERM)  # SIGINT is ignored by whatever a shell starts in the background
+        try:
+            _, rest = process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            raise
     assert process.returncode == 0 and "Traceback" not in rest
 
 
