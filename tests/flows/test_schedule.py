@@ -82,6 +82,8 @@ def test_a_served_build_runs_when_its_time_comes_and_ends_with_its_process(
         text=True,
         env=environment(prefect_server),
         cwd=tmp_path,
+        # What a shell starts in the background ignores SIGINT, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         assert process.stderr is not None
@@ -94,7 +96,7 @@ def test_a_served_build_runs_when_its_time_comes_and_ends_with_its_process(
         assert run.state is not None and run.state.is_completed(), run.state
         assert len(Router.open(tmp_path / "ws" / "snapshots" / "office")) == 8
     finally:
-        process.send_signal(signal.SIGTERM)  # SIGINT is ignored by whatever a shell starts in the background
+        process.send_signal(signal.SIGINT)
         try:
             _, rest = process.communicate(timeout=60)
         except subprocess.TimeoutExpired:
