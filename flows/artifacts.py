@@ -4,11 +4,13 @@ Text of catalogs stands in tables only, where it is data; in Markdown it would b
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
+from flows.money import dollars
 from pipeline.report import BuildReport
 from router.contract import Signal
 from router.evaluation import METRICS
@@ -61,7 +63,8 @@ def _cells(values: Mapping[str, float | None]) -> dict[str, str]:
 
 def _summary(report: BuildReport) -> str:
     usage = report.usage
-    cost = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+    cost, expected = (dollars(cost) for cost in (usage.cost_usd, report.estimate.cost_usd))
+    dropped = Counter(verdict.check for verdict in report.verdicts if verdict.dropped)
     asked = ", ".join(f"{count:,} by {name}" for name, count in report.asked.items()) or "none"
     written = ", ".join(f"{count:,} by {name}" for name, count in report.generators.items()) or "none"
     rows = [
@@ -73,9 +76,11 @@ def _summary(report: BuildReport) -> str:
         ("expansions", written),
         ("answered or refused in this build", asked),
         ("reused from the ledger", f"{report.reused:,}"),
-        ("failed", f"{len(report.failures):,}"),
+        ("failed", f"{sum(not failure.postponed for failure in report.failures):,}"),
+        ("left to a later build", f"{sum(failure.postponed for failure in report.failures):,}"),
         ("tokens in, out", f"{usage.prompt_tokens:,}, {usage.completion_tokens:,}"),
-        ("cost", cost),
+        ("cost, as estimated", f"{cost}, {expected}"),
+        ("texts left out", ", ".join(f"{count:,} {check}" for check, count in dropped.most_common()) or "none"),
         ("texts embedded", f"{report.embedded:,}"),
         ("seconds", ", ".join(f"{stage} {spent:.1f}" for stage, spent in report.seconds.items())),
         ("snapshot", f"`{report.snapshot}`"),

@@ -25,6 +25,9 @@ def build_catalog(
     encoder: str | None = None,
     force: bool = False,
     evaluate: bool = True,
+    max_cost: float | None = None,
+    max_tools: int | None = None,
+    mode: str | None = None,
 ) -> Any:
     """Build a catalog's snapshot, publish it, and measure it where it is new and the catalog's folder has judgements.
 
@@ -33,7 +36,7 @@ def build_catalog(
     Failed, with the reason in a sentence, where the build stopped: then what served before serves on.
     """
     try:
-        settings = load(Path(path), overrides(generator, encoder))
+        settings = load(Path(path), overrides(generator, encoder, max_cost, max_tools, mode))
         progress = FlowProgress(settings.name)
         report = build(
             settings,

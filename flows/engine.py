@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 from pipeline.errors import RunAborted
 from pipeline.progress import Progress
@@ -41,11 +42,9 @@ def check_server() -> str | None:
     return url
 
 
-def run_flow(
-    screen: Progress, path: Path, workspace: Path, generator: str | None, encoder: str | None, force: bool
-) -> BuildReport:
+def run_flow(screen: Progress, path: Path, workspace: Path, **parameters: Any) -> BuildReport:
     """Run the build as a flow in this process, on the server that Prefect is configured with, else on one of its own
-    that ends with it. Raises what the build raises."""
+    that ends with it. `parameters` are the flow's others. Raises what the build raises."""
     screen.start("engine", None)
     quiet(at_terminal=True)
     check_server()
@@ -53,7 +52,7 @@ def run_flow(
     from flows.watching import watched_by
 
     with watched_by(screen):
-        report = build_catalog(str(path), str(workspace), generator, encoder, force)
+        report = build_catalog(str(path), str(workspace), **parameters)
     if not isinstance(report, BuildReport):
         raise TypeError(f"the flow returned {report!r}, not a BuildReport")
     return report

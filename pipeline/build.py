@@ -1,28 +1,26 @@
 """The whole build as one plain function: sources → records → enrichment → documents → vectors → snapshot."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import duckdb
 
 from pipeline import documents, enrichment, publish, records, sources, vectors
 from pipeline.enrichment.chain import generators
+from pipeline.enrichment.estimate import estimate
 from pipeline.enrichment.file import FileGenerator
-from pipeline.enrichment.lexicon import LexiconGenerator
+from pipeline.enrichment.quality import Screen
 from pipeline.errors import RunAborted, SnapshotInvalid
 from pipeline.execution import Direct, Execution
+from pipeline.expansions import expand
 from pipeline.ledger import Ledger
 from pipeline.progress import Clock, Progress, Silent
+from pipeline.publish import gate
 from pipeline.report import BuildReport
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
 from router.fingerprint import fingerprint
 from router.snapshot import Snapshot
-
-T = TypeVar("T")
-_BY_ENVIRONMENT = "QUARTERMASTER_PUBLISH__"  # the way for a bare file, which has no catalog.toml
-_TEXTS_A_BATCH = 1024  # committed together: what a kill may cost, some ten seconds of embedding
 
 
 def build(
@@ -66,6 +64,10 @@ def build(
                 "asked": dict(report.asked),
                 "embedded": report.embedded,
                 "cost_usd": report.usage.cost_usd,
+                "unconfirmed_usd": report.usage.unconfirmed_usd,
+                "prompt_tokens": report.usage.prompt_tokens,
+                "completion_tokens": report.usage.completion_tokens,
+                "estimate": report.estimate.to_json(),
             },
         )
         return report
@@ -85,7 +87,7 @@ def _build(
     reading = sources.read(settings, do)
     clock.start("normalize", None)
     catalog = do("normalize", partial(records.catalog_records, reading.tools))
-    chain = generators(settings)
+    chain = generators(settings, ledger, clock.note)
     rejected = (*reading.rejected, *_rejected_expansions(chain, catalog))
     ledger.put_catalog(run, settings.name, catalog, rejected)
     if not catalog.records:
@@ -93,33 +95,26 @@ def _build(
         raise RunAborted(f"the catalog {settings.name!r} holds no tool{why}")
     # Before anything is paid for: an encoder that cannot be had would waste it.
     model = do("resolve", partial(vectors.resolve, settings.vectors, clock))
+    embedding = vectors.Embedding(settings.vectors, model, ledger, do, clock) if model else None
+    estimated = estimate(catalog, chain, settings.enrichment, ledger)
 
-    clock.start("enrich", len(catalog.records))
-    enriched = enrichment.Enrichment()
-    for label, batch in _batches(catalog.records, do.batch_size):
-        do("enrich", partial(enrichment.enrich, catalog, chain, ledger, run, clock, batch=batch, into=enriched), label)
-
+    screen = Screen(catalog.records, settings.enrichment.languages)
+    desk = enrichment.Desk(catalog, ledger, run, clock, screen)
+    expanded = expand(desk, chain, settings, do, embedding)
     clock.start("project", None)
-    projected = do("project", partial(_project, catalog, enriched))
-    content_hash = _content_hash(settings, catalog, enriched, model)
-    held = _held(settings, catalog, reading, enriched)
+    projected = do("project", partial(_project, catalog, expanded, settings.enrichment.languages))
+    content_hash = _content_hash(settings, catalog, expanded, model)
+    held = gate.held(settings.publish, catalog, len(reading.tools), len(reading.rejected), expanded)
     same = None if force else _unchanged(store, content_hash, held)
 
-    embedded = 0
     removed: list[str] = []
     if same is None:
         collected = None
-        if model is not None:
-            encoder = vectors.ReferenceEncoder(model, settings.vectors.batch_size)
-            texts = vectors.missing(projected, model, ledger)
-            clock.start("embed", len(texts))
-            for label, part in _batches(texts, _TEXTS_A_BATCH):
-                embedded += do("embed", partial(vectors.embed, part, encoder, ledger, clock), label)
+        if embedding is not None:
             clock.start("export", None)
-            cache = workspace / "encoders"
-            exported = do("export", partial(vectors.export, model, settings.vectors.precision, encoder, cache))
-            collected = vectors.collect(projected, exported, model, ledger)
-        contents = publish.Contents(catalog, rejected, enriched, projected, collected, content_hash, held)
+            export = partial(vectors.export, embedding.model, settings.vectors.precision, embedding.encoder)
+            collected = vectors.collect(projected, embedding, do("export", partial(export, workspace / "encoders")))
+        contents = publish.Contents(catalog, rejected, expanded, projected, collected, content_hash, held)
         folder = do("write", partial(publish.write, settings, contents, store, ledger, run, clock))
         clock.start("publish", None)
         if not held:
@@ -144,35 +139,32 @@ def _build(
         },
         rejected=rejected,
         notices=catalog.notices,
-        generators=enriched.generators,
-        asked=dict(enriched.asked),
-        reused=enriched.reused,
-        failures=tuple(enriched.failures),
-        usage=enriched.usage,
-        embedded=embedded,
+        generators=expanded.generators,
+        asked=dict(expanded.asked),
+        reused=expanded.reused,
+        failures=tuple(expanded.failures),
+        usage=expanded.usage,
+        estimate=estimated,
+        verdicts=expanded.verdicts,
+        embedded=embedding.embedded if embedding else 0,
         encoder=model.name if model else None,
         removed=tuple(removed),
         seconds=clock.seconds,
     )
 
 
-def _batches(items: Sequence[T], size: int | None) -> Iterator[tuple[str, Sequence[T]]]:
-    """Parts of a sequence, each with a label: "257–512 of 1,000"."""
-    size = size or max(len(items), 1)
-    for first in range(0, len(items), size):
-        part = items[first : first + size]
-        yield f"{first + 1:,}–{first + len(part):,} of {len(items):,}", part
-
-
-def _project(catalog: records.Catalog, enriched: enrichment.Enrichment) -> list[documents.FieldDocuments]:
-    written = enriched.written
+def _project(
+    catalog: records.Catalog, expanded: enrichment.Enrichment, languages: Sequence[str]
+) -> list[documents.FieldDocuments]:
+    written = expanded.written
     return [
-        documents.project(r, written[r.tool_id].expansion if r.tool_id in written else None) for r in catalog.records
+        documents.project(r, written[r.tool_id].expansion if r.tool_id in written else None, languages)
+        for r in catalog.records
     ]
 
 
 def _rejected_expansions(
-    chain: list[enrichment.Generator], catalog: records.Catalog
+    chain: Sequence[enrichment.Generator], catalog: records.Catalog
 ) -> tuple[sources.RecordRejected, ...]:
     ids = frozenset(record.tool_id for record in catalog.records)
     files = (generator for generator in chain if isinstance(generator, FileGenerator))
@@ -182,7 +174,7 @@ def _rejected_expansions(
 def _content_hash(
     settings: CatalogSettings,
     catalog: records.Catalog,
-    enriched: enrichment.Enrichment,
+    expanded: enrichment.Enrichment,
     model: vectors.EncoderModel | None,
 ) -> str:
     """The hash of all that decides a snapshot's answers: equal hashes, equal rankings."""
@@ -190,7 +182,8 @@ def _content_hash(
         {
             "versions": publish.VERSIONS,
             "tools": [[r.tool_id, catalog.hashes[r.tool_id]] for r in catalog.records],
-            "expansions": {tool_id: w.key for tool_id, w in enriched.written.items()},
+            "expansions": {tool_id: [w.key, w.expansion.to_json()] for tool_id, w in expanded.written.items()},
+            "languages": settings.enrichment.languages,
             "encoder": [model.key, model.query_prefix, settings.vectors.precision] if model else None,
             "recipe": settings.retrieval.resolve().to_json(),
         }
@@ -211,25 +204,3 @@ def _unchanged(store: publish.SnapshotStore, content_hash: str, held: tuple[str,
                 continue
             return stored
     return None
-
-
-def _held(
-    settings: CatalogSettings, catalog: records.Catalog, reading: sources.Reading, enriched: enrichment.Enrichment
-) -> tuple[str, ...]:
-    """Why the snapshot must not serve yet: shares of rejected records, and of tools that the model failed on."""
-    reasons = []
-    rejected = len(reading.rejected) / (len(reading.rejected) + len(reading.tools))
-    if rejected > settings.publish.max_rejected_share:
-        reasons.append(
-            f"{rejected:.1%} of the records were rejected, publish.max_rejected_share "
-            f"({_BY_ENVIRONMENT}MAX_REJECTED_SHARE) is {settings.publish.max_rejected_share:.1%}"
-        )
-    # A tool that another model or file had an answer for is no failure; the lexicon's words are a stopgap.
-    answered = {tool_id for tool_id, w in enriched.written.items() if w.generator != LexiconGenerator.name}
-    failed = len({failure.tool_id for failure in enriched.failures} - answered) / len(catalog.records)
-    if failed > settings.publish.max_failed_share:
-        reasons.append(
-            f"enrichment failed for {failed:.1%} of the tools, publish.max_failed_share "
-            f"({_BY_ENVIRONMENT}MAX_FAILED_SHARE) is {settings.publish.max_failed_share:.1%}"
-        )
-    return tuple(reasons)

@@ -1,12 +1,15 @@
 """What a build did, for people and programs."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pipeline.enrichment import Failure
+from pipeline.enrichment.estimate import Estimate
 from pipeline.enrichment.generator import Usage
+from pipeline.enrichment.verdict import Verdict
 from pipeline.errors import RecordRejected
 from pipeline.records import Notice
 
@@ -28,6 +31,8 @@ class BuildReport:
     reused: int
     failures: tuple[Failure, ...]
     usage: Usage
+    estimate: Estimate
+    verdicts: tuple[Verdict, ...]
     embedded: int
     encoder: str | None = None
     removed: tuple[str, ...] = ()
@@ -49,7 +54,11 @@ class BuildReport:
             "failures": [{"tool_id": f.tool_id, "kind": f.kind, "message": f.message} for f in self.failures],
             "prompt_tokens": self.usage.prompt_tokens,
             "completion_tokens": self.usage.completion_tokens,
+            "cached_tokens": self.usage.cached_tokens,
             "cost_usd": self.usage.cost_usd,
+            "unconfirmed_usd": self.usage.unconfirmed_usd,
+            "estimate": self.estimate.to_json(),
+            "dropped": dict(sorted(Counter(v.check for v in self.verdicts if v.dropped).items())),
             "embedded": self.embedded,
             "encoder": self.encoder,
             "removed": list(self.removed),

@@ -18,13 +18,14 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 
 from pipeline.errors import SettingsInvalid
 from router.recipe import RECIPES, Recipe
+from router.text import ENGLISH, LANGUAGES
 
 CATALOG_FILE = "catalog.toml"
 DEFAULT_WORKSPACE = Path(".quartermaster")
 _PREFIX = "QUARTERMASTER_"
 # What may lie beside tool definitions in the formats of this project.
 _NOT_TOOLS = ("expansions.jsonl", "judgements.jsonl", "queries.jsonl", "meta.json")
-_SECTIONS = ("enrichment", "vectors", "retrieval", "publish", "flow")
+_SECTIONS = ("enrichment", "assessment", "vectors", "retrieval", "publish", "flow")
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -73,15 +74,31 @@ class SourceSettings(_Section):
 
 
 class Price(_Section):
-    """US dollars for a million tokens."""
+    """US dollars for a million tokens; `batch` is the share of it that the Batch API takes."""
 
     input: float = Field(ge=0)
     cached: float = Field(ge=0)
     output: float = Field(ge=0)
+    batch: float = Field(0.5, ge=0, le=1)
+
+
+class BatchSettings(_Section):
+    """The Batch API. A build waits `wait_s` for what it handed in; a later one collects what is not ready by then."""
+
+    poll_s: float = Field(30.0, gt=0)
+    wait_s: float = Field(1800.0, ge=0)
+    # OpenAI's own limits: 50,000 requests and 200 MB a file.
+    max_requests: int = Field(50_000, ge=1, le=50_000)
+    max_bytes: int = Field(190_000_000, ge=10_000)
 
 
 class EnrichmentSettings(_Section):
-    """Who writes the expansions. `expansions` are replayed first, whatever the generator."""
+    """Who writes the expansions. `expansions` are replayed first, whatever the generator.
+
+    `mode` "direct" asks while the build waits; "batch" hands all questions in at once, at half the price. Limits are
+    those of the account; without them the server's headers are followed. Without `concurrency` as many requests are
+    under way as the limits need, or 8. `max_cost_usd` and `max_tools` are of one build.
+    """
 
     generator: Literal["auto", "openai", "lexicon", "none"] = "auto"
     expansions: Path | None = None
@@ -91,17 +108,71 @@ class EnrichmentSettings(_Section):
     base_url: str | None = None
     api_key: SecretStr | None = None
     parameters: dict[str, Any] = Field(default_factory=dict)
-    concurrency: int = Field(8, ge=1, le=256)
+    mode: Literal["direct", "batch"] = "direct"
+    requests_per_minute: float | None = Field(None, gt=0)
+    tokens_per_minute: float | None = Field(None, gt=0)
+    concurrency: int | None = Field(None, ge=1, le=512)
+    tools_per_request: int = Field(1, ge=1, le=16)
     timeout_s: float = Field(60.0, gt=0)
-    max_retries: int = Field(3, ge=0)
+    max_retries: int = Field(3, ge=0, le=20)
+    retry_delay_s: float = Field(0.5, ge=0)
+    max_cost_usd: float | None = Field(None, ge=0)
+    max_tools: int | None = Field(None, ge=0)
+    # Tools whose phrases fit a sibling as well are asked about once more, beside their siblings.
+    contrast: bool = True
+    # Of the phrases, by ISO 639-1 code. English is always among them, and first.
+    languages: tuple[str, ...] = (ENGLISH,)
+    batch: BatchSettings = BatchSettings()
     prices: dict[str, Price] = Field(
         default_factory=lambda: {"gpt-5-mini": Price(input=0.25, cached=0.025, output=2.0)},
     )
+
+    @field_validator("languages", mode="before")
+    @classmethod
+    def _separated(cls, value: Any) -> Any:
+        return value.replace(",", " ").split() if isinstance(value, str) else value  # as the environment has it
+
+    @field_validator("languages")
+    @classmethod
+    def _supported(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        codes = {code.strip().lower() for code in value}
+        if unknown := sorted(codes - set(LANGUAGES)):
+            raise ValueError(f"{unknown[0]!r} is no language that can be indexed: choose from {', '.join(LANGUAGES)}")
+        return (ENGLISH, *sorted(codes - {ENGLISH}))
+
+    @model_validator(mode="after")
+    def _priced(self) -> "EnrichmentSettings":
+        if self.max_cost_usd is not None and self.reaches_model and self.model not in self.prices:
+            raise ValueError(
+                f"max_cost_usd needs the price of {self.model!r}: set it in enrichment.prices, US dollars for a million "
+                "tokens"
+            )
+        return self
 
     @property
     def reaches_model(self) -> bool:
         """Whether an OpenAI-compatible server is configured: by a key, or by a base URL that may need none."""
         return self.api_key is not None or self.base_url is not None
+
+    @property
+    def other_languages(self) -> tuple[str, ...]:
+        """The configured languages beside English."""
+        return tuple(language for language in self.languages if language != ENGLISH)
+
+
+class AssessmentSettings(_Section):
+    """How phrases are judged against the whole catalog. Leads are in standard deviations of a text's scores over it.
+
+    A text's lead is by how much the best other tool is ahead of its own. The unit is the catalog's own, so that neither
+    its size nor the encoder moves the limits.
+    """
+
+    enabled: bool = True
+    misplaced_lead: float = Field(3.0, gt=0)
+    inconsistent_lead: float = Field(5.0, gt=0)
+    inconsistent_fit: float = 0.5
+    sibling_share: float = Field(0.25, gt=0, le=1)
+    max_share: Share = 0.2
 
 
 class VectorSettings(_Section):
@@ -137,11 +208,16 @@ class RetrievalSettings(_Section):
 
 
 class PublishSettings(_Section):
-    """The gate and the retention. A snapshot that a share holds back is kept, and CURRENT stays where it was."""
+    """The gate and the retention. A snapshot that a share holds back is kept, and CURRENT stays where it was.
+
+    Postponed are tools that a budget, or a batch still under way, left to a later build: the lexicon serves them
+    meanwhile, so by default they hold nothing back.
+    """
 
     keep: int = Field(5, ge=1)
     max_rejected_share: Share = 0.05
     max_failed_share: Share = 0.2
+    max_postponed_share: Share = 1.0
 
 
 class FlowSettings(_Section):
@@ -165,6 +241,7 @@ class CatalogSettings(_Section):
     folder: Path
     source: tuple[SourceSettings, ...] = Field(min_length=1)
     enrichment: EnrichmentSettings = EnrichmentSettings()
+    assessment: AssessmentSettings = AssessmentSettings()
     vectors: VectorSettings = VectorSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     publish: PublishSettings = PublishSettings()
@@ -223,10 +300,20 @@ def _problem(error: Any, errors: Sequence[Any]) -> str:
     return f"{'.'.join(map(str, loc)) or 'catalog'}: {message}"
 
 
-def overrides(generator: str | None, encoder: str | None) -> dict[str, dict[str, Any]]:
-    """The two settings that are arguments too, as `load` takes them; None leaves the catalog's own."""
-    chosen = {"enrichment": {"generator": generator}, "vectors": {"encoder": encoder}}
-    return {section: fields for section, fields in chosen.items() if None not in fields.values()}
+def overrides(
+    generator: str | None = None,
+    encoder: str | None = None,
+    max_cost: float | None = None,
+    max_tools: int | None = None,
+    mode: str | None = None,
+) -> dict[str, dict[str, Any]]:
+    """The settings that are arguments too, as `load` takes them; None leaves the catalog's own."""
+    chosen: dict[str, dict[str, Any]] = {
+        "enrichment": {"generator": generator, "max_cost_usd": max_cost, "max_tools": max_tools, "mode": mode},
+        "vectors": {"encoder": encoder},
+    }
+    given = {section: {k: v for k, v in fields.items() if v is not None} for section, fields in chosen.items()}
+    return {section: fields for section, fields in given.items() if fields}
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

@@ -6,14 +6,15 @@ The reader owns the format, so it stands here and `pipeline` imports it.
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import Any
 
 from router.errors import SnapshotInvalid
 from router.fingerprint import fingerprint
+from router.text import ENGLISH
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 MANIFEST = "manifest.json"
 CURRENT = "CURRENT"
@@ -24,16 +25,21 @@ TOKEN_COUNTS = "token_counts.npy"  # noqa: S105 - language-model tokens
 DOCUMENT_VECTORS = "document_vectors.npy"
 PHRASE_VECTORS = "phrase_vectors.npy"
 PHRASE_OFFSETS = "phrase_offsets.npy"
+EXPANDED = "expanded.npy"  # `Expanded` by ordinal, uint8: only where some tools are and some are not
 ENCODER_FOLDER = "encoder"
 ENCODER_MODEL = "model.onnx"
 ENCODER_TOKENIZER = "tokenizer.json"
 
-# Fields of each Tantivy index.
+# Fields of each Tantivy index. TEXT_FIELD is English; the expansion's has one more a language: `text_field`.
 TEXT_FIELD = "text"
 ORDINAL_FIELD = "ordinal"
 
-
 _CHECKSUM = "checksum"
+
+
+def text_field(language: str) -> str:
+    """The field of the expansion's index that holds the phrases in a language."""
+    return TEXT_FIELD if language == ENGLISH else f"{TEXT_FIELD}_{language}"
 
 
 class Signal(StrEnum):
@@ -46,6 +52,14 @@ class Signal(StrEnum):
 
 
 LEXICAL_SIGNALS = (Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION)
+
+
+class Expanded(IntEnum):
+    """Whether a tool has an expansion: none, the words of the lexicon in its place, or one written for it."""
+
+    NO = 0
+    STOPGAP = 1
+    YES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +85,7 @@ class Manifest:
 
     `versions` has format, text, projection and prompt; `files` maps each file's path in the snapshot to its sha256;
     `counts` has at least tools and phrases; `recipe` is the default recipe as JSON; `held` says why the gate kept it
-    from serving, if it did.
+    from serving, if it did. `languages` are those of the phrases, English first: the fields of the expansion's index.
     """
 
     snapshot: str
@@ -88,6 +102,7 @@ class Manifest:
     files: Mapping[str, str]
     held: tuple[str, ...] = ()
     agreement: Mapping[str, float] | None = None
+    languages: tuple[str, ...] = (ENGLISH,)
 
     def write(self, folder: Path) -> None:
         """Write `manifest.json`, with a checksum of itself, into the folder of a snapshot under construction."""
@@ -116,6 +131,7 @@ class Manifest:
             raise SnapshotInvalid(f"{path} is corrupt: its checksum is not its own; roll back or rebuild")
         try:
             raw["held"] = tuple(raw["held"])
+            raw["languages"] = tuple(raw["languages"])
             raw["signals"] = tuple(Signal(signal) for signal in raw["signals"])
             raw["encoder"] = EncoderManifest(**raw["encoder"]) if raw["encoder"] else None
             return cls(**{f.name: raw[f.name] for f in fields(cls)})

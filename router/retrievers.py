@@ -3,9 +3,10 @@
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,9 @@ import tantivy
 from numpy.typing import NDArray
 from tantivy import Occur, Query
 
-from router.contract import ORDINAL_FIELD, TEXT_FIELD
+from router.contract import ORDINAL_FIELD, TEXT_FIELD, text_field
 from router.errors import SnapshotInvalid
+from router.text import ENGLISH, LANGUAGES
 
 # A request of thousands of words would make a query of thousands of clauses: the first terms carry it.
 MAX_QUERY_TERMS = 256
@@ -57,14 +59,20 @@ class LexicalRetriever:
         self._searcher = index.searcher()
 
     @classmethod
-    def open(cls, folder: Path, expected: int) -> "LexicalRetriever":
-        """Open a Tantivy index. Raises SnapshotInvalid where it cannot be read or holds another number of tools."""
+    def open(cls, folder: Path, expected: int, languages: Sequence[str] = (ENGLISH,)) -> "LexicalRetriever":
+        """Open a Tantivy index.
+
+        Raises SnapshotInvalid where it cannot be read, holds another number of tools, or lacks a language's field.
+        """
         try:
             retriever = cls(_open_apart(folder))
         except (ValueError, OSError) as error:
             raise SnapshotInvalid(f"the index {folder} cannot be opened: {error}") from error
         if retriever._searcher.num_docs != expected:
             raise SnapshotInvalid(f"the index {folder} holds {retriever._searcher.num_docs} tools, not {expected}")
+        for language in (ENGLISH, *languages):
+            if language not in LANGUAGES or not retriever._has(text_field(language)):
+                raise SnapshotInvalid(f"the index {folder} has no phrases in the language {language!r}")
         return retriever
 
     def rank(self, request_terms: Sequence[str], depth: int) -> Ranking:
@@ -73,12 +81,35 @@ class LexicalRetriever:
         A term said twice counts once (BM25 with k3 = 0): long requests repeat what they talk around. nDCG@10 of the
         expansion list .923 against .899 on Azure's MCP tools, .685 and .677 on UltraTool, .675 and .673 on MetaTool.
         """
-        clauses = [
-            (Occur.Should, Query.term_query(self._schema, TEXT_FIELD, term, "freq"))
-            for term in dict.fromkeys(request_terms[:MAX_QUERY_TERMS])
-        ]
-        if not clauses:
+        return self._best([self._query(TEXT_FIELD, t) for t in dict.fromkeys(request_terms[:MAX_QUERY_TERMS])], depth)
+
+    def rank_by_language(self, words: Iterable[Mapping[str, str]], depth: int) -> Ranking:
+        """The `depth` best tools over the fields of several languages; `words` are those of `terms_by_language`.
+
+        A word counts in the language that it scores best in, not in each: "Slack" is the same in all of them. MRR over
+        20 judged requests each (tests/data/languages): German .925, Spanish .925, Japanese .917; of the sum over
+        languages .892, .900, .917.
+        """
+        return self._best([self._best_field(word) for word in islice(words, MAX_QUERY_TERMS)], depth)
+
+    def _best_field(self, word: Mapping[str, str]) -> Query:
+        queries = [self._query(text_field(language), term) for language, term in word.items()]
+        return queries[0] if len(queries) == 1 else Query.disjunction_max_query(queries)
+
+    def _query(self, field: str, term: str) -> Query:
+        return Query.term_query(self._schema, field, term, "freq")
+
+    def _has(self, field: str) -> bool:
+        try:
+            self._query(field, "")
+        except ValueError:
+            return False
+        return True
+
+    def _best(self, queries: Sequence[Query], depth: int) -> Ranking:
+        if not queries:
             return EMPTY
+        clauses = [(Occur.Should, query) for query in queries]
         hits = self._searcher.search(Query.boolean_query(clauses), depth, count=False).hits
         ordinals = self._searcher.fast_field_values(ORDINAL_FIELD, [address for _, address in hits])
         return Ranking.of(np.array(ordinals, np.int64), np.array([score for score, _ in hits], np.float64))
@@ -110,7 +141,11 @@ def _remove(folder: Path) -> None:
 
 
 class DenseView(StrEnum):
-    """Which vectors score a tool: its document's, its best phrase's, or the mean of the two cosines."""
+    """Which vectors score a tool: its document's, its best phrase's, or the mean of the two cosines.
+
+    The last two take, for a tool without phrases, its document's cosine and the mean gain of the tools with phrases:
+    such a score can pass 1.
+    """
 
     DOCUMENT = "document"
     PHRASE = "phrase"
@@ -151,10 +186,13 @@ class DenseRetriever:
         documents: NDArray[np.float32] = self._documents @ vector
         if view is DenseView.DOCUMENT or not len(self._with_phrases):
             return documents
-        # A tool without phrases keeps its document's cosine: absent evidence is not evidence of absence.
-        best = documents.copy()
-        starts = self._offsets[self._with_phrases]
-        best[self._with_phrases] = np.maximum.reduceat(self._phrases @ vector, starts)
+        # A phrase is nearer to a request than a document is, to any request. A tool without phrases is lifted by what
+        # they give the others on average. Mean nDCG@10 of five sets, 10, 50 and 90 % of the tools with phrases, when
+        # fused: .738, .773, .819 against .731, .763, .817 by its document's cosine alone.
+        held = self._with_phrases
+        nearest = np.maximum.reduceat(self._phrases @ vector, self._offsets[held])
+        best = documents + np.mean(nearest - documents[held])
+        best[held] = nearest
         if view is DenseView.MEAN:
             best += documents
             best /= 2

@@ -16,7 +16,7 @@ from router.recipe import RECIPES, Recipe
 from router.record import ToolRecord
 from router.retrievers import Ranking
 from router.snapshot import Snapshot
-from router.text import terms
+from router.text import terms, terms_by_language
 
 # Characters. The encoder reads the first few hundred tokens and the lexical lists the first few hundred terms; a
 # megabyte would cost a second to split.
@@ -29,6 +29,8 @@ class RoutedTool:
 
     `score` is the fused score: it orders the tools of one answer and says nothing across answers. With `explain`,
     `ranks` and `contributions` hold each list that ranked the tool, and `phrase` the nearest of its generated phrases.
+    Contributions add up to the score. `assumed` is how much of the expansion's contribution no list gave: in a catalog
+    that is enriched in part, a tool without expansion is not placed behind the others for the lack of it.
     """
 
     tool_id: str
@@ -37,6 +39,7 @@ class RoutedTool:
     ranks: Mapping[Signal, int] = field(default_factory=dict)
     contributions: Mapping[Signal, float] = field(default_factory=dict)
     phrase: str | None = None
+    assumed: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready dict, for programs."""
@@ -45,6 +48,7 @@ class RoutedTool:
             "score": self.score,
             "ranks": {str(signal): rank for signal, rank in self.ranks.items()},
             "contributions": {str(signal): part for signal, part in self.contributions.items()},
+            "assumed": self.assumed,
             "phrase": self.phrase,
             "record": self.record.to_json(),
         }
@@ -125,12 +129,13 @@ class Router:
         request = _clean(request)
         vector = self._vector(request, chosen)
         rankings = self._rankings(request, vector, chosen, chosen.depth)
-        fused, contributions = fuse(rankings, chosen)
+        fused, contributions, assumed = fuse(rankings, chosen, self._snapshot.expanded)
         tools = []
         for position in range(min(k, len(fused))):
             ordinal, score = int(fused.ordinals[position]), float(fused.scores[position])
             if explain:
-                tools.append(self._explained(ordinal, score, rankings, contributions[position], vector))
+                given = contributions[position], float(assumed[position])
+                tools.append(self._explained(ordinal, score, rankings, given, vector))
             else:
                 record = self._snapshot.records.entry(ordinal).record
                 tools.append(RoutedTool(record.tool_id, record, score))
@@ -149,7 +154,7 @@ class Router:
         if token_budget < 1:
             raise RequestInvalid(f"token_budget is {token_budget}, it must be at least 1")
         chosen = self.recipe(None)
-        fused, _ = fuse(self.rankings(request, recipe=chosen), chosen)
+        fused, _, _ = fuse(self.rankings(request, recipe=chosen), chosen, self._snapshot.expanded)
         taken = pack(self._snapshot.token_counts[fused.ordinals].tolist(), token_budget, k)
         return [self._snapshot.records.entry(int(fused.ordinals[position])).record for position in taken]
 
@@ -169,10 +174,11 @@ class Router:
         vector = self._vector(request, chosen)
         whole = self._rankings(request, vector, chosen, max(len(self), 1))
         cut = {s: Ranking(r.ordinals[: chosen.depth], r.scores[: chosen.depth]) for s, r in whole.items()}
-        fused, contributions = fuse(cut, chosen)
+        fused, contributions, assumed = fuse(cut, chosen, self._snapshot.expanded)
         rank = fused.rank_of(ordinal)
         score = float(fused.scores[rank - 1]) if rank else 0.0
-        return self._explained(ordinal, score, whole, contributions[rank - 1] if rank else {}, vector), rank
+        given = (contributions[rank - 1], float(assumed[rank - 1])) if rank else ({}, 0.0)
+        return self._explained(ordinal, score, whole, given, vector), rank
 
     def rankings(self, request: str, *, recipe: str | Recipe | None = None) -> dict[Signal, Ranking]:
         """Each signal's own ranking, before fusion: ordinals and raw scores, for evaluation and study."""
@@ -204,8 +210,11 @@ class Router:
     ) -> dict[Signal, Ranking]:
         request_terms = terms(request)
         depth = min(depth, len(self))  # Tantivy reserves memory for as many hits as it is asked for
+        languages = self.manifest.languages
         rankings = {
-            signal: retriever.rank(request_terms, depth)
+            signal: retriever.rank_by_language(terms_by_language(request, languages), depth)
+            if signal is Signal.EXPANSION and len(languages) > 1
+            else retriever.rank(request_terms, depth)
             for signal, retriever in self._snapshot.lexical.items()
             if recipe.weights.get(signal)
         }
@@ -218,12 +227,14 @@ class Router:
         ordinal: int,
         score: float,
         rankings: Mapping[Signal, Ranking],
-        contributions: Mapping[Signal, float],
+        given: tuple[Mapping[Signal, float], float],
         vector: NDArray[np.float32] | None,
     ) -> RoutedTool:
         entry = self._snapshot.records.entry(ordinal)
         phrase = self._phrase(vector, ordinal, entry.phrases)
-        return RoutedTool(entry.record.tool_id, entry.record, score, _ranks(rankings, ordinal), contributions, phrase)
+        contributions, assumed = given
+        ranks = _ranks(rankings, ordinal)
+        return RoutedTool(entry.record.tool_id, entry.record, score, ranks, contributions, phrase, assumed)
 
     def _phrase(self, vector: NDArray[np.float32] | None, ordinal: int, phrases: tuple[str, ...]) -> str | None:
         if vector is None or self._snapshot.dense is None:

@@ -112,6 +112,7 @@ class Snapshot:
     lexical: dict[Signal, LexicalRetriever]
     dense: DenseRetriever | None
     encoder: Encoder | None
+    expanded: NDArray[np.uint8] | None = None
 
     @classmethod
     def open(cls, path: Path, *, check: bool = True) -> "Snapshot":
@@ -138,13 +139,16 @@ class Snapshot:
             raise SnapshotInvalid(f"{folder} holds {tools} tools, its manifest says {manifest.counts.get('tools')}")
         lines = np.memmap(folder / contract.RECORDS, dtype=np.uint8, mode="r")
         lexical = {
-            signal: LexicalRetriever.open(folder / signal, tools)
+            signal: LexicalRetriever.open(
+                folder / signal, tools, manifest.languages if signal is Signal.EXPANSION else (text.ENGLISH,)
+            )
             for signal in contract.LEXICAL_SIGNALS
             if signal in manifest.signals
         }
         dense, encoder = _open_dense(folder, manifest, tools)
         counts = _array(folder / contract.TOKEN_COUNTS)
-        return cls(folder, manifest, recipe, RecordStore(lines, offsets), counts, lexical, dense, encoder)
+        expanded = _expanded(folder, manifest, tools)
+        return cls(folder, manifest, recipe, RecordStore(lines, offsets), counts, lexical, dense, encoder, expanded)
 
 
 def _open_dense(folder: Path, manifest: Manifest, tools: int) -> tuple[DenseRetriever | None, Encoder | None]:
@@ -160,6 +164,15 @@ def _open_dense(folder: Path, manifest: Manifest, tools: int) -> tuple[DenseRetr
         )
     encoder = OnnxEncoder.open(folder / contract.ENCODER_FOLDER, manifest.encoder)
     return DenseRetriever(documents, phrases, offsets), encoder
+
+
+def _expanded(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.uint8] | None:
+    if contract.EXPANDED not in manifest.files:
+        return None
+    marks = _array(folder / contract.EXPANDED)
+    if marks.shape != (tools,) or marks.dtype != np.uint8:
+        raise SnapshotInvalid(f"{folder}: marks of shape {marks.shape} ({marks.dtype}) do not fit {tools} tools")
+    return marks
 
 
 def _array(path: Path) -> NDArray[Any]:

@@ -8,11 +8,13 @@ A tool's name is an identifier, a request is prose, and both go through `split`:
     顧客情報            → 顧客 客情 情報                     bigrams, as Lucene's CJKBigramFilter does
 
 Rust regexes have no look-around, so identifiers are split here and Tantivy's filters do the rest: lower case, accents
-folded, stop-words out, English stems. What is neither Latin nor CJK passes whole.
+folded, stop-words out, English stems. What is neither Latin nor CJK passes whole. Phrases in other languages go through
+the same `split` and then through filters of their own.
 """
 
 import re
 import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -20,7 +22,53 @@ from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 # Raise it whenever the terms of any text change: a snapshot indexed under another version is refused.
 TEXT_VERSION = 1
-ANALYZER_NAME = "quartermaster"
+
+ENGLISH = "en"
+# The languages that phrases can be in, by ISO 639-1 code. Thai, Lao, Khmer and Burmese are left out: they put no spaces
+# between words, and `split` cuts only Chinese, Japanese and Korean.
+LANGUAGES: Mapping[str, str] = {
+    "ar": "Arabic",
+    "bg": "Bulgarian",
+    "ca": "Catalan",
+    "cs": "Czech",
+    "da": "Danish",
+    "de": "German",
+    "el": "Greek",
+    ENGLISH: "English",
+    "es": "Spanish",
+    "et": "Estonian",
+    "fa": "Persian",
+    "fi": "Finnish",
+    "fr": "French",
+    "he": "Hebrew",
+    "hi": "Hindi",
+    "hr": "Croatian",
+    "hu": "Hungarian",
+    "id": "Indonesian",
+    "it": "Italian",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "lt": "Lithuanian",
+    "lv": "Latvian",
+    "nl": "Dutch",
+    "no": "Norwegian",
+    "pl": "Polish",
+    "pt": "Portuguese",
+    "ro": "Romanian",
+    "ru": "Russian",
+    "sk": "Slovak",
+    "sl": "Slovenian",
+    "sr": "Serbian",
+    "sv": "Swedish",
+    "ta": "Tamil",
+    "tr": "Turkish",
+    "uk": "Ukrainian",
+    "vi": "Vietnamese",
+    "zh": "Chinese",
+}
+# What Tantivy has; the other languages are indexed as `split` leaves them, in lower case and without accents.
+_STEMMED = frozenset("ar da de el es fi fr hu it nl no pt ro ru sv ta tr".split())
+_WITH_STOP_WORDS = frozenset("da de es fi fr hu it nl no pt ru sv".split())
 
 _MAX_TERM = 64  # longer runs are hashes and blobs, not words
 _MAX_JOINED = 40
@@ -104,22 +152,49 @@ def _forms(chunk: str) -> list[str]:
     return list(forms)
 
 
+def analyzer_name(language: str = ENGLISH) -> str:
+    """The name to register a language's analyzer under to index."""
+    return "quartermaster" if language == ENGLISH else f"quartermaster_{language}"
+
+
 @cache
-def analyzer() -> TextAnalyzer:
-    """The Tantivy analyzer for text that `split` has been over; register it under ANALYZER_NAME to index."""
+def analyzer(language: str = ENGLISH) -> TextAnalyzer:
+    """The Tantivy analyzer of a language, one of LANGUAGES, for text that `split` has been over."""
     builder: Any = TextAnalyzerBuilder(Tokenizer.whitespace())
-    for step in (
-        Filter.remove_long(_MAX_TERM),
-        Filter.lowercase(),
-        Filter.ascii_fold(),
-        Filter.custom_stopword(list(STOP_WORDS)),
-        Filter.stemmer("english"),
-    ):
+    for step in (Filter.remove_long(_MAX_TERM), Filter.lowercase(), *_filters(language)):
         builder = builder.filter(step)
     built: TextAnalyzer = builder.build()
     return built
 
 
+def _filters(language: str) -> list[Any]:
+    if language == ENGLISH:
+        return [Filter.ascii_fold(), Filter.custom_stopword(list(STOP_WORDS)), Filter.stemmer("english")]
+    name = LANGUAGES[language].lower()
+    filters = [Filter.stopword(name)] if language in _WITH_STOP_WORDS else []
+    if language in _STEMMED:
+        filters.append(Filter.stemmer(name))
+    # Last, for stop-words and stemmers know their language's accents: "für", "anulé".
+    return [*filters, Filter.ascii_fold()]
+
+
 def terms(text: str) -> list[str]:
     """Index terms of a text, in order, repeats kept."""
     return analyzer().analyze(split(text))
+
+
+def terms_by_language(text: str, languages: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Each word of a text as index terms by language: "Rechnungen" → {"en": "rechnungen", "de": "rechnung"}.
+
+    `languages` are English and others. A term stands with the first word that gives it in its language; a word that
+    gives no new term is left out. So is one of STOP_WORDS: an English request must not find "do" and "to" in Polish.
+    """
+    seen: set[tuple[str, str]] = set()
+    for word in dict.fromkeys(split(text).split()):
+        if not analyzer().analyze(word):
+            continue
+        # A word is one token, and an analyzer makes it one term or none.
+        given = ((language, term) for language in languages for term in analyzer(language).analyze(word))
+        if new := dict(pair for pair in given if pair not in seen):
+            seen.update(new.items())
+            yield new

@@ -83,7 +83,7 @@ def test_other_variables_are_not_ours(write_toml: WriteToml, variable: str) -> N
 
 def test_an_unknown_section_in_the_environment_is_refused_with_the_known_ones(write_toml: WriteToml) -> None:
     message = _refusal(write_toml(), QUARTERMASTER_VECTOR__ENCODER="x")
-    expected = "there is no section 'vector': use enrichment, vectors, retrieval, publish, flow"
+    expected = "there is no section 'vector': use enrichment, assessment, vectors, retrieval, publish, flow"
     assert message == f"QUARTERMASTER_VECTOR__ENCODER: {expected}"
 
 
@@ -164,3 +164,26 @@ def test_a_recipe_is_named_or_written_out(write_toml: WriteToml) -> None:
 )
 def test_a_command_or_url_is_a_live_server_unless_it_says_another_format(source: dict[str, Any], live: bool) -> None:
     assert SourceSettings(**source).is_live_server is live
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (["de"], ("en", "de")),
+        (["ja", "en", "de", "de"], ("en", "de", "ja")),
+        ([], ("en",)),
+        ("es, DE", ("en", "de", "es")),  # as the environment has it
+    ],
+)
+def test_english_is_always_among_the_languages_and_first(given: Any, kept: tuple[str, ...]) -> None:
+    assert EnrichmentSettings(languages=given).languages == kept
+
+
+def test_languages_may_come_from_the_environment(write_toml: WriteToml) -> None:
+    settings = _load(write_toml(), QUARTERMASTER_ENRICHMENT__LANGUAGES="de,ja")
+    assert settings.enrichment.languages == ("en", "de", "ja")
+
+
+def test_a_language_that_cannot_be_indexed_is_refused_with_those_that_can(write_toml: WriteToml) -> None:
+    refusal = _refusal(write_toml('[enrichment]\nlanguages = ["de", "German"]'))
+    assert "enrichment.languages: 'german' is no language that can be indexed: choose from ar, bg," in refusal

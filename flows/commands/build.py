@@ -20,6 +20,16 @@ def build(
     encoder: Annotated[
         Optional[str], typer.Option(help="auto, none, all-MiniLM-L6-v2, a model's name or folder.")
     ] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Say what would be asked of the model, and its price; ask nothing.")
+    ] = False,
+    max_cost: Annotated[
+        Optional[float], typer.Option(help="US dollars that this build may spend; the rest is asked by later builds.")
+    ] = None,
+    max_tools: Annotated[Optional[int], typer.Option(help="Tools that this build may ask a model about.")] = None,
+    batch: Annotated[
+        bool, typer.Option("--batch", help="Ask through the Batch API: half the price, within a day.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Write a snapshot though nothing changed.")] = False,
     flow: Annotated[
         bool, typer.Option("--flow", help="Run it as a Prefect flow: retries, time-outs, artifacts, an evaluation.")
@@ -32,19 +42,40 @@ def build(
     function schemas, a saved MCP tools/list answer, JSONL (with expansions.jsonl beside it, if there is one).
 
     A second build asks the model nothing and embeds nothing that is unchanged. Without a key (OPENAI_API_KEY) or base
-    URL (OPENAI_BASE_URL) a lexicon writes the expansions, which is free and weaker.
+    URL (OPENAI_BASE_URL) a lexicon writes the expansions, which is free and weaker. What a budget leaves over, the
+    lexicon writes until a later build asks.
     """
-    from flows.screens.build import show_report
+    from flows.screens.build import show_plan, show_report
     from flows.screens.screen import Bars, out, plain
     from pipeline.build import build as run
+    from pipeline.plan import plan as plan_build
     from pipeline.settings import load, overrides
 
-    settings = load(path, overrides(generator, encoder))
+    mode = "batch" if batch else None
+    settings = load(path, overrides(generator, encoder, max_cost, max_tools, mode))
+    if plan:
+        with Bars() as bars:
+            planned = plan_build(settings, workspace=workspace, progress=bars)
+        if as_json:
+            print(json.dumps(planned.to_json(), ensure_ascii=False))
+        else:
+            show_plan(planned)
+        return
     with Bars() as bars:
         if flow:
             from flows.engine import run_flow
 
-            report = run_flow(bars, path, workspace, generator, encoder, force)
+            report = run_flow(
+                bars,
+                path,
+                workspace,
+                generator=generator,
+                encoder=encoder,
+                force=force,
+                max_cost=max_cost,
+                max_tools=max_tools,
+                mode=mode,
+            )
         else:
             report = run(settings, workspace=workspace, force=force, progress=bars)
     if as_json:

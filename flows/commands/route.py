@@ -75,7 +75,9 @@ def explain(
     for signal in Signal:
         at = found.ranks.get(signal)
         if at is None:
-            out.print(f"  {signal:<12} not in the list")
+            given = found.contributions.get(signal)
+            assumed = f"  gives {given:.4f}: assumed, since it has no expansion" if given else ""
+            out.print(f"  {signal:<12} not in the list{assumed}")
             continue
         gives = "nothing: past the recipe's depth" if at > depth else f"{found.contributions.get(signal, 0):.4f}"
         out.print(f"  {signal:<12} rank {at:>6}  gives {gives}")

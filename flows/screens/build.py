@@ -2,7 +2,10 @@
 
 from collections import Counter
 
+from flows.money import dollars
 from flows.screens.screen import err, out, plain, rows_table
+from pipeline.enrichment.estimate import Estimate
+from pipeline.plan import Plan
 from pipeline.report import BuildReport
 
 _SHOWN = 5
@@ -30,7 +33,14 @@ def show_report(report: BuildReport) -> None:
     ):
         if kinds[kind]:
             _list(explanation, [f"{n.tool_id}: {n.message}" for n in report.notices if n.kind == kind])
-    _list("enrichment failed", [f"{f.tool_id}: {f.kind}: {f.message}" for f in report.failures])
+    failed = [f for f in report.failures if not f.postponed]
+    _list("enrichment failed", [f"{f.tool_id}: {f.kind}: {f.message}" for f in failed])
+    postponed = [f for f in report.failures if f.postponed]
+    _list("left to a later build", [f"{f.tool_id}: {f.message}" for f in postponed])
+    dropped = Counter(verdict.check for verdict in report.verdicts if verdict.dropped)
+    if dropped:
+        checks = ", ".join(f"{count:,} {check}" for check, count in dropped.most_common())
+        err.print(f"{dropped.total():,} texts left out: {checks} (FROM verdicts)", style="yellow", soft_wrap=True)
     for reason in report.held:
         err.print(plain(f"gate: {reason}", "bold red"), soft_wrap=True)
     if report.outcome == "held":
@@ -40,6 +50,41 @@ def show_report(report: BuildReport) -> None:
             soft_wrap=True,
             markup=False,
         )
+
+
+def show_plan(plan: Plan) -> None:
+    """What a build would find in the catalog, and what the model's part would take."""
+    expected = plan.estimate
+    tools = f"{plan.new:,} new, {plan.changed:,} changed, {plan.unchanged:,} unchanged, {plan.removed:,} removed"
+    rows = [("tools", tools), ("compared with", plan.serving or "nothing: no snapshot serves")]
+    if plan.rejected:
+        rows.append(("rejected", f"{plan.rejected:,} records"))
+    rows.append(("answers known", f"{expected.known:,}"))
+    if expected.questions:
+        again = f", about {expected.contrasted:,} of them again beside siblings" if expected.contrasted else ""
+        rows += [
+            ("to ask", f"{expected.questions:,} tools{again}"),
+            ("model", f"{plan.model}{' by the Batch API' if plan.mode == 'batch' else ''}"),
+            ("tokens", f"{expected.prompt_tokens:,} in, {expected.completion_tokens:,} out ({_counted(expected)})"),
+            ("cost", dollars(expected.cost_usd, "price unknown: set it in enrichment.prices")),
+            ("time", _time(plan)),
+        ]
+    else:
+        rows.append(("to ask", "nothing"))
+    out.print(rows_table(("", ""), rows))
+
+
+def _counted(expected: Estimate) -> str:
+    return "a quarter of the characters" if expected.counted_by == "estimate" else f"counted as {expected.counted_by}"
+
+
+def _time(plan: Plan) -> str:
+    if plan.mode == "batch":
+        return "within a day of handing it in"
+    seconds = plan.estimate.seconds
+    if seconds is None:
+        return "no limit configured: as fast as the server allows (enrichment.requests_per_minute)"
+    return f"{seconds / 60:,.1f} minutes at the configured limits" if seconds >= 90 else f"{seconds:.0f} s"
 
 
 def _generators(report: BuildReport) -> str:
@@ -53,8 +98,18 @@ def _usage(report: BuildReport) -> str:
     if not calls:
         return "0 calls"
     usage = report.usage
-    cost = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
-    return f"{calls:,} calls, {usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens, {cost}"
+    cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
+    spent = f"{calls:,} questions, {usage.prompt_tokens:,}{cached} + {usage.completion_tokens:,} tokens"
+    lost = f", and up to {dollars(usage.unconfirmed_usd)} for what had no answer" if usage.unconfirmed_usd else ""
+    return f"{spent}, {dollars(usage.cost_usd)}{lost}{_error(report)}"
+
+
+def _error(report: BuildReport) -> str:
+    """How far the estimate was off."""
+    expected, actual = report.estimate.cost_usd, report.usage.cost_usd
+    if not expected or not actual:
+        return ""
+    return f"; estimated {dollars(expected)} ({(expected - actual) / actual:+.0%})"
 
 
 def _slowest(report: BuildReport) -> str:

@@ -26,7 +26,7 @@ _SECTIONS = {
         "sum(completion_tokens)::BIGINT AS completion_tokens, sum(cost_usd) AS cost_usd, "
         "sum(unpriced)::BIGINT AS unpriced FROM costs GROUP BY generator, model ORDER BY tools DESC, generator, model",
     ),
-    "Thin descriptions": ("thin_descriptions", "SELECT tool_id, words, description FROM thin_descriptions"),
+    "Worst tools": ("worst_tools", "SELECT tool_id, problems FROM worst_tools"),
     "Failures": ("failures", "SELECT tool_id, generator, kind, message, words_by FROM failures"),
     "Changes": ("changes", "FROM changes"),
 }

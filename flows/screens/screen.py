@@ -22,6 +22,9 @@ _STAGES = {
     "read": "Reading sources",
     "normalize": "Normalising records",
     "enrich": "Enriching",
+    "estimate": "Estimating",
+    "assess": "Assessing phrases",
+    "contrast": "Contrasting siblings",
     "project": "Projecting documents",
     "embed": "Embedding",
     "export": "Exporting the encoder",
@@ -117,9 +120,10 @@ def explained_table(routed: RoutedTools) -> Table:
 
 
 def _reason(tool: RoutedTool, signal: Signal) -> str:
+    """The rank in a list and the share of the score; a share without a rank is assumed, for want of an expansion."""
     rank, part = tool.ranks.get(signal), tool.contributions.get(signal, 0.0)
     if rank is None:
-        return "[dim]–[/]"
+        return f"~ [dim]{part / tool.score:4.0%}[/]" if part else "[dim]–[/]"
     return f"{rank} [dim]{part / tool.score:4.0%}[/]" if tool.score else str(rank)
 
 

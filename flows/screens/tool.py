@@ -37,6 +37,12 @@ def show_tool(page: ToolPage) -> None:
         out.print(Text("nobody wrote that", "dim"))
     else:
         _show_expansion(page.expansion, page.phrases)
+    if page.verdicts:
+        head(f"What the checks said ({len(page.verdicts):,})")
+        out.print(grid(page.verdicts.only("check_name", "consequence", "text", "detail"), out.width))
+    if page.siblings:
+        head("Siblings, whose requests its phrases fit as well")
+        out.print(plain(", ".join(cell(sibling) for (sibling,) in page.siblings.rows)))
     if page.failures:
         head(f"Failures ({len(page.failures):,})")
         out.print(grid(page.failures.only(*"failed_at run_id generator model kind message".split()), out.width))

@@ -1,42 +1,68 @@
 """ToolRecord → Expansion: for each generator in turn, the ledger's answers first, then a question a tool."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.enrichment.expansion import Expansion
-from pipeline.enrichment.generator import Answer, Failure, Generator, Usage
+from pipeline.enrichment.generator import Answer, Failure, Generator, Outcome, Question, Usage
 from pipeline.enrichment.prompt import PROMPT_VERSION
+from pipeline.enrichment.verdict import Verdict
 from pipeline.ledger import Entry, Ledger
 from pipeline.progress import Progress
 from pipeline.records import Catalog
 from router.fingerprint import fingerprint
 from router.record import ToolRecord
 
-__all__ = ["Enrichment", "Expansion", "Failure", "Generator", "Written", "enrich"]
+__all__ = [
+    "Desk",
+    "Enrichment",
+    "Expansion",
+    "Failure",
+    "Generator",
+    "Screening",
+    "Written",
+    "contrast",
+    "enrich",
+    "expansion_key",
+    "fair",
+]
+
+# Checks what was written for a record: what is left of it, and a verdict on each text that is not.
+Screening = Callable[[ToolRecord, Expansion], tuple[Expansion, tuple[Verdict, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """An expansion with who wrote it; `key` is the hash of all that made it."""
+    """An expansion as it was screened, with who wrote it; `key` is the hash of all that made the answer, `answer` the
+    answer itself, `verdicts` why anything of it is missing."""
 
     expansion: Expansion
     generator: str
     model: str
     key: str
+    answer: Expansion
+    verdicts: tuple[Verdict, ...] = ()
 
 
 @dataclass
 class Enrichment:
     """What a build knows of its tools beyond their own words. `asked` counts questions by generator, `reused` answers
-    that the ledger had, `usage` what this run alone took."""
+    that the ledger had, `usage` what this run alone took; `siblings` are tools whose phrases fit each other."""
 
     written: dict[str, Written] = field(default_factory=dict)
     asked: Counter[str] = field(default_factory=Counter)
     reused: int = 0
     failures: list[Failure] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
+    siblings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """What the checks said of the texts, by tool."""
+        return tuple(verdict for _, w in sorted(self.written.items()) for verdict in w.verdicts)
 
     @property
     def generators(self) -> dict[str, int]:
@@ -44,87 +70,146 @@ class Enrichment:
         return dict(sorted(Counter(written.generator for written in self.written.values()).items()))
 
 
-def enrich(
-    catalog: Catalog,
-    generators: Sequence[Generator],
-    ledger: Ledger,
-    run: int,
-    progress: Progress,
-    *,
-    batch: Sequence[ToolRecord],
-    into: Enrichment,
-) -> None:
+@dataclass(frozen=True)
+class Desk:
+    """Where questions are put and answers go: the catalog's hashes, the ledger and this run of it, how what comes is
+    screened, who watches."""
+
+    catalog: Catalog
+    ledger: Ledger
+    run: int
+    progress: Progress
+    screen: Screening
+
+
+def enrich(desk: Desk, generators: Sequence[Generator], *, batch: Sequence[ToolRecord], into: Enrichment) -> None:
     """Expansions of a batch of a catalog's records, where any generator has one.
 
-    A tool that one generator fails on, or has nothing to say about, goes to the next. Answers are committed as they
-    come, and added to `into`: a batch that stopped half-way can be given again, and only what is missing is asked.
-    Raises RunAborted where a generator cannot be used at all; what it answered before is kept.
+    A tool that one generator fails on, or has nothing to say about, or whose answer does not pass the screen, goes to
+    the next. Answers are committed as they come, and added to `into`: a batch that stopped half-way can be given again,
+    and only what is missing is asked. Raises RunAborted where a generator cannot be used at all; what it answered
+    before is kept.
     """
     ids = {record.tool_id for record in batch}
     into.failures[:] = [failure for failure in into.failures if failure.tool_id not in ids]
     for generator in generators:
-        pending: list[ToolRecord] = []
-        keys: dict[str, str] = {}
+        questions = []
         for record in batch:
             extra = None if record.tool_id in into.written else generator.key(record)
             if extra is not None:
-                pending.append(record)
-                keys[record.tool_id] = _key(catalog.hashes[record.tool_id], generator, extra)
-        known = ledger.expansions(keys.values())
-        for record in pending:
-            if answer := known.get(keys[record.tool_id]):
-                _accept(into, record.tool_id, Expansion.from_json(answer), generator, keys)
-                into.reused += 1
-                progress.advance()
-        unknown = [record for record in pending if keys[record.tool_id] not in known]
-        _ask(generator, unknown, keys, catalog.hashes, into, ledger, run, progress)
+                questions.append(Question(expansion_key(desk.catalog, record, generator, extra), record))
+        _answer(desk, generator, questions, into)
 
 
-def _ask(
-    generator: Generator,
-    records: Sequence[ToolRecord],
-    keys: Mapping[str, str],
-    hashes: Mapping[str, str],
-    result: Enrichment,
-    ledger: Ledger,
-    run: int,
-    progress: Progress,
+def contrast(
+    desk: Desk, generators: Sequence[Generator], siblings: Mapping[str, Sequence[str]], *, into: Enrichment
 ) -> None:
-    waiting: list[Entry] = []
-    try:
-        for outcome in generator.generate(records) if records else ():
-            result.asked[generator.name] += 1
-            result.usage = result.usage + outcome.usage
-            waiting.append(_entry(outcome, generator, keys, hashes))
-            if len(waiting) >= generator.commit_every:
-                batch, waiting = waiting, []
-                ledger.put_entries(run, batch)
-            if isinstance(outcome, Answer):
-                _accept(result, outcome.tool_id, outcome.expansion, generator, keys)
-                progress.advance()
-            else:
-                result.failures.append(outcome)
-    finally:
-        ledger.put_entries(run, waiting)
+    """Ask again about tools whose phrases fit their siblings as well, the siblings shown; a better answer replaces the
+    first in `into`, a failure leaves it. Only generators that can be shown siblings are asked, about what they wrote.
+
+    The key holds the siblings' hashes: the same siblings are never paid for twice. Raises RunAborted as `enrich` does.
+    """
+    records = {record.tool_id: record for record in desk.catalog.records}
+    for generator in generators:
+        if not generator.contrasts:
+            continue
+        questions = []
+        for tool_id, near in siblings.items():
+            written = into.written.get(tool_id)
+            extra = generator.key(records[tool_id])
+            if written is not None and written.generator == generator.name and extra is not None:
+                extra = {**extra, "siblings": [desk.catalog.hashes[sibling] for sibling in near]}
+                key = expansion_key(desk.catalog, records[tool_id], generator, extra)
+                questions.append(Question(key, records[tool_id], tuple(records[sibling] for sibling in near)))
+        _answer(desk, generator, questions, into)
 
 
-def _accept(
-    result: Enrichment, tool_id: str, expansion: Expansion, generator: Generator, keys: Mapping[str, str]
-) -> None:
-    result.written[tool_id] = Written(expansion, generator.name, generator.model, keys[tool_id])
+def fair(records: Sequence[ToolRecord]) -> list[ToolRecord]:
+    """The records, one of each provider in turn: where a budget ends early, no provider is left out for another."""
+    turns: Counter[str | None] = Counter()
+    turn = []
+    for record in records:
+        turn.append(turns[record.provider])
+        turns[record.provider] += 1
+    return [record for _, record in sorted(zip(turn, records, strict=True), key=lambda item: item[0])]
 
 
-def _key(record_hash: str, generator: Generator, extra: Mapping[str, Any]) -> str:
-    return fingerprint([record_hash, PROMPT_VERSION, generator.name, generator.model, extra])
+def _answer(desk: Desk, generator: Generator, questions: Sequence[Question], into: Enrichment) -> None:
+    known = desk.ledger.expansions([question.key for question in questions])
+    for question in questions:
+        if answer := known.get(question.key):
+            into.reused += 1
+            _accept(desk, into, question, generator, Expansion.from_json(answer))
+    unknown = {q.record.tool_id: q for q in questions if q.key not in known}
+    if not unknown:
+        return
+    groups = generator.generate(list(unknown.values()))
+    interrupted: BaseException | None = None
+    with ThreadPoolExecutor(1, "ledger") as clerk:
+        while True:
+            try:
+                group = next(groups) if interrupted is None else _told(groups, interrupted)
+            except StopIteration:
+                return
+            interrupted = None
+            # Committed before the next group is asked for: a kill loses what was under way, and nothing else. In a
+            # thread of its own, where no Ctrl-C and no time-out of a task reaches the half of a commit.
+            asked = [outcome for outcome in group if not (isinstance(outcome, Failure) and outcome.postponed)]
+            entries = [_entry(desk.catalog, outcome, generator, unknown[outcome.tool_id].key) for outcome in asked]
+            try:
+                clerk.submit(_keep, desk, entries).result()
+                into.asked[generator.name] += len(asked)
+                for outcome in group:
+                    into.usage = into.usage + outcome.usage
+                    if isinstance(outcome, Answer):
+                        _accept(desk, into, unknown[outcome.tool_id], generator, outcome.expansion)
+                    else:
+                        into.failures.append(outcome)
+            except BaseException as error:  # noqa: BLE001 - raised again, by the generator
+                clerk.submit(_keep, desk, entries).result()  # raises again where the ledger cannot be written
+                interrupted = error
 
 
-def _entry(
-    outcome: Answer | Failure, generator: Generator, keys: Mapping[str, str], hashes: Mapping[str, str]
-) -> Entry:
+def _keep(desk: Desk, entries: list[Entry]) -> None:
+    """Commit these entries, unless they are already."""
+    if entries:
+        desk.ledger.put_entries(desk.run, entries)
+        entries.clear()
+
+
+def _told(groups: Iterator[Sequence[Outcome]], interrupted: BaseException) -> Sequence[Outcome]:
+    """The next group of a generator that hears of an interruption: it may still give what was under way, and then
+    raises it."""
+    throw: Callable[[BaseException], Sequence[Outcome]] | None = getattr(groups, "throw", None)
+    if throw is None:
+        raise interrupted
+    return throw(interrupted)
+
+
+def _accept(desk: Desk, into: Enrichment, question: Question, generator: Generator, answer: Expansion) -> None:
+    record = question.record
+    kept, verdicts = desk.screen(record, answer)
+    if not kept.user_phrases:
+        checks = ", ".join(sorted({verdict.check for verdict in verdicts}))
+        into.failures.append(
+            Failure(record.tool_id, "rejected", f"no phrase of the answer passed the checks: {checks}")
+        )
+        return
+    if record.tool_id not in into.written:
+        desk.progress.advance()
+    into.written[record.tool_id] = Written(kept, generator.name, generator.model, question.key, answer, verdicts)
+
+
+def expansion_key(catalog: Catalog, record: ToolRecord, generator: Generator, extra: Mapping[str, Any]) -> str:
+    """The key of an answer in the ledger: the hash of record, prompt, generator, model and what else it depends on."""
+    return fingerprint([catalog.hashes[record.tool_id], PROMPT_VERSION, generator.name, generator.model, extra])
+
+
+def _entry(catalog: Catalog, outcome: Outcome, generator: Generator, key: str) -> Entry:
     failure = outcome if isinstance(outcome, Failure) else None
     return Entry(
-        expansion_key=keys[outcome.tool_id],
-        record_hash=hashes[outcome.tool_id],
+        expansion_key=key,
+        record_hash=catalog.hashes[outcome.tool_id],
         tool_id=outcome.tool_id,
         generator=generator.name,
         model=generator.model,

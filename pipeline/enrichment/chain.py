@@ -1,16 +1,20 @@
 """Which generators a build asks, in order."""
 
+from collections.abc import Callable
+
 from pipeline.enrichment.file import FileGenerator
 from pipeline.enrichment.generator import Generator
 from pipeline.enrichment.lexicon import LexiconGenerator
-from pipeline.settings import CatalogSettings
+from pipeline.ledger import Ledger
+from pipeline.settings import CatalogSettings, EnrichmentSettings
 
 
-def generators(settings: CatalogSettings) -> list[Generator]:
+def generators(settings: CatalogSettings, ledger: Ledger, note: Callable[[str], None]) -> list[Generator]:
     """The file of expansions if there is one; then the chosen generator; then the fallback for what it fails on.
 
     `auto` is an OpenAI-compatible model where a key or a base URL is set, else the lexicon. Raises RunAborted where
-    the file cannot be read, SettingsInvalid where the key cannot be sent.
+    the file cannot be read, SettingsInvalid where the key cannot be sent. The ledger keeps what a batch is
+    about, `note` hears how it gets on.
     """
     enrichment = settings.enrichment
     chain: list[Generator] = []
@@ -20,10 +24,16 @@ def generators(settings: CatalogSettings) -> list[Generator]:
     if chosen == "auto":
         chosen = "openai" if enrichment.reaches_model else "lexicon"
     if chosen == "openai":
-        from pipeline.enrichment.openai import OpenAIGenerator  # a second to import: only where it is asked
-
-        chain.append(OpenAIGenerator(enrichment))
+        chain.append(_model(enrichment, ledger, note))
         chosen = enrichment.fallback
     if chosen == "lexicon":
         chain.append(LexiconGenerator())
     return chain
+
+
+def _model(settings: EnrichmentSettings, ledger: Ledger, note: Callable[[str], None]) -> Generator:
+    # A second to import: only where a model is asked.
+    from pipeline.enrichment.openai import OpenAIGenerator
+    from pipeline.enrichment.openai.batch import BatchGenerator
+
+    return BatchGenerator(settings, ledger, note=note) if settings.mode == "batch" else OpenAIGenerator(settings)

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from router.text import ENGLISH, LANGUAGES
 
 _MAX_PHRASES = 12
 _MAX_TERMS = 24
@@ -14,17 +16,24 @@ _LISTS = ("user_phrases", "synonyms", "related_concepts", "task_categories")
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """Text about one tool, written before any request was seen. `user_phrases` are requests as people make them."""
+    """Text about one tool, written before any request was seen. `user_phrases` are requests as people make them.
+
+    All of it is English but `translations`: by language code, phrases as people who speak it make them.
+    """
 
     when_to_use: str
     user_phrases: tuple[str, ...]
     synonyms: tuple[str, ...] = ()
     related_concepts: tuple[str, ...] = ()
     task_categories: tuple[str, ...] = ()
+    translations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready dict; `from_json` gives an equal expansion back."""
-        return asdict(self)
+        row = asdict(self)
+        if not self.translations:
+            del row["translations"]  # an answer in English alone is as it was before there were others
+        return row
 
     @classmethod
     def from_json(cls, row: object) -> "Expansion":
@@ -37,17 +46,35 @@ class Expansion:
         when = row.get("when_to_use") or ""
         if not isinstance(when, str):
             raise ValueError("when_to_use is not a text")
-        lists = {field: _texts(row.get(field) or (), field) for field in _LISTS}
+        lists = {name: _texts(row.get(name) or (), name) for name in _LISTS}
         phrases = _clean(lists["user_phrases"], _MAX_PHRASES)
         if not phrases:
             raise ValueError("user_phrases holds no phrase")
-        rest = (_clean(lists[field], _MAX_TERMS) for field in _LISTS[1:])
-        return cls(_line(when, 3 * _MAX_LENGTH), phrases, *rest)
+        rest = {name: _clean(lists[name], _MAX_TERMS) for name in _LISTS[1:]}
+        translations = _translations(row.get("translations"))
+        return cls(_line(when, 3 * _MAX_LENGTH), phrases, **rest, translations=translations)
 
 
-def _texts(value: object, field: str) -> Iterable[str]:
+def _translations(value: object) -> dict[str, tuple[str, ...]]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ValueError("translations is not an object of languages")
+    found = {}
+    for language in value:
+        if language == ENGLISH:
+            raise ValueError(f"translations.{ENGLISH} is no translation: English phrases are user_phrases")
+        if language not in LANGUAGES:
+            raise ValueError(f"translations: {language!r:.40} is no language of {' '.join(LANGUAGES)}")
+        texts = _texts(value[language] or (), f"translations.{language}")
+        if phrases := _clean(texts, _MAX_PHRASES):
+            found[language] = phrases
+    return dict(sorted(found.items()))
+
+
+def _texts(value: object, name: str) -> Iterable[str]:
     if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
-        raise ValueError(f"{field} is not a list of texts")
+        raise ValueError(f"{name} is not a list of texts")
     return value
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.enrichment.expansion import Expansion
-from pipeline.enrichment.generator import Answer, Failure
+from pipeline.enrichment.generator import Answer, Failure, Outcome, Question
 from pipeline.errors import RecordRejected
 from pipeline.sources.document import read_lines
 from router.fingerprint import fingerprint
@@ -16,7 +16,7 @@ class FileGenerator:
     """One line a tool: `{"id", "when_to_use", "user_phrases", "synonyms", "related_concepts", "task_categories"}`."""
 
     name = "file"
-    commit_every = 1_000
+    contrasts = False
 
     def __init__(self, path: Path) -> None:
         """Read the file. Raises RunAborted where it cannot be read; a bad line is kept in `rejected`."""
@@ -48,10 +48,12 @@ class FileGenerator:
         row = self._rows.get(record.tool_id)
         return None if row is None else {"line": fingerprint(row)}
 
-    def generate(self, records: Sequence[ToolRecord]) -> Iterator[Answer | Failure]:
+    def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
         """The lines of these records."""
-        for record in records:
-            try:
-                yield Answer(record.tool_id, Expansion.from_json(self._rows[record.tool_id]))
-            except ValueError as error:
-                yield Failure(record.tool_id, "shape", str(error))
+        yield [self._outcome(question.record.tool_id) for question in questions]
+
+    def _outcome(self, tool_id: str) -> Outcome:
+        try:
+            return Answer(tool_id, Expansion.from_json(self._rows[tool_id]))
+        except ValueError as error:
+            return Failure(tool_id, "shape", str(error))

@@ -10,12 +10,17 @@ from router.record import ToolRecord
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What an answer took: tokens as the server counted them, US dollars where the model has a price."""
+    """What an answer took: tokens as the server counted them, US dollars where the model has a price.
+
+    `unconfirmed_usd` is what requests without an answer may have cost besides, by estimate: a server may bill what it
+    computed for a client that had given up waiting.
+    """
 
     prompt_tokens: int = 0
     cached_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: float | None = 0.0
+    unconfirmed_usd: float = 0.0
 
     def __add__(self, other: "Usage") -> "Usage":
         """Both together; a cost that is unknown in part is unknown."""
@@ -25,7 +30,18 @@ class Usage:
             self.cached_tokens + other.cached_tokens,
             self.completion_tokens + other.completion_tokens,
             (self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
+            self.unconfirmed_usd + other.unconfirmed_usd,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A record to write an expansion for. `key` is the hash of all that makes the answer; `siblings` are records that
+    it is to be told apart from."""
+
+    key: str
+    record: ToolRecord
+    siblings: tuple[ToolRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +53,10 @@ class Answer:
     usage: Usage = field(default_factory=Usage)
 
 
+# Not asked yet, by a limit that the operator set, or asked and not answered yet: no fault of the model's.
+POSTPONED = frozenset({"budget", "waiting"})
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why a generator has no answer for one tool. The rest go on, and the next build tries this tool again."""
@@ -46,23 +66,32 @@ class Failure:
     message: str
     usage: Usage = field(default_factory=Usage)
 
+    @property
+    def postponed(self) -> bool:
+        """Whether a later build will ask, or hear, without anything having gone wrong."""
+        return self.kind in POSTPONED
+
+
+Outcome = Answer | Failure
+
 
 class Generator(Protocol):
     """Writes expansions. `name` and `model` say who wrote; `key` is the rest of what an answer depends on.
 
     `key(record)` is None where the generator has nothing to say about a tool, and the next generator is asked.
-    `commit_every` is how many outcomes may be lost by a kill: 1 where each was paid for.
-    `generate` yields one Answer or Failure a record, in any order, and raises RunAborted where none can be had.
+    `contrasts` tells whether it can be shown siblings. `generate` yields one outcome a question, in any order, in
+    groups: each group is committed before the next is asked for, so that a kill loses only what was under way. It
+    raises RunAborted where no answer can be had.
     """
 
     name: str
     model: str
-    commit_every: int
+    contrasts: bool
 
     def key(self, record: ToolRecord) -> dict[str, Any] | None:
-        """What an answer depends on, beside the record, the prompt and the model."""
+        """What an answer depends on, beside the record, its siblings, the prompt and the model."""
         ...
 
-    def generate(self, records: Sequence[ToolRecord]) -> Iterator[Answer | Failure]:
-        """One outcome a record."""
+    def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
+        """One outcome a question."""
         ...

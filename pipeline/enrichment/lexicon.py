@@ -13,7 +13,7 @@ from importlib import resources
 from typing import Any
 
 from pipeline.enrichment.expansion import Expansion
-from pipeline.enrichment.generator import Answer, Failure
+from pipeline.enrichment.generator import Answer, Outcome, Question
 from router.fingerprint import fingerprint
 from router.record import ToolRecord
 from router.text import words
@@ -31,7 +31,7 @@ class LexiconGenerator:
     """Phrases from a tool's operation (verb) and resource (nouns), each said in several everyday ways."""
 
     name = "lexicon"
-    commit_every = 1_000
+    contrasts = False
 
     def __init__(self) -> None:
         self._lexicon = _lexicon()
@@ -41,10 +41,9 @@ class LexiconGenerator:
         """Nothing beyond the record and the lexicon's own hash."""
         return {}
 
-    def generate(self, records: Sequence[ToolRecord]) -> Iterator[Answer | Failure]:
+    def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
         """An answer for every record."""
-        for record in records:
-            yield Answer(record.tool_id, self._expand(record))
+        yield [Answer(question.record.tool_id, self._expand(question.record)) for question in questions]
 
     def _expand(self, record: ToolRecord) -> Expansion:
         name = words(record.name)

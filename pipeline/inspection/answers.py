@@ -67,6 +67,8 @@ class ToolPage:
     documents: Mapping[str, str]
     expansion: Mapping[str, Any] | None
     phrases: Rows
+    verdicts: Rows
+    siblings: Rows
     neighbours: Rows
     failures: Rows
     notices: Rows
@@ -74,7 +76,7 @@ class ToolPage:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready dict."""
-        tables = ("phrases", "neighbours", "failures", "notices", "history")
+        tables = ("phrases", "verdicts", "siblings", "neighbours", "failures", "notices", "history")
         return {
             **self.record.to_json(),
             "record_hash": self.record_hash,

@@ -13,7 +13,7 @@ PARTS = {
     "annotations": "annotations",
     "deprecated": "deprecated",
 }
-_EXPANSION = "[generator, model, when_to_use], user_phrases, synonyms, related_concepts, task_categories"
+_EXPANSION = "[generator, model, when_to_use], user_phrases, synonyms, related_concepts, task_categories, translations"
 
 
 def differing(before: str, after: str, **more: str) -> str:

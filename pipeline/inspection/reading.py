@@ -65,6 +65,10 @@ class Inspection(AbstractContextManager["Inspection"]):
             for name, (kind, comment) in self._listed.items()
         )
 
+    def record_hashes(self) -> dict[str, str]:
+        """The hash of each tool's record."""
+        return dict(self._connection.execute("SELECT tool_id, record_hash FROM tools").fetchall())
+
     def comment(self, name: str) -> str:
         """What a table or view holds. Raises SettingsInvalid where there is none of that name."""
         kind, comment = self._listed.get(name, ("", ""))
@@ -129,6 +133,8 @@ class Inspection(AbstractContextManager["Inspection"]):
             documents={signal.value: row[f"{signal}_document"] for signal in Signal},
             expansion=dict(zip(expansions.columns, expansions.rows[0], strict=True)) if expansions else None,
             phrases=self._rows(_PHRASES, None, [tool_id, tool_id]),
+            verdicts=self._all("SELECT check_name, consequence, field, text, detail FROM verdicts", tool_id),
+            siblings=self._all("SELECT sibling_id FROM siblings", tool_id),
             neighbours=self._rows("FROM neighbours(?)", None, [tool_id]),
             failures=self._all("SELECT * EXCLUDE tool_id FROM failures", tool_id),
             notices=self._all("SELECT kind, message, file, pointer FROM notices", tool_id),

@@ -1,6 +1,6 @@
 """What a build holds, as Arrow tables: tools, parameters, expansions, phrases, vectors, and what was rejected."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from pipeline.errors import RecordRejected
 from pipeline.records import Catalog
 from pipeline.vectors import Vectors
 from router.fingerprint import canonical_json
+from router.text import ENGLISH
 
 
 def tools(catalog: Catalog, documents: Sequence[FieldDocuments]) -> pa.Table:
@@ -72,18 +73,59 @@ def expansions(catalog: Catalog, written: Mapping[str, Written]) -> pa.Table:
             "synonyms": pa.array([list(w.expansion.synonyms) for _, w in rows], texts),
             "related_concepts": pa.array([list(w.expansion.related_concepts) for _, w in rows], texts),
             "task_categories": pa.array([list(w.expansion.task_categories) for _, w in rows], texts),
+            "translations": pa.array(
+                [[(code, list(said)) for code, said in w.expansion.translations.items()] for _, w in rows],
+                pa.map_(pa.string(), texts),
+            ),
         }
     )
 
 
 def phrases(documents: Sequence[FieldDocuments]) -> pa.Table:
-    """One row a phrase, in the order of their vectors."""
-    rows = [(d.tool_id, position, phrase) for d in documents for position, phrase in enumerate(d.phrases)]
+    """One row a phrase: a tool's English ones in the order of their vectors, then its translations, without vectors."""
+    rows = [
+        (document.tool_id, position, phrase, language)
+        for document in documents
+        for position, (language, phrase) in enumerate(_by_language(document))
+    ]
     return pa.table(
         {
             "tool_id": pa.array([row[0] for row in rows], pa.string()),
             "position": pa.array([row[1] for row in rows], pa.int32()),
             "phrase": pa.array([row[2] for row in rows], pa.string()),
+            "language": pa.array([row[3] for row in rows], pa.string()),
+        }
+    )
+
+
+def _by_language(document: FieldDocuments) -> Iterator[tuple[str, str]]:
+    for language, phrases in {ENGLISH: document.phrases, **document.translations}.items():
+        for phrase in phrases:
+            yield language, phrase
+
+
+def verdicts(written: Mapping[str, Written]) -> pa.Table:
+    """One row a text that a check spoke of, by tool."""
+    found = [verdict for _, w in sorted(written.items()) for verdict in w.verdicts]
+    columns = {
+        "tool_id": [v.tool_id for v in found],
+        "field": [v.field for v in found],
+        "text": [v.text for v in found],
+        "check_name": [v.check for v in found],
+        "consequence": [str(v.consequence) for v in found],
+        "detail": [v.detail for v in found],
+    }
+    return pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
+
+
+def siblings(near: Mapping[str, Sequence[str]]) -> pa.Table:
+    """One row a tool and another that its phrases fit as well, nearest first."""
+    rows = [(tool_id, other, rank) for tool_id in sorted(near) for rank, other in enumerate(near[tool_id], 1)]
+    return pa.table(
+        {
+            "tool_id": pa.array([row[0] for row in rows], pa.string()),
+            "sibling_id": pa.array([row[1] for row in rows], pa.string()),
+            "rank": pa.array([row[2] for row in rows], pa.int32()),
         }
     )
 

@@ -23,11 +23,22 @@ COMMENT ON COLUMN parameters.path IS 'Dotted, with [] for the items of an array.
 COMMENT ON TABLE expansions IS 'What somebody wrote of how people ask for each tool, and what that took, whichever build paid for it. A tool without a row has no such words.';
 COMMENT ON COLUMN expansions.generator IS 'Who wrote it: file, openai or lexicon.';
 COMMENT ON COLUMN expansions.model IS 'The model, the file''s name, or the lexicon''s version.';
+COMMENT ON COLUMN expansions.translations IS 'Phrases by language, as they were written; those in the catalog''s languages are in phrases.';
 COMMENT ON COLUMN expansions.expansion_key IS 'The hash of all that made it: record, prompt, model, parameters.';
 COMMENT ON COLUMN expansions.cost_usd IS 'US dollars; NULL where the price is unknown, 0 where it was free.';
 COMMENT ON COLUMN expansions.run_id IS 'The build that paid for it, maybe one of another catalog of the workspace.';
 
-COMMENT ON TABLE phrases IS 'The phrases of each tool, in the order of their vectors; the sentence of when to use it is the last.';
+COMMENT ON TABLE phrases IS 'The phrases of each tool: English ones in the order of their vectors, when to use it last, then other languages.';
+COMMENT ON COLUMN phrases.position IS 'The number of the phrase among its tool''s, from 0. In vectors, those of the English ones.';
+COMMENT ON COLUMN phrases.language IS 'The ISO 639-1 code of the language that it is in and is indexed for.';
+
+COMMENT ON TABLE verdicts IS 'What the checks said of the texts that were written for the tools: each text that was left out, and why. A text without a row was kept.';
+COMMENT ON COLUMN verdicts.field IS 'The part of the expansion that the text is of, or description.';
+COMMENT ON COLUMN verdicts.check_name IS 'The check that spoke.';
+COMMENT ON COLUMN verdicts.consequence IS 'dropped: indexed nowhere; noted: indexed all the same.';
+COMMENT ON COLUMN verdicts.detail IS 'What the check found: the other tool, the URL, the rank.';
+
+COMMENT ON TABLE siblings IS 'Tools whose phrases fit another tool as well or better, and that other, the one with the most collisions first.';
 
 COMMENT ON TABLE vectors IS 'The vectors, normalised: one a tool (position NULL) and one a phrase. Empty where the catalog was built without an encoder.';
 COMMENT ON COLUMN vectors.position IS 'The phrase''s position; NULL for the vector of the tool as a whole.';
@@ -37,7 +48,7 @@ COMMENT ON TABLE rejections IS 'The records, and the lines of expansions, that c
 COMMENT ON TABLE notices IS 'What an operator should know of tools that were kept: merged, renamed, thin, open.';
 
 COMMENT ON TABLE failures IS 'The generators'' failures: all of this build''s, and of earlier builds'' the last that each model has left standing. One stands where the build did not ask that model, and the tool has the lexicon''s words or none.';
-COMMENT ON COLUMN failures.kind IS 'shape, refusal, truncated, refused, timeout, connection or server.';
+COMMENT ON COLUMN failures.kind IS 'shape, empty, mismatch, refusal, truncated, refused, rate, quota, timeout, connection or server.';
 COMMENT ON COLUMN failures.cost_usd IS 'US dollars; NULL where the price is unknown. A failure may have been paid for.';
 COMMENT ON COLUMN failures.words_by IS 'Who wrote the words that serve instead; NULL where nobody did.';
 
@@ -68,6 +79,28 @@ COMMENT ON COLUMN thin_descriptions.tool_id IS 'The tool.';
 COMMENT ON COLUMN thin_descriptions.provider IS 'Its provider.';
 COMMENT ON COLUMN thin_descriptions.words IS 'The words of the description; a character of a script without spaces is one.';
 COMMENT ON COLUMN thin_descriptions.description IS 'The description itself, maybe empty.';
+
+CREATE VIEW worst_tools AS
+SELECT tool_id, tools.provider, concat_ws(', ',
+        CASE WHEN expansions.tool_id IS NULL THEN 'no expansion' WHEN generator = 'lexicon' THEN 'no model''s words' END,
+        CASE WHEN words IS NOT NULL THEN 'thin description' END,
+        CASE WHEN dropped > 0 THEN dropped || ' texts dropped' END,
+        CASE WHEN collisions > 0 THEN collisions || ' siblings' END
+    ) AS problems,
+    coalesce(dropped, 0) AS dropped, coalesce(collisions, 0) AS collisions
+FROM tools
+LEFT JOIN expansions USING (tool_id)
+LEFT JOIN (SELECT tool_id, words FROM thin_descriptions) USING (tool_id)
+LEFT JOIN (SELECT tool_id, count(*) AS dropped FROM verdicts WHERE consequence = 'dropped' GROUP BY tool_id) USING (tool_id)
+LEFT JOIN (SELECT tool_id, count(*) AS collisions FROM siblings GROUP BY tool_id) USING (tool_id)
+WHERE problems <> ''
+ORDER BY len(string_split(problems, ', ')) DESC, coalesce(dropped, 0) + coalesce(collisions, 0) DESC, tool_id;
+COMMENT ON VIEW worst_tools IS 'Tools that search will find badly, worst first, and why: no words of a model, a thin description, texts that were dropped, siblings that their phrases fit as well.';
+COMMENT ON COLUMN worst_tools.tool_id IS 'The tool.';
+COMMENT ON COLUMN worst_tools.provider IS 'Its provider.';
+COMMENT ON COLUMN worst_tools.problems IS 'What is wrong, in words.';
+COMMENT ON COLUMN worst_tools.dropped IS 'Texts of its expansion that a check left out: see verdicts.';
+COMMENT ON COLUMN worst_tools.collisions IS 'Tools that its phrases fit as well: see siblings.';
 
 CREATE VIEW costs AS
 SELECT provider, generator, model, count(*) AS tools, sum(prompt_tokens)::BIGINT AS prompt_tokens,
@@ -112,7 +145,7 @@ COMMENT ON VIEW providers IS 'Each provider, largest first: its tools, how well 
 COMMENT ON COLUMN providers.provider IS 'The provider; NULL for tools without one.';
 COMMENT ON COLUMN providers.tools IS 'How many tools it has.';
 COMMENT ON COLUMN providers.thin IS 'How many are in thin_descriptions.';
-COMMENT ON COLUMN providers.phrases_a_tool IS 'Phrases for each tool, on average.';
+COMMENT ON COLUMN providers.phrases_a_tool IS 'Phrases for each tool, in all languages, on average.';
 COMMENT ON COLUMN providers.written_by IS 'Who wrote the words in use, and for how many tools.';
 COMMENT ON COLUMN providers.failed IS 'How many tools are in failures.';
 COMMENT ON COLUMN providers.cost_usd IS 'US dollars of the answers in use whose price is known; NULL where none is.';

@@ -9,7 +9,7 @@ import duckdb
 import pyarrow as pa
 
 from pipeline.documents import FieldDocuments
-from pipeline.enrichment import Written
+from pipeline.enrichment import Enrichment, Written
 from pipeline.errors import RecordRejected
 from pipeline.inspection import comparing, tables
 from pipeline.ledger import CONNECTION, Ledger
@@ -25,7 +25,7 @@ def write(
     path: Path,
     catalog: Catalog,
     rejected: Sequence[RecordRejected],
-    written: Mapping[str, Written],
+    enrichment: Enrichment,
     documents: Sequence[FieldDocuments],
     vectors: Vectors | None,
     *,
@@ -44,13 +44,15 @@ def write(
             ("parameters", tables.parameters(catalog)),
             ("phrases", tables.phrases(documents)),
             ("vectors", tables.vectors(documents, vectors)),
+            ("verdicts", tables.verdicts(enrichment.written)),
+            ("siblings", tables.siblings(enrichment.siblings)),
             ("rejections", tables.rejections(rejected)),
             ("notices", tables.notices(catalog)),
         ):
             connection.register("arrow_rows", table)
             connection.execute(f"CREATE TABLE {name} AS SELECT * FROM arrow_rows")
             connection.unregister("arrow_rows")
-        _write_accounts(connection, catalog, written, identity["catalog"], ledger)
+        _write_accounts(connection, catalog, enrichment.written, identity["catalog"], ledger)
         _write_changes(connection, previous)
         _execute(connection, "views.sql")
 
@@ -62,7 +64,7 @@ def _row(identity: Mapping[str, Any]) -> pa.Table:
 
 
 def _write_accounts(
-    connection: duckdb.DuckDBPyConnection,
+    connection: "duckdb.DuckDBPyConnection",
     catalog: Catalog,
     written: Mapping[str, Written],
     name: str,
@@ -85,7 +87,7 @@ def _write_accounts(
         connection.unregister(table)
 
 
-def _write_changes(connection: duckdb.DuckDBPyConnection, previous: Path | None) -> None:
+def _write_changes(connection: "duckdb.DuckDBPyConnection", previous: Path | None) -> None:
     """The table stays empty, and snapshot.previous NULL, where what serves cannot be opened: that stops no build."""
     connection.execute("CREATE TABLE changes (tool_id VARCHAR, change VARCHAR, what VARCHAR[])")
     if previous is None:
@@ -104,6 +106,6 @@ def _write_changes(connection: duckdb.DuckDBPyConnection, previous: Path | None)
         connection.execute("DETACH previous_snapshot")
 
 
-def _execute(connection: duckdb.DuckDBPyConnection, file: str, **parts: str) -> None:
+def _execute(connection: "duckdb.DuckDBPyConnection", file: str, **parts: str) -> None:
     text = resources.files("pipeline.inspection").joinpath(file).read_text(encoding="utf-8")
     connection.execute(text.format(**parts) if parts else text)

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from pipeline.errors import RecordRejected
 from pipeline.ledger.accounts import Accounts
+from pipeline.ledger.batches import Batch, Batches, BatchRequest
 from pipeline.ledger.connection import CONNECTION, LEDGER_FILE, now, registered
 from pipeline.records import Catalog
 from router.fingerprint import canonical_json
 
-__all__ = ["CONNECTION", "LEDGER_FILE", "Entry", "Ledger"]
+__all__ = ["CONNECTION", "LEDGER_FILE", "Batch", "BatchRequest", "Entry", "Ledger"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Entry:
     message: str = ""
 
 
-class Ledger(Accounts):
+class Ledger(Accounts, Batches):
     """The open ledger. Every method commits before it returns."""
 
     def start_run(self, catalog: str, area: str = "snapshots") -> int:
@@ -107,6 +108,19 @@ class Ledger(Accounts):
                 "ORDER BY run_id DESC"
             ).fetchall()
         return {key: json.loads(text) for key, text in rows}
+
+    def assessment(self, key: str) -> dict[str, Any] | None:
+        """What was found when the same texts were assessed before, as JSON."""
+        rows = self._connection.execute(
+            "SELECT assessment FROM assessments WHERE assessment_key = ? LIMIT 1", [key]
+        ).fetchall()
+        return json.loads(rows[0][0]) if rows else None
+
+    def put_assessment(self, run: int, key: str, assessment: Mapping[str, Any]) -> None:
+        """Keep what an assessment found under the hash of all that it read."""
+        self._connection.execute(
+            "INSERT INTO assessments VALUES (?, ?, ?, ?)", [key, run, now(), canonical_json(assessment)]
+        )
 
     def put_entries(self, run: int, entries: Sequence[Entry]) -> None:
         """Keep answers and failures; both say what they cost."""

@@ -1,10 +1,19 @@
 """What the ledger can account for: runs, versions of records, attempts of generators; for what people inspect."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from pipeline.ledger.connection import LedgerFile, registered
+
+
+@dataclass(frozen=True, slots=True)
+class Took:
+    """What a model's answers took, on average: tokens of an answer, and the share of the prompts that was cached."""
+
+    completion_tokens: float
+    cached_share: float
 
 
 class Accounts(LedgerFile):
@@ -18,11 +27,24 @@ class Accounts(LedgerFile):
                 CAST(counts ->> 'tools' AS BIGINT) AS tools,
                 CAST(counts -> 'asked' AS MAP(VARCHAR, BIGINT)) AS asked,
                 CAST(counts ->> 'embedded' AS BIGINT) AS embedded,
-                CAST(counts ->> 'cost_usd' AS DOUBLE) AS cost_usd
+                CAST(counts ->> 'cost_usd' AS DOUBLE) AS cost_usd,
+                CAST(counts -> 'estimate' ->> 'cost_usd' AS DOUBLE) AS estimated_usd
             FROM runs WHERE catalog = ? ORDER BY run_id
             """,
             params=[catalog],
         ).to_arrow_table()
+
+    def took(self, model: str) -> Took | None:
+        """What the answers of a model took so far; None where it gave none that was counted."""
+        # All rows are fetched: a result that is not at its end keeps the connection from any other work.
+        rows = self._connection.execute(
+            """
+            SELECT avg(completion_tokens), sum(cached_tokens) / sum(prompt_tokens)
+            FROM expansions WHERE model = ? AND generator = 'openai' AND prompt_tokens > 0
+            """,
+            [model],
+        ).fetchall()
+        return Took(float(rows[0][0]), float(rows[0][1])) if rows[0][0] is not None else None
 
     def versions(self, catalog: str, tool_ids: Sequence[str]) -> pa.Table:
         """Every record that a catalog has had under these ids, with the run that saw it first. `record` is NULL for a

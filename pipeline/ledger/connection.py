@@ -42,6 +42,13 @@ CREATE TABLE IF NOT EXISTS failures (
     expansion_key VARCHAR, record_hash VARCHAR, tool_id VARCHAR, generator VARCHAR, model VARCHAR,
     kind VARCHAR, message VARCHAR, prompt_tokens BIGINT, cached_tokens BIGINT, completion_tokens BIGINT,
     cost_usd DOUBLE, run_id BIGINT, created_at TIMESTAMP);
+CREATE TABLE IF NOT EXISTS assessments (
+    assessment_key VARCHAR, run_id BIGINT, created_at TIMESTAMP, assessment JSON);
+CREATE TABLE IF NOT EXISTS batches (
+    token VARCHAR, server VARCHAR, model VARCHAR, rung INTEGER, prompt_version INTEGER, run_id BIGINT,
+    created_at TIMESTAMP, file_id VARCHAR, asked_at TIMESTAMP, batch_id VARCHAR, outcome VARCHAR, settled_at TIMESTAMP);
+CREATE TABLE IF NOT EXISTS batch_requests (
+    token VARCHAR, line INTEGER, key VARCHAR, record_hash VARCHAR, tool_id VARCHAR, name VARCHAR);
 CREATE OR REPLACE VIEW phrases AS
     SELECT tool_id, generator, model, unnest(from_json(expansion -> 'user_phrases', '["VARCHAR"]')) AS phrase
     FROM expansions;

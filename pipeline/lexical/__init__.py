@@ -1,43 +1,60 @@
 """Field documents → three Tantivy indexes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import tantivy
 
 from pipeline.documents import FieldDocuments
 from pipeline.errors import RunAborted
-from router.contract import LEXICAL_SIGNALS, ORDINAL_FIELD, TEXT_FIELD, Signal
-from router.text import ANALYZER_NAME, analyzer, split
+from router.contract import LEXICAL_SIGNALS, ORDINAL_FIELD, Signal, text_field
+from router.text import ENGLISH, analyzer, analyzer_name, split
 
 __all__ = ["index"]
 
 _HEAP_BYTES = 128_000_000  # one segment for up to 100,000 tools, and one segment means one order of ties
 
 
-def index(documents: Sequence[FieldDocuments], folder: Path) -> tuple[Signal, ...]:
+def index(
+    documents: Sequence[FieldDocuments], folder: Path, languages: Sequence[str] = (ENGLISH,)
+) -> tuple[Signal, ...]:
     """Write an index for each lexical signal that any tool has text for; the position of a document is its ordinal.
 
-    Returns the signals written. Raises RunAborted where an index does not hold every tool after its commit.
+    The expansion's has a field for each of `languages`, English among them, the others have English alone. Returns the
+    signals written. Raises RunAborted where an index does not hold every tool after its commit.
     """
-    written = tuple(s for s in LEXICAL_SIGNALS if any(document.text(s) for document in documents))
-    for signal in written:
-        _write((document.text(signal) for document in documents), len(documents), folder / signal)
-    return written
+    written = []
+    for signal in LEXICAL_SIGNALS:
+        fields = languages if signal is Signal.EXPANSION else (ENGLISH,)
+        if any(_text(document, signal, language) for document in documents for language in fields):
+            rows = ({name: _text(document, signal, name) for name in fields} for document in documents)
+            _write(rows, fields, len(documents), folder / signal)
+            written.append(signal)
+    return tuple(written)
 
 
-def _write(texts: Iterable[str], expected: int, folder: Path) -> None:
+def _text(document: FieldDocuments, signal: Signal, language: str) -> str:
+    return document.text(signal) if language == ENGLISH else document.translation(language)
+
+
+def _write(rows: Iterable[Mapping[str, str]], languages: Sequence[str], expected: int, folder: Path) -> None:
+    """Each row is the text of a tool by language."""
     builder = tantivy.SchemaBuilder()
-    builder.add_text_field(TEXT_FIELD, stored=False, tokenizer_name=ANALYZER_NAME, index_option="freq")
+    for language in languages:
+        builder.add_text_field(
+            text_field(language), stored=False, tokenizer_name=analyzer_name(language), index_option="freq"
+        )
     builder.add_unsigned_field(ORDINAL_FIELD, stored=False, indexed=False, fast=True)
     schema = builder.build()
     folder.mkdir(parents=True)
     tantivy_index = tantivy.Index(schema, path=str(folder))
-    tantivy_index.register_tokenizer(ANALYZER_NAME, analyzer())
+    for language in languages:
+        tantivy_index.register_tokenizer(analyzer_name(language), analyzer(language))
     # One thread and one commit: documents lie in the order of ordinals, so ties are cut in that order too.
     writer = tantivy_index.writer(_HEAP_BYTES, num_threads=1)
-    for ordinal, text in enumerate(texts):
-        writer.add_document(tantivy.Document.from_dict({TEXT_FIELD: split(text), ORDINAL_FIELD: ordinal}, schema))
+    for ordinal, texts in enumerate(rows):
+        fields = {text_field(language): split(text) for language, text in texts.items()}
+        writer.add_document(tantivy.Document.from_dict({**fields, ORDINAL_FIELD: ordinal}, schema))
     writer.commit()
     writer.wait_merging_threads()
     tantivy_index.reload()

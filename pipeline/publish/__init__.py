@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pipeline.documents import PROJECTION_VERSION, FieldDocuments
 from pipeline.enrichment import Enrichment
+from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.enrichment.prompt import PROMPT_VERSION
 from pipeline.errors import RecordRejected, SnapshotInvalid
 from pipeline.inspection import write as write_inspection
@@ -14,9 +15,9 @@ from pipeline.ledger import Ledger
 from pipeline.lexical import index
 from pipeline.progress import Progress
 from pipeline.publish import serving
-from pipeline.publish.tokens import TokenCounter
 from pipeline.records import Catalog
 from pipeline.settings import CatalogSettings
+from pipeline.tokens import TokenCounter
 from pipeline.vectors import Vectors
 from router.contract import CATALOG_DB, FORMAT_VERSION, Manifest, Signal
 from router.fingerprint import file_sha256
@@ -57,10 +58,13 @@ def write(
     """
     with store.staging(contents.content_hash) as folder:
         progress.start("index", None)
-        signals = index(contents.documents, folder)
+        languages = settings.enrichment.languages
+        signals = index(contents.documents, folder, languages)
         progress.start("write", None)
         counter = TokenCounter()
-        serving.write(folder, contents.catalog, contents.documents, contents.vectors, counter)
+        written = contents.enrichment.written
+        stopgaps = {tool_id for tool_id, w in written.items() if w.generator == LexiconGenerator.name}
+        serving.write(folder, contents.catalog, contents.documents, contents.vectors, counter, stopgaps)
         vectors = contents.vectors
         name = folder.name.split("-", 1)[1]
         created_at = datetime.now(UTC)
@@ -69,7 +73,7 @@ def write(
             folder / CATALOG_DB,
             contents.catalog,
             contents.rejected,
-            contents.enrichment.written,
+            contents.enrichment,
             contents.documents,
             vectors,
             identity={
@@ -107,6 +111,7 @@ def write(
             files=_checksums(folder),
             held=contents.held,
             agreement=vectors.export.agreement if vectors else None,
+            languages=languages,
         ).write(folder)
         progress.start("verify", None)
         Snapshot.open(folder)

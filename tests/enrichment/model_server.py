@@ -1,15 +1,19 @@
 """A chat model's server on loopback: real HTTP, answers by script, every request kept."""
 
 import json
+import socket
+import struct
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from pydantic import SecretStr
 
+from pipeline.enrichment.generator import Generator, Outcome, Question
 from pipeline.settings import EnrichmentSettings
+from router.record import ToolRecord
 
 # By the prices of gpt-5-mini: (600 x 0.25 + 400 x 0.025 + 200 x 2) / 1e6 = 0.00056 US dollars.
 USAGE = {
@@ -23,13 +27,16 @@ COST = 0.00056
 
 @dataclass(frozen=True)
 class Reply:
-    """What the server says: JSON, or a text as it stands. `drop` hangs up without a word."""
+    """What the server says: JSON, or a text as it stands. `drop` hangs up without a word; `reset_after` resets the
+    connection after so many bytes of the body, or before the headers where it is negative."""
 
     body: Any
     status: int = 200
     content_type: str = "application/json"
     delay_s: float = 0.0
     drop: bool = False
+    reset_after: int | None = None
+    headers: Mapping[str, str] = field(default_factory=lambda: {"retry-after-ms": "1"})
 
 
 @dataclass(frozen=True)
@@ -50,14 +57,20 @@ Script = Callable[[dict[str, Any], int], Reply]
 
 
 def tool_of(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The tool of a request's user message."""
-    tool: dict[str, Any] = json.loads(body["messages"][1]["content"])
-    return tool
+    """The tool of a request's user message; the first, where there are several."""
+    return tools_of(body)[0]
+
+
+def tools_of(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The tools of a request's user message."""
+    message = json.loads(body["messages"][1]["content"])
+    return [message["tool"]] if "tool" in message else list(message["tools"])
 
 
 def row(name: str) -> dict[str, Any]:
     """A good expansion that names its tool."""
     return {
+        "tool": name,
         "when_to_use": f"When somebody needs {name}.",
         "user_phrases": [f"please do {name}"],
         "synonyms": ["payments"],
@@ -85,19 +98,34 @@ def completion(content: Any, **fields: Any) -> dict[str, Any]:
     }
 
 
-def error(status: int, message: str, kind: str = "invalid_request_error", code: str | None = None) -> Reply:
+def error(
+    status: int,
+    message: str,
+    kind: str = "invalid_request_error",
+    code: str | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Reply:
     """An error in OpenAI's shape."""
-    return Reply({"error": {"message": message, "type": kind, "param": None, "code": code}}, status)
+    body = {"error": {"message": message, "type": kind, "param": None, "code": code}}
+    return Reply(body, status, headers={"retry-after-ms": "1"} if headers is None else headers)
 
 
 def answer(body: Mapping[str, Any], _: int = 0) -> Reply:
     """The script of a server that always answers well."""
-    return Reply(completion(json.dumps(row(tool_of(body)["name"]))))
+    names = [tool["name"] for tool in tools_of(body)]
+    packed = "tools" in json.loads(body["messages"][1]["content"])
+    return Reply(completion(json.dumps({"answers": [row(name) for name in names]} if packed else row(names[0]))))
 
 
 def but(name: str, reply: Reply) -> Script:
     """The script of a server that answers well, but for one tool."""
     return lambda body, _: reply if tool_of(body)["name"] == name else answer(body)
+
+
+def replies(generator: Generator, records: Sequence[ToolRecord]) -> Iterator[Outcome]:
+    """The outcomes of a question a record, one by one."""
+    for group in generator.generate([Question(record.tool_id, record) for record in records]):
+        yield from group
 
 
 @dataclass
@@ -110,7 +138,13 @@ class ModelServer:
 
     def settings(self, **fields: Any) -> EnrichmentSettings:
         """Settings that reach this server, one question at a time, without retries."""
-        defaults = {"api_key": SecretStr("sk-loopback"), "concurrency": 1, "max_retries": 0, "timeout_s": 20.0}
+        defaults: dict[str, Any] = {
+            "api_key": SecretStr("sk-loopback"),
+            "concurrency": 1,
+            "max_retries": 0,
+            "retry_delay_s": 0.01,
+            "timeout_s": 20.0,
+        }
         return EnrichmentSettings(**{"base_url": self.base_url, **defaults, **fields})
 
     @property
@@ -157,23 +191,39 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        length = int(self.headers["content-length"])
+        sent = self.rfile.read(length)
+        if len(sent) < length:
+            return None  # the client has given up before it had asked
+        body = json.loads(sent)
         if self.path != "/v1/chat/completions":
             reply = error(404, f"Invalid URL (POST {self.path})")
         else:
             reply = self.server.model.reply(Request(self.path, dict(self.headers), body))
         if reply.drop:
-            return
+            return None
+        if reply.reset_after is not None and reply.reset_after < 0:
+            return self._reset()
         data = (reply.body if isinstance(reply.body, str) else json.dumps(reply.body)).encode()
         try:
             self.send_response(reply.status)
             self.send_header("content-type", reply.content_type)
             self.send_header("content-length", str(len(data)))
-            self.send_header("retry-after-ms", "1")
+            for name, value in reply.headers.items():
+                self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(data)
+            self.wfile.write(data[: reply.reset_after])
+            if reply.reset_after is not None:
+                self._reset()
         except ConnectionError:
             self.close_connection = True  # the client has given up waiting
+        return None
+
+    def _reset(self) -> None:
+        """End the connection as a router does that has lost it: RST, not FIN."""
+        self.wfile.flush()
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
 
     def log_message(self, *_: object) -> None:
         """Nothing on the test's screen."""

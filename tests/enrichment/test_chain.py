@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.enrichment.chain import generators
 from pipeline.errors import RunAborted
+from pipeline.ledger import Ledger
 from pipeline.settings import CatalogSettings
 
 _LINE = {"id": "a", "user_phrases": ["do a"]}
@@ -15,7 +16,8 @@ _LINE = {"id": "a", "user_phrases": ["do a"]}
 
 def _names(tmp_path: Path, **enrichment: Any) -> list[str]:
     settings = CatalogSettings(name="c", folder=tmp_path, source=[{"path": "tools.json"}], enrichment=enrichment)
-    return [generator.name for generator in generators(settings)]
+    with Ledger.open(tmp_path) as ledger:
+        return [generator.name for generator in generators(settings, ledger, lambda _: None)]
 
 
 @pytest.mark.parametrize(

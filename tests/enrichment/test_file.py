@@ -10,6 +10,7 @@ from pipeline.enrichment import Expansion, Failure
 from pipeline.enrichment.file import FileGenerator
 from pipeline.enrichment.generator import Answer, Usage
 from pipeline.errors import RunAborted
+from tests.enrichment.model_server import replies
 from tests.factories import make_record
 
 Write = Callable[[str, list[Any]], Path]
@@ -21,7 +22,7 @@ def _line(tool_id: str = "stripe/list_charges", *phrases: str) -> dict[str, Any]
 
 def test_a_line_is_replayed_for_its_tool_at_no_cost(write_lines: Write) -> None:
     generator = FileGenerator(write_lines("expansions.jsonl", [_line(), _line("stripe/create_refund", "undo it")]))
-    outcomes = list(generator.generate([make_record("create_refund"), make_record()]))
+    outcomes = list(replies(generator, [make_record("create_refund"), make_record()]))
     assert outcomes == [
         Answer("stripe/create_refund", Expansion("Use it.", ("undo it",)), Usage(0, 0, 0, 0.0)),
         Answer("stripe/list_charges", Expansion("Use it.", ("pull payments",)), Usage(0, 0, 0, 0.0)),
@@ -53,7 +54,7 @@ def test_a_bad_line_is_rejected_with_its_number_and_the_rest_are_read(
     (rejected,) = generator.rejected
     assert (rejected.origin.file, rejected.origin.pointer) == ("e.jsonl", "line 3")
     assert reason in rejected.reason
-    first, second = generator.generate([make_record(), make_record("create_refund")])
+    first, second = replies(generator, [make_record(), make_record("create_refund")])
     assert isinstance(first, Answer) and first.expansion.user_phrases == ("pull payments",)
     assert isinstance(second, Answer)
 
@@ -80,7 +81,7 @@ def test_the_order_of_a_lines_fields_does_not_change_its_key(write_lines: Write)
 def test_a_line_of_the_wrong_shape_is_a_failure_and_the_rest_go_on(write_lines: Write) -> None:
     wrong = {"id": "stripe/list_charges", "user_phrases": "pull payments"}
     generator = FileGenerator(write_lines("e.jsonl", [wrong, _line("stripe/create_refund")]))
-    first, second = generator.generate([make_record(), make_record("create_refund")])
+    first, second = replies(generator, [make_record(), make_record("create_refund")])
     assert first == Failure("stripe/list_charges", "shape", "user_phrases is not a list of texts")
     assert isinstance(second, Answer)
 

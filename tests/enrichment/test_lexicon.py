@@ -6,11 +6,12 @@ from pipeline.enrichment import Expansion
 from pipeline.enrichment.generator import Answer
 from pipeline.enrichment.lexicon import LexiconGenerator
 from router.record import Parameter, ToolRecord
+from tests.enrichment.model_server import replies
 from tests.factories import make_record
 
 
 def _expand(record: ToolRecord) -> Expansion:
-    (answer,) = LexiconGenerator().generate([record])
+    (answer,) = replies(LexiconGenerator(), [record])
     assert isinstance(answer, Answer) and answer.tool_id == record.tool_id
     return answer.expansion
 
@@ -45,7 +46,7 @@ def test_the_whole_expansion_of_one_small_tool() -> None:
 def test_two_generators_write_the_same_under_the_same_model_name() -> None:
     records = [make_record("list_charges"), make_record("sendMessage", None, description="")]
     first, second = LexiconGenerator(), LexiconGenerator()
-    assert list(first.generate(records)) == list(second.generate(records))
+    assert list(replies(first, records)) == list(replies(second, records))
     assert first.model == second.model
     assert first.model.startswith("lexicon-")
 

@@ -10,7 +10,7 @@ from pipeline.enrichment.generator import Answer, Failure
 from pipeline.enrichment.openai import OpenAIGenerator
 from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.settings import EnrichmentSettings
-from tests.enrichment.model_server import ModelServer, Reply, answer, error, tool_of
+from tests.enrichment.model_server import ModelServer, Reply, answer, error, replies, tool_of
 from tests.factories import make_record
 
 _RECORDS = [make_record(f"tool_{number}") for number in range(20)]
@@ -25,7 +25,7 @@ def test_a_key_or_model_that_cannot_be_used_aborts_at_once_with_a_way_out(reply:
         return Reply(reply.body, reply.status, delay_s=0.05 if count > 1 else 0.0)
 
     with ModelServer(script) as server, pytest.raises(RunAborted) as aborted:
-        list(OpenAIGenerator(server.settings(model="gpt-nope", max_retries=3)).generate(_RECORDS))
+        list(replies(OpenAIGenerator(server.settings(model="gpt-nope", max_retries=3)), _RECORDS))
     said = str(aborted.value)
     assert reply.body["error"]["message"] in said
     assert "gpt-nope" in said and server.base_url in said
@@ -35,7 +35,7 @@ def test_a_key_or_model_that_cannot_be_used_aborts_at_once_with_a_way_out(reply:
 
 def test_the_key_is_not_in_the_sentence() -> None:
     with ModelServer(lambda *_: _NO_KEY) as server, pytest.raises(RunAborted) as aborted:
-        list(OpenAIGenerator(server.settings()).generate(_RECORDS))
+        list(replies(OpenAIGenerator(server.settings()), _RECORDS))
     assert "sk-loopback" not in str(aborted.value)
 
 
@@ -49,7 +49,7 @@ def test_a_key_that_no_header_can_carry_is_a_wrong_setting_and_is_not_shown(key:
 def test_an_abort_in_the_middle_comes_after_the_answers_before_it() -> None:
     outcomes: list[Answer | Failure] = []
     with ModelServer(lambda body, n: answer(body) if n <= 5 else _NO_KEY) as server:
-        generator = OpenAIGenerator(server.settings()).generate(_RECORDS)
+        generator = replies(OpenAIGenerator(server.settings()), _RECORDS)
         with pytest.raises(RunAborted, match="Incorrect API key"):
             for outcome in generator:
                 outcomes.append(outcome)
@@ -63,7 +63,7 @@ def test_nobody_listening_aborts_with_the_base_url_and_a_way_out(concurrency: in
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
         settings = EnrichmentSettings(base_url=url, max_retries=0, concurrency=concurrency)
         with pytest.raises(RunAborted) as aborted:
-            list(OpenAIGenerator(settings).generate(_RECORDS))
+            list(replies(OpenAIGenerator(settings), _RECORDS))
     assert f"no answer from {url}" in str(aborted.value)
     assert "Check enrichment.base_url" in str(aborted.value) and "--generator lexicon" in str(aborted.value)
 
@@ -71,18 +71,18 @@ def test_nobody_listening_aborts_with_the_base_url_and_a_way_out(concurrency: in
 def test_a_base_url_without_scheme_aborts_with_the_base_url() -> None:
     settings = EnrichmentSettings(base_url="localhost:8000/v1", max_retries=0)
     with pytest.raises(RunAborted, match=r"localhost:8000/v1.*Check enrichment\.base_url"):
-        list(OpenAIGenerator(settings).generate(_RECORDS[:1]))
+        list(replies(OpenAIGenerator(settings), _RECORDS[:1]))
 
 
 def test_a_base_url_of_another_path_aborts_as_not_found() -> None:
     with ModelServer() as server, pytest.raises(RunAborted, match=r"Invalid URL \(POST /chat/completions\)"):
         settings = server.settings(base_url=server.base_url.removesuffix("/v1"))
-        list(OpenAIGenerator(settings).generate(_RECORDS[:1]))
+        list(replies(OpenAIGenerator(settings), _RECORDS[:1]))
 
 
 def test_a_generator_without_records_asks_nobody() -> None:
     with ModelServer(lambda *_: _NO_KEY) as server:
-        assert list(OpenAIGenerator(server.settings()).generate([])) == []
+        assert list(replies(OpenAIGenerator(server.settings()), [])) == []
     assert server.requests == []
 
 
@@ -97,8 +97,8 @@ def test_a_spent_quota_aborts() -> None:
 
     with ModelServer(spent) as server, pytest.raises(RunAborted, match="quota"):
         list(
-            OpenAIGenerator(server.settings(max_retries=0, concurrency=2)).generate(
-                [make_record("a"), make_record("b")]
+            replies(
+                OpenAIGenerator(server.settings(max_retries=0, concurrency=2)), [make_record("a"), make_record("b")]
             )
         )
 
@@ -112,6 +112,6 @@ def test_answers_behind_a_slow_refusal_are_kept() -> None:
     records = [make_record(f"tool_{number}") for number in range(20)]
     kept = []
     with ModelServer(late_refusal) as server, pytest.raises(RunAborted, match="bad key"):
-        for outcome in OpenAIGenerator(server.settings(concurrency=4)).generate(records):
+        for outcome in replies(OpenAIGenerator(server.settings(concurrency=4)), records):
             kept.append(outcome.tool_id)
     assert sorted(kept) == sorted(record.tool_id for record in records[1:])

@@ -53,7 +53,7 @@ def test_costs_are_summed_by_provider_and_writer_and_what_has_no_price_is_counte
 
 def test_a_failure_stands_until_the_model_has_answered(shop: Shop) -> None:
     said = "SELECT tool_id, generator, model, kind, completion_tokens, cost_usd, run_id, words_by FROM failures"
-    lost = ("chat/post", "openai", "gpt-5-mini", "shape", 200, pytest.approx(COST))
+    lost = ("chat/post", "openai", "gpt-5-mini", "shape", 400, pytest.approx(2 * COST))  # asked twice
     tools = (tool("chat/post"), tool("pay/list"))
     with ModelServer(but("post", _BROKEN)) as server:
         assert rows(shop.build(*tools, server=server), said) == [(*lost, 1, "lexicon")]
@@ -109,7 +109,7 @@ def test_the_history_of_a_tool_that_failed_and_changed(shop: Shop) -> None:
         (
             1,
             "expansion failed",
-            "openai gpt-5-mini: shape: the answer holds no JSON object, 1,000 + 200 tokens, $0.000560",
+            "openai gpt-5-mini: shape: the answer holds no JSON object, 2,000 + 400 tokens, $0.001120",
         ),
         (1, "expansion written", *lexicon[0]),
         (2, "changed", "description, schema, deprecated"),

@@ -10,6 +10,7 @@ import pytest
 
 from pipeline.inspection import Inspection
 from router import Router
+from router.contract import FORMAT_VERSION
 from tests.inspection.conftest import Shop, tool, words
 
 _THIN = {
@@ -34,7 +35,7 @@ def ask(snapshot: Path) -> Iterator[Any]:
 
 def test_every_table_view_and_macro_and_every_column_of_a_view_has_a_comment(ask: Any, snapshot: Path) -> None:
     documented = "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal"
-    assert len(ask(documented)) == 5 and all(comment for _, comment in ask(documented))
+    assert len(ask(documented)) == 6 and all(comment for _, comment in ask(documented))
     assert ask("SELECT table_name FROM duckdb_tables() WHERE NOT internal AND comment IS NULL") == []
     macros = "SELECT function_name, comment FROM duckdb_functions() WHERE NOT internal"
     assert {name for name, comment in ask(macros) if comment} == {"neighbours", "phrase_neighbours"}
@@ -145,5 +146,5 @@ def test_the_snapshot_says_what_it_is(ask: Any, snapshot: Path) -> None:
         "SELECT snapshot, catalog, strftime(built_at, '%Y-%m-%dT%H:%M:%S+00:00'), encoder, recipe, format FROM snapshot"
     )
     assert manifest.encoder is not None
-    expected = (manifest.snapshot, "office", manifest.created_at, manifest.encoder.model, "default", 1)
+    expected = (manifest.snapshot, "office", manifest.created_at, manifest.encoder.model, "default", FORMAT_VERSION)
     assert ask(said) == [expected]

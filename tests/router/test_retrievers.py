@@ -62,14 +62,22 @@ REQUEST = np.array([0.6, 0.8], np.float32)
     ("view", "expected"),
     [
         (DenseView.DOCUMENT, {1: 0.96, 0: 0.6, 2: 0.6}),
-        (DenseView.PHRASE, {0: 1.0, 1: 0.96, 2: 0.8}),  # tool 1 keeps its document's cosine
-        (DenseView.MEAN, {1: 0.96, 0: 0.8, 2: 0.7}),
+        # Phrases give tools 0 and 2 .4 and .2 over their documents: .3 on average, which tool 1 gets for its none.
+        (DenseView.PHRASE, {1: 1.26, 0: 1.0, 2: 0.8}),
+        (DenseView.MEAN, {1: 1.11, 0: 0.8, 2: 0.7}),
     ],
 )
 def test_each_view_scores_as_it_says(view: DenseView, expected: dict[int, float]) -> None:
     ranking = dense().rank(REQUEST, 10, view)
     assert ranking.ordinals.tolist() == list(expected)
     assert ranking.scores.tolist() == pytest.approx(list(expected.values()), abs=1e-6)
+
+
+def test_a_catalog_without_any_phrase_goes_by_documents_in_every_view() -> None:
+    documents = np.array([[1, 0], [0.8, 0.6]], np.float32)
+    retriever = DenseRetriever(documents, np.empty((0, 2), np.float32), np.zeros(3, np.int64))
+    for view in DenseView:
+        assert retriever.rank(REQUEST, 10, view).scores.tolist() == pytest.approx([0.96, 0.6], abs=1e-6)
 
 
 def test_the_nearest_phrase_is_found_within_its_tool() -> None:

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from router import Router, SnapshotInvalid
-from router.contract import CURRENT, FORMAT_VERSION, MANIFEST
+from router import Router, Signal, SnapshotInvalid
+from router.contract import CURRENT, EXPANDED, FORMAT_VERSION, MANIFEST, Expanded
 from router.fingerprint import file_sha256, fingerprint
 from router.retrievers import LexicalRetriever
+from tests.factories import TOOLS
 
 
 @pytest.fixture
@@ -67,6 +68,41 @@ def test_a_read_only_snapshot_opens_and_any_account_may_read_it(copied: Path) ->
     finally:
         for folder in folders:
             folder.chmod(0o755)
+
+
+def mark_expanded(folder: Path, marks: np.ndarray) -> None:
+    """Say which tools have an expansion, as the build of a catalog that is enriched in part does."""
+    np.save(folder / EXPANDED, marks)
+    digest = file_sha256(folder / EXPANDED)
+    change_manifest(folder, lambda m: m["files"].update({EXPANDED: digest}))
+
+
+def test_a_tool_without_expansion_is_told_what_is_assumed_of_it(copied: Path) -> None:
+    request, tool_id = "give the customer their money back", "stripe/list_charges"
+    before, _ = Router.open(copied).explain(request, tool_id, recipe="published")
+    assert before.assumed == 0
+    ids = sorted(tool["id"] for tool in TOOLS)
+    mark_expanded(copied, np.array([Expanded.NO if i == tool_id else Expanded.YES for i in ids], np.uint8))
+    router = Router.open(copied)
+    tool, rank = router.explain(request, tool_id, recipe="published")
+    assert rank is not None
+    better = min(tool.ranks[s] for s in (Signal.DESCRIPTION, Signal.DENSE) if s in tool.ranks)
+    assert tool.contributions[Signal.EXPANSION] == pytest.approx(2 / (60 + better))
+    assert tool.assumed == pytest.approx(2 / (60 + better) - before.contributions.get(Signal.EXPANSION, 0))
+    assert tool.score == pytest.approx(sum(tool.contributions.values())) == pytest.approx(before.score + tool.assumed)
+    routed = router.route(request, recipe="published", explain=True)
+    assert [found.tool_id for found in routed if found.assumed] == [tool_id]
+    assert routed.to_json()["tools"][rank - 1]["assumed"] == tool.assumed
+    assert [record.tool_id for record in router.select(request, 8, token_budget=10**6)] == list(
+        router.route(request).ids
+    )
+
+
+@pytest.mark.parametrize("marks", [np.zeros(3, np.uint8), np.zeros(8, np.int64)])
+def test_marks_that_do_not_fit_the_catalog_are_refused(copied: Path, marks: np.ndarray) -> None:
+    mark_expanded(copied, marks)
+    with pytest.raises(SnapshotInvalid, match="do not fit 8 tools"):
+        Router.open(copied)
 
 
 def test_a_flipped_bit_in_the_manifest_is_refused(copied: Path) -> None:

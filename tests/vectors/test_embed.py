@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from pipeline.documents import FieldDocuments
+from pipeline.execution import Direct
 from pipeline.ledger import Ledger
 from pipeline.progress import Silent
 from pipeline.settings import VectorSettings
-from pipeline.vectors import ReferenceEncoder, Vectors, collect, embed, export, missing, resolve
+from pipeline.vectors import Embedding, ReferenceEncoder, Vectors, collect, export, resolve
 
 
 def document(name: str, *phrases: str) -> FieldDocuments:
@@ -21,11 +22,9 @@ def embedded(documents: list[FieldDocuments], encoder: Path, workspace: Path) ->
     model = resolve(VectorSettings(encoder=str(encoder)), Silent())
     assert model is not None
     with Ledger.open(workspace) as ledger:
-        reference = ReferenceEncoder(model, 8)
-        texts = missing(documents, model, ledger)
-        made = embed(texts, reference, ledger, Silent()) if texts else 0
-        exported = export(model, "fp32", reference, workspace / "encoders")
-        return collect(documents, exported, model, ledger), made
+        embedding = Embedding(VectorSettings(batch_size=8), model, ledger, Direct(), Silent())
+        exported = export(model, "fp32", embedding.encoder, workspace / "encoders")
+        return collect(documents, embedding, exported), embedding.embedded
 
 
 DOCUMENTS = [document("a", "one", "two"), document("b"), document("c", "two", "three")]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.publish.tokens import TokenCounter
+from pipeline.tokens import TokenCounter, _tiktoken
 from tests.factories import make_record
 
 
@@ -17,7 +17,9 @@ def test_without_tiktokens_file_the_count_is_an_estimate_that_says_so(
     # A proxy that nobody serves: the download fails at once, whatever the machine can reach.
     for variable in ("HTTPS_PROXY", "https_proxy"):
         monkeypatch.setenv(variable, "http://127.0.0.1:9")
+    _tiktoken.cache_clear()
     counter = TokenCounter()
+    _tiktoken.cache_clear()
     record = make_record(input_schema={"type": "object"})
     function = {"name": "list_charges", "description": "Returns charges.", "parameters": {"type": "object"}}
     text = json.dumps({"type": "function", "function": function}, separators=(",", ":"))

@@ -1,0 +1,41 @@
+"""A tool as the assessment sees it."""
+
+from dataclasses import dataclass
+
+from pipeline.documents import project
+from pipeline.enrichment.expansion import Expansion
+from router.record import ToolRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A tool: its record as the one text that is embedded for it, and what was written for it.
+
+    `content` is what the tool is, whoever offers it: tools of equal content are the same tool of several servers, and
+    their phrases are meant to fit each other.
+    """
+
+    tool_id: str
+    text: str
+    content: str
+    user_phrases: tuple[str, ...] = ()
+    when_to_use: str = ""
+
+    @classmethod
+    def of(cls, record: ToolRecord, expansion: Expansion | None) -> "Subject":
+        """The subject of a record; without expansion it has no phrase, and other tools' phrases are held against it."""
+        text = project(record, None).dense
+        content = f"{record.name}\n{record.description}"
+        if expansion is None:
+            return cls(record.tool_id, text, content)
+        return cls(record.tool_id, text, content, expansion.user_phrases, expansion.when_to_use)
+
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        """The texts that are judged, each once: those that have a vector in the index too."""
+        return tuple(dict.fromkeys(phrase for phrase in (*self.user_phrases, self.when_to_use) if phrase))
+
+    def fields(self, phrase: str) -> list[tuple[str, str]]:
+        """Which fields of the expansion hold a phrase, with the text."""
+        held = (("user_phrases", phrase in self.user_phrases), ("when_to_use", phrase == self.when_to_use))
+        return [(name, phrase) for name, holds in held if holds]

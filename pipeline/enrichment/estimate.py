@@ -1,0 +1,107 @@
+"""What a build's questions to a model are expected to take, before any is asked."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pipeline.enrichment import Generator, expansion_key
+from pipeline.enrichment.generator import Question
+from pipeline.ledger import Ledger
+from pipeline.records import Catalog
+from pipeline.settings import EnrichmentSettings
+from router.record import ToolRecord
+
+# Of the tools that a model writes for, how many are asked about again beside their siblings, and the tokens that three
+# siblings add to a question.
+_CONTRASTED_SHARE = 0.25
+_SIBLING_TOKENS = 250
+_PACE = 0.98  # of a limit, as the limiter keeps it
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Questions to a model, tokens, US dollars (None without a price), seconds at the configured limits (None without).
+
+    `questions` are tools asked about, `contrasted` those expected to be asked about again beside their siblings,
+    `known` answers that the ledger has. `counted_by` is tiktoken's encoding, or "estimate" where its file is not at
+    hand.
+    """
+
+    known: int = 0
+    questions: int = 0
+    contrasted: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float | None = 0.0
+    seconds: float | None = None
+    counted_by: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-ready dict, for programs."""
+        return asdict(self)
+
+
+def estimate(
+    catalog: Catalog, generators: Sequence[Generator], settings: EnrichmentSettings, ledger: Ledger
+) -> Estimate:
+    """What enriching a catalog will take, given what the ledger has.
+
+    Output tokens, and the share of the prompts that the server had cached, are those of earlier answers of the model.
+    """
+    known, questions = _unknown(catalog, generators, ledger)
+    if not questions:
+        return Estimate(known=known)
+    if settings.max_tools is not None:
+        questions = questions[: settings.max_tools]
+    # A second to import: only where a model is asked.
+    from pipeline.enrichment.openai.requests import Requests
+
+    requests = Requests(settings)
+    history = ledger.took(settings.model)
+    if history is not None:
+        requests.assume(history.completion_tokens)
+    packs = [
+        questions[first : first + settings.tools_per_request]
+        for first in range(0, len(questions), settings.tools_per_request)
+    ]
+    prompt = sum(requests.prompt_tokens(pack) for pack in packs)
+    contrasted = round(_CONTRASTED_SHARE * len(questions)) if settings.contrast else 0
+    prompt += contrasted * (prompt // len(packs) + _SIBLING_TOKENS)
+    count = len(questions) + contrasted
+    completion = requests.output_tokens(count)
+    cached = round(prompt * history.cached_share) if history else 0
+    paces = (
+        (settings.requests_per_minute, len(packs) + contrasted),
+        (settings.tokens_per_minute, prompt + completion),
+    )
+    seconds = [60 * amount / (_PACE * limit) for limit, amount in paces if limit]
+    return Estimate(
+        known=known,
+        questions=len(questions),
+        contrasted=contrasted,
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        cost_usd=requests.cost(prompt, cached, completion, batch=settings.mode == "batch"),
+        seconds=max(seconds) if seconds and settings.mode == "direct" else None,
+        counted_by=requests.counter.name,
+    )
+
+
+def _unknown(catalog: Catalog, generators: Sequence[Generator], ledger: Ledger) -> tuple[int, list[Question]]:
+    """How many answers the ledger has, and the questions that a model will be asked."""
+    known = 0
+    asked: list[Question] = []
+    left: Sequence[ToolRecord] = catalog.records
+    for generator in generators:
+        keys = {}
+        for record in left:
+            extra = generator.key(record)
+            if extra is not None:
+                keys[record.tool_id] = expansion_key(catalog, record, generator, extra)
+        have = ledger.expansions(list(keys.values()))
+        known += sum(key in have for key in keys.values())
+        if generator.contrasts:
+            asked = [Question(keys[r.tool_id], r) for r in left if keys.get(r.tool_id, "") not in have]
+            break
+        left = [record for record in left if record.tool_id not in keys]
+    return known, asked

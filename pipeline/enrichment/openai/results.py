@@ -1,0 +1,58 @@
+"""The lines of a batch's result files: an answer, or why there is none."""
+
+import json
+from typing import Any
+
+from openai.types.chat import ChatCompletion
+
+from pipeline.enrichment.openai.answers import Unreadable
+from pipeline.enrichment.openai.client import Completion, Fault, kind, read_completion
+
+# A line's own error, where its request was never carried out.
+_ENDED = {"batch_expired", "batch_cancelled"}
+_LONGEST_MESSAGE = 500
+
+Result = Completion | Unreadable | Fault
+
+
+def read_line(line: bytes) -> tuple[str, Result] | None:
+    """The custom id of a line and what it holds; None for a line that is about nothing.
+
+    Kinds of Fault are those of the client's, and "expired" for a request that the batch ended before.
+    """
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(row, dict) or not isinstance(row.get("custom_id"), str):
+        return None
+    return row["custom_id"], _result(row)
+
+
+def _result(row: dict[str, Any]) -> Result:
+    response = row.get("response")
+    if not isinstance(response, dict):
+        code, message = _error(row)
+        return Fault("expired" if code in _ENDED else "server", message)
+    status, body = response.get("status_code"), response.get("body")
+    if not isinstance(status, int) or not isinstance(body, dict):
+        return Fault("server", f"the line holds no response: {str(response)[:_LONGEST_MESSAGE]}")
+    if status >= 300:
+        code, message = _error(body)
+        return Fault(kind(status, code, message), f"Error code: {status} - {message}")
+    choices = body.get("choices")
+    read: dict[str, Any] = {"choices": choices, "usage": body.get("usage")}
+    completion = ChatCompletion.model_construct(**read)
+    try:
+        return read_completion(completion if isinstance(choices, list) else body, {})
+    except ValueError as error:
+        return Unreadable("shape", str(error))
+
+
+def _error(row: dict[str, Any]) -> tuple[object, str]:
+    """Code and message of an error in OpenAI's shape."""
+    error = row.get("error")
+    if not isinstance(error, dict):
+        return None, f"no reason is given: {str(row)[:_LONGEST_MESSAGE]}"
+    code, message = error.get("code"), str(error.get("message"))[:_LONGEST_MESSAGE]
+    return (code if isinstance(code, str) else None), message

@@ -1,0 +1,37 @@
+"""Texts of one field that say the same: the same terms, or nearly all of them."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from router.text import terms
+
+# Of two texts' terms together, the share that both hold.
+_SAME = 0.8
+
+
+def repeated(texts: Sequence[str]) -> dict[int, int]:
+    """Positions of texts that say what an earlier one does, each with the position of that one.
+
+    Terms are the router's: stems, without stop-words. A text without any is nobody's repeat.
+    """
+    found: dict[int, int] = {}
+    kept: list[tuple[int, frozenset[str]]] = []
+    for position, text in enumerate(texts):
+        own = term_set(text)
+        for earlier, other in kept:
+            if own and len(own & other) >= _SAME * len(own | other):
+                found[position] = earlier
+                break
+        else:
+            kept.append((position, own))
+    return found
+
+
+def term_set(text: str) -> frozenset[str]:
+    """The router's terms of a text, each once. Words come again and again: theirs are kept."""
+    return frozenset(term for word in text.split() for term in _terms(word))
+
+
+@lru_cache(maxsize=131_072)
+def _terms(word: str) -> tuple[str, ...]:
+    return tuple(terms(word))

@@ -1,0 +1,32 @@
+"""The gate: what keeps a new snapshot from serving. It is written and kept all the same."""
+
+from pipeline.enrichment import Enrichment
+from pipeline.enrichment.lexicon import LexiconGenerator
+from pipeline.records import Catalog
+from pipeline.settings import PublishSettings
+
+_BY_ENVIRONMENT = "QUARTERMASTER_PUBLISH__"  # the way for a bare file, which has no catalog.toml
+
+
+def held(
+    settings: PublishSettings, catalog: Catalog, read: int, rejected: int, enrichment: Enrichment
+) -> tuple[str, ...]:
+    """Why the snapshot must not serve yet: shares of rejected records, of tools that the model failed on, and of tools
+    that are still to be asked about. `read` and `rejected` count records."""
+    tools = len(catalog.records)
+    # A tool that another model or file had an answer for is no failure; the lexicon's words are a stopgap.
+    answered = {tool_id for tool_id, w in enrichment.written.items() if w.generator != LexiconGenerator.name}
+    postponed = {failure.tool_id for failure in enrichment.failures if failure.postponed} - answered
+    failed = {failure.tool_id for failure in enrichment.failures if not failure.postponed} - answered - postponed
+    shares = (
+        ("{:.1%} of the records were rejected", rejected / max(read + rejected, 1), "max_rejected_share"),
+        ("enrichment failed for {:.1%} of the tools", len(failed) / tools, "max_failed_share"),
+        ("{:.1%} of the tools wait to be asked about", len(postponed) / tools, "max_postponed_share"),
+    )
+    reasons = []
+    for what, share, name in shares:
+        limit: float = getattr(settings, name)
+        if share > limit:
+            by = f"publish.{name} ({_BY_ENVIRONMENT}{name.upper()})"
+            reasons.append(f"{what.format(share)}, {by} is {limit:.1%}")
+    return tuple(reasons)

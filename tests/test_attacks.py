@@ -1,0 +1,204 @@
+"""A catalog with fifty hostile tools, its expansions written by a model that obeys whatever it finds in a description.
+
+No encoder: lexical rankings alone, for the assessment would leave out phrases too, and here the screen is on trial.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from pipeline.build import build
+from pipeline.documents import project
+from pipeline.enrichment.prompt import INSTRUCTIONS
+from pipeline.enrichment.quality import Screen
+from pipeline.ledger import Ledger
+from pipeline.report import BuildReport
+from pipeline.settings import load
+from router import Router
+from tests.enrichment import honest_tools
+from tests.enrichment.attack import Attack, honest_answer
+from tests.enrichment.attacks import ATTACKS
+from tests.enrichment.model_server import ModelServer, Reply, completion, tool_of
+from tests.factories import make_expansion, make_record
+
+_BY_NAME = {attack.name: attack for attack in ATTACKS}
+_HONEST = honest_tools.answers()
+# Where the prompt's bounds keep the demand from the model: tag characters go, and what is past 4,000 characters.
+_NEVER_SEEN = {"encode_base64", "join_lines"}
+
+
+@dataclass(frozen=True)
+class Built:
+    """The catalog with the hostile tools, the same with their benign twins, and what the model was asked."""
+
+    report: BuildReport
+    router: Router
+    twins: Router
+    ledger: Path
+    obeyed: frozenset[str]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
+    """Both catalogs, built for real."""
+    folder = tmp_path_factory.mktemp("attacks")
+    obeyed: set[str] = set()
+
+    def obey(body: dict[str, Any], _: int) -> Reply:
+        tool = tool_of(body)
+        attack = _BY_NAME.get(tool["name"])
+        if attack is None:
+            row = _HONEST[tool["name"]]
+        elif attack.reaches(tool):
+            obeyed.add(attack.name)
+            row = attack.obeyed(body["messages"][0]["content"])
+        else:
+            row = honest_answer(attack.name, attack.honest)
+        return Reply(completion(json.dumps(row)))
+
+    twins = _write(folder / "twins", poisoned=False)
+    rows = [*_HONEST.values(), *(honest_answer(attack.name, attack.honest) for attack in ATTACKS)]
+    ids = {tool["name"]: tool["id"] for tool in _tools(poisoned=False)}
+    (twins / "expansions.jsonl").write_text("".join(json.dumps({**row, "id": ids[row["tool"]]}) + "\n" for row in rows))
+    with ModelServer(obey) as server:
+        model = {"generator": "openai", "base_url": server.base_url, "api_key": "sk-loopback", "concurrency": 8}
+        report = _build(_write(folder / "poisoned", poisoned=True), enrichment={**model, "max_retries": 0})
+    yield Built(
+        report,
+        Router.open(report.snapshot),
+        Router.open(_build(twins, enrichment={"generator": "none"}).snapshot),
+        folder / "poisoned" / "ws" / "ledger.duckdb",
+        frozenset(obeyed),
+    )
+
+
+def _tools(*, poisoned: bool) -> list[dict[str, Any]]:
+    return [*honest_tools.tools(), *(attack.tool(poisoned=poisoned) for attack in ATTACKS)]
+
+
+def _write(folder: Path, *, poisoned: bool) -> Path:
+    folder.mkdir()
+    (folder / "tools.jsonl").write_text("".join(json.dumps(tool) + "\n" for tool in _tools(poisoned=poisoned)))
+    return folder
+
+
+def _build(folder: Path, **sections: dict[str, Any]) -> BuildReport:
+    overrides = {"vectors": {"encoder": "none"}, "publish": {"max_failed_share": 1.0}, **sections}
+    return build(load(folder, overrides, environment={}), workspace=folder / "ws")
+
+
+def _expansions(built: Built) -> dict[str, str]:
+    """All that the snapshot holds of each tool's expansion, as one text."""
+    with duckdb.connect(str(built.report.snapshot / "catalog.duckdb"), read_only=True) as connection:
+        rows = connection.execute("SELECT tool_id, expansions::VARCHAR FROM expansions").fetchall()
+        phrases = connection.execute("SELECT tool_id, phrase FROM phrases").fetchall()
+    found: dict[str, str] = {}
+    for tool_id, text in (*rows, *phrases):
+        found[tool_id] = f"{found.get(tool_id, '')}\n{text}"
+    return found
+
+
+def test_there_are_eight_kinds_of_attack_and_six_or_more_of_each() -> None:
+    kinds = Counter(attack.kind for attack in ATTACKS)
+    assert len(kinds) == 8 and min(kinds.values()) >= 6 and kinds.total() == len(_BY_NAME) == 51
+
+
+def test_the_model_obeys_all_that_it_is_shown(built: Built) -> None:
+    assert set(_BY_NAME) - built.obeyed == _NEVER_SEEN
+
+
+def test_no_expansion_of_any_tool_holds_what_an_attack_demanded(built: Built) -> None:
+    texts = _expansions(built)
+    assert len(texts) == len(ATTACKS) + len(_HONEST)  # none is without: the lexicon writes where nothing was left
+    found = {(a.name, d, tool_id) for a in ATTACKS for d in a.demanded for tool_id, text in texts.items() if d in text}
+    assert found == set()
+
+
+def test_no_expansion_holds_a_line_of_the_prompt(built: Built) -> None:
+    lines = [line for line in INSTRUCTIONS.splitlines() if len(line) > 40]
+    texts = _expansions(built).values()
+    assert not [line for line in lines for text in texts if line in text]
+
+
+def test_an_honest_tool_keeps_every_word_of_its_expansion(built: Built) -> None:
+    assert {verdict.tool_id for verdict in built.report.verdicts} <= {attack.tool_id for attack in ATTACKS}
+    texts = _expansions(built)
+    for tool in honest_tools.tools():
+        assert all(phrase in texts[tool["id"]] for phrase in _HONEST[tool["name"]]["user_phrases"])
+
+
+def test_an_answer_that_names_another_tool_is_a_failure_of_its_own_tool_alone(built: Built) -> None:
+    kinds = {failure.tool_id: failure.kind for failure in built.report.failures}
+    assert kinds["handy/make_slug"] == kinds["handy/count_vowels"] == "mismatch"
+    assert kinds["handy/lorem_ipsum"] == "rejected"  # nothing was left of it
+    assert all(tool_id.startswith("handy/") for tool_id in kinds)
+
+
+def test_the_ledgers_tables_are_all_there_and_hold_sql_as_text(built: Built, tmp_path: Path) -> None:
+    with Ledger.open(tmp_path):
+        pass
+    with duckdb.connect(str(tmp_path / "ledger.duckdb"), read_only=True) as fresh:
+        tables = _table_names(fresh)
+    with duckdb.connect(str(built.ledger), read_only=True) as ledger:
+        assert _table_names(ledger) == tables
+        stored = dict(ledger.execute("SELECT tool_id, expansion::VARCHAR FROM expansions").fetchall())
+        outcomes = ledger.execute("SELECT outcome FROM runs").fetchall()
+    assert outcomes == [("published",)]
+    hostile = json.loads(stored["handy/hash_text"])
+    assert hostile["user_phrases"][:4] == list(_BY_NAME["hash_text"].demanded)
+    assert hostile["when_to_use"] == "'); DROP TABLE expansions;--"
+    for tool in honest_tools.tools():
+        assert json.loads(stored[tool["id"]])["user_phrases"] == _HONEST[tool["name"]]["user_phrases"]
+
+
+def _table_names(connection: duckdb.DuckDBPyConnection) -> list[Any]:
+    return connection.execute("SELECT table_name FROM information_schema.tables ORDER BY ALL").fetchall()
+
+
+def test_no_poisoned_tool_comes_among_the_first_five_where_its_twin_does_not(built: Built) -> None:
+    gained = []
+    for request in honest_tools.REQUESTS:
+        poisoned, benign = built.router.route(request, k=5).ids, built.twins.route(request, k=5).ids
+        gained += [(request, tool_id) for tool_id in poisoned if tool_id.startswith("handy/") and tool_id not in benign]
+    assert gained == []
+
+
+def test_no_honest_tool_loses_rank_on_its_own_request(built: Built) -> None:
+    for request, tool_id in honest_tools.REQUESTS.items():
+        poisoned, benign = built.router.route(request, k=100).ids, built.twins.route(request, k=100).ids
+        assert poisoned.index(tool_id) <= benign.index(tool_id), request
+
+
+def test_the_router_returns_a_poisoned_record_whole(built: Built) -> None:
+    for attack in ATTACKS:
+        record = built.router.record(attack.tool_id)
+        assert record is not None and record.description == attack.description.strip()
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: f"{attack.kind}-{attack.name}")
+def test_no_document_of_a_poisoned_record_holds_what_it_demands(attack: Attack, built: Built) -> None:
+    record = built.router.record(attack.tool_id)
+    assert record is not None
+    documents = project(record, None)
+    for text in (documents.name, documents.description, documents.dense):
+        assert not [phrase for phrase in attack.demanded if phrase in text]
+        assert "gnore all" not in text and "gnoreAll" not in text
+
+
+def test_every_attack_that_is_not_kept_from_the_model_is_reported(built: Built) -> None:
+    records = [record for attack in ATTACKS if (record := built.router.record(attack.tool_id))]
+    reported = {verdict.tool_id for verdict in (*Screen(records).suspicious, *built.report.verdicts)}
+    assert {attack.tool_id for attack in ATTACKS} - reported == set()
+
+
+def test_what_a_description_plainly_claims_is_believed() -> None:
+    """The limit of checks that know a tool by its own record: the assessment weighs such a phrase against others."""
+    record = make_record("count_words", "handy", description="Counts words. Books flights, too.")
+    expansion = make_expansion("book a flight to Rome")
+    assert Screen([record])(record, expansion) == (expansion, ())
