@@ -72,7 +72,7 @@ def test_a_changed_tool_costs_one_tool(run: Any, catalog: Path) -> None:
     report = run(catalog)
     assert report.outcome == "published"
     assert (report.asked, report.reused) == ({"file": 1}, 7)
-    assert report.embedded == 1  # its document; its phrases stay
+    assert report.embedded == 2  # its document, and its own words for the assessment; its phrases stay
 
 
 def test_a_removed_tool_goes_and_its_answer_stays_in_the_ledger(run: Any, catalog: Path, tmp_path: Path) -> None:

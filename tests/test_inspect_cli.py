@@ -66,12 +66,12 @@ def test_the_overview_says_what_there_is_and_what_can_be_asked(
     run: Callable[..., Done[str]], served: Path, snapshot: Path, width: int
 ) -> None:
     shown = readable(run("inspect", "--workspace", served, COLUMNS=str(width)), width)
-    for section in ("Providers (4)", "Costs (1)", "Thin descriptions (", "Failures", f"Changes since {snapshot.name}"):
+    for section in ("Providers (4)", "Costs (1)", "Worst tools (", "Failures", f"Changes since {snapshot.name}"):
         assert section in shown
     lines = shown.splitlines()
     assert any(line.startswith("slack ") for line in lines)
     assert "and 3 more: quartermaster inspect --table changes --limit 8" in lines
-    for name in ("tools", "history", "builds", "thin_descriptions", "neighbours"):
+    for name in ("tools", "history", "builds", "worst_tools", "neighbours"):
         assert any(line.startswith(f"{name} ") for line in lines), name
 
 

@@ -60,6 +60,8 @@ def show_plan(plan: Plan) -> None:
     if plan.rejected:
         rows.append(("rejected", f"{plan.rejected:,} records"))
     rows.append(("answers known", f"{expected.known:,}"))
+    if expected.awaited:
+        rows.append(("in batches", f"{expected.awaited:,} handed in before, not answered yet"))
     if expected.questions:
         again = f", about {expected.contrasted:,} of them again beside siblings" if expected.contrasted else ""
         rows += [

@@ -13,7 +13,7 @@ _MOST_SIBLINGS = 3
 _FEWEST_SHARED = 2
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Judged:
     """By row of the phrases the other tool's ordinal; by tool the ordinals of its siblings."""
 
@@ -26,65 +26,59 @@ def judge_phrases(space: Space, settings: AssessmentSettings) -> Judged:
     """Score each phrase against each tool: the mean of its cosines with the record and with the tool's phrases.
 
     With its own tool's it is the mean over the other phrases, for a phrase is no witness of itself; a tool without
-    phrases, or without another, has its record alone.
+    phrases, or without another, has its record alone. Of vectors of 10,000 tools with 8 phrases: 20 s on one core.
     """
     counts = np.diff(space.offsets)
     sums = space.sums()
-    divisor = np.maximum(counts, 1)[:, None].astype(np.float32)
-    means = np.where(space.judged[:, None], sums / divisor, space.records)
-    centres = ((space.records + means) / 2).T
+    means = sums / np.maximum(counts, 1)[:, None].astype(np.float32)
+    centres = ((space.records + np.where(space.judged[:, None], means, space.records)) / 2).T
     judged = Judged()
     for tools in space.blocks(counts):
         rows = np.concatenate([np.arange(space.offsets[tool], space.offsets[tool + 1]) for tool in tools])
         vectors, owners = space.phrases[rows], space.owners[rows]
         record = np.einsum("ij,ij->i", vectors, space.records[owners])
-        others = np.einsum("ij,ij->i", vectors, sums[owners]) - np.einsum("ij,ij->i", vectors, vectors)
         rest = counts[owners] - 1
-        own = (record + np.where(rest > 0, others / np.maximum(rest, 1), record)).astype(np.float32) / 2
+        others = np.einsum("ij,ij->i", vectors, sums[owners] - vectors) / np.maximum(rest, 1)
+        own = ((record + np.where(rest > 0, others, record)) / 2).astype(np.float32)
         scores = vectors @ centres
         fit = space.fit(scores, owners, own)
-        dropped = _inconsistent(fit, owners, settings)
-        judged.inconsistent.update(zip(rows[dropped].tolist(), fit.best[dropped].tolist(), strict=True))
-        _siblings(judged, scores, own, tools, rows, dropped, counts, settings.sibling_share)
+        fits = scores >= (own - TIE)[:, None]
+        first = 0
+        for tool in tools.tolist():
+            its = slice(first, first + int(counts[tool]))
+            first = its.stop
+            for row in _inconsistent(fit, its, settings):
+                judged.inconsistent[int(rows[row])] = int(fit.best[row])
+                fits[row] = False
+            siblings = _siblings(scores[its], fits[its], settings.sibling_share)
+            if len(siblings):
+                judged.siblings[tool] = tuple(siblings.tolist())
+                for row in its.start + np.flatnonzero(fits[its][:, siblings].any(axis=1)):
+                    fitting = siblings[fits[row, siblings]]
+                    judged.collisions[int(rows[row])] = int(fitting[_best_first(scores[row, fitting], fitting)[0]])
     return judged
 
 
-def _inconsistent(fit: Fit, owners: NDArray[np.int64], settings: AssessmentSettings) -> NDArray[np.bool_]:
-    """Rows that fit their own tool no better than chance and another far better; at most half of a tool's phrases."""
-    found = (fit.own < settings.inconsistent_fit) & (fit.lead > settings.inconsistent_lead)
-    for tool in np.unique(owners[found]):
-        of_tool = np.flatnonzero(owners == tool)
-        worst = sorted(of_tool[found[of_tool]], key=lambda row: (-fit.lead[row], row))
-        found[worst[len(of_tool) // 2 :]] = False
-    return found
+def _inconsistent(fit: Fit, its: slice, settings: AssessmentSettings) -> list[int]:
+    """The rows of a tool that fit it no better than chance and another far better: at most half of them, the worst."""
+    wrong = (fit.own[its] < settings.inconsistent_fit) & (fit.lead[its] > settings.inconsistent_lead)
+    worst = sorted((its.start + np.flatnonzero(wrong)).tolist(), key=lambda row: -fit.lead[row])
+    return worst[: len(wrong) // 2]
 
 
-def _siblings(
-    judged: Judged,
-    scores: NDArray[np.float32],
-    own: NDArray[np.float32],
-    tools: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    dropped: NDArray[np.bool_],
-    counts: NDArray[np.int64],
-    share: float,
-) -> None:
-    """Add the siblings of some tools, and the phrases that collide with one of them."""
-    fits = scores >= (own - TIE)[:, None]
-    fits[dropped] = False
-    starts = np.cumsum([0, *counts[tools][:-1]])
-    shared = np.add.reduceat(fits, starts, axis=0, dtype=np.int32)
-    for position, tool in enumerate(tools.tolist()):
-        first, last = int(starts[position]), int(starts[position] + counts[tool])
-        near = np.flatnonzero(shared[position] >= max(_FEWEST_SHARED, share * counts[tool]))
-        if not len(near):
-            continue
-        # Of those with as many phrases, the one that they fit best.
-        total = np.round(np.where(fits[first:last, near], scores[first:last, near], 0).sum(axis=0), 4)
-        order = np.lexsort((near, -total, -shared[position, near]))
-        chosen = near[order][:_MOST_SIBLINGS]
-        judged.siblings[tool] = tuple(chosen.tolist())
-        for row in range(first, last):
-            held = [other for other in chosen.tolist() if fits[row, other]]
-            if held:
-                judged.collisions[int(rows[row])] = max(held, key=lambda other: (round(scores[row, other], 4), -other))
+def _siblings(scores: NDArray[np.float32], fits: NDArray[np.bool_], share: float) -> NDArray[np.int64]:
+    """Ordinals of the tools that enough of a tool's phrases fit as well or better, the most phrases first.
+
+    `scores` and `fits` are its rows (phrases, tools). Of tools with as many phrases the one goes first that they fit
+    best.
+    """
+    shared = np.count_nonzero(fits, axis=0)
+    near = np.flatnonzero(shared >= max(_FEWEST_SHARED, share * len(fits)))
+    total = np.where(fits[:, near], scores[:, near], 0).sum(axis=0)
+    near = near[_best_first(total, near)]
+    return near[np.argsort(-shared[near], kind="stable")][:_MOST_SIBLINGS].astype(np.int64)
+
+
+def _best_first(scores: NDArray[np.float32], ordinals: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Positions by falling score, equal ones by ordinal; the last bits of a score are noise."""
+    return np.lexsort((ordinals, -np.round(scores, 4)))

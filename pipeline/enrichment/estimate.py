@@ -23,11 +23,12 @@ class Estimate:
     """Questions to a model, tokens, US dollars (None without a price), seconds at the configured limits (None without).
 
     `questions` are tools asked about, `contrasted` those expected to be asked about again beside their siblings,
-    `known` answers that the ledger has. `counted_by` is tiktoken's encoding, or "estimate" where its file is not at
+    `known` answers that the ledger has, `awaited` questions in batches that were handed in before. `counted_by` is tiktoken's encoding, or "estimate" where its file is not at
     hand.
     """
 
     known: int = 0
+    awaited: int = 0
     questions: int = 0
     contrasted: int = 0
     prompt_tokens: int = 0
@@ -49,8 +50,12 @@ def estimate(
     Output tokens, and the share of the prompts that the server had cached, are those of earlier answers of the model.
     """
     known, questions = _unknown(catalog, generators, ledger)
+    awaited = ledger.awaited(settings.model) if settings.mode == "batch" else set()
+    before = len(questions)
+    questions = [question for question in questions if question.key not in awaited]
+    waiting = before - len(questions)
     if not questions:
-        return Estimate(known=known)
+        return Estimate(known=known, awaited=waiting)
     if settings.max_tools is not None:
         questions = questions[: settings.max_tools]
     # A second to import: only where a model is asked.
@@ -77,6 +82,7 @@ def estimate(
     seconds = [60 * amount / (_PACE * limit) for limit, amount in paces if limit]
     return Estimate(
         known=known,
+        awaited=waiting,
         questions=len(questions),
         contrasted=contrasted,
         prompt_tokens=prompt,

@@ -92,6 +92,13 @@ class Batches(LedgerFile):
         ).fetchall()
         return [BatchRequest(*row) for row in rows]
 
+    def awaited(self, model: str) -> set[str]:
+        """The keys of all questions to a model in batches that are not settled."""
+        rows = self._connection.execute(
+            "SELECT key FROM batch_requests JOIN batches USING (token) WHERE model = ? AND outcome IS NULL", [model]
+        ).fetchall()
+        return {key for (key,) in rows}
+
     def entered(self, token: str) -> set[str]:
         """The keys of a batch whose outcome was kept since it was handed in: they are in the accounts already."""
         rows = self._connection.execute(

@@ -4,6 +4,7 @@ import json
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -28,7 +29,8 @@ COST = 0.00056
 @dataclass(frozen=True)
 class Reply:
     """What the server says: JSON, or a text as it stands. `drop` hangs up without a word; `reset_after` resets the
-    connection after so many bytes of the body, or before the headers where it is negative."""
+    connection after so many bytes of the body, or before the headers where it is negative; `drip_s` lies between one
+    byte of the body and the next."""
 
     body: Any
     status: int = 200
@@ -36,6 +38,7 @@ class Reply:
     delay_s: float = 0.0
     drop: bool = False
     reset_after: int | None = None
+    drip_s: float = 0.0
     headers: Mapping[str, str] = field(default_factory=lambda: {"retry-after-ms": "1"})
 
 
@@ -212,7 +215,11 @@ class _Handler(BaseHTTPRequestHandler):
             for name, value in reply.headers.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(data[: reply.reset_after])
+            for byte in data if reply.drip_s else b"":
+                self.wfile.write(bytes([byte]))
+                time.sleep(reply.drip_s)
+            if not reply.drip_s:
+                self.wfile.write(data[: reply.reset_after])
             if reply.reset_after is not None:
                 self._reset()
         except ConnectionError:

@@ -46,6 +46,7 @@ class Case:
 # With two retries: three requests in all.
 _CASES = [
     Case("no answer in time", Reply("", delay_s=30.0), "timeout", 3, says="no answer within 0.3 s"),
+    Case("an answer that drips", Reply(completion(_ROW), drip_s=0.05), "timeout", 3, says="no answer within 0.3 s"),
     Case("hung up before the answer", Reply("", drop=True), "connection", 3),
     Case("reset before the answer", Reply("", reset_after=-1), "connection", 3),
     Case("reset in the middle of the body", Reply(completion(_ROW), reset_after=200), "connection", 3),

@@ -29,21 +29,38 @@ run(Path(sys.argv[1]), catalog(*sys.argv[3:]), OpenAIGenerator(server.settings(c
 """
 
 
+def _stopped(workspace: Path, server: ModelServer, by: signal.Signals) -> str:
+    """What a process says that is stopped in the middle of a hundred questions, eight at a time."""
+    command = [sys.executable, "-c", _ENRICH, str(workspace), server.base_url, *_NAMES]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        until = time.monotonic() + 30
+        while len(server.requests) < 30 and time.monotonic() < until:
+            time.sleep(0.01)
+        process.send_signal(by)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode != 0
+    return said
+
+
 def test_ctrl_c_in_the_middle_keeps_the_answers_under_way(tmp_path: Path) -> None:
-    with ModelServer(lambda body, _: Reply(answer(body).body, delay_s=0.2)) as server:
-        command = [sys.executable, "-c", _ENRICH, str(tmp_path), server.base_url, *_NAMES]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            until = time.monotonic() + 30
-            while len(server.requests) < 20 and time.monotonic() < until:
-                time.sleep(0.01)
-            process.send_signal(signal.SIGINT)
-            _, said = process.communicate(timeout=30)
-    assert process.returncode != 0 and "KeyboardInterrupt" in said
-    asked = len(server.requests)
-    assert 20 <= asked <= 40  # nobody was asked after it
+    with ModelServer(lambda body, _: Reply(answer(body).body, delay_s=0.1)) as server:
+        assert "KeyboardInterrupt" in _stopped(tmp_path, server, signal.SIGINT)
+    assert 30 <= len(server.requests) <= 60  # nobody was asked after it
     assert ledger_rows(tmp_path, "SELECT tool_id FROM expansions ORDER BY ALL") == [
         (name,) for name in sorted(server.asked)
     ]
+
+
+def test_a_kill_loses_what_was_under_way_and_nothing_else_is_asked_again(tmp_path: Path) -> None:
+    with ModelServer(lambda body, _: Reply(answer(body).body, delay_s=0.05)) as server:
+        _stopped(tmp_path, server, signal.SIGKILL)
+        time.sleep(0.2)  # what was sent has arrived
+        asked = set(server.asked)
+        kept = {name for (name,) in ledger_rows(tmp_path, "SELECT tool_id FROM expansions")}
+        assert kept <= asked and len(asked - kept) <= 8
+        result = run(tmp_path, catalog(*_NAMES), OpenAIGenerator(server.settings(concurrency=8)))
+    assert len(result.written) == 100
+    assert len(server.requests) - 100 == len(asked - kept)
 
 
 def test_an_interruption_in_the_middle_of_a_commit_keeps_that_and_what_is_under_way(

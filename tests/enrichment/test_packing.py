@@ -84,6 +84,14 @@ def test_a_pack_that_is_refused_fails_all_of_its_tools_and_no_other() -> None:
     assert [isinstance(outcome, Failure) for outcome in outcomes] == [True] * 3 + [False] * 2
 
 
+def test_as_many_packs_are_under_way_as_single_questions_would_be() -> None:
+    records = [make_record(f"t{n}") for n in range(24)]
+    with ModelServer(lambda body, _: Reply(answer(body).body, delay_s=0.1)) as server:
+        list(replies(OpenAIGenerator(server.settings(tools_per_request=4, concurrency=3)), records))
+    assert len(server.requests) == 6
+    assert server.most_at_once == 3
+
+
 def test_the_packing_is_in_the_key() -> None:
     with ModelServer() as server:
         keys = [OpenAIGenerator(server.settings(tools_per_request=n)).key(_FIVE[0]) for n in (1, 2, 4)]

@@ -81,7 +81,7 @@ class _Stretch:
         self._taken: list[Outcome] = []  # kept from one call of `take` to the next, where the first is interrupted
         self._stop = threading.Event()
         self._lock = threading.Lock()
-        self._under_way = 0
+        self._requests: dict[str, int] = {}  # by tool, the request that is under way about it
         self._silent = 0
         self._lag_s = 0.0
         self._ended: tuple[str, str] | None = None
@@ -115,7 +115,8 @@ class _Stretch:
     def committed(self, group: Sequence[Outcome]) -> None:
         """These outcomes are kept: their places are free."""
         with self._lock:
-            self._under_way -= len(group)
+            for outcome in group:
+                self._requests.pop(outcome.tool_id, None)
 
     def stop(self) -> None:
         """Ask no more; what is under way is waited for."""
@@ -125,6 +126,7 @@ class _Stretch:
         asking = self._asking
         tasks: set[asyncio.Task[None]] = set()
         left = deque(self._questions)
+        number = 0
         async with openai.AsyncOpenAI(**connection(asking.settings)) as client:
             exchange = Exchange(asking.settings, asking.requests, asking.limiter, client, self._stop)
             exchange.rung = asking.rung
@@ -145,8 +147,9 @@ class _Stretch:
                     allowance.settle(0.0)
                     left.extendleft(reversed(pack))
                     break
+                number += 1
                 with self._lock:
-                    self._under_way += len(pack)
+                    self._requests.update(dict.fromkeys((q.record.tool_id for q in pack), number))
                 task = asyncio.create_task(self._one(exchange, pack, allowance, sent_at, tokens))
                 tasks.add(task)
                 task.add_done_callback(tasks.discard)
@@ -165,8 +168,9 @@ class _Stretch:
         """Wait until one more may be under way."""
         while True:
             with self._lock:
-                if self._under_way < self._allowed():
-                    return
+                under_way = len(set(self._requests.values()))
+            if under_way < self._allowed():
+                return
             if self._over():
                 return
             await asyncio.sleep(0.002)
@@ -214,6 +218,8 @@ class _Stretch:
             spent = fault.lost_usd
             self._fault(fault, pack, exchange.client)
             return
+        except asyncio.CancelledError:  # the loop ends by an error of its own
+            raise
         except BaseException as error:  # noqa: BLE001 - raised again in the build's thread
             self.aborted = self.aborted or error
             return

@@ -6,7 +6,9 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 
-# Of the limit: a server's clock is not ours, and a second of what is sent evenly may arrive in less.
+# Of the limit: a server's clock is not ours, and a second of what is sent evenly may arrive in less. On a simulated
+# clock, 2,000 requests at 100 a second that take 1 to 11 ms to arrive reach .984 of a limit that is enforced by the
+# minute or by a bucket, without a refusal, and .967 of one that is enforced by the sliding second, after one.
 _SHARE = 0.98
 # Seconds of allowance that may be caught up on after a stall. Most servers let that pass; those that count a sliding
 # second refuse one burst of it, and from then on what is missed is missed.

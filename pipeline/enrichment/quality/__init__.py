@@ -4,8 +4,8 @@ Nothing here needs an index or a model. What only the whole catalog can tell (do
 does it fit a sibling better) is the assessment's.
 
 What these checks are worth: they know orders, promotion and ill report by their usual words, and take away what such a
-record asked for. Freely paraphrased orders pass (27 of 30 in a test of their own), and so does a plain claim; then the
-operations, the names of others and the assessment are what is left.
+record asked for. Of 70 orders known from elsewhere they knew 30 at first sight, and 59 by now; of 50 free paraphrases
+at first sight 4. Those pass, and so does a plain claim: what is left then are the names of others and the assessment.
 """
 
 from collections.abc import Iterable, Sequence

@@ -88,7 +88,7 @@ def _belongs(text: str, at: int) -> bool:
     before, after = text[at - 1 : at], text[at + 1 : at + 2]
     if _JOINER.match(character):
         emoji = character == "\u200d" and _is_emoji(before) and _is_emoji(after)
-        return emoji or bool(_JOINING.match(before) and (not after or not _SPECIAL.match(after)))
+        return emoji or bool(_JOINING.match(before))
     if _DIRECTION.match(character):
         return bool(_RIGHT_TO_LEFT.search(text)) and not _DIRECTION.match(before)
     if _IDEOGRAPH_SELECTOR.match(character) and _IDEOGRAPH.match(before):

@@ -45,6 +45,9 @@ PROMOTION: Rows = (
         r"|anything|any|every|all)|in the world|ever|of all|on the market|you (?:will )?(?:ever )?need)",
     ),
     ("choice", r"\b(?:first|best|default|only) choice for (?:any|every|all)\b"),
+    ("no any", rf"\b(?:no other {TOOL} (?:comes|can|is|does|has|will)|any {TOOL} but this)\b"),
+    ("rank ranks", r"\b(?:should|must|always) rank (?:above|before|higher than|ahead of|over|first)\b"),
+    ("whatever", r"\bwhatever the (?:request|question|query|task)\b"),
     (
         "whenever",
         r"\bwhenever (?:anybody|anyone|somebody|someone|the user|a user|users?) (?:asks?|says?"

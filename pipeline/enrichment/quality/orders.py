@@ -14,8 +14,8 @@ INSTRUCTION: Rows = (
     (
         "ignore disregard forget override bypass",
         rf"\b(?:ignore|disregard|forget|override|bypass)\b{NEAR}\b(?:(?:previous|prior|preceding|foregoing|your"
-        r"|system) rules?|(?:everything|anything|all|what)(?: (?:that|which))? (?:\w+ ){0,3}(?:above|before|told"
-        r"|said|earlier))\b",
+        r"|system) rules?|(?:everything|anything|all)(?: (?:that|which))? (?:\w+ ){0,3}(?:above|before|told"
+        r"|earlier))\b",
     ),
     (
         "instruction instructions directive directives",
@@ -121,6 +121,35 @@ INSTRUCTION: Rows = (
         rf"\b(?:write|answer|expand|respond|generate|replace|overwrite|delete|change|set)\b{NEAR}\b(?:expansions?"
         r"|phrases|answers?|entry|entries|records?) (?:of|for) (?:the |every |all |any )?(?:other |another )?tools?\b",
     ),
+    # What this stage itself is about: no vendor has a reason to speak of it.
+    (
+        "phrase phrases queries",
+        r"\b(?:phrases?|example queries) (?:that )?(?:you (?:write|produce|generate|create|output)|for this (?:entry"
+        r"|tool|object) (?:is|are))\b|\bamong the phrases\b|\bevery phrase (?:you|must|should|has)\b",
+    ),
+    (
+        "synonyms phrases use",
+        r"\b(?:put|copy|write|place) (?:it|this|that|them|the \w+)(?: \w+){0,6} in(?:to)? (?:the )?(?:synonyms"
+        r"|phrases|when to use)\b",
+    ),
+    ("model", r"\bas the (?:indexing|language|writing|ai) model\b"),
+    ("catalog catalogue", r"\b(?:operator|owner|administrator|maintainer)s? of (?:this|the) catalog(?:ue)?\b"),
+    (
+        "guidance instructions task role",
+        r"\byour (?:earlier|previous|former|prior|original) (?:guidance|instructions?|task|role)\b",
+    ),
+    ("assignment task role job", r"\b(?:new|next|real) (?:assignment|task|role|job) ?:"),
+    ("end", r"\bend of (?:the )?(?:tool )?(?:description|data|input|object|record)\b ?[.:]"),
+    ("override note", r"\b(?:admin|administrator|developer|system|operator) (?:override|note)\b(?: code)?[^.]{0,12}:"),
+    ("imagine", r"\bimagine (?:that )?you(?: are|'re)\b"),
+    ("now", r"\byou(?: are|'re) an? (?:\w+ ){1,3}now\b"),
+    ("restrictions limits rules", r"\byou have no (?:restrictions|limits|rules)\b"),
+    ("prompt", r"\b(?:complete|whole|entire) prompt\b"),
+    (
+        "describe",
+        r"\b(?:do not|don't) describe (?:this|the) tool\b|\bdescribe (?:this|it) as (?:an? )?(?:\w+ )?(?:tool"
+        r"|service|client)\b",
+    ),
     # The same order in the languages that most people write in beside English.
     (
         "ignoriere ignoriert ignorieren vergiss ignore ignorez oubliez oublie ignora ignorad ignorar olvida ignorare "
@@ -129,7 +158,7 @@ INSTRUCTION: Rows = (
         r"\b(?:ignorier\w*|vergiss|ignorez?|oublie[sz]?|ignora[dr]?e?|olvida|dimentica|esque\u00e7a|negeer|vergeet"
         r"|\u0438\u0433\u043d\u043e\u0440\u0438\u0440\u0443\u0439(?:\u0442\u0435)?"
         r"|\u0437\u0430\u0431\u0443\u0434\u044c)\b"
-        rf"{NEAR}\b(?:anweisung|instruc|istruzion|consigne|instruktion|instructie"
+        rf"{NEAR}\b(?:pr\u00e9c\u00e8de|anweisung|instruc|istruzion|consigne|instruktion|instructie"
         r"|\u0438\u043d\u0441\u0442\u0440\u0443\u043a\u0446|\u0443\u043a\u0430\u0437\u0430\u043d)",
     ),
     ("ai", r"\bas an ai (?:language )?(?:model|assistant)\b"),
@@ -159,6 +188,7 @@ CHAT_MARK = (
     r"<\|[a-z_]+\|>|\[/?INST\]|<</?SYS>>|</?(?:system|instructions?|important|admin|prompt|tool|data)>"
     r"|^\W{0,3}(?:system|assistant|human)\W? ?:|^\W{0,3}\[system\]|(?:\u5ffd\u7565|\u65e0\u89c6|\u5fd8\u8bb0"
     r"|\u7121\u8996|\u7121\u89c6|\u5fd8\u308c).{0,12}(?:\u6307\u4ee4|\u63d0\u793a|\u547d\u4ee4|\u6307\u793a"
-    r"|\u5185\u5bb9)|(?:\uc9c0\uc2dc|\uba85\ub839).{0,6}\ubb34\uc2dc|\b(?:user_phrases|when_to_use|related_concepts"
+    r"|\u5185\u5bb9)|(?:\u6307\u4ee4|\u547d\u4ee4|\u6307\u793a|\u63d0\u793a).{0,8}(?:\u7121\u8996|\u65e0\u89c6|\u5ffd\u7565|\u5fd8\u308c)"
+    r"|(?:\uc9c0\uc2dc|\uba85\ub839).{0,6}\ubb34\uc2dc|\b(?:user_phrases|when_to_use|related_concepts"
     r"|task_categories)\b"
 )
