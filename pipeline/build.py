@@ -101,6 +101,7 @@ def _build(
     screen = Screen(catalog.records, settings.enrichment.languages)
     desk = enrichment.Desk(catalog, ledger, run, clock, screen)
     expanded = expand(desk, chain, settings, do, embedding)
+    expanded.suspicious = screen.suspicious
     clock.start("project", None)
     projected = do("project", partial(_project, catalog, expanded, settings.enrichment.languages))
     content_hash = _content_hash(settings, catalog, expanded, model)

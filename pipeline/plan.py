@@ -39,9 +39,7 @@ class Plan:
         return asdict(self)
 
 
-def plan(
-    settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, progress: Progress | None = None
-) -> Plan:
+def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, progress: Progress | None = None) -> Plan:
     """What `build` would find and ask. Raises SettingsInvalid or RunAborted as it would."""
     progress = progress or Silent()
     progress.start("read", None)

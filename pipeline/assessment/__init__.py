@@ -1,7 +1,6 @@
 """Phrases judged against the whole catalog: what does not bring its own tool back, and which tools collide.
 
-The measured facts behind it stand in `AssessmentSettings`. All of it is arithmetic on vectors: no model is asked, no
-file is read, and equal inputs give equal verdicts.
+What was measured stands in `AssessmentSettings`. It is arithmetic on vectors: equal inputs give equal verdicts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.assessment.phrases import judge_phrases
-from pipeline.assessment.space import Space
+from pipeline.assessment.space import BLOCK, Space
 from pipeline.assessment.subject import Subject
 from pipeline.assessment.whole import misplaced
 from pipeline.enrichment.verdict import Consequence, Verdict
@@ -22,8 +21,7 @@ __all__ = ["ASSESSMENT_VERSION", "Assessment", "Subject", "assess"]
 # In the key of every assessment that a ledger keeps: raise it with any change to what is found.
 ASSESSMENT_VERSION = 1
 
-# A standard deviation of fewer scores says little: with fewer tools nothing is dropped. (Of subsets of 20 tools none lost
-# a text, of 40 tools .04 % of the phrases.)
+# A standard deviation of fewer scores says little: with fewer tools nothing is dropped.
 _FEWEST_TOOLS = 20
 
 
@@ -31,12 +29,12 @@ _FEWEST_TOOLS = 20
 class Assessment:
     """What the whole catalog says of the phrases.
 
-    `verdicts`, in the order of tools and phrases, are of three checks; `detail` is the id of the other tool.
-    "misplaced": all of a tool's phrases, for together they speak of another tool: nothing of the expansion is to be
-    trusted. "inconsistent": one phrase of a tool. "collision", only noted: it fits a sibling as well or better.
+    `verdicts`, in the order of tools and phrases, are of three checks, and their `detail` is the other tool's id.
+    "misplaced": all phrases of a tool, for together they speak of another. "inconsistent": one phrase does.
+    "collision": one fits a sibling as well or better, which is only noted.
 
-    `siblings` are, by tool id, the ids of the tools that its phrases fit as well or better, most phrases first, at most
-    three. A tool without any is left out.
+    `siblings` has by tool id the ids of the tools that enough of its phrases fit as well or better, the most phrases
+    first, at most three; for a misplaced tool, the tool that its phrases speak of. A tool without any is left out.
     """
 
     verdicts: tuple[Verdict, ...] = ()
@@ -49,42 +47,41 @@ def assess(
     phrases: NDArray[np.float32],
     settings: AssessmentSettings | None = None,
     *,
-    block: int | None = None,
+    block: int = BLOCK,
 ) -> Assessment:
     """Judge the phrases of a catalog, whose tools come in the order of their ids.
 
-    `records` (tools, dim) are the vectors of `Subject.text`, `phrases` (phrases, dim) those of every `Subject.phrases`
-    one after the other, both L2-normalised. `block` is how many scores are held at once. Raises ValueError where the
-    shapes are not those of the subjects.
+    `records` (tools, dim) are the vectors of each `Subject.text`, `phrases` (phrases, dim) those of each of
+    `Subject.phrases`, one tool after the other; both are L2-normalised. `block` is how many scores are held at once.
+    Raises ValueError where the shapes are not those of the subjects.
     """
     settings = settings or AssessmentSettings()
     space = Space.of(subjects, records, phrases, block)
-    taken = misplaced(space, settings.misplaced_lead)
-    verdicts: dict[int, list[Verdict]] = {}
-    few = len(subjects) < _FEWEST_TOOLS
-    held = few or len(taken) > settings.max_share * space.tools_with_phrases
-    consequence = Consequence.NOTED if held else Consequence.DROPPED
-    for tool, other in taken.items():
-        verdicts[tool] = [
-            Verdict(subjects[tool].tool_id, name, text, "misplaced", consequence, subjects[other].tool_id)
-            for phrase in subjects[tool].phrases
-            for name, text in subjects[tool].fields(phrase)
-        ]
-    found = judge_phrases(space.without(taken), settings)
-    held = few or len(found.inconsistent) > settings.max_share * len(phrases)
-    consequence = Consequence.NOTED if held else Consequence.DROPPED
-    marks = [(row, other, "inconsistent", consequence) for row, other in found.inconsistent.items()]
-    marks += [(row, other, "collision", Consequence.NOTED) for row, other in found.collisions.items()]
-    for row, other, check, what in sorted(marks):
+    whole = misplaced(space, settings)
+    judged = judge_phrases(space.without(whole), settings)
+
+    def consequence(found: int, of: int) -> Consequence:
+        sound = len(subjects) >= _FEWEST_TOOLS and found <= settings.max_share * of
+        return Consequence.DROPPED if sound else Consequence.NOTED
+
+    of_tools = consequence(len(whole), int(space.judged.sum()))
+    of_phrases = consequence(len(judged.inconsistent), len(phrases))
+    rows = {row: ("collision", Consequence.NOTED, other) for row, other in judged.collisions.items()}
+    rows |= {row: ("inconsistent", of_phrases, other) for row, other in judged.inconsistent.items()}
+    for tool, other in whole.items():
+        first, end = space.offsets[tool : tool + 2].tolist()
+        rows |= dict.fromkeys(range(first, end), ("misplaced", of_tools, other))
+    verdicts = []
+    for row, (check, what, other) in sorted(rows.items()):
         tool = int(space.owners[row])
-        subject = subjects[tool]
-        phrase = subject.phrases[row - int(space.offsets[tool])]
-        verdicts.setdefault(tool, []).extend(
-            Verdict(subject.tool_id, name, text, check, what, subjects[other].tool_id)
-            for name, text in subject.fields(phrase)
-        )
-    near = {**{tool: (other,) for tool, other in taken.items()}, **found.siblings}
+        subject, detail = subjects[tool], subjects[other].tool_id
+        text = subject.phrases[row - int(space.offsets[tool])]
+        verdicts += [Verdict(subject.tool_id, name, text, check, what, detail) for name in subject.fields(text)]
+    siblings = judged.siblings | {tool: (other,) for tool, other in whole.items()}
     return Assessment(
-        tuple(verdict for tool in sorted(verdicts) for verdict in verdicts[tool]),
-        {subjects[tool].tool_id: tuple(subjects[other].tool_id for other in near[tool]) for tool in sorted(near)},
+        tuple(verdicts),
+        {
+            subjects[tool].tool_id: tuple(subjects[other].tool_id for other in siblings[tool])
+            for tool in sorted(siblings)
+        },
     )

@@ -26,12 +26,11 @@ def judge_phrases(space: Space, settings: AssessmentSettings) -> Judged:
     """Score each phrase against each tool: the mean of its cosines with the record and with the tool's phrases.
 
     With its own tool's it is the mean over the other phrases, for a phrase is no witness of itself; a tool without
-    phrases, or without another, has its record alone. Of vectors of 10,000 tools with 8 phrases: 20 s on one core.
+    phrases, or without another, has its record alone. 10,000 tools with 8 phrases each take 16 s of one core.
     """
     counts = np.diff(space.offsets)
     sums = space.sums()
-    means = sums / np.maximum(counts, 1)[:, None].astype(np.float32)
-    centres = ((space.records + np.where(space.judged[:, None], means, space.records)) / 2).T
+    centres = ((space.records + space.means()) / 2).T
     judged = Judged()
     for tools in space.blocks(counts):
         rows = np.concatenate([np.arange(space.offsets[tool], space.offsets[tool + 1]) for tool in tools])
@@ -53,7 +52,7 @@ def judge_phrases(space: Space, settings: AssessmentSettings) -> Judged:
             siblings = _siblings(scores[its], fits[its], settings.sibling_share)
             if len(siblings):
                 judged.siblings[tool] = tuple(siblings.tolist())
-                for row in its.start + np.flatnonzero(fits[its][:, siblings].any(axis=1)):
+                for row in (its.start + np.flatnonzero(fits[its][:, siblings].any(axis=1))).tolist():
                     fitting = siblings[fits[row, siblings]]
                     judged.collisions[int(rows[row])] = int(fitting[_best_first(scores[row, fitting], fitting)[0]])
     return judged
@@ -81,4 +80,4 @@ def _siblings(scores: NDArray[np.float32], fits: NDArray[np.bool_], share: float
 
 def _best_first(scores: NDArray[np.float32], ordinals: NDArray[np.int64]) -> NDArray[np.int64]:
     """Positions by falling score, equal ones by ordinal; the last bits of a score are noise."""
-    return np.lexsort((ordinals, -np.round(scores, 4)))
+    return np.lexsort((ordinals, -np.round(scores, 5)))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pipeline.assessment.subject import Subject
 
 # Scores held at once: 32 MB of them, and about as much again for what is worked out from them.
-_BLOCK = 8_000_000
+BLOCK = 8_000_000
 # Equal vectors differ in the last bits by where they lie in a matrix product; scores nearer than this are equal.
 TIE = 1e-5
 
@@ -50,7 +50,7 @@ class Space:
         subjects: Sequence[Subject],
         records: NDArray[np.float32],
         phrases: NDArray[np.float32],
-        block: int | None,
+        block: int,
     ) -> "Space":
         """Raises ValueError where the shapes are not those of the subjects."""
         counts = np.array([len(subject.phrases) for subject in subjects], np.int64)
@@ -69,7 +69,7 @@ class Space:
             np.repeat(np.arange(len(subjects), dtype=np.int64), counts),
             {int(tool): group for group in groups for tool in group},
             counts > 0,
-            block or _BLOCK,
+            block,
         )
 
     def without(self, tools: Collection[int]) -> "Space":
@@ -77,11 +77,6 @@ class Space:
         judged = self.judged.copy()
         judged[list(tools)] = False
         return replace(self, judged=judged)
-
-    @property
-    def tools_with_phrases(self) -> int:
-        """How many tools have phrases in play."""
-        return int(self.judged.sum())
 
     def sums(self) -> NDArray[np.float32]:
         """(tools, dim): the sum of each tool's phrases; zero where none is in play."""
@@ -91,6 +86,12 @@ class Space:
             held = self.judged[self.owners]
             counts = np.diff(self.offsets)[tools]
             found[tools] = np.add.reduceat(self.phrases[held], np.cumsum([0, *counts[:-1]]), axis=0)
+        return found
+
+    def means(self) -> NDArray[np.float32]:
+        """(tools, dim): the mean of each tool's phrases; where none is in play, its record."""
+        divisor = np.maximum(np.diff(self.offsets), 1)[:, None].astype(np.float32)
+        found: NDArray[np.float32] = np.where(self.judged[:, None], self.sums() / divisor, self.records)
         return found
 
     def blocks(self, rows_a_tool: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
@@ -108,7 +109,7 @@ class Space:
             yield np.array(run, np.int64)
 
     def fit(self, scores: NDArray[np.float32], owners: NDArray[np.int64], own: NDArray[np.float32]) -> Fit:
-        """How rows of scores (rows, tools) fit. `scores` is changed: minus infinity for a text's own and equal tools."""
+        """How rows of scores (rows, tools) fit. Changes `scores`: minus infinity for a text's own and equal tools."""
         rows = np.arange(len(scores))
         scores[rows, owners] = own
         mean, deviation = scores.mean(axis=1), scores.std(axis=1)

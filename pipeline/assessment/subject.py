@@ -35,7 +35,7 @@ class Subject:
         """The texts that are judged, each once: those that have a vector in the index too."""
         return tuple(dict.fromkeys(phrase for phrase in (*self.user_phrases, self.when_to_use) if phrase))
 
-    def fields(self, phrase: str) -> list[tuple[str, str]]:
-        """Which fields of the expansion hold a phrase, with the text."""
-        held = (("user_phrases", phrase in self.user_phrases), ("when_to_use", phrase == self.when_to_use))
-        return [(name, phrase) for name, holds in held if holds]
+    def fields(self, phrase: str) -> list[str]:
+        """The fields of the expansion that hold a phrase: one, or both."""
+        held = {"user_phrases": phrase in self.user_phrases, "when_to_use": phrase == self.when_to_use}
+        return [name for name, holds in held.items() if holds]

@@ -49,8 +49,11 @@ class Written:
 
 @dataclass
 class Enrichment:
-    """What a build knows of its tools beyond their own words. `asked` counts questions by generator, `reused` answers
-    that the ledger had, `usage` what this run alone took; `siblings` are tools whose phrases fit each other."""
+    """What a build knows of its tools beyond their own words.
+
+    `asked` counts questions by generator, `reused` answers that the ledger had, `usage` what this run alone took.
+    `siblings` are tools whose phrases fit each other, `suspicious` verdicts on the records' own texts.
+    """
 
     written: dict[str, Written] = field(default_factory=dict)
     asked: Counter[str] = field(default_factory=Counter)
@@ -58,11 +61,13 @@ class Enrichment:
     failures: list[Failure] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     siblings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    suspicious: tuple[Verdict, ...] = ()
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """What the checks said of the texts, by tool."""
-        return tuple(verdict for _, w in sorted(self.written.items()) for verdict in w.verdicts)
+        """What the checks said of the texts, by tool; of the records' own first."""
+        written = (verdict for _, w in sorted(self.written.items()) for verdict in w.verdicts)
+        return (*self.suspicious, *written)
 
     @property
     def generators(self) -> dict[str, int]:

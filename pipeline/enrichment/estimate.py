@@ -23,8 +23,8 @@ class Estimate:
     """Questions to a model, tokens, US dollars (None without a price), seconds at the configured limits (None without).
 
     `questions` are tools asked about, `contrasted` those expected to be asked about again beside their siblings,
-    `known` answers that the ledger has, `awaited` questions in batches that were handed in before. `counted_by` is tiktoken's encoding, or "estimate" where its file is not at
-    hand.
+    `known` answers that the ledger has, `awaited` questions in batches that were handed in before. `counted_by` is
+    tiktoken's encoding, or "estimate" where its file is not at hand.
     """
 
     known: int = 0

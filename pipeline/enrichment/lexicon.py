@@ -14,6 +14,7 @@ from typing import Any
 
 from pipeline.enrichment.expansion import Expansion
 from pipeline.enrichment.generator import Answer, Outcome, Question
+from pipeline.enrichment.quality.trusted import trusted
 from router.fingerprint import fingerprint
 from router.record import ToolRecord
 from router.text import words
@@ -43,7 +44,7 @@ class LexiconGenerator:
 
     def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
         """An answer for every record."""
-        yield [Answer(question.record.tool_id, self._expand(question.record)) for question in questions]
+        yield [Answer(q.record.tool_id, self._expand(trusted(q.record)[0])) for q in questions]
 
     def _expand(self, record: ToolRecord) -> Expansion:
         name = words(record.name)

@@ -1,9 +1,9 @@
 """What a model is asked. Raise PROMPT_VERSION with any change: it is in the key of every answer."""
 
-import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
+from pipeline.enrichment.characters import visible
 from router.fingerprint import canonical_json
 from router.record import ToolRecord
 
@@ -14,8 +14,6 @@ _MAX_PARAMETERS = 40
 _MAX_CATEGORIES = 20
 _MAX_SHORT = 160  # of every text but the description
 _MAX_SIBLING = 300  # of a sibling's description
-# Characters of scripts that need them; every other invisible one is a way to hide words from people.
-_JOINERS = "\u200c\u200d"
 
 # The instructions come first and never vary, so that a provider's prompt cache can hold them. Providers cache from
 # 1,024 tokens up: with the two examples they are past it, and cost a tenth from the second question on.
@@ -55,8 +53,8 @@ At most three times an item.","name":"extend_loan","parameters":[{"description":
 "none"]}],"provider":"libra"}}
 a good answer is {"tool":"extend_loan","when_to_use":"When somebody who has borrowed something wants to keep it beyond
 the day it is due.","user_phrases":["let me keep this novel two more weeks","I won't finish by Friday, can I hold on to
-it","push the return day of my atlas to the 20th","renew the cookbook at the library","can Ana have the DVD a bit longer",
-"more time for the book on bees","libra: add seven days to what I took out"],"synonyms":["renew","prolong","postpone the
+it","push the return day of my atlas to the 20th","renew the cookbook at the library","can Ana have the DVD a bit longer"
+,"more time for the book on bees","libra: add seven days to what I took out"],"synonyms":["renew","prolong","postpone the
 return","keep longer","push back","later deadline"],"related_concepts":["overdue","late fee","reservation","borrowing
 period"],"task_categories":["library","lending"]}
 It would be wrong to write "call extend_loan" (an identifier), "which books do I have out" (a sibling lists them), "pay
@@ -96,7 +94,7 @@ def packed_question(records: Sequence[ToolRecord], languages: Sequence[str] = ()
 
 def echo(record: ToolRecord) -> str:
     """The name by which an answer says which tool it is about."""
-    return _visible(record.name[:_MAX_SHORT])
+    return visible(record.name[:_MAX_SHORT])
 
 
 def _with_languages(message: dict[str, Any], languages: Sequence[str]) -> dict[str, Any]:
@@ -107,7 +105,7 @@ def _tool(record: ToolRecord) -> dict[str, Any]:
     tool: dict[str, Any] = {
         "provider": record.provider and _short(record.provider),
         "name": echo(record),
-        "description": _visible(record.description[:_MAX_DESCRIPTION]),
+        "description": visible(record.description[:_MAX_DESCRIPTION]),
         "categories": [_short(category) for category in record.categories[:_MAX_CATEGORIES]],
         "parameters": [
             {
@@ -130,17 +128,10 @@ def _sibling(record: ToolRecord) -> dict[str, str]:
     sibling = {
         "provider": _short(record.provider or ""),
         "name": echo(record),
-        "description": _visible(record.description[:_MAX_SIBLING]),
+        "description": visible(record.description[:_MAX_SIBLING]),
     }
     return {key: value for key, value in sibling.items() if value}
 
 
 def _short(text: str) -> str:
-    return _visible(text[:_MAX_SHORT])
-
-
-def _visible(text: str) -> str:
-    """The text without characters that no reader sees: what a person cannot read, a model must not obey."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(c for c in text if c in "\n\t" or c in _JOINERS or unicodedata.category(c)[0] != "C")
+    return visible(text[:_MAX_SHORT])

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from pipeline.documents import FieldDocuments
 from pipeline.enrichment import Written
+from pipeline.enrichment.verdict import Verdict
 from pipeline.errors import RecordRejected
 from pipeline.records import Catalog
 from pipeline.vectors import Vectors
@@ -104,9 +105,8 @@ def _by_language(document: FieldDocuments) -> Iterator[tuple[str, str]]:
             yield language, phrase
 
 
-def verdicts(written: Mapping[str, Written]) -> pa.Table:
-    """One row a text that a check spoke of, by tool."""
-    found = [verdict for _, w in sorted(written.items()) for verdict in w.verdicts]
+def verdicts(found: Sequence[Verdict]) -> pa.Table:
+    """One row a text that a check spoke of."""
     columns = {
         "tool_id": [v.tool_id for v in found],
         "field": [v.field for v in found],

@@ -44,7 +44,7 @@ def write(
             ("parameters", tables.parameters(catalog)),
             ("phrases", tables.phrases(documents)),
             ("vectors", tables.vectors(documents, vectors)),
-            ("verdicts", tables.verdicts(enrichment.written)),
+            ("verdicts", tables.verdicts(enrichment.verdicts)),
             ("siblings", tables.siblings(enrichment.siblings)),
             ("rejections", tables.rejections(rejected)),
             ("notices", tables.notices(catalog)),

@@ -19,7 +19,7 @@ from pipeline.records import Catalog
 from pipeline.settings import CatalogSettings
 from pipeline.tokens import TokenCounter
 from pipeline.vectors import Vectors
-from router.contract import CATALOG_DB, FORMAT_VERSION, Manifest, Signal
+from router.contract import CATALOG_DB, FORMAT_VERSION, Expanded, Manifest, Signal
 from router.fingerprint import file_sha256
 from router.snapshot import Snapshot, resolve
 from router.store import SnapshotStore, Stored
@@ -62,9 +62,7 @@ def write(
         signals = index(contents.documents, folder, languages)
         progress.start("write", None)
         counter = TokenCounter()
-        written = contents.enrichment.written
-        stopgaps = {tool_id for tool_id, w in written.items() if w.generator == LexiconGenerator.name}
-        serving.write(folder, contents.catalog, contents.documents, contents.vectors, counter, stopgaps)
+        serving.write(folder, contents.catalog, contents.documents, contents.vectors, counter, _expanded(contents))
         vectors = contents.vectors
         name = folder.name.split("-", 1)[1]
         created_at = datetime.now(UTC)
@@ -116,6 +114,20 @@ def write(
         progress.start("verify", None)
         Snapshot.open(folder)
         return store.seal(folder)
+
+
+def _expanded(contents: Contents) -> list[Expanded]:
+    """Whether each tool has an expansion of its own. A record that tries to steer is left with what it has: nothing is
+    made up for what it brought on itself."""
+    suspects = {verdict.tool_id for verdict in contents.enrichment.suspicious}
+    written = contents.enrichment.written
+    stopgaps = {tool_id for tool_id, w in written.items() if w.generator == LexiconGenerator.name} - suspects
+    marks = []
+    for document in contents.documents:
+        bare = not document.expansion and not document.translations and document.tool_id not in suspects
+        stopgap = document.tool_id in stopgaps
+        marks.append(Expanded.NO if bare else Expanded.STOPGAP if stopgap else Expanded.YES)
+    return marks
 
 
 def _serving(store: SnapshotStore) -> Path | None:

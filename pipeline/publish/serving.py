@@ -3,7 +3,7 @@
 import json
 import os
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,10 +21,9 @@ def write(
     documents: Sequence[FieldDocuments],
     vectors: Vectors | None,
     counter: TokenCounter,
-    stopgaps: Collection[str],
+    expanded: Sequence[contract.Expanded],
 ) -> None:
-    """Write everything that is not an index, in the order of ordinals. `stopgaps` are the tools whose expansion is the
-    lexicon's."""
+    """Write everything that is not an index, in the order of ordinals."""
     lines = [
         json.dumps({"record": record.to_json(), "phrases": document.phrases}, ensure_ascii=False).encode() + b"\n"
         for record, document in zip(catalog.records, documents, strict=True)
@@ -32,10 +31,9 @@ def write(
     (folder / contract.RECORDS).write_bytes(b"".join(lines))
     np.save(folder / contract.RECORD_OFFSETS, np.cumsum([0, *map(len, lines)], dtype=np.int64))
     np.save(folder / contract.TOKEN_COUNTS, np.array([counter.count(r) for r in catalog.records], dtype=np.int64))
-    marks = [_mark(document, stopgaps) for document in documents]
     # Where all are alike nothing is to be made up for, and no file says so.
-    if contract.Expanded.YES in marks and set(marks) != {contract.Expanded.YES}:
-        np.save(folder / contract.EXPANDED, np.array(marks, dtype=np.uint8))
+    if contract.Expanded.YES in expanded and set(expanded) != {contract.Expanded.YES}:
+        np.save(folder / contract.EXPANDED, np.array(expanded, dtype=np.uint8))
     if vectors is None:
         return
     np.save(folder / contract.DOCUMENT_VECTORS, vectors.documents)
@@ -44,12 +42,6 @@ def write(
     (folder / contract.ENCODER_FOLDER).mkdir()
     for name in (contract.ENCODER_MODEL, contract.ENCODER_TOKENIZER):
         _link(vectors.export.folder / name, folder / contract.ENCODER_FOLDER / name)
-
-
-def _mark(document: FieldDocuments, stopgaps: Collection[str]) -> contract.Expanded:
-    if not document.expansion and not document.translations:
-        return contract.Expanded.NO
-    return contract.Expanded.STOPGAP if document.tool_id in stopgaps else contract.Expanded.YES
 
 
 def _link(source: Path, target: Path) -> None:

@@ -11,10 +11,10 @@ at first sight 4. Those pass, and so does a plain claim: what is left then are t
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from pipeline.enrichment.characters import foreign, hidden, scripts, scripts_of
 from pipeline.enrichment.expansion import Expansion
 from pipeline.enrichment.prompt import INSTRUCTIONS
 from pipeline.enrichment.quality import operations
-from pipeline.enrichment.quality.characters import foreign, hidden, scripts, scripts_of
 from pipeline.enrichment.quality.links import advertised
 from pipeline.enrichment.quality.names import Name, Names
 from pipeline.enrichment.quality.repeats import repeated, term_set

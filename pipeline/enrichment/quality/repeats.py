@@ -5,7 +5,9 @@ from functools import lru_cache
 
 from router.text import terms
 
-# Of two texts' terms together, the share that both hold.
+# Of two texts' terms together, the share that both hold. Where a model wrote, 20 texts of 20,000 repeat another, nearly
+# all of them synonyms; nDCG@10 without them +.001 on Azure's MCP tools, .000 on UltraTool, MetaTool and catalogs/demo.
+# Of the lexicon's words 1 to 3 % do: -.000, -.001 and +.001 on the first three.
 _SAME = 0.8
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from pipeline.enrichment.characters import undisguised, visible
 from pipeline.enrichment.quality import claims, orders
-from pipeline.enrichment.quality.characters import undisguised, visible
 
 _CHAT_MARK = re.compile(orders.CHAT_MARK, re.IGNORECASE | re.MULTILINE)
 _MARKUP = re.compile(claims.MARKUP, re.IGNORECASE)

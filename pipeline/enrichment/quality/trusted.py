@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
-from pipeline.enrichment.quality.characters import smuggled, visible
+from pipeline.enrichment.characters import smuggled, visible
 from pipeline.enrichment.quality.speech import Finding, suspicious
 from pipeline.enrichment.verdict import Consequence, Verdict
 from router.record import Parameter, ToolRecord

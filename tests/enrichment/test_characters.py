@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.enrichment.quality.characters import foreign, hidden, scripts_of, smuggled, visible
+from pipeline.enrichment.characters import foreign, hidden, scripts_of, smuggled, visible
 
 
 @pytest.mark.parametrize(
