@@ -7,6 +7,7 @@ from functools import partial
 from pipeline import enrichment
 from pipeline.assessment import ASSESSMENT_VERSION, Assessment, Subject, assess
 from pipeline.enrichment.verdict import Consequence, Verdict
+from pipeline.errors import RunAborted
 from pipeline.execution import Execution, parts
 from pipeline.settings import CatalogSettings
 from pipeline.vectors import Embedding
@@ -39,8 +40,12 @@ def expand(
         again = {tool_id: near for tool_id, near in found.siblings.items() if _by_model(written, tool_id, chain)}
         if again:
             desk.progress.start("contrast", len(again))
-            for label, part in parts(list(again.items()), size):
-                do("contrast", partial(enrichment.contrast, desk, chain, dict(part), into=written), label)
+            try:
+                for label, part in parts(list(again.items()), size):
+                    do("contrast", partial(enrichment.contrast, desk, chain, dict(part), into=written), label)
+            except RunAborted as error:
+                # Every tool has its first answer: a build that needed nothing else goes on without the second.
+                desk.progress.note(f"siblings were not contrasted: {error}")
             found = _assess(desk, written, settings, do, embedding)
     written.siblings = found.siblings
     _leave_out(written, found.verdicts)

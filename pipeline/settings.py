@@ -180,8 +180,8 @@ class AssessmentSettings(_Section):
     inconsistent_fit: float = 0.5
     inconsistent_lead: float = Field(5.0, gt=0)
     # A sibling is a tool that this share of a tool's phrases, and at least two, fit as well or better. To drop those
-    # costs .01 to .08 of nDCG@10: they are noted. Each is a second question, and .26, .36, .16 and .61 of the tools have
-    # siblings; .47, .55, .33 and .81 at .25, where .60, .33, .17 and .19 of the pairs that a router confuses are
+    # costs .01 to .08 of nDCG@10: they are noted. Each is a second question, and .26, .36, .16 and .61 of the tools
+    # have siblings; .47, .55, .33 and .81 at .25, where .60, .33, .17 and .19 of the pairs that a router confuses are
     # siblings, and not .24, .29, .06 and .11.
     sibling_share: float = Field(0.375, gt=0, le=1)
     # Where more of the tools, or of the phrases, would go, the encoder or the catalog is at fault: they are noted.

@@ -10,7 +10,7 @@ import pytest
 from pipeline.build import build
 from pipeline.report import BuildReport
 from pipeline.settings import load
-from tests.enrichment.model_server import ModelServer, Reply, completion, row, tool_of
+from tests.enrichment.model_server import ModelServer, Reply, completion, error, row, tool_of
 
 _TOOLS = {
     "open_ticket": "Creates a ticket in the tracker.",
@@ -92,6 +92,18 @@ def test_a_model_that_fails_beside_siblings_leaves_the_first_answer(run: Any) ->
     assert report.generators == {"openai": 3}
     assert {failure.kind for failure in report.failures} == {"shape"}
     assert report.held == ()
+
+
+def test_a_quota_that_ends_before_the_second_questions_stops_no_build(run: Any) -> None:
+    def spent(body: dict[str, Any], n: int) -> Reply:
+        shown = "siblings" in json.loads(body["messages"][1]["content"])
+        return error(429, "You exceeded your quota", code="insufficient_quota") if shown else _twins(body, n)
+
+    with ModelServer(spent) as server:
+        run(server, contrast=False)
+        report = run(server)  # all is known but the second answers, and the quota was spent before the first of them
+    assert report.generators == {"openai": 3}
+    assert report.outcome in ("published", "unchanged")
 
 
 def test_a_half_written_catalog_says_which_tools_have_no_words_of_their_own(run: Any) -> None:

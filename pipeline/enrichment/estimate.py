@@ -12,8 +12,7 @@ from pipeline.settings import EnrichmentSettings
 from router.record import ToolRecord
 
 # Of the tools that a model writes for, how many are asked about again beside their siblings (.26, .36, .16 and .61 of
-# four catalogs: AssessmentSettings), and the tokens that three
-# siblings add to a question.
+# four catalogs: AssessmentSettings), and the tokens that three siblings add to a question.
 _CONTRASTED_SHARE = 0.35
 _SIBLING_TOKENS = 250
 _PACE = 0.98  # of a limit, as the limiter keeps it
