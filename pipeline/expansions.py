@@ -33,8 +33,24 @@ def expand(
     size = None if settings.enrichment.mode == "batch" else do.batch_size
     for label, batch in parts(enrichment.fair(records), size):
         do("enrich", partial(enrichment.enrich, desk, chain, batch=batch, into=written), label)
-    if embedding is None or not settings.assessment.enabled:
-        return written
+    if embedding is not None and settings.assessment.enabled:
+        _judge(desk, chain, settings, do, embedding, written, size)
+    for generator in chain:
+        written.usage = written.usage + generator.unclaimed
+    return written
+
+
+def _judge(
+    desk: enrichment.Desk,
+    chain: Sequence[enrichment.Generator],
+    settings: CatalogSettings,
+    do: Execution,
+    embedding: Embedding,
+    written: enrichment.Enrichment,
+    size: int | None,
+) -> None:
+    """Hold what was written against the whole catalog; ask again where siblings collide; leave out what does not hold.
+    `size` is how many tools one stage asks about."""
     found = _assess(desk, written, settings, do, embedding)
     if settings.enrichment.contrast:
         again = {tool_id: near for tool_id, near in found.siblings.items() if _by_model(written, tool_id, chain)}
@@ -49,7 +65,6 @@ def expand(
             found = _assess(desk, written, settings, do, embedding)
     written.siblings = found.siblings
     _leave_out(written, found.verdicts)
-    return written
 
 
 def _by_model(written: enrichment.Enrichment, tool_id: str, chain: Sequence[enrichment.Generator]) -> bool:
@@ -107,8 +122,6 @@ def _leave_out(written: enrichment.Enrichment, verdicts: Iterable[Verdict]) -> N
 
 
 def _without(expansion: enrichment.Expansion, verdicts: Sequence[Verdict]) -> enrichment.Expansion:
-    if any(verdict.check == "misplaced" and verdict.dropped for verdict in verdicts):
-        return enrichment.Expansion("", ())  # another tool's words: its synonyms are no better than its phrases
     dropped = {(verdict.field, verdict.text) for verdict in verdicts if verdict.dropped}
     return replace(
         expansion,

@@ -200,8 +200,7 @@ def _accept(desk: Desk, into: Enrichment, question: Question, generator: Generat
             Failure(record.tool_id, "rejected", f"no phrase of the answer passed the checks: {checks}")
         )
         return
-    if record.tool_id not in into.written:
-        desk.progress.advance()
+    desk.progress.advance()
     into.written[record.tool_id] = Written(kept, generator.name, generator.model, question.key, answer, verdicts)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.enrichment.expansion import Expansion
-from pipeline.enrichment.generator import Answer, Failure, Outcome, Question
+from pipeline.enrichment.generator import Answer, Failure, Outcome, Question, Usage
 from pipeline.errors import RecordRejected
 from pipeline.sources.document import read_lines
 from router.fingerprint import fingerprint
@@ -13,10 +13,12 @@ from router.record import Origin, ToolRecord
 
 
 class FileGenerator:
-    """One line a tool: `{"id", "when_to_use", "user_phrases", "synonyms", "related_concepts", "task_categories"}`."""
+    """One line a tool: `{"id", "when_to_use", "user_phrases", "synonyms", "related_concepts", "task_categories"}`,
+    and `"translations": {"de": […]}` where it has phrases in other languages."""
 
     name = "file"
     contrasts = False
+    unclaimed = Usage()
 
     def __init__(self, path: Path) -> None:
         """Read the file. Raises RunAborted where it cannot be read; a bad line is kept in `rejected`."""

@@ -81,12 +81,14 @@ class Generator(Protocol):
     `key(record)` is None where the generator has nothing to say about a tool, and the next generator is asked.
     `contrasts` tells whether it can be shown siblings. `generate` yields one outcome a question, in any order, in
     groups: each group is committed before the next is asked for, so that a kill loses only what was under way. It
-    raises RunAborted where no answer can be had.
+    raises RunAborted where no answer can be had. `unclaimed` is what came besides, and was paid for: answers that
+    nobody asks for any more.
     """
 
     name: str
     model: str
     contrasts: bool
+    unclaimed: Usage
 
     def key(self, record: ToolRecord) -> dict[str, Any] | None:
         """What an answer depends on, beside the record, its siblings, the prompt and the model."""

@@ -13,7 +13,7 @@ from importlib import resources
 from typing import Any
 
 from pipeline.enrichment.expansion import Expansion
-from pipeline.enrichment.generator import Answer, Outcome, Question
+from pipeline.enrichment.generator import Answer, Outcome, Question, Usage
 from pipeline.enrichment.quality.trusted import trusted
 from router.fingerprint import fingerprint
 from router.record import ToolRecord
@@ -33,6 +33,7 @@ class LexiconGenerator:
 
     name = "lexicon"
     contrasts = False
+    unclaimed = Usage()
 
     def __init__(self) -> None:
         self._lexicon = _lexicon()

@@ -54,9 +54,9 @@ At most three times an item.","name":"extend_loan","parameters":[{"description":
 a good answer is {"tool":"extend_loan","when_to_use":"When somebody who has borrowed something wants to keep it beyond
 the day it is due.","user_phrases":["let me keep this novel two more weeks","I won't finish by Friday, can I hold on to
 it","push the return day of my atlas to the 20th","renew the cookbook at the library","can Ana have the DVD longer",
-"more time for the book on bees","libra: add seven days to what I took out"],"synonyms":["renew","prolong","postpone
-the return","keep longer","push back","later deadline"],"related_concepts":["overdue","late fee","reservation","borrowing
-period"],"task_categories":["library","lending"]}
+"more time for the book on bees","libra: seven days more for all I took out"],"synonyms":["renew","prolong","postpone
+the return","keep longer","push back","later deadline"],"related_concepts":["overdue","late fee","reservation",
+"borrowing period"],"task_categories":["library","lending"]}
 It would be wrong to write "call extend_loan" (an identifier), "which books do I have out" (a sibling lists them), "pay
 my late fee" (the object does not support it) or "the best renewal tool" (praise).
 

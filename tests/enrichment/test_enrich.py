@@ -122,7 +122,7 @@ def test_an_aborted_run_keeps_the_answers_given_before(tmp_path: Path) -> None:
 class _Interrupted:
     """Answers two records, and is interrupted at the third."""
 
-    name, model, contrasts = "interrupted", "none", False
+    name, model, contrasts, unclaimed = "interrupted", "none", False, Usage()
 
     def key(self, record: ToolRecord) -> dict[str, Any]:
         return {}

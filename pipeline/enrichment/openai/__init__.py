@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pipeline.enrichment.budget import Budget
-from pipeline.enrichment.generator import Outcome, Question
+from pipeline.enrichment.generator import Outcome, Question, Usage
 from pipeline.enrichment.openai.asking import Asking
 from pipeline.enrichment.openai.client import connection
 from pipeline.enrichment.openai.limits import Limiter
@@ -23,6 +23,7 @@ class OpenAIGenerator:
 
     name = "openai"
     contrasts = True
+    unclaimed = Usage()
 
     def __init__(self, settings: EnrichmentSettings, budget: Budget | None = None) -> None:
         """Nothing is sent before the first question. Raises SettingsInvalid on a key that cannot be sent."""
