@@ -35,7 +35,7 @@ def show_build(catalog: str, report: BuildReport) -> None:
         description=f"The snapshot ({report.outcome})",
     )
     rejected = [{"file": r.origin.file, "place": r.origin.pointer, "reason": r.reason} for r in report.rejected]
-    failed = [{"tool": f.tool_id, "kind": f.kind, "message": f.message} for f in report.failures]
+    failed = [{"tool": f.tool_id, "kind": f.kind, "message": f.message} for f in report.failures if not f.postponed]
     for name, rows in (("rejected", rejected), ("failed", failed)):
         if rows:
             shown = f"{len(rows):,} {name}" + (f", the first {_SHOWN}" if len(rows) > _SHOWN else "")

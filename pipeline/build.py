@@ -1,6 +1,7 @@
 """The whole build as one plain function: sources → records → enrichment → documents → vectors → snapshot."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -96,7 +97,8 @@ def _build(
     # Before anything is paid for: an encoder that cannot be had would waste it.
     model = do("resolve", partial(vectors.resolve, settings.vectors, clock))
     embedding = vectors.Embedding(settings.vectors, model, ledger, do, clock) if model else None
-    estimated = estimate(catalog, chain, settings.enrichment, ledger)
+    clock.start("estimate", None)
+    estimated = estimate(catalog, chain, settings.enrichment, ledger, assessed=settings.assesses)
 
     screen = Screen(catalog.records, settings.enrichment.languages)
     desk = enrichment.Desk(catalog, ledger, run, clock, screen)
@@ -185,6 +187,8 @@ def _content_hash(
             "tools": [[r.tool_id, catalog.hashes[r.tool_id]] for r in catalog.records],
             "expansions": {tool_id: [w.key, w.expansion.to_json()] for tool_id, w in expanded.written.items()},
             "languages": settings.enrichment.languages,
+            "verdicts": [asdict(verdict) for verdict in expanded.verdicts],
+            "siblings": dict(expanded.siblings),
             "encoder": [model.key, model.query_prefix, settings.vectors.precision] if model else None,
             "recipe": settings.retrieval.resolve().to_json(),
         }

@@ -52,7 +52,9 @@ def _judge(
     """Hold what was written against the whole catalog; ask again where siblings collide; leave out what does not hold.
     `size` is how many tools one stage asks about."""
     found = _assess(desk, written, settings, do, embedding)
-    if settings.enrichment.contrast:
+    # Siblings found while some answers are still to come would be others tomorrow, and paid for again.
+    complete = all(failure.asked for failure in written.failures)
+    if settings.enrichment.contrast and complete:
         again = {tool_id: near for tool_id, near in found.siblings.items() if _by_model(written, tool_id, chain)}
         if again:
             desk.progress.start("contrast", len(again))

@@ -21,7 +21,7 @@ from router.store import SnapshotStore
 @dataclass(frozen=True)
 class Plan:
     """Tools of the catalog against the snapshot that serves (None where none does), records that would be rejected, and
-    what the model's part would take. `mode` is that of the settings, "direct" or "batch"."""
+    what the model's part would take. `mode`, "direct" or "batch", and `max_cost_usd` are those of the settings."""
 
     catalog: str
     serving: str | None
@@ -32,6 +32,7 @@ class Plan:
     rejected: int
     model: str
     mode: str
+    max_cost_usd: float | None
     estimate: Estimate
 
     def to_json(self) -> dict[str, Any]:
@@ -50,7 +51,7 @@ def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, prog
     progress.start("estimate", None)
     with Ledger.open(workspace) as ledger:
         chain = generators(settings, ledger, progress.note)
-        expected = estimate(catalog, chain, settings.enrichment, ledger)
+        expected = estimate(catalog, chain, settings.enrichment, ledger, assessed=settings.assesses)
     serving, before = _serving(SnapshotStore(Path(workspace), settings.name))
     known = {tool_id: before[tool_id] == digest for tool_id, digest in catalog.hashes.items() if tool_id in before}
     return Plan(
@@ -63,6 +64,7 @@ def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, prog
         rejected=len(reading.rejected),
         model=settings.enrichment.model,
         mode=settings.enrichment.mode,
+        max_cost_usd=settings.enrichment.max_cost_usd,
         estimate=expected,
     )
 

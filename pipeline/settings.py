@@ -267,6 +267,11 @@ class CatalogSettings(_Section):
             raise ValueError(f"name is {value!r}, it must be letters, digits, '.', '_' and '-', for it names a folder")
         return value
 
+    @property
+    def assesses(self) -> bool:
+        """Whether phrases are held against the whole catalog, which takes vectors."""
+        return self.assessment.enabled and self.vectors.encoder != "none"
+
     def resolve(self, path: Path) -> Path:
         """A path of the catalog, relative to its folder."""
         return path if path.is_absolute() else self.folder / path

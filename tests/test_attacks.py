@@ -29,8 +29,9 @@ from tests.factories import make_expansion, make_record
 
 _BY_NAME = {attack.name: attack for attack in ATTACKS}
 _HONEST = honest_tools.answers()
-# Where the prompt's bounds keep the demand from the model: tag characters go, and what is past 4,000 characters.
-_NEVER_SEEN = {"encode_base64", "join_lines"}
+# Where the prompt keeps the demand from the model: tag characters and variation selectors go, and what is past 4,000
+# characters.
+_NEVER_SEEN = {"encode_base64", "join_lines", "strip_html"}
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,8 @@ def show_plan(plan: Plan) -> None:
     if plan.rejected:
         rows.append(("rejected", f"{plan.rejected:,} records"))
     rows.append(("answers known", f"{expected.known:,}"))
+    if expected.questions and plan.max_cost_usd is not None and (expected.cost_usd or 0) > plan.max_cost_usd:
+        rows.append(("budget", f"{dollars(plan.max_cost_usd)}: what is left over, a later build asks"))
     if expected.awaited:
         rows.append(("in batches", f"{expected.awaited:,} handed in before, not answered yet"))
     if expected.questions:
@@ -109,8 +111,8 @@ def _usage(report: BuildReport) -> str:
 def _error(report: BuildReport) -> str:
     """How far the estimate was off."""
     expected, actual = report.estimate.cost_usd, report.usage.cost_usd
-    if not expected or not actual:
-        return ""
+    if not expected or not actual or not all(failure.asked for failure in report.failures):
+        return ""  # of a build that asked less, or more, than was foreseen
     return f"; estimated {dollars(expected)} ({(expected - actual) / actual:+.0%})"
 
 
@@ -124,6 +126,7 @@ def _list(title: str, lines: list[str]) -> None:
         return
     err.print(f"{len(lines):,} {title}", style="yellow", soft_wrap=True)
     for line in lines[:_SHOWN]:
-        err.print(plain(f"  {line[:300]}"), soft_wrap=True)
+        # On one line each: a server's words must not look like ours.
+        err.print(plain(f"  {' '.join(line.split())[:300]}"), soft_wrap=True)
     if len(lines) > _SHOWN:
-        err.print(f"  and {len(lines) - _SHOWN:,} more: they are in the ledger", style="dim")
+        err.print(f"  and {len(lines) - _SHOWN:,} more: --json", style="dim")

@@ -52,7 +52,8 @@ class Enrichment:
     """What a build knows of its tools beyond their own words.
 
     `asked` counts questions by generator, `reused` answers that the ledger had, `usage` what this run alone took.
-    `siblings` are tools whose phrases fit each other, `suspicious` verdicts on the records' own texts.
+    `siblings` are tools whose phrases fit each other, `uncontrasted` why some have no second answer. `suspicious` are
+    verdicts on the records' own texts, `refused` by tool those on an answer that nothing was left of.
     """
 
     written: dict[str, Written] = field(default_factory=dict)
@@ -62,12 +63,15 @@ class Enrichment:
     usage: Usage = field(default_factory=Usage)
     siblings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     suspicious: tuple[Verdict, ...] = ()
+    refused: dict[str, tuple[Verdict, ...]] = field(default_factory=dict)
+    uncontrasted: list[Failure] = field(default_factory=list)
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """What the checks said of the texts, by tool; of the records' own first."""
+        refused = (verdict for _, verdicts in sorted(self.refused.items()) for verdict in verdicts)
         written = (verdict for _, w in sorted(self.written.items()) for verdict in w.verdicts)
-        return (*self.suspicious, *written)
+        return (*self.suspicious, *refused, *written)
 
     @property
     def generators(self) -> dict[str, int]:
@@ -109,12 +113,14 @@ def enrich(desk: Desk, generators: Sequence[Generator], *, batch: Sequence[ToolR
 def contrast(
     desk: Desk, generators: Sequence[Generator], siblings: Mapping[str, Sequence[str]], *, into: Enrichment
 ) -> None:
-    """Ask again about tools whose phrases fit their siblings as well, the siblings shown; a better answer replaces the
-    first in `into`, a failure leaves it. Only generators that can be shown siblings are asked, about what they wrote.
+    """Ask again about tools whose phrases fit their siblings as well, the siblings shown. The answer replaces the first
+    in `into`; a failure, or an answer with less than half as many phrases, leaves it. Only generators that can be shown
+    siblings are asked, about what they wrote.
 
     The key holds the siblings' hashes: the same siblings are never paid for twice. Raises RunAborted as `enrich` does.
     """
     records = {record.tool_id: record for record in desk.catalog.records}
+    failed = len(into.failures)
     for generator in generators:
         if not generator.contrasts:
             continue
@@ -126,7 +132,11 @@ def contrast(
                 extra = {**extra, "siblings": [desk.catalog.hashes[sibling] for sibling in near]}
                 key = expansion_key(desk.catalog, records[tool_id], generator, extra)
                 questions.append(Question(key, records[tool_id], tuple(records[sibling] for sibling in near)))
-        _answer(desk, generator, questions, into)
+        try:
+            _answer(desk, generator, questions, into)
+        finally:
+            into.uncontrasted += into.failures[failed:]
+            del into.failures[failed:]
 
 
 def fair(records: Sequence[ToolRecord]) -> list[ToolRecord]:
@@ -159,7 +169,7 @@ def _answer(desk: Desk, generator: Generator, questions: Sequence[Question], int
             interrupted = None
             # Committed before the next group is asked for: a kill loses what was under way, and nothing else. In a
             # thread of its own, where no Ctrl-C and no time-out of a task reaches the half of a commit.
-            asked = [outcome for outcome in group if not (isinstance(outcome, Failure) and outcome.postponed)]
+            asked = [outcome for outcome in group if isinstance(outcome, Answer) or outcome.asked]
             entries = [_entry(desk.catalog, outcome, generator, unknown[outcome.tool_id].key) for outcome in asked]
             try:
                 clerk.submit(_keep, desk, entries).result()
@@ -195,12 +205,16 @@ def _accept(desk: Desk, into: Enrichment, question: Question, generator: Generat
     record = question.record
     kept, verdicts = desk.screen(record, answer)
     if not kept.user_phrases:
+        into.refused[record.tool_id] = verdicts
         checks = ", ".join(sorted({verdict.check for verdict in verdicts}))
         into.failures.append(
             Failure(record.tool_id, "rejected", f"no phrase of the answer passed the checks: {checks}")
         )
         return
     desk.progress.advance()
+    before = into.written.get(record.tool_id)
+    if before is not None and 2 * len(kept.user_phrases) < len(before.expansion.user_phrases):
+        return
     into.written[record.tool_id] = Written(kept, generator.name, generator.model, question.key, answer, verdicts)
 
 

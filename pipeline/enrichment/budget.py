@@ -52,8 +52,8 @@ class Budget:
                     f"not asked: {self._asked:,} tools were, enrichment.max_tools (--max-tools) is {self.max_tools:,}"
                 )
             return (
-                f"not asked: ${self._spent:.4f} is spent, enrichment.max_cost_usd (--max-cost) is "
-                f"${self.max_cost_usd or 0:g}"
+                f"not asked: ${self._spent:.4f} is spent, and one question more might pass enrichment.max_cost_usd "
+                f"(--max-cost), ${self.max_cost_usd or 0:g}"
             )
 
 

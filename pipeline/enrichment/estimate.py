@@ -43,14 +43,21 @@ class Estimate:
 
 
 def estimate(
-    catalog: Catalog, generators: Sequence[Generator], settings: EnrichmentSettings, ledger: Ledger
+    catalog: Catalog,
+    generators: Sequence[Generator],
+    settings: EnrichmentSettings,
+    ledger: Ledger,
+    *,
+    assessed: bool,
 ) -> Estimate:
     """What enriching a catalog will take, given what the ledger has.
 
-    Output tokens, and the share of the prompts that the server had cached, are those of earlier answers of the model.
+    `assessed` tells whether phrases will be held against the catalog, without which none are asked for twice. Second
+    questions about tools whose first answer is known are not foreseen. Output tokens, and the share of the prompts that
+    the server had cached, are those of earlier answers of the model.
     """
     known, questions = _unknown(catalog, generators, ledger)
-    awaited = ledger.awaited(settings.model) if settings.mode == "batch" else set()
+    awaited = ledger.awaited(settings.model)
     before = len(questions)
     questions = [question for question in questions if question.key not in awaited]
     waiting = before - len(questions)
@@ -65,12 +72,12 @@ def estimate(
     history = ledger.took(settings.model)
     if history is not None:
         requests.assume(history.completion_tokens)
-    packs = [
-        questions[first : first + settings.tools_per_request]
-        for first in range(0, len(questions), settings.tools_per_request)
-    ]
+    size = settings.tools_per_request if settings.mode == "direct" else 1
+    packs = [questions[first : first + size] for first in range(0, len(questions), size)]
     prompt = sum(requests.prompt_tokens(pack) for pack in packs)
-    contrasted = round(_CONTRASTED_SHARE * len(questions)) if settings.contrast else 0
+    contrasted = round(_CONTRASTED_SHARE * len(questions)) if settings.contrast and assessed else 0
+    if settings.max_tools is not None:
+        contrasted = min(contrasted, settings.max_tools - len(questions))
     prompt += contrasted * (prompt // len(packs) + _SIBLING_TOKENS)
     count = len(questions) + contrasted
     completion = requests.output_tokens(count)

@@ -55,6 +55,8 @@ class Answer:
 
 # Not asked yet, by a limit that the operator set, or asked and not answered yet: no fault of the model's.
 POSTPONED = frozenset({"budget", "waiting"})
+# Not asked, since the server had nothing more to give: its quota or its limit was spent, or it stopped answering.
+UNASKED = "unasked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,11 @@ class Failure:
     def postponed(self) -> bool:
         """Whether a later build will ask, or hear, without anything having gone wrong."""
         return self.kind in POSTPONED
+
+    @property
+    def asked(self) -> bool:
+        """Whether the model heard the question and this is what came of it."""
+        return not self.postponed and self.kind != UNASKED
 
 
 Outcome = Answer | Failure

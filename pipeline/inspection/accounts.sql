@@ -23,6 +23,7 @@ JOIN tools USING (record_hash)
 LEFT JOIN words USING (tool_id)
 WHERE failure.kind IS NOT NULL
 QUALIFY failure.run_id = (SELECT run_id FROM snapshot)
+    AND coalesce(words.generator || ' ' || words.model, '') <> failure.generator || ' ' || failure.model
     OR failure.generator <> 'file' AND coalesce(words.generator, 'lexicon') = 'lexicon' AND row_number() OVER (
         PARTITION BY tools.tool_id, failure.generator, failure.model
         ORDER BY failure.run_id DESC, failure.created_at DESC
@@ -32,7 +33,7 @@ ORDER BY tools.tool_id, failed_at, failure.generator;
 CREATE TABLE builds AS
 SELECT run_id, area, started_at, finished_at, outcome,
     CASE WHEN run_id = (SELECT run_id FROM snapshot) THEN (SELECT snapshot FROM snapshot) ELSE snapshot END AS snapshot,
-    nullif(message, '') AS message, tools, asked, embedded, cost_usd
+    nullif(message, '') AS message, tools, asked, embedded, cost_usd, estimated_usd
 FROM ledger_runs
 ORDER BY run_id;
 

@@ -57,6 +57,7 @@ COMMENT ON COLUMN builds.area IS '''snapshots'' for what is to serve, ''evaluati
 COMMENT ON COLUMN builds.outcome IS 'published, unchanged, held, failed or running.';
 COMMENT ON COLUMN builds.message IS 'Why it failed, or was held back.';
 COMMENT ON COLUMN builds.asked IS 'How many questions each generator was asked.';
+COMMENT ON COLUMN builds.estimated_usd IS 'US dollars as they were estimated before the first question.';
 COMMENT ON COLUMN builds.cost_usd IS 'US dollars for all it asked, failures too; NULL where a price is unknown.';
 
 COMMENT ON TABLE history IS 'What befell each tool, oldest first: first seen, changed, expansion written, expansion failed. The ledger keeps a record once, so a tool that went back to an earlier text has no line for that.';

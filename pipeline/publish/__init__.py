@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pipeline.assessment import ASSESSMENT_VERSION
 from pipeline.documents import PROJECTION_VERSION, FieldDocuments
 from pipeline.enrichment import Enrichment
 from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.enrichment.prompt import PROMPT_VERSION
+from pipeline.enrichment.quality import SCREEN_VERSION
 from pipeline.errors import RecordRejected, SnapshotInvalid
 from pipeline.inspection import write as write_inspection
 from pipeline.ledger import Ledger
@@ -32,6 +34,8 @@ VERSIONS = {
     "text": TEXT_VERSION,
     "projection": PROJECTION_VERSION,
     "prompt": PROMPT_VERSION,
+    "screen": SCREEN_VERSION,
+    "assessment": ASSESSMENT_VERSION,
 }
 
 

@@ -17,7 +17,9 @@ def held(
     # A tool that another model or file had an answer for is no failure; the lexicon's words are a stopgap.
     answered = {tool_id for tool_id, w in enrichment.written.items() if w.generator != LexiconGenerator.name}
     postponed = {failure.tool_id for failure in enrichment.failures if failure.postponed} - answered
-    failed = {failure.tool_id for failure in enrichment.failures if not failure.postponed} - answered - postponed
+    # An answer that the checks refused is no failure of the model's: asked again, it would say the same.
+    faults = {f.tool_id for f in enrichment.failures if not f.postponed and f.kind != "rejected"}
+    failed = faults - answered - postponed
     shares = (
         ("{:.1%} of the records were rejected", rejected / max(read + rejected, 1), "max_rejected_share"),
         ("enrichment failed for {:.1%} of the tools", len(failed) / tools, "max_failed_share"),

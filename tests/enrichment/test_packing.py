@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.enrichment import Enrichment, fair
-from pipeline.enrichment.generator import Answer, Failure, Usage
+from pipeline.enrichment.generator import Answer, Failure, Question, Usage
 from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.enrichment.openai import OpenAIGenerator
 from tests.enrichment.asking import catalog, ledger_rows, run
@@ -147,7 +147,8 @@ def test_a_second_question_that_fails_keeps_the_first_answer(tmp_path: Path) -> 
     with ModelServer(lambda body, n: answer(body) if n <= 2 else error(400, "no")) as server:
         result = run(tmp_path, catalog("a", "b"), OpenAIGenerator(server.settings()), siblings={"a": ["b"]})
     assert result.written["a"].expansion.user_phrases == ("please do a",)
-    assert [(failure.tool_id, failure.kind) for failure in result.failures] == [("a", "refused")]
+    assert [(failure.tool_id, failure.kind) for failure in result.uncontrasted] == [("a", "refused")]
+    assert result.failures == []
 
 
 def test_only_what_a_model_wrote_is_asked_about_again(tmp_path: Path) -> None:
@@ -165,3 +166,14 @@ def test_questions_with_siblings_are_not_packed(tmp_path: Path) -> None:
         settings = server.settings(tools_per_request=4)
         run(tmp_path, catalog(*"abc"), OpenAIGenerator(settings), siblings=siblings, into=Enrichment())
     assert _names(server) == [list("abc"), ["a"], ["b"], ["c"]]
+
+
+def test_what_a_batch_holds_is_not_asked_one_by_one(tmp_path: Path) -> None:
+    with ModelServer() as server:
+        generator = OpenAIGenerator(server.settings(), awaited={"key of b"})
+        questions = [Question(f"key of {name}", make_record(name)) for name in "abc"]
+        outcomes = [outcome for group in generator.generate(questions) for outcome in group]
+        assert server.asked == ["a", "c"]
+    (waiting,) = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
+    assert (waiting.tool_id, waiting.kind, waiting.postponed) == ("stripe/b", "waiting", True)
+    assert "--batch" in waiting.message

@@ -1,10 +1,10 @@
 """An OpenAI-compatible model: OpenAI itself, vLLM, Ollama, llama.cpp, any base URL."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from pipeline.enrichment.budget import Budget
-from pipeline.enrichment.generator import Outcome, Question, Usage
+from pipeline.enrichment.generator import Failure, Outcome, Question, Usage
 from pipeline.enrichment.openai.asking import Asking
 from pipeline.enrichment.openai.client import connection
 from pipeline.enrichment.openai.limits import Limiter
@@ -25,12 +25,16 @@ class OpenAIGenerator:
     contrasts = True
     unclaimed = Usage()
 
-    def __init__(self, settings: EnrichmentSettings, budget: Budget | None = None) -> None:
-        """Nothing is sent before the first question. Raises SettingsInvalid on a key that cannot be sent."""
+    def __init__(
+        self, settings: EnrichmentSettings, budget: Budget | None = None, awaited: Collection[str] = ()
+    ) -> None:
+        """Nothing is sent before the first question. `awaited` are the keys of questions in batches that are still to
+        be collected: they are not paid for twice. Raises SettingsInvalid on a key that cannot be sent."""
         connection(settings)
         self.model = settings.model
         self.requests = Requests(settings)
         self._settings = settings
+        self._awaited = awaited
         self._asking = Asking(
             settings,
             self.requests,
@@ -48,7 +52,13 @@ class OpenAIGenerator:
         Raises RunAborted on a bad key, an unknown model, no server at all, or a quota that was spent before the first
         answer; and whatever interrupts it, after the answers to what was under way.
         """
-        return self._asking.ask(questions) if questions else iter(())
+        waiting = [question for question in questions if question.key in self._awaited]
+        if waiting:
+            said = "handed in with a batch before: build with --batch (enrichment.mode) to collect it"
+            yield [Failure(question.record.tool_id, "waiting", said) for question in waiting]
+        left = [question for question in questions if question.key not in self._awaited]
+        if left:
+            yield from self._asking.ask(left)
 
 
 def answer_key(settings: EnrichmentSettings) -> dict[str, Any]:

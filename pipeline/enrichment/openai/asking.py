@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import openai
 
 from pipeline.enrichment.budget import Allowance, Budget
-from pipeline.enrichment.generator import Failure, Outcome, Question, Usage
+from pipeline.enrichment.generator import UNASKED, Failure, Outcome, Question, Usage
 from pipeline.enrichment.openai.client import Fault, address, connection, unusable
 from pipeline.enrichment.openai.exchange import Exchange
 from pipeline.enrichment.openai.limits import Limiter
@@ -237,7 +237,7 @@ class _Stretch:
         """Notice a server that answers nobody."""
         late = next((o for o in outcomes if isinstance(o, Failure) and o.kind == "rate"), None)
         if late is not None:
-            self._ended = ("rate", f"not asked: the server's limit is spent: {late.message}")
+            self._ended = (UNASKED, f"not asked: the server's limit is spent: {late.message}")
         dead = [o for o in outcomes if isinstance(o, Failure) and o.kind in ("connection", "timeout", "server")]
         if not dead:
             self._asking.answered = True
@@ -251,7 +251,7 @@ class _Stretch:
             )
         elif self._silent >= _GIVE_UP:
             self._ended = (
-                dead[0].kind,
+                UNASKED,
                 f"not asked: {self._silent} requests in a row had no answer: {dead[0].message}",
             )
 
@@ -259,7 +259,7 @@ class _Stretch:
         """What every other request would meet too."""
         asking = self._asking
         if fault.kind == "quota" and asking.answered:
-            self._ended = ("quota", fault.message)
+            self._ended = (UNASKED, f"not asked: {fault.message}")
             for question in pack:
                 self._outcomes.put(Failure(question.record.tool_id, "quota", fault.message))
             return
