@@ -226,7 +226,17 @@ def test_a_screen_that_watches_sees_every_stage(catalog: Path, tmp_path: Path) -
     screen = Screen()
     with watched_by(screen):
         flow_state(catalog, tmp_path / "ws", encoder="none", evaluate=False)
-    assert screen.stages == ("read", "normalize", "estimate", "enrich", "project", "index", "write", "verify", "publish")
+    assert screen.stages == (
+        "read",
+        "normalize",
+        "estimate",
+        "enrich",
+        "project",
+        "index",
+        "write",
+        "verify",
+        "publish",
+    )
 
 
 def test_from_the_command_line_a_failed_flow_is_one_sentence(
