@@ -112,21 +112,10 @@ def _build(
 
     removed: list[str] = []
     if same is None:
-        collected = None
-        if embedding is not None:
-            clock.start("export", None)
-            export = partial(vectors.export, embedding.model, settings.vectors.precision, embedding.encoder)
-            collected = vectors.collect(projected, embedding, do("export", partial(export, workspace / "encoders")))
+        collected = _vectors(settings, workspace, projected, embedding, do, clock)
         contents = publish.Contents(catalog, rejected, expanded, projected, collected, content_hash, held)
         folder = do("write", partial(publish.write, settings, contents, store, ledger, run, clock))
-        clock.start("publish", None)
-        if not held:
-            do("publish", partial(store.publish, folder.name))
-        try:
-            removed = store.retain(settings.publish.keep)
-        except OSError as error:
-            # The new snapshot serves: what could not be tidied up is no failure of the build.
-            clock.note(f"old snapshots could not be removed: {error}")
+        removed = _publish(settings, store, folder, held, do, clock)
     else:
         folder = same.folder
     clock.stop()
@@ -154,6 +143,41 @@ def _build(
         removed=tuple(removed),
         seconds=clock.seconds,
     )
+
+
+def _vectors(
+    settings: CatalogSettings,
+    workspace: Path,
+    projected: Sequence[documents.FieldDocuments],
+    embedding: vectors.Embedding | None,
+    do: Execution,
+    clock: Clock,
+) -> vectors.Vectors | None:
+    if embedding is None:
+        return None
+    clock.start("export", None)
+    export = partial(vectors.export, embedding.model, settings.vectors.precision, embedding.encoder)
+    return vectors.collect(projected, embedding, do("export", partial(export, workspace / "encoders")))
+
+
+def _publish(
+    settings: CatalogSettings,
+    store: publish.SnapshotStore,
+    folder: Path,
+    held: tuple[str, ...],
+    do: Execution,
+    clock: Clock,
+) -> list[str]:
+    """Let a snapshot serve that nothing holds back; the names of the old ones that were removed."""
+    clock.start("publish", None)
+    if not held:
+        do("publish", partial(store.publish, folder.name))
+    try:
+        return store.retain(settings.publish.keep)
+    except OSError as error:
+        # The new snapshot serves: what could not be tidied up is no failure of the build.
+        clock.note(f"old snapshots could not be removed: {error}")
+        return []
 
 
 def _project(

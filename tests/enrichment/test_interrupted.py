@@ -32,7 +32,14 @@ run(Path(sys.argv[1]), catalog(*sys.argv[3:]), OpenAIGenerator(server.settings(c
 def _stopped(workspace: Path, server: ModelServer, by: signal.Signals) -> str:
     """What a process says that is stopped in the middle of a hundred questions, eight at a time."""
     command = [sys.executable, "-c", _ENRICH, str(workspace), server.base_url, *_NAMES]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # What a shell started in the background ignores SIGINT, and hands that on.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
         until = time.monotonic() + 30
         while len(server.requests) < 30 and time.monotonic() < until:
             time.sleep(0.01)
@@ -64,7 +71,7 @@ def test_a_kill_loses_what_was_under_way_and_nothing_else_is_asked_again(tmp_pat
 
 
 def test_an_interruption_in_the_middle_of_a_commit_keeps_that_and_what_is_under_way(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     keep, kept = Ledger.put_entries, threading.Event()
 
@@ -76,6 +83,8 @@ def test_an_interruption_in_the_middle_of_a_commit_keeps_that_and_what_is_under_
         keep(ledger, number, entries)
 
     monkeypatch.setattr(Ledger, "put_entries", interrupted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     with (
         ModelServer(lambda body, _: Reply(answer(body).body, delay_s=0.05)) as server,
         pytest.raises(KeyboardInterrupt),
