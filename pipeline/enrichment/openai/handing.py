@@ -47,10 +47,11 @@ class Purse:
         return True
 
     def settle(self, key: str, cost_usd: float | None) -> None:
-        """What a question has cost. One that an earlier build asked was in that build's budget."""
+        """What a question has cost; as much as was set aside, where nobody knows. One that an earlier build asked was
+        in that build's budget."""
         reserved = self._reserved.pop(key, None)
         if reserved is not None:
-            self._budget.settle(reserved, cost_usd or 0.0)
+            self._budget.settle(reserved, reserved if cost_usd is None else cost_usd)
 
     def reason(self) -> str:
         """Why there was no room, in a sentence."""

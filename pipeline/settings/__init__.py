@@ -1,0 +1,41 @@
+"""Settings: frozen, typed, validated when loaded, printable. No other place takes any from the environment.
+
+Precedence, first wins: arguments of the call or the command line, environment, `catalog.toml`, defaults.
+Environment: `QUARTERMASTER_<SECTION>__<FIELD>` for any field of a section below, as in
+`QUARTERMASTER_VECTORS__ENCODER=auto`, and OpenAI's own `OPENAI_API_KEY` and `OPENAI_BASE_URL`.
+"""
+
+from pathlib import Path
+
+from pipeline.settings.loading import CATALOG_FILE, load, overrides
+from pipeline.settings.sections import (
+    AssessmentSettings,
+    BatchSettings,
+    CatalogSettings,
+    EnrichmentSettings,
+    FlowSettings,
+    Price,
+    PublishSettings,
+    RetrievalSettings,
+    SourceSettings,
+    VectorSettings,
+)
+
+__all__ = [
+    "CATALOG_FILE",
+    "DEFAULT_WORKSPACE",
+    "AssessmentSettings",
+    "BatchSettings",
+    "CatalogSettings",
+    "EnrichmentSettings",
+    "FlowSettings",
+    "Price",
+    "PublishSettings",
+    "RetrievalSettings",
+    "SourceSettings",
+    "VectorSettings",
+    "load",
+    "overrides",
+]
+
+DEFAULT_WORKSPACE = Path(".quartermaster")
