@@ -38,11 +38,11 @@ $(VENV)/.created:
 # torch first and by its exact version: asked for in a range, an installer may take a build with gigabytes of CUDA.
 $(VENV)/.build: $(VENV)/.created pyproject.toml constraints.txt
 	$(call install,torch (large),torch==2.13.0)
-	$(call install,quartermaster[build],-e '.[build]')
+	$(call install,quartermaster[build],-e '.[build$(,)evaluation]')
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.build
-	$(call install,Prefect and the test tools,-e '.[build$(,)flows$(,)catalogs$(,)test]')
+	$(call install,Prefect and the test tools,-e '.[build$(,)evaluation$(,)flows$(,)catalogs$(,)test]')
 	@touch $@
 
 , := ,

@@ -11,6 +11,7 @@ from typing import Any
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
 from flows.money import dollars
+from flows.screens.evaluation import judged, number, span
 from pipeline.report import BuildReport
 from router.contract import Signal
 from router.evaluation import METRICS
@@ -43,18 +44,21 @@ def show_build(catalog: str, report: BuildReport) -> None:
 
 
 def show_evaluation(catalog: str, result: Mapping[str, Any]) -> None:
-    """Each signal alone and fused; then the fused list by slice of the judgements."""
+    """Each signal alone and fused, with the fused list's 95 % intervals; then the fused list by sort of request."""
+    intervals = result["intervals"]["fused"]
     table = [{"signal": signal, **_cells(result["signals"][signal])} for signal in (*Signal, "fused")]
+    table.append({"signal": "fused, 95 %", **{metric: span(intervals[metric]) for metric in METRICS}})
+    sorts = [("", result["slices"]), *((f"{sort}: ", of_sort) for sort, of_sort in result["by"].items())]
     table += [
-        {"signal": f"fused, {name}", **cells}
-        for name, values in result["slices"].items()
+        {"signal": f"fused, {sort}{name} ({values['queries']})", **cells}
+        for sort, of_sort in sorts
+        for name, values in of_sort.items()
         if set((cells := _cells(values)).values()) != {_NONE}  # requests that no tool answers have no metric
     ]
-    create_table_artifact(
-        table,
-        key=f"evaluation-{slug(catalog)}",
-        description=f"{result['queries']} requests, recipe {result['recipe']}, snapshot {result['snapshot']}",
-    )
+    said = f"{result['queries']} requests, recipe {result['recipe']}, snapshot {result['snapshot']}"
+    if no_tool := result["no_tool"]:
+        said += f"; no tool fits: AUC {number(no_tool['auc'])}"
+    create_table_artifact(table, key=f"evaluation-{slug(catalog)}", description=said)
 
 
 def _cells(values: Mapping[str, float | None]) -> dict[str, str]:
@@ -82,6 +86,7 @@ def _summary(report: BuildReport) -> str:
         ("cost, as estimated", f"{cost}, {expected}"),
         ("texts left out", ", ".join(f"{count:,} {check}" for check, count in dropped.most_common()) or "none"),
         ("texts embedded", f"{report.embedded:,}"),
+        *([("judged", judged(report.evaluation))] if report.evaluation else []),
         ("seconds", ", ".join(f"{stage} {spent:.1f}" for stage, spent in report.seconds.items())),
         ("snapshot", f"`{report.snapshot}`"),
     ]

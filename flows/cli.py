@@ -1,5 +1,5 @@
 """The command line: the commands together, and how it ends. What is heavy is imported late, so that search, explain,
-evaluate --snapshot and snapshots work with the light install."""
+evaluate --snapshot, compare --snapshot and snapshots work with the light install."""
 
 import signal
 import sys
@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from flows.commands.build import build, schedule
+from flows.commands.compare import compare
 from flows.commands.evaluate import evaluate
 from flows.commands.inspect import inspect
 from flows.commands.route import explain, search
@@ -50,7 +51,7 @@ def _quartermaster(
     pass
 
 
-for _command in (build, search, explain, inspect, evaluate, snapshots, schedule):
+for _command in (build, search, explain, inspect, evaluate, compare, snapshots, schedule):
     app.command()(_command)
 
 
@@ -84,4 +85,6 @@ def _extra(module: str) -> str:
     """The extra that brings a module. A build needs more than duckdb alone, which is only the first that it misses."""
     if module == "prefect":
         return "flows"
+    if module in ("jinja2", "matplotlib"):
+        return "evaluation"
     return "inspect" if module == "duckdb" and sys.argv[1:2] == ["inspect"] else "build"

@@ -1,16 +1,17 @@
 """The whole build as one plain function: sources → records → enrichment → documents → vectors → snapshot."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
 import duckdb
 
-from pipeline import documents, enrichment, publish, records, sources, vectors
+from pipeline import documents, enrichment, publish, records, sources, tuning, vectors
 from pipeline.enrichment.chain import generators
 from pipeline.enrichment.estimate import estimate
 from pipeline.enrichment.file import FileGenerator
+from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.enrichment.quality import Screen
 from pipeline.errors import RunAborted, SnapshotInvalid
 from pipeline.execution import Direct, Execution
@@ -20,8 +21,9 @@ from pipeline.progress import Clock, Progress, Silent
 from pipeline.publish import gate
 from pipeline.report import BuildReport
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
+from router import Router
+from router.evaluation import judgements_of
 from router.fingerprint import fingerprint
-from router.snapshot import Snapshot
 
 
 def build(
@@ -108,20 +110,24 @@ def _build(
     projected = do("project", partial(_project, catalog, expanded, settings.enrichment.languages))
     content_hash = _content_hash(settings, catalog, expanded, model)
     held = gate.held(settings.publish, catalog, len(reading.tools), len(reading.rejected), expanded)
-    same = None if force else _unchanged(store, content_hash, held)
+    judged = partial(_judged, settings, publish.current(store), clock)
+    same = None if force else _unchanged(store, content_hash, held, judged)
 
     removed: list[str] = []
     if same is None:
         collected = _vectors(settings, workspace, projected, embedding, do, clock)
-        contents = publish.Contents(catalog, rejected, expanded, projected, collected, content_hash, held)
-        folder = do("write", partial(publish.write, settings, contents, store, ledger, run, clock))
+        tuned = _tune(settings, catalog, expanded, projected, collected, embedding, do, clock)
+        contents = publish.Contents(catalog, rejected, expanded, projected, collected, tuned, content_hash, held)
+        folder, found = do("write", partial(publish.write, settings, contents, store, ledger, run, clock, judged))
+        held, evaluation = (*held, *found.held), found.evaluation
         removed = _publish(settings, store, folder, held, do, clock)
     else:
-        folder = same.folder
+        stored, held = same
+        folder, evaluation = stored.folder, stored.manifest.evaluation if stored.manifest else None
     clock.stop()
     return BuildReport(
         snapshot=folder,
-        outcome="unchanged" if same and same.current else "held" if held else "published",
+        outcome="unchanged" if same and same[0].current else "held" if held else "published",
         held=held,
         counts={
             "tools": len(catalog.records),
@@ -141,8 +147,13 @@ def _build(
         embedded=embedding.embedded if embedding else 0,
         encoder=model.name if model else None,
         removed=tuple(removed),
+        evaluation=evaluation,
         seconds=clock.seconds,
     )
+
+
+def _judged(settings: CatalogSettings, serving: Path | None, clock: Clock, new: Router) -> publish.Judged:
+    return publish.judge(new, serving, judgements_of(settings.folder), settings.publish, clock)
 
 
 def _vectors(
@@ -158,6 +169,24 @@ def _vectors(
     clock.start("export", None)
     export = partial(vectors.export, embedding.model, settings.vectors.precision, embedding.encoder)
     return vectors.collect(projected, embedding, do("export", partial(export, workspace / "encoders")))
+
+
+def _tune(
+    settings: CatalogSettings,
+    catalog: records.Catalog,
+    expanded: enrichment.Enrichment,
+    projected: Sequence[documents.FieldDocuments],
+    collected: vectors.Vectors | None,
+    embedding: vectors.Embedding | None,
+    do: Execution,
+    clock: Clock,
+) -> tuning.Tuning:
+    if collected is None or embedding is None:
+        return tuning.Tuning()
+    original = {tool_id for tool_id, w in expanded.written.items() if w.generator != LexiconGenerator.name}
+    space = tuning.phrase_space(catalog, projected, original, collected, embedding)
+    clock.start("tune", None)
+    return do("tune", partial(tuning.tune, space, settings.tuning))
 
 
 def _publish(
@@ -214,22 +243,26 @@ def _content_hash(
             "verdicts": [asdict(verdict) for verdict in expanded.verdicts],
             "siblings": dict(expanded.siblings),
             "encoder": [model.key, model.query_prefix, settings.vectors.precision] if model else None,
+            "tuning": settings.tuning.model_dump(),
             "recipe": settings.retrieval.resolve().to_json(),
         }
     )
 
 
-def _unchanged(store: publish.SnapshotStore, content_hash: str, held: tuple[str, ...]) -> publish.Stored | None:
-    """The snapshot of the same content that serves, or, where the gate holds this one back too, that it held before."""
-    for stored in store.snapshots():
-        if (
-            stored.manifest
-            and stored.manifest.content_hash == content_hash
-            and (stored.current or (held and stored.held))
-        ):
-            try:
-                Snapshot.open(stored.folder)
-            except SnapshotInvalid:
-                continue
-            return stored
+def _unchanged(
+    store: publish.SnapshotStore, content_hash: str, held: tuple[str, ...], judged: Callable[[Router], publish.Judged]
+) -> tuple[publish.Stored, tuple[str, ...]] | None:
+    """The snapshot of the same content that serves; or one that the gate held before and holds again, with the reasons:
+    what serves, or the judgements, may have changed since."""
+    for stored in sorted(store.snapshots(), key=lambda stored: not stored.current):
+        same = stored.manifest is not None and stored.manifest.content_hash == content_hash
+        if not same or not (stored.current or stored.held):
+            continue
+        try:
+            router = Router.open(stored.folder)
+        except SnapshotInvalid:
+            continue
+        reasons = held if stored.current else held or judged(router).held
+        if stored.current or reasons:
+            return stored, reasons
     return None

@@ -17,8 +17,8 @@ from pipeline.records import Notice
 @dataclass(frozen=True)
 class BuildReport:
     """What a build did. `outcome` is "published", "unchanged" (the current snapshot says the same already) or "held"
-    (written, not serving). `held` says what the gate found, also of a build that changed nothing. `seconds` are by
-    stage."""
+    (written, not serving). `held` says what the gate found, also of a build that changed nothing. `evaluation` is the
+    manifest's: how judged requests are answered. `seconds` are by stage."""
 
     snapshot: Path
     outcome: str
@@ -36,6 +36,7 @@ class BuildReport:
     embedded: int
     encoder: str | None = None
     removed: tuple[str, ...] = ()
+    evaluation: Mapping[str, Any] | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -62,5 +63,6 @@ class BuildReport:
             "embedded": self.embedded,
             "encoder": self.encoder,
             "removed": list(self.removed),
+            "evaluation": self.evaluation,
             "seconds": {stage: round(spent, 3) for stage, spent in self.seconds.items()},
         }

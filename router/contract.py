@@ -5,7 +5,7 @@ The reader owns the format, so it stands here and `pipeline` imports it.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from router.errors import SnapshotInvalid
 from router.fingerprint import fingerprint
 from router.text import ENGLISH
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 MANIFEST = "manifest.json"
 CURRENT = "CURRENT"
@@ -26,6 +26,7 @@ DOCUMENT_VECTORS = "document_vectors.npy"
 PHRASE_VECTORS = "phrase_vectors.npy"
 PHRASE_OFFSETS = "phrase_offsets.npy"
 EXPANDED = "expanded.npy"  # `Expanded` by ordinal, uint8: only where some tools are and some are not
+ADAPTER = "adapter.npy"  # the query adapter, float32 (dim, dim): only where one was learned
 ENCODER_FOLDER = "encoder"
 ENCODER_MODEL = "model.onnx"
 ENCODER_TOKENIZER = "tokenizer.json"
@@ -86,6 +87,8 @@ class Manifest:
     `versions` has format, text, projection and prompt; `files` maps each file's path in the snapshot to its sha256;
     `counts` has at least tools and phrases; `recipe` is the default recipe as JSON; `held` says why the gate kept it
     from serving, if it did. `languages` are those of the phrases, English first: the fields of the expansion's index.
+    `evaluation` is how the catalog's judged requests were answered when it was built; None where it has none. `tuning`
+    is what was learned from the catalog, each with its evidence, or the reason why it was not.
     """
 
     snapshot: str
@@ -103,6 +106,8 @@ class Manifest:
     held: tuple[str, ...] = ()
     agreement: Mapping[str, float] | None = None
     languages: tuple[str, ...] = (ENGLISH,)
+    evaluation: Mapping[str, Any] | None = None
+    tuning: Mapping[str, Any] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:
         """Write `manifest.json`, with a checksum of itself, into the folder of a snapshot under construction."""

@@ -3,8 +3,9 @@
 RRF: Cormack, Clarke and Büttcher, SIGIR 2009. Convex combination: Bruch, Gai and Ingber, TOIS 2023.
 
 A tool that nobody wrote an expansion for is missing from the expansion's list whatever the request is: its absence
-there is no evidence. Beside tools that have one it is given what it earns in the better of the two lists that, like
-the expansion, say what a tool does: description and dense. Where the lexicon's words stand in, they and dense decide.
+there is no evidence. It is given what it earns in the better of the two lists that, like the expansion, say what a tool
+does: description and dense. Where the lexicon's words stand in, they and dense decide. So in a catalog without any
+expansion, as in one where some are missing.
 """
 
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.contract import Expanded, Signal
-from router.recipe import Fusion, Recipe
+from router.recipe import Fusion, Normalization, Recipe
 from router.retrievers import EMPTY, Ranking
 
 Contributions = Mapping[Signal, float]
@@ -25,30 +26,30 @@ def fuse(
     """Fuse by a recipe. Returns the fused ranking and, row for row, what each signal gave to the score and how much of
     the expansion's part is assumed.
 
-    `expanded`, uint8 of shape (tools,), is `Expanded` by ordinal in a catalog where some tools are and some are not;
-    None where all are alike. But for the tools that are not, a tool that a list does not hold gets nothing from it.
+    `expanded`, uint8 of shape (tools,), is `Expanded` by ordinal in a catalog where not every tool is; None where all
+    are. But for the tools that are not, a tool that a list does not hold gets nothing from it.
     Contributions, the assumed included, add up to the score. Sums run in the order of `Signal` and ties go by ordinal,
     so equal inputs give equal rankings to the last bit.
     """
-    parts = [
-        (signal, rankings[signal].ordinals, _contributions(rankings[signal], recipe, recipe.weights[signal]))
-        for signal in Signal
-        if recipe.weights.get(signal) and signal in rankings and len(rankings[signal])
-    ]
+    parts = {signal: ranking for signal, ranking in rankings.items() if recipe.weights.get(signal) and len(ranking)}
     if not parts:
         return EMPTY, [], np.empty(0)
-    ordinals, positions = np.unique(np.concatenate([ordinals for _, ordinals, _ in parts]), return_inverse=True)
-    table = np.zeros((len(parts), len(ordinals)))
-    first = 0
-    for row, (_, held, given) in enumerate(parts):
-        table[row, positions[first : first + len(held)]] = given
-        first += len(held)
-    rows = {signal: table[row] for row, (signal, _, _) in enumerate(parts)}
+    ordinals = np.unique(np.concatenate([ranking.ordinals for ranking in parts.values()]))
+    # A list that is there and holds nothing has said that none of its tools shares a word with the request.
+    silent = Signal.EXPANSION in rankings and Signal.EXPANSION not in parts
+    assumes = expanded is not None and recipe.weights.get(Signal.EXPANSION) and not silent
+    rows = {
+        signal: np.zeros(len(ordinals))
+        for signal in Signal
+        if signal in parts or (assumes and signal is Signal.EXPANSION)
+    }
+    for signal, ranking in parts.items():
+        rows[signal][np.searchsorted(ordinals, ranking.ordinals)] = _contributions(ranking, recipe, signal)
     assumed = np.zeros(len(ordinals))
-    if expanded is not None and Signal.EXPANSION in rows:
+    if expanded is not None and assumes:
         assumed = _assumed(rows, recipe, expanded[ordinals])
         rows[Signal.EXPANSION] += assumed
-    scores = np.add.reduce(table, axis=0)
+    scores = np.add.reduce(list(rows.values()), axis=0)
     order = np.lexsort((ordinals, -scores))
     contributions: list[Contributions] = [
         {signal: float(row[i]) for signal, row in rows.items() if row[i]} for i in order
@@ -78,12 +79,14 @@ def _assumed(
     return np.where(expanded == Expanded.YES, 0, beyond)
 
 
-def _contributions(ranking: Ranking, recipe: Recipe, weight: float) -> NDArray[np.float64]:
+def _contributions(ranking: Ranking, recipe: Recipe, signal: Signal) -> NDArray[np.float64]:
+    weight = recipe.weights[signal]
     if recipe.fusion is Fusion.RRF:
         ranks = np.arange(1, len(ranking) + 1, dtype=np.float64)
-        return weight / (recipe.k + ranks)
+        return weight * (ranking.standard()[0] if recipe.adaptive else 1.0) / (recipe.k + ranks)
     total = sum(recipe.weights.values())
-    return weight / total * minmax(ranking.scores)
+    standard = recipe.normalization is Normalization.STANDARD
+    return weight / total * (ranking.standard() if standard else minmax(ranking.scores))
 
 
 def minmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
 """Recipes: how the rankings are made one. Settings that name themselves and travel in the manifest."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any
 
@@ -11,17 +11,32 @@ from router.retrievers import DenseView
 
 
 class Fusion(StrEnum):
-    """RRF sums weight / (k + rank); CONVEX sums weight × min-max normalised score over the sum of weights."""
+    """RRF sums weight / (k + rank); CONVEX sums weight × normalised score over the sum of weights."""
 
     RRF = "rrf"
     CONVEX = "convex"
 
 
+class Normalization(StrEnum):
+    """How CONVEX makes the scores of two lists comparable.
+
+    MINMAX moves a list's scores to [0, 1], so that the best tool of each list is as good as any other's. STANDARD
+    counts by how many spreads of the whole catalog's scores a tool stands out: a list that is sure of a tool says so,
+    and one that finds all alike has little to say, request by request.
+    """
+
+    MINMAX = "minmax"
+    STANDARD = "standard"
+
+
 @dataclass(frozen=True)
 class Recipe:
-    """One way to fuse. `k` damps the first ranks of RRF, `depth` is how many tools each list may hold.
+    """One way to fuse. `depth` is how many tools each list may hold.
 
-    A signal without a weight is not computed; a signal that a snapshot lacks is absent, its weight unused.
+    RRF: `k` damps the first ranks; `adaptive` multiplies each weight, request by request, by how many spreads the
+    list's best tool stands out. CONVEX: `normalization`. `adapter` says whether requests pass through the snapshot's
+    query adapter, where it has one. A signal without a weight is not computed; a signal that a snapshot lacks is
+    absent, its weight unused.
     """
 
     name: str
@@ -30,6 +45,9 @@ class Recipe:
     k: float = 60.0
     depth: int = 100
     dense_view: DenseView = DenseView.DOCUMENT
+    normalization: Normalization = Normalization.MINMAX
+    adaptive: bool = False
+    adapter: bool = False
 
     def __post_init__(self) -> None:
         def reject(field: str, value: object, allowed: str) -> None:
@@ -52,7 +70,7 @@ class Recipe:
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "Recipe":
         """A recipe from settings or a manifest. Raises SettingsInvalid, naming the field, on anything unknown."""
-        unknown = set(row) - {"name", "fusion", "weights", "k", "depth", "dense_view"}
+        unknown = set(row) - {field.name for field in fields(cls)}
         if unknown:
             raise SettingsInvalid(f"recipe: unknown field {', '.join(sorted(unknown))}")
         try:
@@ -63,9 +81,19 @@ class Recipe:
                 k=float(row.get("k", 60.0)),
                 depth=int(row.get("depth", 100)),
                 dense_view=DenseView(row.get("dense_view", DenseView.DOCUMENT)),
+                normalization=Normalization(row.get("normalization", Normalization.MINMAX)),
+                adaptive=_flag(row, "adaptive"),
+                adapter=_flag(row, "adapter"),
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise SettingsInvalid(f"recipe: {error}") from error
+
+
+def _flag(row: Mapping[str, Any], name: str) -> bool:
+    value = row.get(name, False)
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} is {value!r}, it must be true or false")
+    return value
 
 
 def _weights(name: float, description: float, expansion: float, dense: float = 0.0) -> dict[Signal, float]:
@@ -76,9 +104,19 @@ def _weights(name: float, description: float, expansion: float, dense: float = 0
 PUBLISHED = Recipe("published", Fusion.RRF, _weights(1, 1, 2, 2), k=60)
 LEXICAL = Recipe("lexical", Fusion.CONVEX, _weights(0.35, 0.35, 0.30))
 
-# Chosen on eight settings (Azure MCP, MetaTool, UltraTool and ToolPicker with expansions, the first three and
-# ToolRet-APIGen without): mean full@10 / ndcg@10 .931 / .829; the published recipe .922 / .792, k = 10 with .5/1/2/3
-# .923 / .819, min-max convex .3/1/1/2 .928 / .832. A k of 60 is too flat for short lists of short documents.
-DEFAULT = Recipe("default", Fusion.RRF, _weights(0.5, 1.5, 1.5, 2), k=5, dense_view=DenseView.MEAN)
+# Adaptive RRF, for those who fuse by ranks: mean full@10 / ndcg@10 TODO.
+ADAPTIVE = Recipe(
+    "adaptive", Fusion.RRF, _weights(0.5, 1, 1.5, 2), k=5, dense_view=DenseView.MEAN, adaptive=True, adapter=True
+)
 
-RECIPES: Mapping[str, Recipe] = {recipe.name: recipe for recipe in (DEFAULT, PUBLISHED, LEXICAL)}
+# TODO evidence
+DEFAULT = Recipe(
+    "default",
+    Fusion.CONVEX,
+    _weights(0.3, 0.45, 0.6, 2),
+    dense_view=DenseView.MEAN,
+    normalization=Normalization.STANDARD,
+    adapter=True,
+)
+
+RECIPES: Mapping[str, Recipe] = {recipe.name: recipe for recipe in (DEFAULT, ADAPTIVE, PUBLISHED, LEXICAL)}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from router.adapter import adapted
 from router.contract import Manifest, Signal
 from router.errors import RequestInvalid, SettingsInvalid
 from router.fusion import fuse
@@ -61,6 +62,8 @@ class RoutedTools:
     tools: tuple[RoutedTool, ...]
     snapshot: str
     recipe: str
+    fits: float | None = None
+    none_fits: bool = False
 
     def __iter__(self) -> Iterator[RoutedTool]:
         return iter(self.tools)
@@ -173,7 +176,7 @@ class Router:
         request = _clean(request)
         vector = self._vector(request, chosen)
         whole = self._rankings(request, vector, chosen, max(len(self), 1))
-        cut = {s: Ranking(r.ordinals[: chosen.depth], r.scores[: chosen.depth]) for s, r in whole.items()}
+        cut = {signal: ranking.cut(chosen.depth) for signal, ranking in whole.items()}
         fused, contributions, assumed = fuse(cut, chosen, self._snapshot.expanded)
         rank = fused.rank_of(ordinal)
         score = float(fused.scores[rank - 1]) if rank else 0.0
@@ -203,7 +206,10 @@ class Router:
     def _vector(self, request: str, recipe: Recipe) -> NDArray[np.float32] | None:
         if self._snapshot.encoder is None or not recipe.weights.get(Signal.DENSE):
             return None
-        return self._snapshot.encoder.encode_request(request)
+        vector = self._snapshot.encoder.encode_request(request)
+        if not recipe.adapter or self._snapshot.adapter is None:
+            return vector
+        return adapted(vector, self._snapshot.adapter)
 
     def _rankings(
         self, request: str, vector: NDArray[np.float32] | None, recipe: Recipe, depth: int

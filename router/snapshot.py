@@ -113,6 +113,7 @@ class Snapshot:
     dense: DenseRetriever | None
     encoder: Encoder | None
     expanded: NDArray[np.uint8] | None = None
+    adapter: NDArray[np.float32] | None = None
 
     @classmethod
     def open(cls, path: Path, *, check: bool = True) -> "Snapshot":
@@ -148,7 +149,9 @@ class Snapshot:
         dense, encoder = _open_dense(folder, manifest, tools)
         counts = _array(folder / contract.TOKEN_COUNTS)
         expanded = _expanded(folder, manifest, tools)
-        return cls(folder, manifest, recipe, RecordStore(lines, offsets), counts, lexical, dense, encoder, expanded)
+        adapter = _adapter(folder, manifest)
+        records = RecordStore(lines, offsets)
+        return cls(folder, manifest, recipe, records, counts, lexical, dense, encoder, expanded, adapter)
 
 
 def _open_dense(folder: Path, manifest: Manifest, tools: int) -> tuple[DenseRetriever | None, Encoder | None]:
@@ -167,12 +170,26 @@ def _open_dense(folder: Path, manifest: Manifest, tools: int) -> tuple[DenseRetr
 
 
 def _expanded(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.uint8] | None:
+    if Signal.EXPANSION not in manifest.signals:
+        return np.full(tools, contract.Expanded.NO, np.uint8)
     if contract.EXPANDED not in manifest.files:
         return None
     marks = _array(folder / contract.EXPANDED)
     if marks.shape != (tools,) or marks.dtype != np.uint8:
         raise SnapshotInvalid(f"{folder}: marks of shape {marks.shape} ({marks.dtype}) do not fit {tools} tools")
     return marks
+
+
+def _adapter(folder: Path, manifest: Manifest) -> NDArray[np.float32] | None:
+    if contract.ADAPTER not in manifest.files:
+        return None
+    adapter = _array(folder / contract.ADAPTER)
+    dim = manifest.encoder.dim if manifest.encoder else 0
+    if adapter.shape != (dim, dim) or adapter.dtype != np.float32:
+        raise SnapshotInvalid(
+            f"{folder}: an adapter of shape {adapter.shape} ({adapter.dtype}) does not fit {dim} dims"
+        )
+    return adapter
 
 
 def _array(path: Path) -> NDArray[Any]:

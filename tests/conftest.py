@@ -2,7 +2,9 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,21 @@ import pytest
 
 from router import Router
 from tests.factories import TOOLS, expansion_row
+from tests.once import made_once
+
+
+def pytest_configure() -> None:
+    """No key, no setting and no hub of the machine reaches a test, or a process that it starts."""
+    for variable in list(os.environ):
+        if variable.startswith(("QUARTERMASTER_", "OPENAI_", "PREFECT_")):
+            del os.environ[variable]
+    # Hugging Face reads it when it is imported.
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    # torch takes every core, as each worker does: a build of the demo is 29 s of CPU so, and 16 with a thread each.
+    os.environ["OMP_NUM_THREADS"] = "1"
+    # Servers on loopback speak plain HTTP: reading the machine's certificates takes each client 50 ms.
+    os.environ.pop("SSL_CERT_FILE", None)
+    os.environ["SSL_CERT_DIR"] = os.devnull
 
 
 def pytest_report_header() -> str:
@@ -39,16 +56,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             return SLOW[0] if nodeid.startswith(SLOW[0]) else nodeid.partition("::")[0]
 
     return ByFile(config, log)
-
-
-@pytest.fixture(autouse=True)
-def _no_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No key, no setting and no hub of the machine reaches a test."""
-    for variable in list(os.environ):
-        if variable.startswith(("QUARTERMASTER_", "OPENAI_")):
-            monkeypatch.delenv(variable)
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    yield
 
 
 @pytest.fixture
@@ -98,19 +105,32 @@ def catalog_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The workspace of the session's one built catalog. Tests that change a snapshot copy it first."""
-    return tmp_path_factory.mktemp("workspace")
-
-
-@pytest.fixture(scope="session")
-def snapshot(catalog_folder: Path, encoder_folder: Path, workspace: Path) -> Path:
-    """The snapshot of `catalog_folder`: four signals, the small encoder."""
+def workspace(catalog_folder: Path, encoder_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The workspace of the run's one built catalog: four signals, the small encoder. To be read, or copied."""
     from pipeline.build import build
     from pipeline.settings import load
 
     settings = load(catalog_folder, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
-    return build(settings, workspace=workspace).snapshot
+    return made_once(tmp_path_factory, "workspace", lambda folder: build(settings, workspace=folder))
+
+
+@pytest.fixture(scope="session")
+def snapshot(workspace: Path) -> Path:
+    """The snapshot of `catalog_folder`. Tests that change it copy it first."""
+    store = workspace / "snapshots" / "office"
+    return store / (store / "CURRENT").read_text(encoding="utf-8").strip()
+
+
+@pytest.fixture(scope="session")
+def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A PREFECT_HOME whose database has its tables, which take Prefect 8 s to make. To be copied."""
+
+    def migrate(folder: Path) -> None:
+        command = [sys.executable, "-m", "prefect", "server", "database", "upgrade", "--yes"]
+        environment = {**os.environ, "PREFECT_HOME": str(folder), "DO_NOT_TRACK": "1"}
+        subprocess.run(command, env=environment, check=True, capture_output=True)
+
+    return made_once(tmp_path_factory, "prefect", migrate)
 
 
 @pytest.fixture(scope="session")

@@ -1,44 +1,26 @@
-"""The command line, as a process: output, exit codes, sentences."""
+"""The command line: output, exit codes, sentences."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-Done = subprocess.CompletedProcess
+from tests.command_line import Done, called, started
 
-
-@pytest.fixture(scope="session")
-def served(snapshot: Path, workspace: Path) -> Path:
-    """The session's workspace, with its one catalog published."""
-    assert snapshot.is_dir()
-    return workspace
+REFUND = ["stripe/create_refund"]
+QUERY = {"id": "1", "query": "undo a payment", "kind": "single", "required": REFUND, "acceptable": REFUND}
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Callable[..., Done[str]]:
-    """Run `quartermaster` in an empty folder; no key, no hub."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("QUARTERMASTER_", "OPENAI_"))}
-
-    def _run(*arguments: object, **extra: str) -> Done[str]:
-        return subprocess.run(
-            [sys.executable, "-c", "from flows.cli import main; main()", *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env={**environment, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "COLUMNS": "120", **extra},
-        )
-
-    return _run
+def run(tmp_path: Path) -> Callable[..., Done]:
+    """Call `quartermaster` in an empty folder."""
+    return partial(called, tmp_path)
 
 
-def failed(done: Done[str], code: int) -> str:
+def failed(done: Done, code: int) -> str:
     """The one sentence of a failure: nothing on standard output, no traceback."""
     assert done.returncode == code, done.stderr
     assert done.stdout == "" and "Traceback" not in done.stderr
@@ -46,7 +28,7 @@ def failed(done: Done[str], code: int) -> str:
 
 
 def test_build_prints_the_snapshots_folder_last(
-    run: Callable[..., Done[str]], catalog_folder: Path, encoder_folder: Path, tmp_path: Path
+    run: Callable[..., Done], catalog_folder: Path, encoder_folder: Path, tmp_path: Path
 ) -> None:
     done = run("build", catalog_folder, "--encoder", encoder_folder, "--workspace", tmp_path / "ws")
     assert done.returncode == 0, done.stderr
@@ -58,39 +40,39 @@ def test_build_prints_the_snapshots_folder_last(
     assert (report["outcome"], report["embedded"], report["snapshot"]) == ("unchanged", 0, str(folder))
 
 
-def test_search_lists_tools_and_prints_json_for_programs(run: Callable[..., Done[str]], served: Path) -> None:
-    table = run("search", "which cards were declined", "-k", 2, "--workspace", served)
+def test_search_lists_tools_and_prints_json_for_programs(run: Callable[..., Done], workspace: Path) -> None:
+    table = run("search", "which cards were declined", "-k", 2, "--workspace", workspace)
     assert table.returncode == 0 and "stripe/list_charges" in table.stdout
     assert "\x1b[" not in table.stdout
-    answer = json.loads(run("search", "which cards were declined", "-k", 2, "--workspace", served, "--json").stdout)
+    answer = json.loads(run("search", "which cards were declined", "-k", 2, "--workspace", workspace, "--json").stdout)
     assert answer["tools"][0]["tool_id"] == "stripe/list_charges"
     assert len(answer["tools"]) == 2
 
 
 @pytest.mark.parametrize("width", ["80", "200"])
-def test_every_tool_id_is_readable_at_any_width(run: Callable[..., Done[str]], served: Path, width: str) -> None:
-    shown = run("search", "refund", "--workspace", served, COLUMNS=width).stdout
+def test_every_tool_id_is_readable_at_any_width(run: Callable[..., Done], workspace: Path, width: str) -> None:
+    shown = run("search", "refund", "--workspace", workspace, COLUMNS=width).stdout
     assert "slack/conversations_list" in shown
     assert max(map(len, shown.splitlines())) <= int(width)
 
 
-def test_explain_gives_ranks_by_signal(run: Callable[..., Done[str]], served: Path) -> None:
-    done = run("explain", "undo a payment", "--workspace", served, COLUMNS="160")
+def test_explain_gives_ranks_by_signal(run: Callable[..., Done], workspace: Path) -> None:
+    done = run("explain", "undo a payment", "--workspace", workspace, COLUMNS="160")
     assert done.returncode == 0
     assert all(column in done.stdout.splitlines()[0] for column in ("name", "description", "expansion", "dense"))
     assert "undo a payment" in done.stdout
 
 
-def test_explain_of_one_tool_says_where_it_stands(run: Callable[..., Done[str]], served: Path) -> None:
-    answer = json.loads(run("explain", "undo a payment", "weather/getForecast", "--workspace", served, "--json").stdout)
+def test_explain_of_one_tool_says_where_it_stands(run: Callable[..., Done], workspace: Path) -> None:
+    answer = json.loads(
+        run("explain", "undo a payment", "weather/getForecast", "--workspace", workspace, "--json").stdout
+    )
     assert answer["tool_id"] == "weather/getForecast" and answer["rank"] > 1
 
 
-def test_evaluate_writes_the_figures(run: Callable[..., Done[str]], catalog_folder: Path, tmp_path: Path) -> None:
+def test_evaluate_writes_the_figures(run: Callable[..., Done], catalog_folder: Path, tmp_path: Path) -> None:
     bench = shutil.copytree(catalog_folder, tmp_path / "office")
-    query = {"id": "1", "query": "undo a payment", "kind": "single"}
-    row = {**query, "required": ["stripe/create_refund"], "acceptable": ["stripe/create_refund"]}
-    (bench / "queries.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    (bench / "queries.jsonl").write_text(json.dumps(QUERY) + "\n", encoding="utf-8")
     arguments = ("evaluate", "--bench", bench, "--encoder", "none", "--json", tmp_path / "out.json")
     done = run(*arguments, "--recipe", "published")
     assert done.returncode == 0, done.stderr
@@ -104,7 +86,7 @@ def test_evaluate_writes_the_figures(run: Callable[..., Done[str]], catalog_fold
 
 
 def test_snapshots_are_listed_verified_and_rolled_back(
-    run: Callable[..., Done[str]], catalog_folder: Path, tmp_path: Path
+    run: Callable[..., Done], catalog_folder: Path, tmp_path: Path
 ) -> None:
     build = ("build", catalog_folder, "--encoder", "none", "--force", "--json")
     first, second = (Path(json.loads(run(*build).stdout)["snapshot"]).name for _ in range(2))
@@ -120,6 +102,16 @@ def test_snapshots_are_listed_verified_and_rolled_back(
     assert broken.returncode == 4 and "corrupt" in " ".join(broken.stdout.split())
 
 
+def test_as_a_process_it_answers_and_fails_as_when_it_is_called(
+    run: Callable[..., Done], workspace: Path, tmp_path: Path
+) -> None:
+    for command in (["search", "refund"], ["search", "refund", "-k", "0"], ["snapshots", "--json"]):
+        arguments = [*command, "--workspace", workspace]
+        here, there = run(*arguments), started(tmp_path, *arguments)
+        assert (here.returncode, here.stdout, here.stderr) == (there.returncode, there.stdout, there.stderr)
+    assert [started(tmp_path, *command).returncode for command in ([], ["search", "refund"])] == [2, 4]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
@@ -129,33 +121,31 @@ def test_snapshots_are_listed_verified_and_rolled_back(
         (["build", "{catalog}", "--encoder", "none", "--workspace", "/proc/nowhere"], 2, "--workspace"),
         (["search", "refund"], 4, "quartermaster build"),
         (["search", "refund", "--snapshot", "nowhere"], 4, "does not exist"),
-        (["search", "", "--workspace", "{served}"], 2, "empty"),
-        (["search", "refund", "-k", "0", "--workspace", "{served}"], 2, "k is 0"),
-        (["search", "refund", "--recipe", "best", "--workspace", "{served}"], 2, "published"),
+        (["search", "", "--workspace", "{workspace}"], 2, "empty"),
+        (["search", "refund", "-k", "0", "--workspace", "{workspace}"], 2, "k is 0"),
+        (["search", "refund", "--recipe", "best", "--workspace", "{workspace}"], 2, "published"),
         (["evaluate", "--bench", "{catalog}"], 2, "queries.jsonl"),
-        (["explain", "refund", "no/tool", "--workspace", "{served}"], 2, "no/tool"),
-        (["snapshots", "nothing", "--workspace", "{served}"], 4, "nothing"),
-        (["snapshots", "--rollback", "--use", "x", "--workspace", "{served}"], 2, "--use"),
+        (["explain", "refund", "no/tool", "--workspace", "{workspace}"], 2, "no/tool"),
+        (["snapshots", "nothing", "--workspace", "{workspace}"], 4, "nothing"),
+        (["snapshots", "--rollback", "--use", "x", "--workspace", "{workspace}"], 2, "--use"),
         (["evaluate", "--bench", "{catalog}", "--json", "nowhere/x.json"], 2, "queries.jsonl"),
     ],
 )
 def test_what_is_wrong_is_one_sentence_with_its_exit_code(
-    run: Callable[..., Done[str]],
-    served: Path,
+    run: Callable[..., Done],
+    workspace: Path,
     catalog_folder: Path,
     arguments: list[str],
     code: int,
     sentence: str,
 ) -> None:
-    filled = [argument.format(catalog=catalog_folder, served=served) for argument in arguments]
+    filled = [argument.format(catalog=catalog_folder, workspace=workspace) for argument in arguments]
     assert sentence in failed(run(*filled), code)
 
 
-def test_evaluating_leaves_what_serves_alone(
-    run: Callable[..., Done[str]], catalog_folder: Path, tmp_path: Path
-) -> None:
+def test_evaluating_leaves_what_serves_alone(run: Callable[..., Done], catalog_folder: Path, tmp_path: Path) -> None:
     bench = shutil.copytree(catalog_folder, tmp_path / "office")
-    (bench / "queries.jsonl").write_text("", encoding="utf-8")
+    (bench / "queries.jsonl").write_text(json.dumps(QUERY) + "\n", encoding="utf-8")
     assert run("build", bench, "--encoder", "none").returncode == 0
     before = (tmp_path / ".quartermaster/snapshots/office/CURRENT").read_text(encoding="utf-8")
     assert run("evaluate", "--bench", bench, "--encoder", "none", "--generator", "none").returncode == 0
@@ -165,7 +155,7 @@ def test_evaluating_leaves_what_serves_alone(
 
 
 def test_too_many_rejected_records_exit_with_one(
-    run: Callable[..., Done[str]], catalog_folder: Path, tmp_path: Path
+    run: Callable[..., Done], catalog_folder: Path, tmp_path: Path
 ) -> None:
     folder = shutil.copytree(catalog_folder, tmp_path / "office")
     with (folder / "tools.jsonl").open("a", encoding="utf-8") as stream:
@@ -175,7 +165,7 @@ def test_too_many_rejected_records_exit_with_one(
     assert failed(run("search", "refund"), 4)
 
 
-def test_catalog_text_is_never_markup(run: Callable[..., Done[str]], tmp_path: Path) -> None:
+def test_catalog_text_is_never_markup(run: Callable[..., Done], tmp_path: Path) -> None:
     row = {
         "id": "[/x]y",
         "name": "tool",

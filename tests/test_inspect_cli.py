@@ -1,18 +1,15 @@
-"""`quartermaster inspect`, as a process: what people read, what programs read, what is refused."""
+"""`quartermaster inspect`: what people read, what programs read, what is refused."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-Done = subprocess.CompletedProcess
-_MAIN = "from flows.cli import main; main()"
+from tests.command_line import Done, called, started
+
 # What `quartermaster[inspect]` does not bring; nor pydantic, but typer takes that where it is installed.
 _LIGHT = tuple("torch prefect openai sentence_transformers transformers pyarrow".split())
 
@@ -36,24 +33,12 @@ def served(snapshot: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Callable[..., Done[str]]:
-    """Run `quartermaster` in an empty folder, without modules of these names."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("QUARTERMASTER_", "OPENAI_"))}
-
-    def _run(*arguments: object, without: tuple[str, ...] = (), **extra: str) -> Done[str]:
-        code = f"import sys; sys.modules.update(dict.fromkeys({list(without)!r})); {_MAIN}"
-        return subprocess.run(
-            [sys.executable, "-c", code, *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env={**environment, "PYTHONPATH": str(ROOT), "COLUMNS": "120", **extra},
-        )
-
-    return _run
+def run(tmp_path: Path) -> Callable[..., Done]:
+    """Call `quartermaster` in an empty folder."""
+    return partial(called, tmp_path)
 
 
-def readable(done: Done[str], width: int) -> str:
+def readable(done: Done, width: int) -> str:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "\x1b" not in done.stdout and "\u202e" not in done.stdout
@@ -63,7 +48,7 @@ def readable(done: Done[str], width: int) -> str:
 
 @pytest.mark.parametrize("width", [80, 200])
 def test_the_overview_says_what_there_is_and_what_can_be_asked(
-    run: Callable[..., Done[str]], served: Path, snapshot: Path, width: int
+    run: Callable[..., Done], served: Path, snapshot: Path, width: int
 ) -> None:
     shown = readable(run("inspect", "--workspace", served, COLUMNS=str(width)), width)
     for section in ("Providers (4)", "Costs (1)", "Worst tools (", "Failures", f"Changes since {snapshot.name}"):
@@ -76,7 +61,7 @@ def test_the_overview_says_what_there_is_and_what_can_be_asked(
 
 
 @pytest.mark.parametrize("width", [80, 200])
-def test_a_tools_page_shows_all_that_is_known_of_it(run: Callable[..., Done[str]], snapshot: Path, width: int) -> None:
+def test_a_tools_page_shows_all_that_is_known_of_it(run: Callable[..., Done], snapshot: Path, width: int) -> None:
     done = run("inspect", "stripe/create_refund", "--snapshot", snapshot, COLUMNS=str(width))
     shown = readable(done, width)
     assert shown.splitlines()[0] == "stripe/create_refund"
@@ -85,23 +70,21 @@ def test_a_tools_page_shows_all_that_is_known_of_it(run: Callable[..., Done[str]
     assert "slack/chat_postMessage" in shown
 
 
-def test_catalog_text_is_shown_as_text(run: Callable[..., Done[str]], served: Path) -> None:
+def test_catalog_text_is_shown_as_text(run: Callable[..., Done], served: Path) -> None:
     shown = readable(run("inspect", "weather/getForecast", "--workspace", served), 120)
     assert "Rain, sun [red]and[/red] snow \N{REPLACEMENT CHARACTER}[2J\N{REPLACEMENT CHARACTER}." in shown
     said = "SELECT description FROM tools WHERE provider = 'weather'"
     assert "[red]and[/red]" in readable(run("inspect", "--sql", said, "--workspace", served), 120)
 
 
-def test_a_table_is_shown_under_its_comment_as_far_as_the_limit(run: Callable[..., Done[str]], served: Path) -> None:
+def test_a_table_is_shown_under_its_comment_as_far_as_the_limit(run: Callable[..., Done], served: Path) -> None:
     shown = readable(run("inspect", "--table", "phrases", "--limit", 2, "--workspace", served), 120).splitlines()
     assert shown[0].startswith("The phrases of each tool")
     assert shown[2].split() == ["tool_id", "position", "phrase", "language"] and len(shown) == 6
     assert shown[-1].startswith("and ") and "more: --limit " in shown[-1]
 
 
-def test_two_builds_are_compared_by_id_or_by_folder(
-    run: Callable[..., Done[str]], served: Path, snapshot: Path
-) -> None:
+def test_two_builds_are_compared_by_id_or_by_folder(run: Callable[..., Done], served: Path, snapshot: Path) -> None:
     by_id = readable(run("inspect", "--against", snapshot.name, "--workspace", served), 120)
     by_folder = readable(run("inspect", "--against", snapshot, "--workspace", served), 120)
     assert by_id == by_folder
@@ -111,7 +94,7 @@ def test_two_builds_are_compared_by_id_or_by_folder(
     assert rows[-1]["what"] == ["description", "schema", "expansion"]
 
 
-def test_programs_get_json(run: Callable[..., Done[str]], served: Path, snapshot: Path) -> None:
+def test_programs_get_json(run: Callable[..., Done], served: Path, snapshot: Path) -> None:
     overview = json.loads(run("inspect", "--workspace", served, "--json").stdout)
     assert overview["snapshot"]["previous"] == snapshot.name
     assert overview["providers"]["rows"][0] == {
@@ -149,7 +132,7 @@ def test_programs_get_json(run: Callable[..., Done[str]], served: Path, snapshot
     ],
 )
 def test_what_is_wrong_is_one_sentence_with_its_exit_code(
-    run: Callable[..., Done[str]], served: Path, arguments: list[str], code: int, sentence: str
+    run: Callable[..., Done], served: Path, arguments: list[str], code: int, sentence: str
 ) -> None:
     done = run("inspect", *arguments, "--workspace", served)
     assert (done.returncode, done.stdout) == (code, "")
@@ -157,7 +140,7 @@ def test_what_is_wrong_is_one_sentence_with_its_exit_code(
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_an_error_that_repeats_catalog_text_commands_no_terminal(run: Callable[..., Done[str]], served: Path) -> None:
+def test_an_error_that_repeats_catalog_text_commands_no_terminal(run: Callable[..., Done], served: Path) -> None:
     done = run(
         "inspect", "--sql", "SELECT description::INT FROM tools WHERE provider = 'weather'", "--workspace", served
     )
@@ -165,9 +148,9 @@ def test_an_error_that_repeats_catalog_text_commands_no_terminal(run: Callable[.
     assert "\x1b" not in done.stderr and "\u202e" not in done.stderr
 
 
-def test_inspecting_needs_duckdb_and_the_light_install_alone(run: Callable[..., Done[str]], served: Path) -> None:
+def test_inspecting_needs_duckdb_and_the_light_install_alone(served: Path, tmp_path: Path) -> None:
     for question in ([], ["slack/chat_postMessage"], ["--table", "builds"]):
-        done = run("inspect", *question, "--workspace", served, without=_LIGHT)
+        done = started(tmp_path, "inspect", *question, "--workspace", served, without=_LIGHT)
         assert done.returncode == 0, done.stderr
 
 
@@ -181,9 +164,9 @@ def test_inspecting_needs_duckdb_and_the_light_install_alone(run: Callable[..., 
     ],
 )
 def test_what_is_not_installed_is_named_with_the_extra_that_brings_it(
-    run: Callable[..., Done[str]], served: Path, arguments: list[str], missing: str, extra: str
+    served: Path, tmp_path: Path, arguments: list[str], missing: str, extra: str
 ) -> None:
     filled = [argument.format(served=served.parent / "office") for argument in arguments]
-    done = run(*filled, without=(missing,))
+    done = started(tmp_path, *filled, without=(missing,))
     assert done.returncode == 2
     assert f"this needs {missing}" in done.stderr and f"pip install '{extra}'" in done.stderr

@@ -105,6 +105,7 @@ print((dict(os.environ), logging.root.handlers[:], threading.active_count()) == 
         "search --help",
         "explain --help",
         "evaluate --help",
+        "compare --help",
         "snapshots --help",
         "inspect --help",
     ],

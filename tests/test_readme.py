@@ -3,30 +3,32 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.command_line import called
 from tests.enrichment.model_server import ModelServer
 from tests.readme import README, ROOT, commands, examples
 
 COMMANDS = {"build", "search", "explain", "evaluate", "inspect", "snapshots"}
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
     """An empty folder with the catalogs in it, where the README's commands are run one after the other."""
-    folder = tmp_path_factory.mktemp("reader")
+    folder = tmp_path / "reader"
+    folder.mkdir()
     (folder / "catalogs").symlink_to(ROOT / "catalogs")
     (folder / "openapi.yaml").symlink_to(ROOT / "catalogs" / "demo" / "payments.openapi.yaml")
     return folder
 
 
 def run(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("QUARTERMASTER_", "OPENAI_", "PREFECT_"))}
-    environment = {**kept, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", **variables}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
     return subprocess.run(arguments, capture_output=True, text=True, cwd=folder, env=environment)
 
 
@@ -48,20 +50,6 @@ def test_the_readme_shows_every_command_of_the_command_line() -> None:
     assert shown == COMMANDS | {"schedule"}
 
 
-def test_every_command_and_example_runs_in_order(folder: Path, encoder_folder: Path, tmp_path: Path) -> None:
-    # A small encoder: what is tried here is the commands, and the real one takes a minute for them.
-    variables = {"PREFECT_HOME": str(tmp_path), "QUARTERMASTER_VECTORS__ENCODER": str(encoder_folder)}
-    for command in commands():
-        done = quartermaster(folder, command, **variables)
-        # What is said besides the answer is the encoder's name or nothing: no warning, no traceback, no leak.
-        assert not re.search(r"warn|traceback|error|leak", done.stderr, re.IGNORECASE), f"{command}\n{done.stderr}"
-    assert len(examples()) == 2
-    for example in examples():
-        done = run(folder, sys.executable, "-W", "error", "-c", example)
-        assert done.returncode == 0, done.stderr
-        assert len(done.stdout.splitlines()) >= 5
-
-
 def test_every_model_provider_of_the_readme_is_asked_as_it_says(folder: Path) -> None:
     exported: dict[str, str] = {}
     asked = []
@@ -72,7 +60,8 @@ def test_every_model_provider_of_the_readme_is_asked_as_it_says(folder: Path) ->
                 continue
             local = {**exported, "OPENAI_BASE_URL": server.base_url, "QUARTERMASTER_VECTORS__ENCODER": "none"}
             before = len(server.requests)
-            done = quartermaster(folder, line, **local)
+            done = called(folder, *shlex.split(line)[1:], **local)
+            assert done.returncode == 0, f"{line}\n{done.stderr}"
             asked.append(server.requests[-1].body["model"] if len(server.requests) > before else None)
             # What was asked before is known: with a limit too, the model's words serve.
             if "--plan" in line:
@@ -80,6 +69,23 @@ def test_every_model_provider_of_the_readme_is_asked_as_it_says(folder: Path) ->
             elif "--max-cost" not in line:
                 assert ("by lexicon" in done.stdout) == (asked[-1] is None)
     assert asked == [None, "gpt-5-mini", "Qwen/Qwen3-8B", "qwen3:8b", "qwen3", None]
+
+
+def test_every_command_and_example_runs_in_order(
+    folder: Path, encoder_folder: Path, prefect_home: Path, tmp_path: Path
+) -> None:
+    home = shutil.copytree(prefect_home, tmp_path / "prefect")
+    # A small encoder: what is tried here is the commands, and the real one takes a minute for them.
+    variables = {"PREFECT_HOME": str(home), "QUARTERMASTER_VECTORS__ENCODER": str(encoder_folder)}
+    for command in commands():
+        done = quartermaster(folder, command, **variables)
+        # What is said besides the answer is the encoder's name or nothing: no warning, no traceback, no leak.
+        assert not re.search(r"warn|traceback|error|leak", done.stderr, re.IGNORECASE), f"{command}\n{done.stderr}"
+    assert len(examples()) == 2
+    for example in examples():
+        done = run(folder, sys.executable, "-W", "error", "-c", example)
+        assert done.returncode == 0, done.stderr
+        assert len(done.stdout.splitlines()) >= 5
 
 
 def test_the_make_targets_that_the_readme_names_exist() -> None:

@@ -13,7 +13,8 @@ from flows.commands.arguments import (
     Workspace,
 )
 from router import Router
-from router.errors import SettingsInvalid
+
+_WORST = 20  # requests that the files list where --worst says no other number
 
 
 def evaluate(
@@ -25,52 +26,75 @@ def evaluate(
     generator: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
     encoder: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
     snapshot: At = None,
+    against: Annotated[
+        Optional[Path], typer.Option(help="Another snapshot's or catalog's folder, to compare with.")
+    ] = None,
+    against_recipe: Annotated[
+        Optional[str], typer.Option(help="Another recipe to compare with, on the same snapshot or that of --against.")
+    ] = None,
+    ablate: Annotated[
+        bool, typer.Option("--ablate", help="The fused list without each signal: a route a request and signal more.")
+    ] = False,
+    worst: Annotated[
+        Optional[int], typer.Option(min=1, help="List so many of the worst requests, with the reasons.")
+    ] = None,
     workspace: Workspace = WORKSPACE,
     json_file: Annotated[
         Optional[Path], typer.Option("--json", help="Write the figures to this file, or - to print them.")
     ] = None,
+    html: Annotated[Optional[Path], typer.Option(help="Write a report with plots to this file.")] = None,
+    runs: Annotated[
+        Optional[Path], typer.Option(help="Write TREC files for other tools to this folder: qrels, a run a list.")
+    ] = None,
 ) -> None:
     """How well judged requests are answered.
 
-    Each signal alone, and fused; then the fused list by slice. Builds the folder first, apart from what serves,
-    unless --snapshot names what to measure. Metrics are means over requests, K = 10.
+    Each signal alone, and fused; then the fused list by sort of request. Builds the folder first, apart from what
+    serves, unless --snapshot names what to measure. Metrics are means over requests, K = 10; intervals are 95 %
+    (bootstrap over requests), p is that of a paired randomisation test.
     """
-    from flows.screens.screen import Bars, evaluation_table, out
-    from router.benchmark import measure
-    from router.evaluation import judgements_of, read_judgements
+    from flows.commands.judged import build_bench, read_bench, writable
+    from flows.screens.evaluation import show_evaluation
+    from flows.screens.screen import Bars
+    from router import benchmark
 
-    if bench.is_file():
-        raise SettingsInvalid(f"--bench {bench} is a file: name the folder that it lies in")
-    file = judgements_of(bench)
-    if file is None:
-        raise SettingsInvalid(f"{bench} holds neither queries.jsonl nor judgements.jsonl")
-    if json_file is not None and not json_file.absolute().parent.is_dir():
-        raise SettingsInvalid(f"--json {json_file}: there is no such folder")
-    judgements = read_judgements(file)
+    judged = read_bench(bench)
+    writable("--json", json_file)
+    writable("--html", html)
+    writable("--runs", runs)
+    if html is not None:
+        from flows.report import write_report  # now, for an extra that is not there must not cost the measurement
+    other = None
     with Bars() as bars:
         if snapshot is None:
-            snapshot = _build_bench(bench, without_expansions, generator, encoder, workspace, bars)
+            snapshot = build_bench(
+                bench, workspace, bars, without=without_expansions, generator=generator, encoder=encoder
+            )
         router = Router.open(snapshot)
-        bars.start("evaluate", len(judgements))
-        result = measure(router, judgements, bench=bench.resolve().name, recipe=recipe, advance=bars.advance)
+        if against is not None or against_recipe is not None:
+            second = router if against is None else Router.open(against)
+            bars.start("evaluate", len(judged.judgements))
+            # Without a name of its own, the other snapshot is measured by the same recipe, or by its own as here.
+            chosen = against_recipe or recipe
+            other = benchmark.ask(second, judged.judgements, chosen, whole=False, advance=bars.advance)
+        bars.start("evaluate", len(judged.judgements))
+        measured = benchmark.ask(router, judged.judgements, recipe, advance=bars.advance)
+        result: dict[str, Any] = benchmark.figures(measured, judged.name)
+        if ablate:
+            bars.start("ablate", len(judged.judgements) * len(benchmark.removable(measured)))
+        result |= {
+            "ablation": benchmark.ablate(measured, bars.advance) if ablate else None,
+            "against": benchmark.against(measured, other) if other else None,
+            "worst": benchmark.worst(measured, worst or (_WORST if json_file or html else 0)),
+        }
+    if runs is not None:
+        benchmark.write_runs(runs, measured)
+    if html is not None:
+        write_report(html, result)
     text = json.dumps(result, indent=2)
     if json_file == Path("-"):
         print(text)
         return
     if json_file is not None:
         json_file.write_text(text + "\n", encoding="utf-8")
-    out.print(evaluation_table(result))
-    out.print(f"route: p50 {result['latency_ms']['p50']} ms, p95 {result['latency_ms']['p95']} ms", style="dim")
-
-
-def _build_bench(
-    bench: Path, without: bool, generator: str | None, encoder: str | None, workspace: Path, bars: Any
-) -> Path:
-    from pipeline.build import build as run
-    from pipeline.settings import load, overrides
-
-    settings = load(bench, overrides("none" if without else generator, encoder))
-    if without:
-        enrichment = settings.enrichment.model_copy(update={"expansions": None})
-        settings = settings.model_copy(update={"enrichment": enrichment})
-    return run(settings, workspace=workspace, area="evaluations", progress=bars).snapshot
+    show_evaluation(result, worst or 0)

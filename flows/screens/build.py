@@ -1,8 +1,10 @@
 """What a build prints when it is done."""
 
+import shlex
 from collections import Counter
 
 from flows.money import dollars
+from flows.screens.evaluation import judged
 from flows.screens.screen import err, out, plain, rows_table
 from pipeline.enrichment.estimate import Estimate
 from pipeline.plan import Plan
@@ -20,6 +22,7 @@ def show_report(report: BuildReport) -> None:
         ("model", _usage(report)),
         ("encoder", report.encoder or "none"),
         ("texts embedded", f"{report.embedded:,}"),
+        *([("judged", judged(report.evaluation))] if report.evaluation else []),
         ("outcome", f"{report.outcome}, {seconds:.1f} s ({_slowest(report)})"),
     ]
     out.print(rows_table(("", ""), rows))
@@ -50,6 +53,14 @@ def show_report(report: BuildReport) -> None:
             soft_wrap=True,
             markup=False,
         )
+        if report.evaluation and "serving" in report.evaluation:
+            serving = report.snapshot.parent / report.evaluation["serving"]["snapshot"]
+            err.print(
+                "To see which requests, with --bench naming the catalog's folder: quartermaster evaluate --bench … "
+                f"--snapshot {shlex.quote(str(report.snapshot))} --against {shlex.quote(str(serving))}",
+                soft_wrap=True,
+                markup=False,
+            )
 
 
 def show_plan(plan: Plan) -> None:

@@ -1,6 +1,6 @@
 """What a person sees: tables on standard output, progress and notes on standard error."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
@@ -12,7 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 from router import RoutedTool, RoutedTools, Signal
-from router.evaluation import METRICS
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -24,6 +23,7 @@ _STAGES = {
     "enrich": "Enriching",
     "estimate": "Estimating",
     "assess": "Assessing phrases",
+    "tune": "Learning from phrases",
     "contrast": "Contrasting siblings",
     "project": "Projecting documents",
     "embed": "Embedding",
@@ -34,6 +34,7 @@ _STAGES = {
     "verify": "Verifying the snapshot",
     "publish": "Publishing",
     "evaluate": "Evaluating",
+    "ablate": "Leaving signals out",
 }
 
 
@@ -125,37 +126,6 @@ def _reason(tool: RoutedTool, signal: Signal) -> str:
     if rank is None:
         return f"~ [dim]{part / tool.score:4.0%}[/]" if part else "[dim]–[/]"
     return f"{rank} [dim]{part / tool.score:4.0%}[/]" if tool.score else str(rank)
-
-
-def evaluation_table(result: Mapping[str, Any]) -> Table:
-    """Each signal alone and fused, by metric, the best signal alone in bold; then the fused list by slice."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    title = f"{result['bench']}: {result['tools']} tools, {result['queries']} requests, recipe {result['recipe']}"
-    table.title = plain(title)
-    table.title_justify = "left"
-    table.add_column("signal", style="cyan")
-    for metric in METRICS:
-        table.add_column(metric, justify="right")
-    signals: Mapping[str, Mapping[str, float | None]] = result["signals"]
-    best = {
-        metric: max((v for s in Signal if (v := signals[s][metric]) is not None), default=None) for metric in METRICS
-    }
-    for signal, values in signals.items():
-        if signal not in tuple(Signal):
-            table.add_section()
-        table.add_row(signal, *(_figure(values[metric], best[metric]) for metric in METRICS))
-    if result["slices"]:
-        table.add_section()
-    for name, values in result["slices"].items():
-        if any(values[metric] is not None for metric in METRICS):
-            table.add_row(plain(f"  {name} ({values['queries']})"), *(_figure(values[metric]) for metric in METRICS))
-    return table
-
-
-def _figure(value: float | None, best: float | None = None) -> str:
-    if value is None:
-        return "[dim]–[/]"
-    return f"[bold]{value:.3f}[/]" if value == best else f"{value:.3f}"
 
 
 def rows_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:

@@ -1,9 +1,11 @@
 """Everything → Snapshot: written, opened as the router opens it, gated, published, retained."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+
+import numpy as np
 
 from pipeline.assessment import ASSESSMENT_VERSION
 from pipeline.documents import PROJECTION_VERSION, FieldDocuments
@@ -17,17 +19,20 @@ from pipeline.ledger import Ledger
 from pipeline.lexical import index
 from pipeline.progress import Progress
 from pipeline.publish import serving
+from pipeline.publish.judged import UNJUDGED, Judged, judge
 from pipeline.records import Catalog
 from pipeline.settings import CatalogSettings
 from pipeline.tokens import TokenCounter
+from pipeline.tuning import TUNING_VERSION, Tuning
 from pipeline.vectors import Vectors
-from router.contract import CATALOG_DB, FORMAT_VERSION, Expanded, Manifest, Signal
+from router import Router
+from router.contract import ADAPTER, CATALOG_DB, FORMAT_VERSION, Expanded, Manifest, Signal
 from router.fingerprint import file_sha256
-from router.snapshot import Snapshot, resolve
+from router.snapshot import resolve
 from router.store import SnapshotStore, Stored
 from router.text import TEXT_VERSION
 
-__all__ = ["Contents", "SnapshotStore", "Stored", "write"]
+__all__ = ["Contents", "Judged", "SnapshotStore", "Stored", "judge", "write"]
 
 VERSIONS = {
     "format": FORMAT_VERSION,
@@ -36,6 +41,7 @@ VERSIONS = {
     "prompt": PROMPT_VERSION,
     "screen": SCREEN_VERSION,
     "assessment": ASSESSMENT_VERSION,
+    "tuning": TUNING_VERSION,
 }
 
 
@@ -48,16 +54,24 @@ class Contents:
     enrichment: Enrichment
     documents: Sequence[FieldDocuments]
     vectors: Vectors | None
+    tuning: Tuning
     content_hash: str
     held: tuple[str, ...]
 
 
 def write(
-    settings: CatalogSettings, contents: Contents, store: SnapshotStore, ledger: Ledger, run: int, progress: Progress
-) -> Path:
-    """Write a snapshot beside the others and return its folder; it does not serve yet.
+    settings: CatalogSettings,
+    contents: Contents,
+    store: SnapshotStore,
+    ledger: Ledger,
+    run: int,
+    progress: Progress,
+    judged: Callable[[Router], Judged] = lambda _: UNJUDGED,
+) -> tuple[Path, Judged]:
+    """Write a snapshot beside the others and return its folder, which does not serve yet, and what `judged` found.
 
-    The ledger tells what the words of its tools have cost, and what earlier builds did; `run` is this build.
+    The ledger tells what the words of its tools have cost, and what earlier builds did; `run` is this build. `judged`
+    is given the snapshot, opened as a router opens it, and what it says stands in the manifest.
     Nothing of a build that fails is left behind. Raises SnapshotInvalid where the router would refuse the snapshot.
     """
     with store.staging(contents.content_hash) as folder:
@@ -67,6 +81,8 @@ def write(
         progress.start("write", None)
         counter = TokenCounter()
         serving.write(folder, contents.catalog, contents.documents, contents.vectors, counter, _expanded(contents))
+        if contents.tuning.adapter is not None:
+            np.save(folder / ADAPTER, contents.tuning.adapter)
         vectors = contents.vectors
         name = folder.name.split("-", 1)[1]
         created_at = datetime.now(UTC)
@@ -88,9 +104,9 @@ def write(
                 "format": FORMAT_VERSION,
             },
             ledger=ledger,
-            previous=_serving(store),
+            previous=current(store),
         )
-        Manifest(
+        manifest = Manifest(
             snapshot=name,
             catalog=settings.name,
             created_at=created_at.isoformat(timespec="seconds"),
@@ -114,10 +130,13 @@ def write(
             held=contents.held,
             agreement=vectors.export.agreement if vectors else None,
             languages=languages,
-        ).write(folder)
+            tuning=contents.tuning.evidence,
+        )
+        manifest.write(folder)
         progress.start("verify", None)
-        Snapshot.open(folder)
-        return store.seal(folder)
+        found = judged(Router.open(folder))
+        replace(manifest, held=(*manifest.held, *found.held), evaluation=found.evaluation).write(folder)
+        return store.seal(folder), found
 
 
 def _expanded(contents: Contents) -> list[Expanded]:
@@ -134,7 +153,8 @@ def _expanded(contents: Contents) -> list[Expanded]:
     return marks
 
 
-def _serving(store: SnapshotStore) -> Path | None:
+def current(store: SnapshotStore) -> Path | None:
+    """The folder of the snapshot that serves; None where none does."""
     try:
         return resolve(store.folder)
     except SnapshotInvalid:

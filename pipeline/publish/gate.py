@@ -29,6 +29,10 @@ def held(
     for what, share, name in shares:
         limit: float = getattr(settings, name)
         if share > limit:
-            by = f"publish.{name} ({_BY_ENVIRONMENT}{name.upper()})"
-            reasons.append(f"{what.format(share)}, {by} is {limit:.1%}")
+            reasons.append(f"{what.format(share)}, {setting(name)} is {limit:.1%}")
     return tuple(reasons)
+
+
+def setting(name: str) -> str:
+    """A setting of the gate as it is written in catalog.toml and in the environment."""
+    return f"publish.{name} ({_BY_ENVIRONMENT}{name.upper()})"

@@ -18,6 +18,7 @@ from pipeline.settings.sections import (
     PublishSettings,
     RetrievalSettings,
     SourceSettings,
+    TuningSettings,
     VectorSettings,
 )
 
@@ -33,6 +34,7 @@ __all__ = [
     "PublishSettings",
     "RetrievalSettings",
     "SourceSettings",
+    "TuningSettings",
     "VectorSettings",
     "load",
     "overrides",

@@ -129,8 +129,11 @@ def test_a_judged_catalog_is_measured_by_signal_and_slice(catalog: Path, tmp_pat
     state = evaluate_catalog(str(catalog), str(report.snapshot), return_state=True)
     assert state.result()["signals"]["fused"]["hit@1"] == 1
     rows = {row["signal"]: row for row in json.loads(artifacts(state)["evaluation-office"])}
-    assert list(rows) == ["name", "description", "expansion", "dense", "fused", "fused, everyday"]
-    assert rows["dense"]["hit@1"] == "–" and rows["fused, everyday"]["hit@1"] == "1.000"
+    assert list(rows) == [
+        *("name", "description", "expansion", "dense", "fused", "fused, 95 %", "fused, everyday (1)"),
+        *("fused, kind: single (1)", "fused, provider: not named (1)", "fused, length: 1-4 words (1)"),
+    ]
+    assert rows["dense"]["hit@1"] == "–" and rows["fused, everyday (1)"]["hit@1"] == "1.000"
     assert artifacts(state)["evaluate-office"] == 100.0
 
 
@@ -235,6 +238,7 @@ def test_a_screen_that_watches_sees_every_stage(catalog: Path, tmp_path: Path) -
         "index",
         "write",
         "verify",
+        "evaluate",
         "publish",
     )
 

@@ -1,6 +1,7 @@
 """Fusion against its formulas, worked by hand."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from router import RECIPES, Fusion, Recipe, Signal
 from router.contract import Expanded
 from router.fusion import fuse, minmax
+from router.recipe import Normalization
 from router.retrievers import Ranking
 
 
@@ -116,7 +118,7 @@ def test_a_stopgap_leaves_the_description_out_and_dense_in() -> None:
     assert not assumed.any()
 
 
-def test_nothing_is_assumed_where_no_tool_is_in_the_expansions_list() -> None:
+def test_nothing_is_assumed_where_the_expansions_list_finds_no_tool() -> None:
     lists = {**LISTS, Signal.EXPANSION: ranking()}
     weights = recipe(description=1, expansion=3, dense=2)
     assert (
@@ -161,23 +163,34 @@ def test_a_fully_enriched_catalog_is_fused_as_if_nothing_were_ever_assumed(lists
 
 
 @given(some_lists, some_recipe, some_marks)
-def test_what_is_assumed_only_lifts_and_never_past_the_best_of_the_expansions_list(
+def test_what_is_assumed_only_lifts_and_never_past_the_best_of_a_list(
     lists: Lists, chosen: Recipe, expanded: NDArray[np.uint8]
 ) -> None:
     before, parts, _ = fuse(lists, chosen)
     after, contributions, assumed = fuse(lists, chosen, expanded)
     plain = dict(zip(before.ordinals.tolist(), zip(before.scores.tolist(), parts, strict=True), strict=True))
     assert set(plain) == set(after.ordinals.tolist())
-    weight = chosen.weights[Signal.EXPANSION]
-    best = weight / (chosen.k + 1) if chosen.fusion is Fusion.RRF else weight / sum(chosen.weights.values())
+    best = chosen.weights[Signal.EXPANSION] * max(
+        (_best(ranking, chosen) for signal, ranking in lists.items() if signal is not Signal.NAME), default=0
+    )
     for ordinal, score, given_, extra in zip(after.ordinals, after.scores, contributions, assumed, strict=True):
         was, part = plain[int(ordinal)]
         assert sum(given_.values()) == pytest.approx(score)
         if expanded[ordinal] == Expanded.YES:
             assert (score, extra) == (was, 0)
         assert score == pytest.approx(was + extra) and extra >= 0
-        # No better than if the list that lacks it had it first.
+        # No better than if the list that lacks it had it first, and were as sure of it as any list is.
         assert score <= was - part.get(Signal.EXPANSION, 0) + best + 1e-12
+
+
+def _best(ranking: Ranking, chosen: Recipe) -> float:
+    """What a list's first tool earns for a weight of 1."""
+    if not len(ranking):
+        return 0.0
+    standing = float(ranking.standard()[0])
+    if chosen.fusion is Fusion.RRF:
+        return (standing if chosen.adaptive else 1) / (chosen.k + 1)
+    return (standing if chosen.normalization is Normalization.STANDARD else 1) / sum(chosen.weights.values())
 
 
 @given(some_lists, some_recipe, some_marks)
@@ -187,3 +200,47 @@ def test_an_answer_falls_by_score_and_then_rises_by_ordinal(
     fused, _, _ = fuse(lists, chosen, expanded)
     rows = list(zip((-fused.scores).tolist(), fused.ordinals.tolist(), strict=True))
     assert rows == sorted(rows)
+
+
+def test_where_no_tool_has_an_expansion_each_gets_what_the_better_of_description_and_dense_earns() -> None:
+    lists = {Signal.DESCRIPTION: ranking((1, 9.0), (2, 8.0)), Signal.DENSE: ranking((2, 0.8), (1, 0.7))}
+    fused, contributions, assumed = fuse(lists, recipe(description=1, expansion=3, dense=2), marks(no=range(10)))
+    # Tool 1 is first by description, tool 2 by dense: each gets 3 / 61.
+    assert assumed.tolist() == pytest.approx([3 / 61, 3 / 61])
+    assert fused.ordinals.tolist() == [2, 1]
+    assert contributions[0][Signal.EXPANSION] == pytest.approx(3 / 61)
+    assert fused.scores.tolist() == pytest.approx([1 / 62 + 3 / 61 + 2 / 61, 1 / 61 + 3 / 61 + 2 / 62])
+
+
+def standard(center: float, spread: float, *pairs: tuple[int, float]) -> Ranking:
+    return replace(ranking(*pairs), center=center, spread=spread)
+
+
+def test_standard_scores_count_the_spreads_that_a_tool_stands_out_by() -> None:
+    lists = {
+        Signal.NAME: standard(0, 2, (1, 6.0), (2, 4.0)),
+        Signal.DENSE: standard(0.2, 0.1, (2, 0.5), (1, 0.3), (3, 0.1)),
+    }
+    chosen = replace(recipe(Fusion.CONVEX, name=1, dense=3), normalization=Normalization.STANDARD)
+    fused, contributions, _ = fuse(lists, chosen)
+    # Tool 2: 1/4 × 4/2 + 3/4 × .3/.1; tool 1: 1/4 × 6/2 + 3/4 × .1/.1; tool 3 is below the center: nothing.
+    assert fused.ordinals.tolist() == [2, 1, 3]
+    assert fused.scores.tolist() == pytest.approx([2.75, 1.5, 0])
+    assert contributions[0] == {Signal.NAME: pytest.approx(0.5), Signal.DENSE: pytest.approx(2.25)}
+
+
+def test_adaptive_rrf_trusts_a_list_by_how_far_its_best_tool_stands_out() -> None:
+    lists = {Signal.NAME: standard(0, 1, (1, 4.0), (2, 1.0)), Signal.DENSE: standard(0.5, 0.1, (2, 0.6), (1, 0.4))}
+    chosen = replace(recipe(name=1, dense=2), adaptive=True)
+    fused, _, _ = fuse(lists, chosen)
+    # The name's best stands 4 spreads out, the dense list's one: 1 × 4 and 2 × 1 in the place of 1 and 2.
+    assert fused.ordinals.tolist() == [1, 2]
+    assert fused.scores.tolist() == pytest.approx([4 / 61 + 2 / 62, 4 / 62 + 2 / 61])
+
+
+@given(st.floats(0.1, 100), st.floats(-5, 5))
+def test_standard_scores_do_not_depend_on_a_lists_unit(scale: float, shift: float) -> None:
+    scores = [(1, 3.0), (2, 2.0), (3, 0.5)]
+    plain = standard(1.0, 0.7, *scores).standard()
+    moved = standard(scale + shift, 0.7 * scale, *((tool, score * scale + shift) for tool, score in scores)).standard()
+    assert moved.tolist() == pytest.approx(plain.tolist(), abs=1e-9)

@@ -1,0 +1,60 @@
+"""What is learned from the catalog itself, without a label: the query adapter, and whether any tool fits.
+
+The adapter is learned from vectors, before the snapshot is written; the calibration from the written snapshot, asked as
+a router asks it.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.documents import FieldDocuments, project
+from pipeline.records import Catalog
+from pipeline.settings import TuningSettings
+from pipeline.tuning.adapter import AdapterEvidence, learn_adapter
+from pipeline.tuning.space import PhraseSpace
+from pipeline.vectors import Embedding, Vectors
+
+__all__ = ["TUNING_VERSION", "PhraseSpace", "Tuning", "phrase_space", "tune"]
+
+# In the content hash of every snapshot: raise it with any change to what is learned.
+TUNING_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What was learned: `adapter` float32 (dim, dim) or None; `evidence` by what it is of, for the manifest."""
+
+    adapter: NDArray[np.float32] | None = None
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+
+def phrase_space(
+    catalog: Catalog,
+    documents: Sequence[FieldDocuments],
+    original: Collection[str],
+    vectors: Vectors,
+    embedding: Embedding,
+) -> PhraseSpace:
+    """The vectors to learn from; a record's own is embedded where the assessment has not done so.
+
+    `original` are the ids of the tools whose phrases were written for them: those of the lexicon are made of the
+    record's own words, and teach nothing.
+    """
+    owners = np.repeat(np.arange(len(documents)), np.diff(vectors.offsets))
+    taught = np.array([document.tool_id in original for document in documents])[owners]
+    texts = [project(record, None).dense for record in catalog.records]
+    embedding.embed(texts)
+    return PhraseSpace(embedding.matrix(texts), vectors.documents, vectors.phrases[taught], owners[taught])
+
+
+def tune(space: PhraseSpace, settings: TuningSettings) -> Tuning:
+    """Learn what the settings say."""
+    if settings.adapter:
+        adapter, evidence = learn_adapter(space)
+    else:
+        adapter, evidence = None, AdapterEvidence(0, skipped="tuning.adapter is false")
+    return Tuning(adapter, {"adapter": evidence.to_json()})

@@ -1,0 +1,32 @@
+"""Logistic regression by Newton's method, for a handful of cues."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+_STEPS = 50
+_STILL = 1e-9
+
+
+def fit(
+    cues: NDArray[np.float64], fitting: NDArray[np.float64], weights: NDArray[np.float64], ridge: float
+) -> tuple[NDArray[np.float64], float]:
+    """The weights (cues,) and the intercept that fit best. Rows of `cues` (requests, cues) are requests.
+
+    `fitting` (requests,) is 1 where a tool fits, 0 where none does, or between; `weights` (requests,) sum to 1. `ridge`
+    is the penalty on half the squared weights; it must be positive, for classes that never meet have no finite answer.
+    """
+    design = np.column_stack([cues, np.ones(len(cues))])
+    penalty = np.full(design.shape[1], ridge)
+    penalty[-1] = 1e-12  # the intercept is free
+    found = np.zeros(design.shape[1])
+    for _ in range(_STEPS):
+        expected = 0.5 + 0.5 * np.tanh(design @ found / 2)
+        gradient = design.T @ (weights * (expected - fitting)) + penalty * found
+        curvature = (design.T * (weights * expected * (1 - expected))) @ design + np.diag(penalty)
+        step = np.linalg.solve(curvature, gradient)
+        # Far from the answer a full step overshoots.
+        step *= min(1.0, 4.0 / max(float(np.abs(step).max()), 1e-12))
+        found = found - step
+        if np.abs(step).max() < _STILL:
+            break
+    return found[:-1], float(found[-1])

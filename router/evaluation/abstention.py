@@ -1,0 +1,84 @@
+"""How well the probability that some tool fits tells the requests that a tool answers from those that none does."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from router.evaluation.resampling import percentiles, resampled
+
+_KEPT = 0.95
+_BINS = 10
+
+
+def auc(fits: NDArray[np.float64], answerable: NDArray[np.bool_]) -> float:
+    """The area under the ROC curve: how often an answerable request has the higher probability; a tie counts half.
+
+    Both of shape (requests,), with at least one request of each sort.
+    """
+    return float(_wins(fits, answerable).mean())
+
+
+def auc_interval(fits: NDArray[np.float64], answerable: NDArray[np.bool_]) -> tuple[float, float]:
+    """The 95 % bootstrap interval of `auc`, requests of both sorts drawn together."""
+    wins = _wins(fits, answerable)
+
+    def of_draws(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        positive, negative = counts[:, answerable], counts[:, ~answerable]
+        with np.errstate(invalid="ignore"):  # a draw with one sort alone
+            areas: NDArray[np.float64] = ((positive @ wins) * negative).sum(axis=1) / (
+                positive.sum(axis=1) * negative.sum(axis=1)
+            )
+        return areas[:, None]
+
+    low, high = percentiles(resampled(len(fits), of_draws), 1)[0]
+    return float(low), float(high)
+
+
+def refused_at_95(fits: NDArray[np.float64], answerable: NDArray[np.bool_]) -> float:
+    """The share of requests without a tool below the threshold that keeps 95 % of those that a tool answers."""
+    kept = np.sort(fits[answerable])[::-1]
+    threshold = kept[math.ceil(_KEPT * len(kept)) - 1]
+    return float((fits[~answerable] < threshold).mean())
+
+
+def reliability(fits: NDArray[np.float64], answerable: NDArray[np.bool_]) -> dict[str, Any]:
+    """What the probability says beside what was so: bins of a tenth, Brier score, expected calibration error.
+
+    A bin has `from`, `to`, `requests`, the mean probability `said`, the share `answerable` and its 95 % interval
+    (Wilson, 1927); empty bins are left out. Brier and the error: 0 is best; the error is the mean distance of said and
+    answerable over requests (Naeini et al., AAAI 2015).
+    """
+    place = np.minimum((fits * _BINS).astype(int), _BINS - 1)
+    bins: list[dict[str, Any]] = []
+    for number in np.unique(place):
+        of_bin = place == number
+        said, share = float(fits[of_bin].mean()), float(answerable[of_bin].mean())
+        bins.append(
+            {
+                "from": int(number) / _BINS,
+                "to": (int(number) + 1) / _BINS,
+                "requests": int(of_bin.sum()),
+                "said": said,
+                "answerable": share,
+                "interval": _wilson(share, int(of_bin.sum())),
+            }
+        )
+    error = math.fsum(b["requests"] * abs(b["said"] - b["answerable"]) for b in bins) / len(fits)
+    return {"bins": bins, "brier": float(np.mean((fits - answerable) ** 2)), "error": error}
+
+
+def _wins(fits: NDArray[np.float64], answerable: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """1, ½ or 0 for each pair of a request that a tool answers (row) and one that none does (column)."""
+    apart = fits[answerable][:, None] - fits[~answerable][None, :]
+    wins: NDArray[np.float64] = (np.sign(apart) + 1) / 2
+    return wins
+
+
+def _wilson(share: float, requests: int, z: float = 1.96) -> Sequence[float]:
+    centre = share + z * z / (2 * requests)
+    spread = z * math.sqrt(share * (1 - share) / requests + z * z / (4 * requests**2))
+    scale = 1 + z * z / requests
+    return [max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)]
