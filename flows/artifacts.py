@@ -13,7 +13,6 @@ from prefect.artifacts import create_link_artifact, create_markdown_artifact, cr
 from flows.money import dollars
 from flows.screens.evaluation import judged, number, span
 from pipeline.report import BuildReport
-from router.contract import Signal
 from router.evaluation import METRICS
 
 _SHOWN = 100
@@ -46,7 +45,7 @@ def show_build(catalog: str, report: BuildReport) -> None:
 def show_evaluation(catalog: str, result: Mapping[str, Any]) -> None:
     """Each signal alone and fused, with the fused list's 95 % intervals; then the fused list by sort of request."""
     intervals = result["intervals"]["fused"]
-    table = [{"signal": signal, **_cells(result["signals"][signal])} for signal in (*Signal, "fused")]
+    table = [{"signal": signal, **_cells(values)} for signal, values in result["signals"].items()]
     table.append({"signal": "fused, 95 %", **{metric: span(intervals[metric]) for metric in METRICS}})
     sorts = [("", result["slices"]), *((f"{sort}: ", of_sort) for sort, of_sort in result["by"].items())]
     table += [

@@ -23,7 +23,7 @@ from pipeline.report import BuildReport
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
 from router import Router
 from router.evaluation import judgements_of
-from router.fingerprint import fingerprint
+from router.fingerprint import file_sha256, fingerprint
 
 
 def build(
@@ -91,7 +91,8 @@ def _build(
     clock.start("normalize", None)
     catalog = do("normalize", partial(records.catalog_records, reading.tools))
     chain = generators(settings, ledger, clock.note)
-    rejected = (*reading.rejected, *_rejected_expansions(chain, catalog))
+    past = tuning.past_requests(settings, {record.tool_id for record in catalog.records})
+    rejected = (*reading.rejected, *_rejected_expansions(chain, catalog), *(past.usage.rejected if past else ()))
     ledger.put_catalog(run, settings.name, catalog, rejected)
     if not catalog.records:
         why = f": {len(rejected)} were rejected, the first {rejected[0]}" if rejected else ""
@@ -108,7 +109,7 @@ def _build(
     expanded.suspicious = screen.suspicious
     clock.start("project", None)
     projected = do("project", partial(_project, catalog, expanded, settings.enrichment.languages))
-    content_hash = _content_hash(settings, catalog, expanded, model)
+    content_hash = _content_hash(settings, catalog, expanded, model, past)
     held = gate.held(settings.publish, catalog, len(reading.tools), len(reading.rejected), expanded)
     judged = partial(_judged, settings, publish.current(store), clock)
     same = None if force else _unchanged(store, content_hash, held, judged)
@@ -117,7 +118,8 @@ def _build(
     if same is None:
         collected = _vectors(settings, workspace, projected, embedding, do, clock)
         tuned = _tune(settings, catalog, expanded, projected, collected, embedding, do, clock)
-        contents = publish.Contents(catalog, rejected, expanded, projected, collected, tuned, content_hash, held)
+        past = past.embedded(embedding) if past else None
+        contents = publish.Contents(catalog, rejected, expanded, projected, collected, tuned, content_hash, held, past)
         folder, found = do("write", partial(publish.write, settings, contents, store, ledger, run, clock, judged))
         held, evaluation = (*held, *found.held), found.evaluation
         removed = _publish(settings, store, folder, held, do, clock)
@@ -232,6 +234,7 @@ def _content_hash(
     catalog: records.Catalog,
     expanded: enrichment.Enrichment,
     model: vectors.EncoderModel | None,
+    past: tuning.PastRequests | None,
 ) -> str:
     """The hash of all that decides a snapshot's answers: equal hashes, equal rankings."""
     return fingerprint(
@@ -243,10 +246,18 @@ def _content_hash(
             "verdicts": [asdict(verdict) for verdict in expanded.verdicts],
             "siblings": dict(expanded.siblings),
             "encoder": [model.key, model.query_prefix, settings.vectors.precision] if model else None,
-            "tuning": settings.tuning.model_dump(),
+            "tuning": settings.tuning.model_dump(mode="json"),
+            "judged": _judged_hash(settings),
+            "past": past.content() if past else None,
             "recipe": settings.retrieval.resolve().to_json(),
         }
     )
+
+
+def _judged_hash(settings: CatalogSettings) -> str | None:
+    """The hash of the judged requests, where they calibrate."""
+    judged = judgements_of(settings.folder) if settings.tuning.judged else None
+    return file_sha256(judged) if judged else None
 
 
 def _unchanged(

@@ -48,7 +48,8 @@ from router.errors import QuartermasterError, RequestInvalid, SettingsInvalid, S
 from router.recipe import RECIPES, Fusion, Recipe
 from router.record import Origin, Parameter, ToolRecord
 from router.retrievers import DenseView
-from router.router import RoutedTool, RoutedTools, Router
+from router.routed import RoutedTool, RoutedTools
+from router.router import Router
 
 __all__ = [
     "RECIPES",

@@ -27,6 +27,16 @@ PHRASE_VECTORS = "phrase_vectors.npy"
 PHRASE_OFFSETS = "phrase_offsets.npy"
 EXPANDED = "expanded.npy"  # `Expanded` by ordinal, uint8: only where some tools are and some are not
 ADAPTER = "adapter.npy"  # the query adapter, float32 (dim, dim): only where one was learned
+TWINS = "twins.npy"  # by ordinal the first ordinal of its twins, int64: only where some tool has one
+# What everyday requests score, see `Cohort`: only where the snapshot was calibrated; the second with an encoder.
+COHORT = "cohort.npy"
+ERRAND_VECTOR = "errand_vector.npy"
+# Past requests, only where a catalog was given some; use i led to tools[offsets[i]:offsets[i+1]].
+INTENT_VECTORS = "intent_vectors.npy"  # float32 (uses, dim)
+INTENT_OFFSETS = "intent_offsets.npy"  # int64 (uses + 1,)
+INTENT_TOOLS = "intent_tools.npy"  # ordinals, int64 (pairs,)
+INTENT_LESSONS = "intent_lessons.npy"  # float32 (pairs,)
+INTENT_THRESHOLD = "intent_threshold.npy"  # float64 ()
 ENCODER_FOLDER = "encoder"
 ENCODER_MODEL = "model.onnx"
 ENCODER_TOKENIZER = "tokenizer.json"
@@ -44,15 +54,20 @@ def text_field(language: str) -> str:
 
 
 class Signal(StrEnum):
-    """The four rankings that are fused. The order is the order of every table and of every sum."""
+    """The rankings that are fused. The order is the order of every table and of every sum.
+
+    Four read a document of each tool. INTENT reads past requests, and is there only where a catalog was given some.
+    """
 
     NAME = "name"
     DESCRIPTION = "description"
     EXPANSION = "expansion"
     DENSE = "dense"
+    INTENT = "intent"
 
 
 LEXICAL_SIGNALS = (Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION)
+DOCUMENT_SIGNALS = (*LEXICAL_SIGNALS, Signal.DENSE)
 
 
 class Expanded(IntEnum):

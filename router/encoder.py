@@ -22,6 +22,10 @@ class Encoder(Protocol):
         """The vector of one request, shape (dim,)."""
         ...
 
+    def encode_requests(self, requests: Sequence[str]) -> NDArray[np.float32]:
+        """The vectors of requests, each as `encode_request` gives it."""
+        ...
+
 
 class OnnxEncoder:
     """A sentence encoder exported with its pooling and normalisation inside the graph."""
@@ -69,5 +73,9 @@ class OnnxEncoder:
 
     def encode_request(self, request: str) -> NDArray[np.float32]:
         """The vector of one request, with the model's query prefix: shape (dim,)."""
-        vector: NDArray[np.float32] = self.encode([self._query_prefix + request])[0]
+        vector: NDArray[np.float32] = self.encode_requests([request])[0]
         return vector
+
+    def encode_requests(self, requests: Sequence[str]) -> NDArray[np.float32]:
+        """The vectors of requests, with the model's query prefix: shape (len(requests), dim)."""
+        return self.encode([self._query_prefix + request for request in requests])

@@ -1,21 +1,21 @@
 """A snapshot on disk, opened read-only, verified, memory-mapped. Anything wrong fails closed with SnapshotInvalid."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from router import contract, text
+from router import contract, parts, text
+from router.cohort import Cohort
 from router.contract import Manifest, Signal
-from router.encoder import Encoder, OnnxEncoder
+from router.encoder import Encoder
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.fingerprint import file_sha256
+from router.fitting import Calibration
 from router.recipe import Recipe
-from router.record import ToolRecord
-from router.retrievers import DenseRetriever, LexicalRetriever
+from router.records import RecordStore
+from router.retrievers import DenseRetriever, IntentRetriever, LexicalRetriever
 
 
 def resolve(path: Path) -> Path:
@@ -56,50 +56,6 @@ def verify(folder: Path, manifest: Manifest) -> None:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A tool as the snapshot keeps it: its record and its phrases, in the order of their vectors."""
-
-    record: ToolRecord
-    phrases: tuple[str, ...]
-
-
-class RecordStore:
-    """Records by ordinal: one JSON line each in a memory-mapped file, so that opening reads none of them."""
-
-    def __init__(self, lines: Any, offsets: NDArray[np.int64]) -> None:
-        self._lines = lines
-        self._offsets = offsets
-
-    def __len__(self) -> int:
-        return len(self._offsets) - 1
-
-    def row(self, ordinal: int) -> dict[str, Any]:
-        """The stored line as a dict: record and phrases."""
-        line: dict[str, Any] = json.loads(bytes(self._lines[self._offsets[ordinal] : self._offsets[ordinal + 1]]))
-        return line
-
-    def entry(self, ordinal: int) -> Entry:
-        """The tool of an ordinal, 0 ≤ ordinal < len."""
-        row = self.row(ordinal)
-        return Entry(ToolRecord.from_json(row["record"]), tuple(row["phrases"]))
-
-    def tool_id(self, ordinal: int) -> str:
-        """The id of an ordinal."""
-        return str(self.row(ordinal)["record"]["tool_id"])
-
-    def ordinal(self, tool_id: str) -> int | None:
-        """The ordinal of an id, by bisection: lines are sorted by id; None where there is no such tool."""
-        low, high = 0, len(self)
-        while low < high:
-            middle = (low + high) // 2
-            if self.tool_id(middle) < tool_id:
-                low = middle + 1
-            else:
-                high = middle
-        return low if low < len(self) and self.tool_id(low) == tool_id else None
-
-
 @dataclass(frozen=True)
 class Snapshot:
     """An opened snapshot. Everything in it is immutable and safe to read from many threads."""
@@ -114,6 +70,10 @@ class Snapshot:
     encoder: Encoder | None
     expanded: NDArray[np.uint8] | None = None
     adapter: NDArray[np.float32] | None = None
+    intents: IntentRetriever | None = None
+    twins: NDArray[np.int64] | None = None
+    cohort: Cohort | None = None
+    calibrations: tuple[Calibration, ...] = ()
 
     @classmethod
     def open(cls, path: Path, *, check: bool = True) -> "Snapshot":
@@ -134,7 +94,7 @@ class Snapshot:
             recipe = Recipe.from_json(manifest.recipe)
         except SettingsInvalid as error:
             raise SnapshotInvalid(f"{folder}: {error}") from error
-        offsets = _array(folder / contract.RECORD_OFFSETS)
+        offsets = parts.array(folder / contract.RECORD_OFFSETS)
         tools = len(offsets) - 1
         if tools != manifest.counts.get("tools"):
             raise SnapshotInvalid(f"{folder} holds {tools} tools, its manifest says {manifest.counts.get('tools')}")
@@ -146,55 +106,21 @@ class Snapshot:
             for signal in contract.LEXICAL_SIGNALS
             if signal in manifest.signals
         }
-        dense, encoder = _open_dense(folder, manifest, tools)
-        counts = _array(folder / contract.TOKEN_COUNTS)
-        expanded = _expanded(folder, manifest, tools)
-        adapter = _adapter(folder, manifest)
-        records = RecordStore(lines, offsets)
-        return cls(folder, manifest, recipe, records, counts, lexical, dense, encoder, expanded, adapter)
-
-
-def _open_dense(folder: Path, manifest: Manifest, tools: int) -> tuple[DenseRetriever | None, Encoder | None]:
-    if Signal.DENSE not in manifest.signals or manifest.encoder is None:
-        return None, None
-    documents = _array(folder / contract.DOCUMENT_VECTORS)
-    phrases = _array(folder / contract.PHRASE_VECTORS)
-    offsets = _array(folder / contract.PHRASE_OFFSETS)
-    dim = manifest.encoder.dim
-    if documents.shape != (tools, dim) or phrases.shape != (offsets[-1], dim) or len(offsets) != tools + 1:
-        raise SnapshotInvalid(
-            f"{folder}: vectors of shape {documents.shape} and {phrases.shape} do not fit {tools} tools"
+        dense, encoder = parts.open_dense(folder, manifest, tools)
+        cohort, calibrations = parts.fitting(folder, manifest, tools)
+        return cls(
+            folder=folder,
+            manifest=manifest,
+            recipe=recipe,
+            records=RecordStore(lines, offsets),
+            token_counts=parts.array(folder / contract.TOKEN_COUNTS),
+            lexical=lexical,
+            dense=dense,
+            encoder=encoder,
+            expanded=parts.expanded(folder, manifest, tools),
+            adapter=parts.adapter(folder, manifest),
+            intents=parts.intents(folder, manifest, tools),
+            twins=parts.twins(folder, manifest, tools),
+            cohort=cohort,
+            calibrations=calibrations,
         )
-    encoder = OnnxEncoder.open(folder / contract.ENCODER_FOLDER, manifest.encoder)
-    return DenseRetriever(documents, phrases, offsets), encoder
-
-
-def _expanded(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.uint8] | None:
-    if Signal.EXPANSION not in manifest.signals:
-        return np.full(tools, contract.Expanded.NO, np.uint8)
-    if contract.EXPANDED not in manifest.files:
-        return None
-    marks = _array(folder / contract.EXPANDED)
-    if marks.shape != (tools,) or marks.dtype != np.uint8:
-        raise SnapshotInvalid(f"{folder}: marks of shape {marks.shape} ({marks.dtype}) do not fit {tools} tools")
-    return marks
-
-
-def _adapter(folder: Path, manifest: Manifest) -> NDArray[np.float32] | None:
-    if contract.ADAPTER not in manifest.files:
-        return None
-    adapter = _array(folder / contract.ADAPTER)
-    dim = manifest.encoder.dim if manifest.encoder else 0
-    if adapter.shape != (dim, dim) or adapter.dtype != np.float32:
-        raise SnapshotInvalid(
-            f"{folder}: an adapter of shape {adapter.shape} ({adapter.dtype}) does not fit {dim} dims"
-        )
-    return adapter
-
-
-def _array(path: Path) -> NDArray[Any]:
-    try:
-        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
-    return array

@@ -15,6 +15,7 @@ from pipeline.ledger import Ledger
 from pipeline.report import BuildReport
 from pipeline.settings import load
 from router import Router, Signal
+from router.contract import DOCUMENT_SIGNALS
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def test_a_build_publishes_a_snapshot_that_the_router_opens(run: Any, catalog: P
     assert report.counts["tools"] == report.generators["file"] == 8
     router = Router.open(tmp_path / "ws" / "snapshots" / "office")
     assert router.manifest.snapshot == report.snapshot.name
-    assert router.manifest.signals == tuple(Signal)
+    assert router.manifest.signals == DOCUMENT_SIGNALS
 
 
 def test_a_second_build_asks_nothing_embeds_nothing_and_keeps_the_snapshot(run: Any, catalog: Path) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from router import RECIPES, Signal
+from router import RECIPES
+from router.contract import DOCUMENT_SIGNALS
 from tests.command_line import Done, called, started
 
 REQUESTS = {"undo a payment": "stripe/create_refund", "will it rain tomorrow": "linear/list_issues"}  # the second, no
@@ -71,8 +72,8 @@ def test_two_snapshots_are_compared_request_by_request(run: Callable[..., Done],
 def test_compare_shows_recipes_and_signals_side_by_side(run: Callable[..., Done], bench: Path, snapshot: Path) -> None:
     done = run("compare", "--bench", bench, "--snapshot", snapshot, COLUMNS="80")
     assert done.returncode == 0, done.stderr
-    rows = [line.split()[0] for line in done.stdout.splitlines()[3 : 3 + len(RECIPES) + len(Signal)]]
-    assert rows == [*RECIPES, *Signal]
+    rows = [line.split()[0] for line in done.stdout.splitlines()[3 : 3 + len(RECIPES) + len(DOCUMENT_SIGNALS)]]
+    assert rows == [*RECIPES, *DOCUMENT_SIGNALS]
     assert f"worse than {rows[0]}" in done.stdout and max(map(len, done.stdout.splitlines()[:-1])) <= 80
     given = ("--recipe", "dense", "--recipe", "published", "--json", "-")
     found = json.loads(run("compare", "--bench", bench, "--snapshot", snapshot, *given).stdout)

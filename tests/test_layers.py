@@ -23,6 +23,7 @@ STAGES = (
     "lexical",
     "vectors",
     "assessment",
+    "tuning",
     "expansions",
     "inspection",
     "publish",

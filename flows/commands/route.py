@@ -73,6 +73,8 @@ def explain(
     place = f"rank {rank} of {len(router)}" if rank else f"in no list's first {depth}"
     out.print(plain(f"{found.tool_id}: {place}"), soft_wrap=True)
     for signal in Signal:
+        if signal is Signal.INTENT and signal not in router.manifest.signals:
+            continue
         at = found.ranks.get(signal)
         if at is None:
             given = found.contributions.get(signal)

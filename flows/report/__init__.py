@@ -31,7 +31,11 @@ def page(result: Mapping[str, Any]) -> str:
     drawn = {name: Markup(svg) for name, svg in plots(result).items()}  # noqa: S704 - our own drawing, text escaped
     sorts = {"slice": result["slices"], **result["by"]}
     return environment.get_template("page.html.jinja").render(
-        result=result, metrics=METRICS, signals=tuple(Signal), plots=drawn, sorts=sorts
+        result=result,
+        metrics=METRICS,
+        signals=[signal for signal in Signal if signal in result["signals"]],
+        plots=drawn,
+        sorts=sorts,
     )
 
 

@@ -10,12 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from router import Signal
 from router.benchmark.figures import CURVE, RANKS
 from router.evaluation import K
 
 # Drawn in these, and replaced by the page's variables: a drawing cannot name them itself.
 _INK, _MUTED, _FILL = "#0a0b01", "#0a0b02", "#0a0b03"
-_LISTS = {name: f"#0a0c0{i}" for i, name in enumerate(("name", "description", "expansion", "dense", "fused"), 1)}
+_LISTS = {name: f"#0a0c0{i}" for i, name in enumerate((*Signal, "fused"), 1)}
 _VARIABLES = {_INK: "ink", _MUTED: "muted", _FILL: "accent", **{colour: name for name, colour in _LISTS.items()}}
 _WIDTH, _HEIGHT = 8.4, 3.0  # inches
 _STYLE: dict[Any, Any] = {

@@ -50,7 +50,8 @@ def signals_table(result: Mapping[str, Any]) -> Table:
     for metric in METRICS:
         table.add_column(metric, justify="right", no_wrap=True)
     signals: Mapping[str, Mapping[str, float | None]] = result["signals"]
-    best = {m: max((v for s in Signal if (v := signals[s][m]) is not None), default=None) for m in METRICS}
+    alone = [values for signal, values in signals.items() if signal in tuple(Signal)]
+    best = {m: max((v for values in alone if (v := values[m]) is not None), default=None) for m in METRICS}
     for signal, values in signals.items():
         if signal not in tuple(Signal):
             table.add_section()

@@ -24,6 +24,8 @@ _STAGES = {
     "estimate": "Estimating",
     "assess": "Assessing phrases",
     "tune": "Learning from phrases",
+    "learn": "Learning from past requests",
+    "calibrate": "Asking everyday requests",
     "contrast": "Contrasting siblings",
     "project": "Projecting documents",
     "embed": "Embedding",
@@ -111,10 +113,12 @@ def explained_table(routed: RoutedTools) -> Table:
     table.add_column("#", justify="right")
     table.add_column("tool, nearest phrase", overflow="fold")
     table.add_column("score", justify="right")
-    for signal in Signal:
+    # Past requests say nothing of most requests, and there may be none.
+    signals = [s for s in Signal if s is not Signal.INTENT or any(s in tool.ranks for tool in routed)]
+    for signal in signals:
         table.add_column(signal, justify="right")
     for rank, tool in enumerate(routed, 1):
-        cells = [_reason(tool, signal) for signal in Signal]
+        cells = [_reason(tool, signal) for signal in signals]
         name = plain(tool.tool_id, "cyan") + plain(f"\n  {tool.phrase}" if tool.phrase else "", "green")
         table.add_row(str(rank), name, f"{tool.score:.4f}", *cells)
     return table

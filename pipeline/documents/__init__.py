@@ -41,7 +41,7 @@ class FieldDocuments:
     translations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def text(self, signal: Signal) -> str:
-        """The document of a signal."""
+        """The document of a signal, one of DOCUMENT_SIGNALS."""
         return {
             Signal.NAME: self.name,
             Signal.DESCRIPTION: self.description,

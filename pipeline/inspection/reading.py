@@ -14,7 +14,7 @@ import duckdb
 from pipeline.inspection import comparing
 from pipeline.inspection.answers import Rows, Table, ToolPage
 from pipeline.inspection.connection import connect, fetch, first_lines
-from router.contract import CATALOG_DB, Manifest, Signal
+from router.contract import CATALOG_DB, DOCUMENT_SIGNALS, Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.record import Origin, Parameter, ToolRecord
 from router.snapshot import resolve
@@ -130,7 +130,7 @@ class Inspection(AbstractContextManager["Inspection"]):
         return ToolPage(
             record=record,
             record_hash=row["record_hash"],
-            documents={signal.value: row[f"{signal}_document"] for signal in Signal},
+            documents={signal.value: row[f"{signal}_document"] for signal in DOCUMENT_SIGNALS},
             expansion=dict(zip(expansions.columns, expansions.rows[0], strict=True)) if expansions else None,
             phrases=self._rows(_PHRASES, None, [tool_id, tool_id]),
             verdicts=self._all("SELECT check_name, consequence, field, text, detail FROM verdicts", tool_id),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,12 +24,13 @@ from pipeline.publish.judged import UNJUDGED, Judged, judge
 from pipeline.records import Catalog
 from pipeline.settings import CatalogSettings
 from pipeline.tokens import TokenCounter
-from pipeline.tuning import TUNING_VERSION, Tuning
+from pipeline.tuning import TUNING_VERSION, PastRequests, Tuning, calibrate, learn_from_use
 from pipeline.vectors import Vectors
 from router import Router
 from router.contract import ADAPTER, CATALOG_DB, FORMAT_VERSION, Expanded, Manifest, Signal
+from router.evaluation import judgements_of, read_judgements
 from router.fingerprint import file_sha256
-from router.snapshot import resolve
+from router.snapshot import Snapshot, resolve
 from router.store import SnapshotStore, Stored
 from router.text import TEXT_VERSION
 
@@ -45,6 +47,10 @@ VERSIONS = {
 }
 
 
+# Of fewer tools every one is near to whatever is said.
+FEWEST_CALIBRATED = 20
+
+
 @dataclass(frozen=True)
 class Contents:
     """All that goes into a snapshot."""
@@ -57,6 +63,7 @@ class Contents:
     tuning: Tuning
     content_hash: str
     held: tuple[str, ...]
+    past: PastRequests | None = None
 
 
 def write(
@@ -133,10 +140,51 @@ def write(
             tuning=contents.tuning.evidence,
         )
         manifest.write(folder)
+        if contents.past is not None:
+            manifest = _learned(manifest, folder, contents.past, settings.tuning.fit_weights, progress)
+        if settings.tuning.calibrate:
+            progress.start("calibrate", None)
+            manifest = _calibrated(manifest, folder, settings)
         progress.start("verify", None)
         found = judged(Router.open(folder))
         replace(manifest, held=(*manifest.held, *found.held), evaluation=found.evaluation).write(folder)
         return store.seal(folder), found
+
+
+def _learned(manifest: Manifest, folder: Path, past: PastRequests, fit: bool, progress: Progress) -> Manifest:
+    """The manifest of a snapshot that has learned from past requests, written with the files which that takes."""
+    learned = learn_from_use(Snapshot.open(folder, check=False), past, fit, progress)
+    files = {name: file_sha256(folder / name) for name in learned.save(folder)}
+    manifest = replace(
+        manifest,
+        signals=(*manifest.signals, Signal.INTENT) if files else manifest.signals,
+        recipe=learned.recipe.to_json(),
+        files={**manifest.files, **files},
+        tuning={**manifest.tuning, **learned.evidence},
+    )
+    manifest.write(folder)
+    return manifest
+
+
+def _calibrated(manifest: Manifest, folder: Path, settings: CatalogSettings) -> Manifest:
+    """The manifest of a snapshot that can say that no tool fits, written with the files which that takes."""
+    if manifest.counts["tools"] < FEWEST_CALIBRATED:
+        why = f"{manifest.counts['tools']} tools are too few: an agent can be given them all"
+        evidence: dict[str, Any] = {"skipped": why}
+        files: dict[str, str] = {}
+    else:
+        judged = judgements_of(settings.folder) if settings.tuning.judged else None
+        done = calibrate(
+            Snapshot.open(folder, check=False),
+            read_judgements(judged) if judged else (),
+            settings.tuning.max_refused_share,
+        )
+        files = {name: file_sha256(folder / name) for name in done.cohort.save(folder)}
+        evidence = {"calibrations": [calibration.to_json() for calibration in done.calibrations]}
+    tuned = {**manifest.tuning, "fitting": evidence}
+    manifest = replace(manifest, files={**manifest.files, **files}, tuning=tuned)
+    manifest.write(folder)
+    return manifest
 
 
 def _expanded(contents: Contents) -> list[Expanded]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from pipeline.documents import FieldDocuments
 from pipeline.records import Catalog
+from pipeline.records.twins import twins
 from pipeline.tokens import TokenCounter
 from pipeline.vectors import Vectors
 from router import contract
@@ -34,6 +35,9 @@ def write(
     # Where all are alike nothing is to be made up for, and no file says so.
     if contract.Expanded.YES in expanded and set(expanded) != {contract.Expanded.YES}:
         np.save(folder / contract.EXPANDED, np.array(expanded, dtype=np.uint8))
+    firsts = twins(catalog.records)
+    if (firsts != np.arange(len(firsts))).any():
+        np.save(folder / contract.TWINS, firsts)
     if vectors is None:
         return
     np.save(folder / contract.DOCUMENT_VECTORS, vectors.documents)

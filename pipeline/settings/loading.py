@@ -16,8 +16,8 @@ from pipeline.settings.sections import CatalogSettings
 CATALOG_FILE = "catalog.toml"
 _PREFIX = "QUARTERMASTER_"
 # What may lie beside tool definitions in the formats of this project.
-_NOT_TOOLS = ("expansions.jsonl", "judgements.jsonl", "queries.jsonl", "meta.json")
-_SECTIONS = ("enrichment", "assessment", "vectors", "retrieval", "publish", "flow")
+_NOT_TOOLS = ("expansions.jsonl", "judgements.jsonl", "queries.jsonl", "usage.jsonl", "meta.json")
+_SECTIONS = ("enrichment", "assessment", "vectors", "tuning", "retrieval", "publish", "flow")
 
 
 def load(

@@ -183,9 +183,28 @@ class VectorSettings(_Section):
 
 
 class TuningSettings(_Section):
-    """What a build learns from the catalog itself. `adapter`: the query adapter, from the written phrases."""
+    """What a build learns from the catalog itself, and from its use.
+
+    `adapter`: the query adapter, from the written phrases. `calibrate`: the probability that some tool fits, with a
+    threshold that wrongly refuses `max_refused_share` of the requests that a tool fits; from the phrases, and from the
+    catalog's judged requests too where `judged` says so: they then tell nothing of how good it is.
+
+    `usage`: a JSONL file of past requests and the tools that they led to, for the intent signal. `fit_weights`: fit the
+    recipe's weights to them as well. Of judged requests that are given as usage the same holds.
+    """
 
     adapter: bool = True
+    calibrate: bool = True
+    judged: bool = False
+    max_refused_share: float = Field(0.05, gt=0, lt=1)
+    usage: Path | None = None
+    fit_weights: bool = False
+
+    @model_validator(mode="after")
+    def _fits_to_something(self) -> "TuningSettings":
+        if self.fit_weights and self.usage is None:
+            raise ValueError("fit_weights needs past requests: name their file in usage")
+        return self
 
 
 class RetrievalSettings(_Section):

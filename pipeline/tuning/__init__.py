@@ -15,10 +15,23 @@ from pipeline.documents import FieldDocuments, project
 from pipeline.records import Catalog
 from pipeline.settings import TuningSettings
 from pipeline.tuning.adapter import AdapterEvidence, learn_adapter
+from pipeline.tuning.calibration import Calibrated, calibrate
+from pipeline.tuning.from_use import PastRequests, learn_from_use, past_requests
 from pipeline.tuning.space import PhraseSpace
 from pipeline.vectors import Embedding, Vectors
 
-__all__ = ["TUNING_VERSION", "PhraseSpace", "Tuning", "phrase_space", "tune"]
+__all__ = [
+    "TUNING_VERSION",
+    "Calibrated",
+    "PastRequests",
+    "PhraseSpace",
+    "Tuning",
+    "calibrate",
+    "learn_from_use",
+    "past_requests",
+    "phrase_space",
+    "tune",
+]
 
 # In the content hash of every snapshot: raise it with any change to what is learned.
 TUNING_VERSION = 1

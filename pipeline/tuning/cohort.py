@@ -90,7 +90,10 @@ class _Moments:
         """(2, tools): mean, and a deviation halfway to that of the mean tool."""
         mean = self.sums / self.count
         deviation = np.sqrt(np.maximum(self.squares / self.count - mean**2, 0))
-        # EVIDENCE
+        # 400 requests leave a tool that few of them touch with next to no deviation. AUC by the dense cue alone, mean
+        # of Azure MCP, UltraTool, ToolPicker, MetaTool and the demo, MetaTool, ToolRet-APIGen and BFCL without
+        # expansions: .877 by its own deviation, .882 by the mean tool's, .881 halfway; of what no tool fits, refused
+        # where 95 % are kept: .622, .623, .625. Raw cosines: .878, .617.
         return np.stack([mean, (deviation + deviation.mean()) / 2]).astype(np.float32)
 
 

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from router.contract import Signal
+from router.contract import DOCUMENT_SIGNALS, Signal
 from router.evaluation import Judgement, K, scores
 from router.recipe import Recipe
 from router.router import Router
@@ -48,6 +48,12 @@ class Measurement:
     router: Router
     recipe: Recipe
     answers: tuple[Answer, ...]
+
+    @property
+    def lists(self) -> tuple[str, ...]:
+        """The lists that its figures are of; that of past requests only where the snapshot has any."""
+        intent = (Signal.INTENT,) if Signal.INTENT in self.router.manifest.signals else ()
+        return (*DOCUMENT_SIGNALS, *intent, FUSED)
 
     @property
     def judgements(self) -> list[Judgement]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from router.benchmark.asking import LISTS, Answer, Measurement
+from router.benchmark.asking import Answer, Measurement
 from router.benchmark.misses import misses, unknown
 from router.evaluation import METRICS, Judgement, full_recall, intervals, recall
 from router.evaluation.abstention import auc, auc_interval, refused_at_95, reliability
@@ -21,7 +21,7 @@ RANKS = (1, 2, 3, 5, 10, 20, 50, 100)
 def figures(measured: Measurement, bench: str) -> dict[str, Any]:
     """The keys that README.md describes; `signals` and `slices` are means, `intervals` 95 % of the fused list's."""
     table = measured.scores()
-    by_list = {name: measured.scores(name) for name in LISTS}
+    by_list = {name: measured.scores(name) for name in measured.lists}
     sliced = slices(measured.judgements, _provider_of(measured))
     judged = sorted({judgement.slice for judgement in measured.judgements} - {""})
     positions = {name: [i for i, j in enumerate(measured.judgements) if j.slice == name] for name in judged}
@@ -42,8 +42,8 @@ def figures(measured: Measurement, bench: str) -> dict[str, Any]:
             for sort, of_sort in sliced.items()
         },
         "reliability": reliable,
-        "recall_by_k": {str(name): _curve(list(measured.pairs(name))) for name in LISTS},
-        "ranks": {str(name): _ranks(list(measured.pairs(name))) for name in LISTS},
+        "recall_by_k": {str(name): _curve(list(measured.pairs(name))) for name in measured.lists},
+        "ranks": {str(name): _ranks(list(measured.pairs(name))) for name in measured.lists},
         "misses": misses(measured),
         "unknown": unknown(measured),
     }

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from router.benchmark.asking import DEPTH, FUSED, Answer, Measurement
-from router.contract import Signal
+from router.contract import DOCUMENT_SIGNALS
 from router.evaluation import METRICS, Judgement, K
 from router.evaluation.metrics import of_request
 
@@ -83,7 +83,7 @@ def why(rank: int | None, ranks: dict[str, int]) -> str:
     if rank is not None and rank <= K:
         return "returned" if rank == 1 else f"returned at {rank}: {nearest}"
     if best[0] <= K:
-        absent = [signal for signal in Signal if signal not in ranks]
+        absent = [signal for signal in DOCUMENT_SIGNALS if signal not in ranks]
         lost = f", {' and '.join(absent)} not at all" if absent else ""
         return f"lost in fusion: {nearest}{lost}"
     return f"no list is near: {nearest}" if best[0] <= DEPTH else f"no list comes close: {nearest}"

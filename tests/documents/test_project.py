@@ -7,6 +7,7 @@ import pytest
 from pipeline.documents import FieldDocuments, project
 from pipeline.enrichment import Expansion
 from router import Signal
+from router.contract import DOCUMENT_SIGNALS
 from router.record import Parameter, ToolRecord
 from tests.factories import make_expansion, make_record
 
@@ -80,7 +81,7 @@ def test_a_phrase_that_is_also_the_when_to_use_counts_once() -> None:
     assert project(_RECORD, make_expansion("a", "b", when_to_use="a")).phrases == ("a", "b")
 
 
-@pytest.mark.parametrize("signal", list(Signal))
+@pytest.mark.parametrize("signal", DOCUMENT_SIGNALS)
 def test_a_signal_reads_the_field_of_its_name(signal: Signal) -> None:
     documents = project(_RECORD, _EXPANSION)
     assert documents.text(signal) == getattr(documents, signal.value)
@@ -106,7 +107,7 @@ def test_the_dense_document_takes_500_characters_of_a_description_so_that_phrase
 def test_every_document_is_bounded(fields: dict[str, Any]) -> None:
     record: ToolRecord = make_record(tool_id="a", **fields)
     documents = project(record, _EXPANSION)
-    assert max(len(documents.text(signal)) for signal in Signal) <= 20_000
+    assert max(len(documents.text(signal)) for signal in DOCUMENT_SIGNALS) <= 20_000
 
 
 def test_equal_tools_have_equal_documents() -> None:

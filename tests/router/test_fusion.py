@@ -163,23 +163,21 @@ def test_a_fully_enriched_catalog_is_fused_as_if_nothing_were_ever_assumed(lists
 
 
 @given(some_lists, some_recipe, some_marks)
-def test_what_is_assumed_only_lifts_and_never_past_the_best_of_a_list(
+def test_what_is_assumed_only_lifts_and_never_past_the_best_of_the_expansions_list(
     lists: Lists, chosen: Recipe, expanded: NDArray[np.uint8]
 ) -> None:
     before, parts, _ = fuse(lists, chosen)
     after, contributions, assumed = fuse(lists, chosen, expanded)
     plain = dict(zip(before.ordinals.tolist(), zip(before.scores.tolist(), parts, strict=True), strict=True))
     assert set(plain) == set(after.ordinals.tolist())
-    best = chosen.weights[Signal.EXPANSION] * max(
-        (_best(ranking, chosen) for signal, ranking in lists.items() if signal is not Signal.NAME), default=0
-    )
+    best = chosen.weights[Signal.EXPANSION] * _best(lists[Signal.EXPANSION], chosen)
     for ordinal, score, given_, extra in zip(after.ordinals, after.scores, contributions, assumed, strict=True):
         was, part = plain[int(ordinal)]
         assert sum(given_.values()) == pytest.approx(score)
         if expanded[ordinal] == Expanded.YES:
             assert (score, extra) == (was, 0)
         assert score == pytest.approx(was + extra) and extra >= 0
-        # No better than if the list that lacks it had it first, and were as sure of it as any list is.
+        # No better than if the list that lacks it had it first.
         assert score <= was - part.get(Signal.EXPANSION, 0) + best + 1e-12
 
 

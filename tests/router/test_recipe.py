@@ -13,13 +13,13 @@ def test_a_recipe_survives_its_json(name: str) -> None:
 def test_the_published_recipe_is_as_published() -> None:
     recipe = RECIPES["published"]
     assert (recipe.fusion, recipe.k, recipe.dense_view) == ("rrf", 60, "document")
-    assert [recipe.weights[signal] for signal in Signal] == [1, 1, 2, 2]
+    assert [recipe.weights[signal] for signal in Signal] == [1, 1, 2, 2, 0]
 
 
 def test_the_lexical_recipe_is_as_published() -> None:
     recipe = RECIPES["lexical"]
     assert recipe.fusion == "convex"
-    assert [recipe.weights[signal] for signal in Signal] == [0.35, 0.35, 0.30, 0]
+    assert [recipe.weights[signal] for signal in Signal] == [0.35, 0.35, 0.30, 0, 0]
 
 
 @pytest.mark.parametrize(

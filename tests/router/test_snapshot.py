@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from router import Router, Signal, SnapshotInvalid
-from router.contract import CURRENT, EXPANDED, FORMAT_VERSION, MANIFEST, Expanded
+from router.contract import ADAPTER, CURRENT, EXPANDED, FORMAT_VERSION, MANIFEST, Expanded
 from router.fingerprint import file_sha256, fingerprint
 from router.retrievers import LexicalRetriever
 from tests.factories import TOOLS
@@ -182,4 +182,29 @@ def test_vectors_of_another_shape_are_refused(copied: Path) -> None:
     digest = file_sha256(copied / "document_vectors.npy")
     change_manifest(copied, lambda m: m["files"].update({"document_vectors.npy": digest}))
     with pytest.raises(SnapshotInvalid, match=r"\(3, 32\)"):
+        Router.open(copied)
+
+
+def add_adapter(folder: Path, adapter: np.ndarray) -> None:
+    np.save(folder / ADAPTER, adapter)
+    change_manifest(folder, lambda m: m["files"].update({ADAPTER: file_sha256(folder / ADAPTER)}))
+
+
+def test_an_adapter_moves_requests_of_the_recipes_that_use_it(copied: Path) -> None:
+    plain = Router.open(copied)
+    dim = plain.manifest.encoder.dim
+    mirror = -2 * np.eye(dim, dtype=np.float32)  # q - 2q: what was nearest is farthest
+    add_adapter(copied, mirror)
+    moved = Router.open(copied)
+    request = "give the customer their money back"
+    for recipe, same in (("default", False), ("published", True)):
+        before = plain.rankings(request, recipe=recipe)[Signal.DENSE].ordinals.tolist()
+        after = moved.rankings(request, recipe=recipe)[Signal.DENSE].ordinals.tolist()
+        assert (after == before) is same
+
+
+@pytest.mark.parametrize("adapter", [np.eye(3, dtype=np.float32), np.eye(384, dtype=np.float64)])
+def test_an_adapter_of_another_encoder_is_refused(copied: Path, adapter: np.ndarray) -> None:
+    add_adapter(copied, adapter)
+    with pytest.raises(SnapshotInvalid, match="an adapter of shape"):
         Router.open(copied)

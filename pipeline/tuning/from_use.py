@@ -1,0 +1,158 @@
+"""What a build learns from use, where a catalog has past requests: the intent signal, and weights for all signals.
+
+Each past request is asked of the snapshot under construction, as a router asks it. What was learned is measured on past
+requests that were left out; a signal that makes them worse beyond chance is not built.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.progress import Progress
+from pipeline.settings import CatalogSettings
+from pipeline.tuning.intents import FEWEST_USES, Lessons, Rankings, left_out, teach
+from pipeline.tuning.usage import Usage, read_usage
+from pipeline.tuning.weights import MOST_REQUESTS, Candidates, fit_weights
+from pipeline.vectors import Embedding
+from router import Router, contract
+from router.contract import Signal
+from router.evaluation import Difference, differences
+from router.recipe import Recipe
+from router.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class PastRequests:
+    """Past requests with their vectors, float32 (uses, dim), as a router encodes requests; None without an encoder."""
+
+    usage: Usage
+    vectors: NDArray[np.float32] | None = None
+
+    def content(self) -> list[list[Any]]:
+        """All of it that a snapshot's answers depend on, JSON-ready."""
+        return [[use.request, dict(use.shares)] for use in self.usage.uses]
+
+    def embedded(self, embedding: Embedding | None) -> "PastRequests":
+        """The same with vectors, which come from the ledger where it has them."""
+        if embedding is None or not self.usage.uses:
+            return self
+        texts = [embedding.model.query_prefix + use.request for use in self.usage.uses]
+        embedding.embed(texts)
+        return replace(self, vectors=embedding.matrix(texts))
+
+
+@dataclass(frozen=True)
+class Learned:
+    """The lessons for the intent signal, None where it is not built; the recipe; what both were measured by."""
+
+    lessons: Lessons | None
+    recipe: Recipe
+    evidence: Mapping[str, Any]
+
+    def save(self, folder: Path) -> tuple[str, ...]:
+        """Write the intent signal into a snapshot's folder and return the names of the files, none without one."""
+        if self.lessons is None:
+            return ()
+        arrays: dict[str, NDArray[Any]] = {
+            contract.INTENT_VECTORS: self.lessons.vectors,
+            contract.INTENT_OFFSETS: self.lessons.offsets,
+            contract.INTENT_TOOLS: self.lessons.tools,
+            contract.INTENT_LESSONS: self.lessons.lessons,
+            contract.INTENT_THRESHOLD: np.array(self.lessons.threshold),
+        }
+        for name, array in arrays.items():
+            np.save(folder / name, array, allow_pickle=False)
+        return tuple(arrays)
+
+
+def past_requests(settings: CatalogSettings, known: Collection[str]) -> PastRequests | None:
+    """The past requests that the settings name; None where they name none. Raises RunAborted for an unreadable file."""
+    file = settings.tuning.usage
+    return None if file is None else PastRequests(read_usage(settings.resolve(file), known))
+
+
+def learn_from_use(snapshot: Snapshot, past: PastRequests, fit: bool, progress: Progress) -> Learned:
+    """Learn from past requests by the snapshot's own recipe; `snapshot` has no intent signal yet.
+
+    `fit` says whether weights are fitted too. Tools that the snapshot lacks are passed over.
+    """
+    recipe = snapshot.recipe
+    why = _no_intents(past, recipe)
+    weights: Mapping[str, Any] = {"kept": "tuning.fit_weights is false"}
+    if why and not fit:
+        return Learned(None, recipe, {"intents": _told(past.usage, why), "weights": weights})
+    asked, tools = _asked(snapshot, past, progress)
+    rows = np.unique(np.linspace(0, max(len(asked) - 1, 0), MOST_REQUESTS).astype(int))[: len(asked)].tolist()
+    lists, led = [asked[row] for row in rows], [tools[row] for row in rows]
+    evidence = _told(past.usage, why)
+    taught = None
+    if not why and past.vectors is not None:
+        taught = teach(asked, tools, past.vectors, recipe, snapshot.expanded)
+        evidence |= {"skipped": "" if taught else "all past requests led to the same tools"}
+    if taught:
+        lists = left_out(taught, asked, rows, recipe.depth)
+        gain = _gain(Candidates.of(lists, led, recipe, snapshot.expanded), recipe)
+        evidence |= {
+            "taught": int(np.count_nonzero(taught.lessons)),
+            "threshold": round(taught.threshold, 4),
+            "left_out": gain.to_json(),
+        }
+        if gain.high is not None and gain.high < 0:
+            evidence |= {"skipped": "past requests that were left out are ranked worse with it, beyond chance"}
+            taught, lists = None, [asked[row] for row in rows]
+    if fit:
+        recipe, fitted = fit_weights(Candidates.of(lists, led, recipe, snapshot.expanded), recipe)
+        weights = fitted.to_json()
+    return Learned(taught, recipe, {"intents": evidence, "weights": weights})
+
+
+def _asked(
+    snapshot: Snapshot, past: PastRequests, progress: Progress
+) -> tuple[list[Rankings], list[Mapping[int, float]]]:
+    """The lists that each past request gets, and the shares of its tools by ordinal."""
+    router, ordinal = Router(snapshot), cache(snapshot.records.ordinal)
+    progress.start("learn", len(past.usage.uses))
+    asked: list[Rankings] = []
+    tools: list[Mapping[int, float]] = []
+    for use in past.usage.uses:
+        asked.append(router.rankings(use.request))
+        places = ((ordinal(tool_id), share) for tool_id, share in use.shares.items())
+        tools.append({place: share for place, share in places if place is not None})
+        progress.advance()
+    return asked, tools
+
+
+def _no_intents(past: PastRequests, recipe: Recipe) -> str:
+    """Why there is no intent signal; "" where there can be one."""
+    if past.vectors is None:
+        return "there is no encoder" if past.usage.uses else "there are no past requests"
+    if not recipe.weights.get(Signal.INTENT):
+        return f"the recipe {recipe.name!r} gives it no weight"
+    if len(past.usage.uses) < FEWEST_USES:
+        return f"{len(past.usage.uses)} past requests are too few: at least {FEWEST_USES}"
+    return ""
+
+
+def _gain(candidates: Candidates, recipe: Recipe) -> Difference:
+    """How much better requests are ranked with the signal than without."""
+    weights = np.array([recipe.weights[signal] for signal in candidates.signals])
+    without = np.where(np.array(candidates.signals) == Signal.INTENT, 0.0, weights)
+    (found,) = differences(candidates.ndcg(weights)[:, None], candidates.ndcg(without)[:, None])
+    assert found is not None
+    return found
+
+
+def _told(usage: Usage, why: str) -> dict[str, Any]:
+    return {
+        "requests": len(usage.uses),
+        "rows": usage.rows,
+        "rejected": len(usage.rejected),
+        "toolless": usage.toolless,
+        "older": usage.older,
+        "skipped": why,
+    }

@@ -1,0 +1,113 @@
+"""A request asked of a snapshot: encoded, ranked by each signal, fused, its steps covered, twins collapsed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from router.adapter import adapted
+from router.contract import Signal
+from router.coverage import Covered, cover
+from router.fitting import fitting
+from router.fusion import Contributions, fuse
+from router.recipe import Recipe
+from router.retrievers import Ranking
+from router.snapshot import Snapshot
+from router.steps import Steps, find_steps
+from router.text import terms, terms_by_language
+from router.twins import collapse
+
+Vector = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A text as the signals read it: `terms` of the lexical lists, and its own `vector`, None where no list takes one.
+    `moved` is the vector that the dense list is ranked by."""
+
+    text: str
+    terms: Sequence[str]
+    vector: Vector | None
+    moved: Vector | None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a request finds, before it is cut to k: `ranking`, best first, with the reasons.
+
+    `whole` is the fused ranking of the whole request, and row for row `contributions` and `assumed`. `covered` is what
+    its steps make of it; None where it has one step. `twins` are by ordinal the tools that a tool stands for.
+    """
+
+    request: Encoded
+    rankings: Mapping[Signal, Ranking]
+    whole: Ranking
+    contributions: Sequence[Contributions]
+    assumed: NDArray[np.float64]
+    steps: Steps
+    covered: Covered | None
+    ranking: Ranking
+    twins: Mapping[int, tuple[int, ...]]
+
+
+def find(snapshot: Snapshot, request: str, recipe: Recipe) -> Found:
+    """Rank and fuse a request by a recipe, cover the steps that it has, and collapse twins."""
+    steps = find_steps(request) if recipe.steps else Steps()
+    asked, *parts = encode(snapshot, [request, *steps.texts], recipe)
+    rankings = rank(snapshot, asked, recipe, recipe.depth)
+    whole, contributions, assumed = fuse(rankings, recipe, snapshot.expanded)
+    ranking, covered = whole, None
+    if parts:
+        fused = [fuse(rank(snapshot, part, recipe, recipe.depth), recipe, snapshot.expanded)[0] for part in parts]
+        covered = cover(whole, fused, steps)
+        ranking = covered.ranking
+    twins: Mapping[int, tuple[int, ...]] = {}
+    if recipe.collapse and snapshot.twins is not None:
+        kept, twins = collapse(ranking, snapshot.twins)
+        ranking = replace(ranking, ordinals=ranking.ordinals[kept], scores=ranking.scores[kept])
+    return Found(asked, rankings, whole, contributions, assumed, steps, covered, ranking, twins)
+
+
+def fits(snapshot: Snapshot, found: Found, recipe: Recipe) -> tuple[float, bool] | None:
+    """The probability that some tool fits, and whether any does; None where the snapshot cannot say.
+
+    It was calibrated on lists made as the snapshot's own recipe makes them: of another recipe's vectors it knows
+    nothing, and goes by the lexical lists.
+    """
+    if snapshot.cohort is None:
+        return None
+    own = snapshot.recipe
+    same = (recipe.dense_view, recipe.adapter, recipe.depth) == (own.dense_view, own.adapter, own.depth)
+    rankings = {s: r for s, r in found.rankings.items() if same or s is not Signal.DENSE}
+    cues = snapshot.cohort.cues(rankings, found.request.terms, found.request.moved if same else None)
+    return fitting(snapshot.calibrations, cues)
+
+
+def encode(snapshot: Snapshot, texts: Sequence[str], recipe: Recipe) -> list[Encoded]:
+    """Texts as the signals of a recipe read them; vectors are made together."""
+    readers = {Signal.DENSE: snapshot.dense, Signal.INTENT: snapshot.intents}
+    if snapshot.encoder is None or not any(reader and recipe.weights.get(s) for s, reader in readers.items()):
+        return [Encoded(text, terms(text), None, None) for text in texts]
+    vectors = snapshot.encoder.encode_requests(texts)
+    adapter = snapshot.adapter if recipe.adapter else None
+    moved = vectors if adapter is None else adapted(vectors, adapter)
+    return [Encoded(text, terms(text), *made) for text, *made in zip(texts, vectors, moved, strict=True)]
+
+
+def rank(snapshot: Snapshot, asked: Encoded, recipe: Recipe, depth: int) -> dict[Signal, Ranking]:
+    """Each signal's ranking, where the recipe gives it a weight; at most `depth` tools of each."""
+    depth = min(depth, len(snapshot.records))  # Tantivy reserves memory for as many hits as it is asked for
+    languages = snapshot.manifest.languages
+    rankings = {
+        signal: retriever.rank_by_language(terms_by_language(asked.text, languages), depth)
+        if signal is Signal.EXPANSION and len(languages) > 1
+        else retriever.rank(asked.terms, depth)
+        for signal, retriever in snapshot.lexical.items()
+        if recipe.weights.get(signal)
+    }
+    if asked.moved is not None and snapshot.dense is not None and recipe.weights.get(Signal.DENSE):
+        rankings[Signal.DENSE] = snapshot.dense.rank(asked.moved, depth, recipe.dense_view)
+    if asked.vector is not None and snapshot.intents is not None and recipe.weights.get(Signal.INTENT):
+        rankings[Signal.INTENT] = snapshot.intents.rank(asked.vector, depth)
+    return rankings

@@ -1,0 +1,112 @@
+"""The parts of a snapshot on disk: each opened, and held against the catalog that it says it is of."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from router import contract
+from router.cohort import Cohort
+from router.contract import Manifest, Signal
+from router.encoder import Encoder, OnnxEncoder
+from router.errors import SnapshotInvalid
+from router.fitting import Calibration
+from router.retrievers import DenseRetriever, IntentRetriever
+
+
+def open_dense(folder: Path, manifest: Manifest, tools: int) -> tuple[DenseRetriever | None, Encoder | None]:
+    """The dense retriever and the encoder of requests; neither where the snapshot has no vectors."""
+    if Signal.DENSE not in manifest.signals or manifest.encoder is None:
+        return None, None
+    documents = array(folder / contract.DOCUMENT_VECTORS)
+    phrases = array(folder / contract.PHRASE_VECTORS)
+    offsets = array(folder / contract.PHRASE_OFFSETS)
+    dim = manifest.encoder.dim
+    if documents.shape != (tools, dim) or phrases.shape != (offsets[-1], dim) or len(offsets) != tools + 1:
+        raise SnapshotInvalid(
+            f"{folder}: vectors of shape {documents.shape} and {phrases.shape} do not fit {tools} tools"
+        )
+    encoder = OnnxEncoder.open(folder / contract.ENCODER_FOLDER, manifest.encoder)
+    return DenseRetriever(documents, phrases, offsets), encoder
+
+
+def expanded(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.uint8] | None:
+    """`Expanded` by ordinal; None where all tools are alike and have a list."""
+    if Signal.EXPANSION not in manifest.signals:
+        return np.full(tools, contract.Expanded.NO, np.uint8)
+    if contract.EXPANDED not in manifest.files:
+        return None
+    marks = array(folder / contract.EXPANDED)
+    if marks.shape != (tools,) or marks.dtype != np.uint8:
+        raise SnapshotInvalid(f"{folder}: marks of shape {marks.shape} ({marks.dtype}) do not fit {tools} tools")
+    return marks
+
+
+def adapter(folder: Path, manifest: Manifest) -> NDArray[np.float32] | None:
+    """The query adapter, float32 (dim, dim); None where none was learned."""
+    if contract.ADAPTER not in manifest.files:
+        return None
+    learned = array(folder / contract.ADAPTER)
+    dim = manifest.encoder.dim if manifest.encoder else 0
+    if learned.shape != (dim, dim) or learned.dtype != np.float32:
+        raise SnapshotInvalid(
+            f"{folder}: an adapter of shape {learned.shape} ({learned.dtype}) does not fit {dim} dims"
+        )
+    return learned
+
+
+def intents(folder: Path, manifest: Manifest, tools: int) -> IntentRetriever | None:
+    """The retriever of past requests; None where the catalog was given none."""
+    if Signal.INTENT not in manifest.signals or manifest.encoder is None:
+        return None
+    vectors, offsets, ordinals, lessons, threshold = (
+        array(folder / name)
+        for name in (
+            contract.INTENT_VECTORS,
+            contract.INTENT_OFFSETS,
+            contract.INTENT_TOOLS,
+            contract.INTENT_LESSONS,
+            contract.INTENT_THRESHOLD,
+        )
+    )
+    fits = (
+        vectors.shape == (len(offsets) - 1, manifest.encoder.dim)
+        and ordinals.shape == lessons.shape == (offsets[-1],)
+        and not ((ordinals < 0) | (ordinals >= tools)).any()
+        and threshold.shape == ()
+        and threshold < 1
+    )
+    if not fits:
+        raise SnapshotInvalid(
+            f"{folder}: past requests of shape {vectors.shape}, with {len(ordinals)} tools, do not fit {tools} tools"
+        )
+    return IntentRetriever(vectors, offsets, ordinals, lessons, float(threshold))
+
+
+def fitting(folder: Path, manifest: Manifest, tools: int) -> tuple[Cohort | None, tuple[Calibration, ...]]:
+    """What tells whether any tool fits; nothing where the snapshot was not calibrated."""
+    if contract.COHORT not in manifest.files:
+        return None, ()
+    dim = manifest.encoder.dim if manifest.encoder and contract.ERRAND_VECTOR in manifest.files else None
+    rows = manifest.tuning.get("fitting", {}).get("calibrations", ())
+    return Cohort.open(folder, tools, dim), tuple(map(Calibration.from_json, rows))
+
+
+def twins(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.int64] | None:
+    """For each ordinal the first ordinal of its twins; None where no tool has one."""
+    if contract.TWINS not in manifest.files:
+        return None
+    firsts = array(folder / contract.TWINS)
+    if firsts.shape != (tools,) or firsts.dtype != np.int64:
+        raise SnapshotInvalid(f"{folder}: twins of shape {firsts.shape} ({firsts.dtype}) do not fit {tools} tools")
+    return firsts
+
+
+def array(path: Path) -> NDArray[Any]:
+    """A stored array, memory-mapped. Raises SnapshotInvalid where it cannot be read."""
+    try:
+        stored: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
+    return stored
