@@ -54,7 +54,9 @@ class Found:
 def find(snapshot: Snapshot, request: str, recipe: Recipe) -> Found:
     """Rank and fuse a request by a recipe, cover the steps that it has, and collapse twins."""
     steps = find_steps(request) if recipe.steps else Steps()
-    asked, *parts = encode(snapshot, [request, *steps.texts], recipe)
+    # Apart, for texts of one batch are padded to the longest: a request and its steps together take a third longer.
+    asked = encode(snapshot, [request], recipe)[0]
+    parts = encode(snapshot, steps.texts, recipe)
     rankings = rank(snapshot, asked, recipe, recipe.depth)
     whole, contributions, assumed = fuse(rankings, recipe, snapshot.expanded)
     ranking, covered = whole, None
@@ -86,6 +88,8 @@ def fits(snapshot: Snapshot, found: Found, recipe: Recipe) -> tuple[float, bool]
 
 def encode(snapshot: Snapshot, texts: Sequence[str], recipe: Recipe) -> list[Encoded]:
     """Texts as the signals of a recipe read them; vectors are made together."""
+    if not texts:
+        return []
     readers = {Signal.DENSE: snapshot.dense, Signal.INTENT: snapshot.intents}
     if snapshot.encoder is None or not any(reader and recipe.weights.get(s) for s, reader in readers.items()):
         return [Encoded(text, terms(text), None, None) for text in texts]

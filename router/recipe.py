@@ -1,7 +1,7 @@
 """Recipes: how the rankings are made one. Settings that name themselves and travel in the manifest."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any
 

@@ -113,6 +113,11 @@ class Router:
         asked = encode(self._snapshot, [_clean(request)], chosen)[0]
         return rank(self._snapshot, asked, chosen, chosen.depth)
 
+    def lists(self, request: str, *, recipe: str | Recipe | None = None) -> tuple[Mapping[Signal, Ranking], Ranking]:
+        """Each signal's own ranking of the whole request, and the fused one that `route` cuts to k."""
+        found = find(self._snapshot, _clean(request), self.recipe(recipe))
+        return found.rankings, found.ranking
+
     def tool_id(self, ordinal: int) -> str:
         """The tool id of an ordinal of `rankings`."""
         return self._snapshot.records.tool_id(ordinal)

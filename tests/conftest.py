@@ -37,8 +37,11 @@ def pytest_report_header() -> str:
     return ", ".join(f"{name} {version(name)}" for name in names)
 
 
-# The longest first, so that no worker is left with them alone at the end. Flows share one Prefect server.
-SLOW = ("tests/flows/", "tests/test_readme.py", "tests/test_cli.py", "tests/vectors/", "tests/catalogs/")
+# One worker has all that embeds here: torch and its train take 7 s to import. They run first, and with them the run's
+# workspace is made; flows share one Prefect server.
+EMBEDDING = ("tests/test_build.py", "tests/test_expansions.py", "tests/vectors/", "tests/flows/")
+# Then the longest first, so that no worker is left with them alone at the end.
+SLOW = (*EMBEDDING, "tests/test_readme.py", "tests/catalogs/", "tests/test_cli.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -48,12 +51,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """The tests of a file, and all of the flows', go to one worker: what they share is made once."""
+    """The tests of a file, and all that embed, go to one worker: what they share is made once."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return SLOW[0] if nodeid.startswith(SLOW[0]) else nodeid.partition("::")[0]
+            return "embedding" if nodeid.startswith(EMBEDDING) else nodeid.partition("::")[0]
 
     return ByFile(config, log)
 

@@ -29,13 +29,17 @@ def search(
     as_json: Json = False,
 ) -> None:
     """The tools that fit a request, best first."""
-    from flows.screens.screen import out, routed_table
+    from flows.screens.answer import routed_table, show_verdict
+    from flows.screens.screen import out
 
     routed = open_router(snapshot, workspace, catalog).route(request, k=k, recipe=recipe)
     if as_json:
         print(json.dumps(routed.to_json(), ensure_ascii=False))
+    elif not len(routed):
+        out.print("no tool has anything in common with the request")
     else:
-        out.print(routed_table(routed) if len(routed) else "no tool has anything in common with the request")
+        show_verdict(routed)
+        out.print(routed_table(routed))
 
 
 def explain(
@@ -53,7 +57,8 @@ def explain(
     For each tool its rank and its share of the score by signal, and the phrase that came nearest. With a TOOL, where
     that one tool stands in every list, however far down.
     """
-    from flows.screens.screen import explained_table, out, plain
+    from flows.screens.answer import explained_table, show_verdict
+    from flows.screens.screen import out, plain
 
     router = open_router(snapshot, workspace, catalog)
     if tool is None:
@@ -61,9 +66,11 @@ def explain(
         if as_json:
             print(json.dumps(routed.to_json(), ensure_ascii=False))
         else:
+            show_verdict(routed)
             out.print(explained_table(routed))
             out.print("of each list: the tool's rank, and the share of its score that this gives", style="dim")
-            out.print(f"recipe {routed.recipe}, snapshot {routed.snapshot}", style="dim")
+            fits = "" if routed.fits is None else f"some tool fits: {routed.fits:.2f}, "
+            out.print(f"{fits}recipe {routed.recipe}, snapshot {routed.snapshot}", style="dim")
         return
     found, rank = router.explain(request, tool, recipe=recipe)
     if as_json:
@@ -83,5 +90,7 @@ def explain(
             continue
         gives = "nothing: past the recipe's depth" if at > depth else f"{found.contributions.get(signal, 0):.4f}"
         out.print(f"  {signal:<12} rank {at:>6}  gives {gives}")
+    if found.step:
+        out.print(plain(f"  step         gives {found.gain:.4f}: {found.step}"), soft_wrap=True)
     if found.phrase:
         out.print(plain(f"  nearest phrase: {found.phrase}"), soft_wrap=True)

@@ -11,8 +11,6 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from router import RoutedTool, RoutedTools, Signal
-
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
@@ -94,42 +92,6 @@ class Bars(AbstractContextManager["Bars"]):
     def note(self, message: str) -> None:
         """Print a line above the bars."""
         err.print(plain(message, "dim"), soft_wrap=True)
-
-
-def routed_table(routed: RoutedTools) -> Table:
-    """An answer without reasons: rank, tool, first sentence of its description."""
-    table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
-    table.add_column("#", justify="right")
-    table.add_column("tool", style="cyan", overflow="fold")
-    table.add_column("description", ratio=1, no_wrap=True, overflow="ellipsis")
-    for rank, tool in enumerate(routed, 1):
-        table.add_row(str(rank), plain(tool.tool_id), plain(" ".join(tool.record.description.split())))
-    return table
-
-
-def explained_table(routed: RoutedTools) -> Table:
-    """An answer with its reasons: for each signal the rank and, after it, the share of the fused score."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("#", justify="right")
-    table.add_column("tool, nearest phrase", overflow="fold")
-    table.add_column("score", justify="right")
-    # Past requests say nothing of most requests, and there may be none.
-    signals = [s for s in Signal if s is not Signal.INTENT or any(s in tool.ranks for tool in routed)]
-    for signal in signals:
-        table.add_column(signal, justify="right")
-    for rank, tool in enumerate(routed, 1):
-        cells = [_reason(tool, signal) for signal in signals]
-        name = plain(tool.tool_id, "cyan") + plain(f"\n  {tool.phrase}" if tool.phrase else "", "green")
-        table.add_row(str(rank), name, f"{tool.score:.4f}", *cells)
-    return table
-
-
-def _reason(tool: RoutedTool, signal: Signal) -> str:
-    """The rank in a list and the share of the score; a share without a rank is assumed, for want of an expansion."""
-    rank, part = tool.ranks.get(signal), tool.contributions.get(signal, 0.0)
-    if rank is None:
-        return f"~ [dim]{part / tool.score:4.0%}[/]" if part else "[dim]–[/]"
-    return f"{rank} [dim]{part / tool.score:4.0%}[/]" if tool.score else str(rank)
 
 
 def rows_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:

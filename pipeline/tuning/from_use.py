@@ -19,11 +19,14 @@ from pipeline.tuning.intents import FEWEST_USES, Lessons, Rankings, left_out, te
 from pipeline.tuning.usage import Usage, read_usage
 from pipeline.tuning.weights import MOST_REQUESTS, Candidates, fit_weights
 from pipeline.vectors import Embedding
-from router import Router, contract
+from router import contract
+from router.adapter import adapted
+from router.asking import Encoded, rank
 from router.contract import Signal
 from router.evaluation import Difference, differences
 from router.recipe import Recipe
 from router.snapshot import Snapshot
+from router.text import terms
 
 
 @dataclass(frozen=True)
@@ -115,16 +118,26 @@ def _asked(
     snapshot: Snapshot, past: PastRequests, progress: Progress
 ) -> tuple[list[Rankings], list[Mapping[int, float]]]:
     """The lists that each past request gets, and the shares of its tools by ordinal."""
-    router, ordinal = Router(snapshot), cache(snapshot.records.ordinal)
+    recipe, ordinal = snapshot.recipe, cache(snapshot.records.ordinal)
     progress.start("learn", len(past.usage.uses))
     asked: list[Rankings] = []
     tools: list[Mapping[int, float]] = []
-    for use in past.usage.uses:
-        asked.append(router.rankings(use.request))
+    for use, encoded in zip(past.usage.uses, _encoded(snapshot, past), strict=True):
+        asked.append(rank(snapshot, encoded, recipe, recipe.depth))
         places = ((ordinal(tool_id), share) for tool_id, share in use.shares.items())
         tools.append({place: share for place, share in places if place is not None})
         progress.advance()
     return asked, tools
+
+
+def _encoded(snapshot: Snapshot, past: PastRequests) -> list[Encoded]:
+    """Past requests as `router.asking` encodes them, without encoding again, which takes two thirds of a route."""
+    texts = [use.request for use in past.usage.uses]
+    if past.vectors is None:
+        return [Encoded(text, terms(text), None, None) for text in texts]
+    adapter = snapshot.adapter if snapshot.recipe.adapter else None
+    moved = past.vectors if adapter is None else adapted(past.vectors, adapter)
+    return [Encoded(text, terms(text), *made) for text, *made in zip(texts, past.vectors, moved, strict=True)]
 
 
 def _no_intents(past: PastRequests, recipe: Recipe) -> str:

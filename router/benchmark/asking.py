@@ -15,9 +15,8 @@ from router.router import Router
 
 FUSED = "fused"
 LISTS = (*Signal, FUSED)
-DEPTH = (
-    100  # tools of a list that are kept: what other evaluation tools expect of a run, and where ranks are counted to
-)
+# Tools of a list that are kept: what other evaluation tools expect of a run, and where ranks are counted to.
+DEPTH = 100
 _WARM_UP = 10
 
 
@@ -94,16 +93,12 @@ def ask(
         started = time.perf_counter()
         routed = router.route(judgement.request, k=K, recipe=chosen)
         milliseconds = (time.perf_counter() - started) * 1e3
-        lists: dict[str, Hits] = {}
+        lists = {FUSED: Hits(routed.ids, tuple(tool.score for tool in routed))}
         if whole:
-            for signal, ranking in router.rankings(judgement.request, recipe=chosen).items():
+            rankings, fused = router.lists(judgement.request, recipe=chosen)
+            for name, ranking in (*rankings.items(), (FUSED, fused)):
                 ordinals, values = ranking.ordinals[:DEPTH].tolist(), ranking.scores[:DEPTH].tolist()
-                lists[signal] = Hits(tuple(map(tool_id, ordinals)), tuple(values))
-        tools = list(routed)
-        if whole:
-            held = set(routed.ids)  # the answer stays what was answered, whatever a longer one would place first
-            tools += [t for t in router.route(judgement.request, k=DEPTH, recipe=chosen) if t.tool_id not in held]
-        lists[FUSED] = Hits(tuple(tool.tool_id for tool in tools), tuple(tool.score for tool in tools))
+                lists[name] = Hits(tuple(map(tool_id, ordinals)), tuple(values))
         answers.append(Answer(judgement, lists, routed.fits, routed.none_fits, milliseconds))
         advance()
     return Measurement(router, chosen, tuple(answers))

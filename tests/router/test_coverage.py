@@ -55,6 +55,24 @@ def test_tools_outside_the_whole_ranking_are_below_its_negative_scores() -> None
     assert covered.ranking.ordinals.tolist() == [1, 3, 2]
 
 
+def test_the_best_three_of_steps_that_want_different_tools_are_in_ten() -> None:
+    clear = ranking(*((tool, 20.0 - tool) for tool in range(12)))
+    dim = ranking((50, 0.6), (51, 0.5), (52, 0.4), (53, 0.3))
+    covered = cover(clear, [clear, dim], steps(1.0, 1.0))
+    assert covered.ranking.ordinals[:10].tolist() == [0, 1, 2, 3, 4, 5, 6, 50, 51, 52]
+    assert covered.ranking.ordinals.tolist()[10:] == [7, 8, 9, 10, 11, 53]
+    assert np.all(np.diff(covered.ranking.scores) <= 0)
+    assert covered.steps[7:10].tolist() == [1, 1, 1]
+
+
+def test_no_place_is_held_for_what_is_only_told_or_for_steps_that_share_a_tool() -> None:
+    clear = ranking(*((tool, 20.0 - tool) for tool in range(12)))
+    told = cover(clear, [clear, ranking((50, 0.1))], steps(1.0, 0.7))
+    shared = cover(clear, [clear, ranking((1, 0.2), (50, 0.1))], steps(1.0, 1.0))
+    assert 50 not in told.ranking.ordinals[:10]
+    assert 50 not in shared.ranking.ordinals[:10]
+
+
 def test_empty_rankings_are_covered_too() -> None:
     assert len(cover(EMPTY, [EMPTY], steps(1.0)).ranking) == 0
     assert cover(EMPTY, [ranking((5, 1.0))], steps(1.0)).ranking.ordinals.tolist() == [5]
