@@ -8,6 +8,7 @@ most of the request, the whole's best tool stays first: it is the right one more
 is asked needs different tools, as lists with no tool in common say, ten places hold the best three of each step.
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,8 +26,8 @@ from router.steps import Steps
 _GAIN = 0.65
 # The root is worth .4/.4 points. In a long request it would lift what only looks like a step.
 _MOSTLY = 0.5
-# Without held places 2.5/2.1; three for each step 3.0/2.3; whether the lists differ or not 2.7/2.2, at .5 to 1.6 points
-# on UltraTool, where the steps of one errand share their tools.
+# Without held places 2.5/2.1; three for each step 3.0/2.3, and the best of each in front 3.0/2.4; whether the lists
+# differ or not 2.7/2.2, at .5 to 1.6 points on UltraTool, where the steps of one errand share their tools.
 _WINDOW = 10
 _HELD = 3
 _HELD_AT_MOST = 8
@@ -67,39 +68,40 @@ def cover(whole: Ranking, parts: Sequence[Ranking], steps: Steps) -> Covered:
         given[better] = step
     scores = steps.share * base + gains
     order = np.lexsort((ordinals, -scores))
-    if mostly and len(whole):
-        first = int(np.searchsorted(ordinals, whole.ordinals[0]))
-        order = np.concatenate([[first], order[order != first]])
-        # Its score rises to the top one, and the rise counts as its gain: scores fall and parts add up.
-        rise = scores.max() - scores[first]
-        scores[first] += rise
-        gains[first] += rise
-    held = _held(parts, steps)
-    if new := [row for row in np.searchsorted(ordinals, held).tolist() if row not in order[:_WINDOW]]:
-        order = _with(order, new, set(np.searchsorted(ordinals, held).tolist()))
-        level = scores[order[: _WINDOW - len(new)]].min()
-        gains[new] += level - scores[new]
-        scores[new] = level
-    return Covered(Ranking(ordinals[order], scores[order]), gains[order], given[order])
+    front = np.searchsorted(ordinals, whole.ordinals[:1]).tolist() if mostly else []
+    held = [np.searchsorted(ordinals, tools).tolist() for tools in _held(parts, steps)]
+    order = _first(list(dict.fromkeys([*front, *(best[0] for best in held)])), order)
+    order = _with(order, [row for rank in itertools.zip_longest(*held) for row in rank if row is not None])
+    # What stands before others scores no less than they do, and what that takes counts as its gain.
+    level = np.maximum.accumulate(scores[order][::-1])[::-1]
+    gains[order] += level - scores[order]
+    return Covered(Ranking(ordinals[order], level), gains[order], given[order])
 
 
-def _held(parts: Sequence[Ranking], steps: Steps) -> list[int]:
-    """Ordinals that must be in the window: the best of each step that asks, where those have no tool in common."""
+def _held(parts: Sequence[Ranking], steps: Steps) -> list[list[int]]:
+    """The best tools of each step that asks, by ordinal, where those steps have no tool in common; else nothing."""
     asked = [part.ordinals[:_WINDOW].tolist() for part, weight in zip(parts, steps.weights, strict=True) if weight == 1]
+    asked = [tools for tools in asked if tools]
     if len(asked) < 2 or len(set().union(*asked)) < sum(map(len, asked)):
         return []
-    by_rank = [tools[rank] for rank in range(_HELD) for tools in asked if len(tools) > rank]
-    return by_rank[:_HELD_AT_MOST]
+    return [tools[:_HELD] for tools in asked]
 
 
-def _with(order: NDArray[np.int64], new: list[int], held: set[int]) -> NDArray[np.int64]:
-    """Rows in order, `new` ones at the window's end in place of its last that are not held."""
+def _first(front: list[int], order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rows in order, those of `front` before the others."""
+    return np.array([*front, *(row for row in order.tolist() if row not in front)], np.int64)
+
+
+def _with(order: NDArray[np.int64], held: list[int]) -> NDArray[np.int64]:
+    """Rows in order, those of `held`, the best first, within the window: in place of its last that are not."""
+    held = held[:_HELD_AT_MOST]
     window = order[:_WINDOW].tolist()
+    new = [row for row in held if row not in window]
     free = [row for row in window[1:] if row not in held]
-    out = set(free[len(free) - len(new) :])
+    out = set(free[max(len(free) - len(new), 0) :]) if new else set()
     kept = [row for row in window if row not in out]
     rest = [row for row in order.tolist() if row not in kept and row not in new]
-    return np.array([*kept, *(row for row in order.tolist() if row in new), *rest], np.int64)
+    return np.array([*kept, *new, *rest], np.int64)
 
 
 def _level(whole: Ranking, part: Ranking) -> float:

@@ -16,8 +16,9 @@ from pipeline.records import Catalog
 from pipeline.settings import TuningSettings
 from pipeline.tuning.adapter import AdapterEvidence, learn_adapter
 from pipeline.tuning.calibration import Calibrated, calibrate
-from pipeline.tuning.from_use import PastRequests, learn_from_use, past_requests
+from pipeline.tuning.from_use import learn_from_use
 from pipeline.tuning.space import PhraseSpace
+from pipeline.tuning.usage import PastRequests, past_requests
 from pipeline.vectors import Embedding, Vectors
 
 __all__ = [

@@ -1,11 +1,11 @@
 """What a build learns from use, where a catalog has past requests: the intent signal, and weights for all signals.
 
-Each past request is asked of the snapshot under construction, as a router asks it. What was learned is measured on past
-requests that were left out; a signal that makes them worse beyond chance is not built.
+Each past request is ranked by the snapshot under construction, as a router ranks it. What was learned is measured on
+past requests that were left out; a signal that makes them worse beyond chance is not built.
 """
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.progress import Progress
-from pipeline.settings import CatalogSettings
 from pipeline.tuning.intents import FEWEST_USES, Lessons, Rankings, left_out, teach
-from pipeline.tuning.usage import Usage, read_usage
+from pipeline.tuning.usage import PastRequests
 from pipeline.tuning.weights import MOST_REQUESTS, Candidates, fit_weights
-from pipeline.vectors import Embedding
 from router import contract
 from router.adapter import adapted
 from router.asking import Encoded, rank
@@ -28,25 +26,7 @@ from router.recipe import Recipe
 from router.snapshot import Snapshot
 from router.text import terms
 
-
-@dataclass(frozen=True)
-class PastRequests:
-    """Past requests with their vectors, float32 (uses, dim), as a router encodes requests; None without an encoder."""
-
-    usage: Usage
-    vectors: NDArray[np.float32] | None = None
-
-    def content(self) -> list[list[Any]]:
-        """All of it that a snapshot's answers depend on, JSON-ready."""
-        return [[use.request, dict(use.shares)] for use in self.usage.uses]
-
-    def embedded(self, embedding: Embedding | None) -> "PastRequests":
-        """The same with vectors, which come from the ledger where it has them."""
-        if embedding is None or not self.usage.uses:
-            return self
-        texts = [embedding.model.query_prefix + use.request for use in self.usage.uses]
-        embedding.embed(texts)
-        return replace(self, vectors=embedding.matrix(texts))
+Shares = Mapping[int, float]
 
 
 @dataclass(frozen=True)
@@ -73,55 +53,49 @@ class Learned:
         return tuple(arrays)
 
 
-def past_requests(settings: CatalogSettings, known: Collection[str]) -> PastRequests | None:
-    """The past requests that the settings name; None where they name none. Raises RunAborted for an unreadable file."""
-    file = settings.tuning.usage
-    return None if file is None else PastRequests(read_usage(settings.resolve(file), known))
-
-
 def learn_from_use(snapshot: Snapshot, past: PastRequests, fit: bool, progress: Progress) -> Learned:
     """Learn from past requests by the snapshot's own recipe; `snapshot` has no intent signal yet.
 
-    `fit` says whether weights are fitted too. Tools that the snapshot lacks are passed over.
+    `fit` says whether weights are fitted too.
     """
     recipe = snapshot.recipe
+    evidence = {"intents": past.usage.to_json(), "weights": {"kept": "tuning.fit_weights is false"}}
     why = _no_intents(past, recipe)
-    weights: Mapping[str, Any] = {"kept": "tuning.fit_weights is false"}
     if why and not fit:
-        return Learned(None, recipe, {"intents": _told(past.usage, why), "weights": weights})
+        evidence["intents"]["skipped"] = why
+        return Learned(None, recipe, evidence)
     asked, tools = _asked(snapshot, past, progress)
-    rows = np.unique(np.linspace(0, max(len(asked) - 1, 0), MOST_REQUESTS).astype(int))[: len(asked)].tolist()
-    lists, led = [asked[row] for row in rows], [tools[row] for row in rows]
-    evidence = _told(past.usage, why)
+    count = min(len(asked), MOST_REQUESTS)
+    rows = np.linspace(0, len(asked) - 1, count).astype(int).tolist()
     taught = None
     if not why and past.vectors is not None:
         taught = teach(asked, tools, past.vectors, recipe, snapshot.expanded)
-        evidence |= {"skipped": "" if taught else "all past requests led to the same tools"}
+        why = "" if taught else "all past requests led to the same tools"
+    lists = left_out(taught, asked, rows, recipe.depth) if taught else [asked[row] for row in rows]
+    candidates = Candidates.of(lists, [tools[row] for row in rows], recipe, snapshot.expanded)
     if taught:
-        lists = left_out(taught, asked, rows, recipe.depth)
-        gain = _gain(Candidates.of(lists, led, recipe, snapshot.expanded), recipe)
-        evidence |= {
+        gain = _gain(candidates, recipe)
+        evidence["intents"] |= {
             "taught": int(np.count_nonzero(taught.lessons)),
             "threshold": round(taught.threshold, 4),
             "left_out": gain.to_json(),
         }
         if gain.high is not None and gain.high < 0:
-            evidence |= {"skipped": "past requests that were left out are ranked worse with it, beyond chance"}
-            taught, lists = None, [asked[row] for row in rows]
+            taught, why = None, "past requests that were left out are ranked worse with it, beyond chance"
+            candidates = candidates.without(Signal.INTENT)
+    evidence["intents"]["skipped"] = why
     if fit:
-        recipe, fitted = fit_weights(Candidates.of(lists, led, recipe, snapshot.expanded), recipe)
-        weights = fitted.to_json()
-    return Learned(taught, recipe, {"intents": evidence, "weights": weights})
+        recipe, fitted = fit_weights(candidates, recipe)
+        evidence["weights"] = fitted.to_json()
+    return Learned(taught, recipe, evidence)
 
 
-def _asked(
-    snapshot: Snapshot, past: PastRequests, progress: Progress
-) -> tuple[list[Rankings], list[Mapping[int, float]]]:
+def _asked(snapshot: Snapshot, past: PastRequests, progress: Progress) -> tuple[list[Rankings], list[Shares]]:
     """The lists that each past request gets, and the shares of its tools by ordinal."""
     recipe, ordinal = snapshot.recipe, cache(snapshot.records.ordinal)
     progress.start("learn", len(past.usage.uses))
     asked: list[Rankings] = []
-    tools: list[Mapping[int, float]] = []
+    tools: list[Shares] = []
     for use, encoded in zip(past.usage.uses, _encoded(snapshot, past), strict=True):
         asked.append(rank(snapshot, encoded, recipe, recipe.depth))
         places = ((ordinal(tool_id), share) for tool_id, share in use.shares.items())
@@ -154,18 +128,7 @@ def _no_intents(past: PastRequests, recipe: Recipe) -> str:
 def _gain(candidates: Candidates, recipe: Recipe) -> Difference:
     """How much better requests are ranked with the signal than without."""
     weights = np.array([recipe.weights[signal] for signal in candidates.signals])
-    without = np.where(np.array(candidates.signals) == Signal.INTENT, 0.0, weights)
-    (found,) = differences(candidates.ndcg(weights)[:, None], candidates.ndcg(without)[:, None])
+    before = candidates.without(Signal.INTENT)
+    (found,) = differences(candidates.ndcg(weights)[:, None], before.ndcg(weights)[:, None])
     assert found is not None
     return found
-
-
-def _told(usage: Usage, why: str) -> dict[str, Any]:
-    return {
-        "requests": len(usage.uses),
-        "rows": usage.rows,
-        "rejected": len(usage.rejected),
-        "toolless": usage.toolless,
-        "older": usage.older,
-        "skipped": why,
-    }

@@ -2,12 +2,17 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pipeline.errors import RecordRejected
+from pipeline.settings import CatalogSettings
 from pipeline.sources.document import read_lines
+from pipeline.vectors import Embedding
 from router.record import Origin
 
 # The newest count: a log grows for ever, and each costs a route at every build and a vector in every snapshot.
@@ -37,6 +42,42 @@ class Usage:
     rows: int = 0
     toolless: int = 0
     older: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """The counts, for the manifest."""
+        return {
+            "requests": len(self.uses),
+            "rows": self.rows,
+            "rejected": len(self.rejected),
+            "toolless": self.toolless,
+            "older": self.older,
+        }
+
+
+@dataclass(frozen=True)
+class PastRequests:
+    """Past requests with their vectors, float32 (uses, dim), as a router encodes requests; None without an encoder."""
+
+    usage: Usage
+    vectors: NDArray[np.float32] | None = None
+
+    def content(self) -> list[list[Any]]:
+        """All of it that a snapshot's answers depend on, JSON-ready."""
+        return [[use.request, dict(use.shares)] for use in self.usage.uses]
+
+    def embedded(self, embedding: Embedding | None) -> "PastRequests":
+        """The same with vectors, which come from the ledger where it has them."""
+        if embedding is None or not self.usage.uses:
+            return self
+        texts = [embedding.model.query_prefix + use.request for use in self.usage.uses]
+        embedding.embed(texts)
+        return replace(self, vectors=embedding.matrix(texts))
+
+
+def past_requests(settings: CatalogSettings, known: Collection[str]) -> PastRequests | None:
+    """The past requests that the settings name; None where they name none. Raises RunAborted for an unreadable file."""
+    file = settings.tuning.usage
+    return None if file is None else PastRequests(read_usage(settings.resolve(file), known))
 
 
 def read_usage(path: Path, known: Collection[str]) -> Usage:

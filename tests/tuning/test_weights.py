@@ -76,7 +76,7 @@ def test_a_tool_that_no_list_holds_is_missed() -> None:
 
 
 some_lists = st.fixed_dictionaries(
-    {s: st.dictionaries(st.integers(0, TOOLS - 1), st.integers(0, 9), max_size=TOOLS).map(ranking) for s in Signal}
+    {s: st.dictionaries(st.integers(0, TOOLS - 1), st.floats(0.5, 9), max_size=TOOLS).map(ranking) for s in Signal}
 )
 some_weights = st.lists(st.sampled_from([0.25, 0.5, 1, 2]), min_size=5, max_size=5)
 some_tools = st.sets(st.integers(0, TOOLS), min_size=1, max_size=12)
