@@ -21,7 +21,7 @@ from pipeline.progress import Clock, Progress, Silent
 from pipeline.publish import gate
 from pipeline.report import BuildReport
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
-from router import Router
+from router import Manifest, Router
 from router.evaluation import judgements_of
 from router.fingerprint import file_sha256, fingerprint
 
@@ -121,12 +121,13 @@ def _build(
         past = past.embedded(embedding) if past else None
         contents = publish.Contents(catalog, rejected, expanded, projected, collected, tuned, content_hash, held, past)
         folder, found = do("write", partial(publish.write, settings, contents, store, ledger, run, clock, judged))
-        held, evaluation = (*held, *found.held), found.evaluation
+        held = (*held, *found.held)
         removed = _publish(settings, store, folder, held, do, clock)
     else:
         stored, held = same
-        folder, evaluation = stored.folder, stored.manifest.evaluation if stored.manifest else None
+        folder = stored.folder
     clock.stop()
+    manifest = Manifest.read(folder)
     return BuildReport(
         snapshot=folder,
         outcome="unchanged" if same and same[0].current else "held" if held else "published",
@@ -149,7 +150,8 @@ def _build(
         embedded=embedding.embedded if embedding else 0,
         encoder=model.name if model else None,
         removed=tuple(removed),
-        evaluation=evaluation,
+        evaluation=manifest.evaluation,
+        tuning=manifest.tuning,
         seconds=clock.seconds,
     )
 

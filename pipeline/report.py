@@ -18,7 +18,7 @@ from pipeline.records import Notice
 class BuildReport:
     """What a build did. `outcome` is "published", "unchanged" (the current snapshot says the same already) or "held"
     (written, not serving). `held` says what the gate found, also of a build that changed nothing. `evaluation` is the
-    manifest's: how judged requests are answered. `seconds` are by stage."""
+    manifest's: how judged requests are answered; so is `tuning`: what was learned. `seconds` are by stage."""
 
     snapshot: Path
     outcome: str
@@ -37,6 +37,7 @@ class BuildReport:
     encoder: str | None = None
     removed: tuple[str, ...] = ()
     evaluation: Mapping[str, Any] | None = None
+    tuning: Mapping[str, Any] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -64,5 +65,6 @@ class BuildReport:
             "encoder": self.encoder,
             "removed": list(self.removed),
             "evaluation": self.evaluation,
+            "tuning": dict(self.tuning),
             "seconds": {stage: round(spent, 3) for stage, spent in self.seconds.items()},
         }

@@ -14,22 +14,24 @@ Route. An answer is immutable, best tool first; equal scores stand in the order 
     >>> routed.ids                          # the ids alone
     >>> routed[0].record.input_schema       # what a model needs to call the tool
     >>> routed.snapshot, routed.recipe      # what answered, for your logs
+    >>> routed.none_fits, routed.fits       # whether no tool fits, and how likely it is that one does
+    >>> routed.steps                        # the steps of a request of several, all of them covered
     >>> routed.to_json()
 
 Select. The records alone, as many as fit into a budget of tokens.
 
     >>> records = router.select("give the customer half of the money back", k=5, token_budget=1_500)
 
-Explain. Four lists are fused: three BM25 rankings (name, description, expansion) and cosine (dense). For each tool its
-rank in each list, what that gave to its score, and the generated phrase that came nearest; or, for one tool, its rank
-in whole lists, however far down.
+Explain. Four lists are fused: three BM25 rankings (name, description, expansion) and cosine (dense); a fifth, of past
+requests (intent), where a catalog has them. For each tool its rank in each list, what that gave to its score, the step
+that it serves, and the generated phrase that came nearest; or, for one tool, its rank in whole lists, however far down.
 
     >>> for tool in router.route("give the customer half of the money back", k=5, explain=True):
     ...     print(tool.tool_id, dict(tool.ranks), dict(tool.contributions), tool.phrase)
     >>> tool, rank = router.explain("give the customer half of the money back", "stripe/createRefund")
 
-Recipes say how the lists are fused: "default" (what measured best), "published", "lexical" (no encoder is run), or your
-own. A signal without a weight is not computed.
+Recipes say how the lists are fused: "default" (what measured best), "adaptive" (by ranks), "published", "lexical" (no
+encoder is run), or your own. A signal without a weight is not computed.
 
     >>> from router import DenseView, Fusion, Recipe, Signal
     >>> mine = Recipe("mine", Fusion.RRF, {Signal.EXPANSION: 1, Signal.DENSE: 2}, k=10, dense_view=DenseView.MEAN)
@@ -45,7 +47,7 @@ and rolls back snapshots.
 
 from router.contract import Manifest, Signal
 from router.errors import QuartermasterError, RequestInvalid, SettingsInvalid, SnapshotInvalid
-from router.recipe import RECIPES, Fusion, Recipe
+from router.recipe import RECIPES, Fusion, Normalization, Recipe
 from router.record import Origin, Parameter, ToolRecord
 from router.retrievers import DenseView
 from router.routed import RoutedTool, RoutedTools
@@ -56,6 +58,7 @@ __all__ = [
     "DenseView",
     "Fusion",
     "Manifest",
+    "Normalization",
     "Origin",
     "Parameter",
     "QuartermasterError",

@@ -14,7 +14,7 @@ from tests.command_line import called
 from tests.enrichment.model_server import ModelServer
 from tests.readme import README, ROOT, commands, examples
 
-COMMANDS = {"build", "search", "explain", "evaluate", "inspect", "snapshots"}
+COMMANDS = {"build", "search", "explain", "evaluate", "compare", "inspect", "snapshots"}
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ def show_report(report: BuildReport) -> None:
         ("model", _usage(report)),
         ("encoder", report.encoder or "none"),
         ("texts embedded", f"{report.embedded:,}"),
+        *([("learned", _learned(report))] if report.tuning else []),
         *([("judged", judged(report.evaluation))] if report.evaluation else []),
         ("outcome", f"{report.outcome}, {seconds:.1f} s ({_slowest(report)})"),
     ]
@@ -125,6 +126,21 @@ def _error(report: BuildReport) -> str:
     if not expected or not actual or not all(failure.asked for failure in report.failures):
         return ""  # of a build that asked less, or more, than was foreseen
     return f"; estimated {dollars(expected)} ({(expected - actual) / actual:+.0%})"
+
+
+def _learned(report: BuildReport) -> str:
+    """What tuning learned, or why it did not."""
+    told = []
+    adapter = report.tuning.get("adapter", {})
+    if adapter:
+        gain = f"left-out phrases' MRR {adapter['mrr_before']:.3f} to {adapter['mrr_after']:.3f}"
+        told.append(f"no query adapter: {adapter['skipped']}" if adapter["skipped"] else f"query adapter ({gain})")
+    fitting = report.tuning.get("fitting", {})
+    if fitting.get("calibrations"):
+        told.append(f"when none fits (by {fitting['calibrations'][0]['source']})")
+    elif fitting:
+        told.append(f"not when none fits: {fitting.get('skipped', 'everyday requests reach no list')}")
+    return "; ".join(told)
 
 
 def _slowest(report: BuildReport) -> str:

@@ -10,10 +10,14 @@ import numpy as np
 import pytest
 
 from pipeline.build import build
+from pipeline.progress import Silent
 from pipeline.report import BuildReport
 from pipeline.settings import load
+from pipeline.tuning import PastRequests, learn_from_use
+from pipeline.tuning.usage import Usage, Use
 from router import Router, Signal, SnapshotInvalid
 from router.contract import INTENT_TOOLS, INTENT_VECTORS, Manifest
+from router.snapshot import Snapshot
 from tests.factories import TOOLS
 
 IDS = [tool["id"] for tool in TOOLS]
@@ -103,3 +107,38 @@ def test_the_same_log_changes_nothing_and_another_makes_a_new_snapshot(built: Bu
     assert fewer.outcome == "published" and fewer.embedded == 1
     assert Signal.INTENT not in manifest.signals
     assert manifest.tuning["intents"]["skipped"] == "1 past requests are too few: at least 20"
+
+
+def past(count: int, dim: int, requests_a_vector: int = 1) -> PastRequests:
+    """Past requests in the words of their tools, with vectors that say nothing of them."""
+    random = np.random.default_rng(5)
+    vectors = np.repeat(random.normal(size=(count // requests_a_vector, dim)), requests_a_vector, axis=0)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    tools = [TOOLS[n] for n in random.integers(len(TOOLS), size=count)]
+    uses = tuple(Use(f"{tool['description']} {n}", {tool["id"]: 1.0}) for n, tool in enumerate(tools))
+    return PastRequests(Usage(uses), vectors.astype(np.float32))
+
+
+def test_weights_follow_the_lists_that_past_requests_bear_out(snapshot: Path) -> None:
+    opened = Snapshot.open(snapshot)
+    learned = learn_from_use(opened, past(120, 32), True, Silent())
+    own, fitted = opened.recipe, learned.recipe
+    assert fitted.name == "default-fitted" and learned.evidence["weights"]["kept"] == ""
+    lexical = (Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION)
+    assert sum(fitted.weights[s] for s in lexical) > sum(own.weights[s] for s in lexical)
+    assert fitted.weights[Signal.DENSE] == own.weights[Signal.DENSE]
+
+
+def test_a_signal_that_ranks_past_requests_worse_is_not_built(snapshot: Path) -> None:
+    # Four requests a vector, mostly for different tools: each is told by the others to take theirs.
+    learned = learn_from_use(Snapshot.open(snapshot), past(400, 32, 4), False, Silent())
+    assert learned.lessons is None
+    assert learned.evidence["intents"]["left_out"]["interval"][1] < 0
+    assert "worse with it, beyond chance" in learned.evidence["intents"]["skipped"]
+    assert learned.evidence["weights"] == {"kept": "tuning.fit_weights is false"}
+
+
+def test_without_an_encoder_past_requests_still_fit_weights(snapshot: Path) -> None:
+    learned = learn_from_use(Snapshot.open(snapshot), PastRequests(past(120, 32).usage), True, Silent())
+    assert learned.lessons is None and learned.evidence["intents"]["skipped"] == "there is no encoder"
+    assert learned.evidence["weights"]["requests"] == 120
