@@ -132,9 +132,11 @@ def _learned(report: BuildReport) -> str:
     """What tuning learned, or why it did not."""
     told = []
     adapter = report.tuning.get("adapter", {})
-    if adapter:
-        gain = f"left-out phrases' MRR {adapter['mrr_before']:.3f} to {adapter['mrr_after']:.3f}"
-        told.append(f"no query adapter: {adapter['skipped']}" if adapter["skipped"] else f"query adapter ({gain})")
+    if adapter.get("skipped"):
+        told.append(f"no query adapter: {adapter['skipped']}")
+    elif adapter:
+        gain = f"{adapter['mrr_before']:.3f} to {adapter['mrr_after']:.3f}"
+        told.append(f"query adapter (MRR of left-out phrases {gain})")
     fitting = report.tuning.get("fitting", {})
     if fitting.get("calibrations"):
         told.append(f"when none fits (by {fitting['calibrations'][0]['source']})")

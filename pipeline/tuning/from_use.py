@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pipeline.progress import Progress
 from pipeline.tuning.intents import FEWEST_USES, Lessons, Rankings, left_out, teach
 from pipeline.tuning.usage import PastRequests
-from pipeline.tuning.weights import MOST_REQUESTS, Candidates, fit_weights
+from pipeline.tuning.weights import MOST_REQUESTS, SIGNIFICANCE, Candidates, fit_weights
 from router import contract
 from router.adapter import adapted
 from router.asking import Encoded, rank
@@ -80,7 +80,7 @@ def learn_from_use(snapshot: Snapshot, past: PastRequests, fit: bool, progress: 
             "threshold": round(taught.threshold, 4),
             "left_out": gain.to_json(),
         }
-        if gain.high is not None and gain.high < 0:
+        if gain.high is not None and gain.high < 0 and gain.p < SIGNIFICANCE:
             taught, why = None, "past requests that were left out are ranked worse with it, beyond chance"
             candidates = candidates.without(Signal.INTENT)
     evidence["intents"]["skipped"] = why

@@ -28,7 +28,7 @@ _SWEEPS = 2
 # A move earns this at least. Left-out nDCG@10 of 1,000 requests of UltraTool .0123 with it and .0090 without; of
 # ToolPicker's 200, where there is next to nothing to gain, -.0007 and -.0057; of MetaTool .0241 and .0272.
 _LEAST_GAIN = 0.002
-_SIGNIFICANCE = 0.05
+SIGNIFICANCE = 0.05
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def fit_weights(candidates: Candidates, recipe: Recipe) -> tuple[Recipe, Weights
     kept = ""
     if np.array_equal(weights, own):
         kept = "no other weights are better"
-    elif difference.low <= 0 or difference.p >= _SIGNIFICANCE:
+    elif difference.low <= 0 or difference.p >= SIGNIFICANCE:
         kept = f"requests that were left out are ranked no better beyond chance (p = {difference.p:.2g})"
     told = {str(signal): weight for signal, weight in fitted.items()}
     evidence = WeightsEvidence(requests, kept, told, round(float(before.mean()), 4), difference)

@@ -109,19 +109,25 @@ def test_the_same_log_changes_nothing_and_another_makes_a_new_snapshot(built: Bu
     assert manifest.tuning["intents"]["skipped"] == "1 past requests are too few: at least 20"
 
 
-def past(count: int, dim: int, requests_a_vector: int = 1) -> PastRequests:
-    """Past requests in the words of their tools, with vectors that say nothing of them."""
+def past(count: int, requests_a_vector: int = 1) -> PastRequests:
+    """Past requests of two words of their tool's description and two of another's, with vectors that say nothing; those
+    of one vector led to different tools."""
     random = np.random.default_rng(5)
-    vectors = np.repeat(random.normal(size=(count // requests_a_vector, dim)), requests_a_vector, axis=0)
+    vectors = np.repeat(random.normal(size=(count // requests_a_vector, 32)), requests_a_vector, axis=0)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    tools = [TOOLS[n] for n in random.integers(len(TOOLS), size=count)]
-    uses = tuple(Use(f"{tool['description']} {n}", {tool["id"]: 1.0}) for n, tool in enumerate(tools))
-    return PastRequests(Usage(uses), vectors.astype(np.float32))
+    uses = []
+    for n in range(count):
+        if n % requests_a_vector == 0:
+            led = random.permutation(len(TOOLS))
+        own, other = led[n % requests_a_vector], led[-1]
+        words = [random.choice(TOOLS[tool]["description"].split(), 2, replace=False) for tool in (own, other)]
+        uses.append(Use(" ".join([*words[0], *words[1], str(n)]), {IDS[own]: 1.0}))
+    return PastRequests(Usage(tuple(uses)), vectors.astype(np.float32))
 
 
 def test_weights_follow_the_lists_that_past_requests_bear_out(snapshot: Path) -> None:
     opened = Snapshot.open(snapshot)
-    learned = learn_from_use(opened, past(120, 32), True, Silent())
+    learned = learn_from_use(opened, past(120), True, Silent())
     own, fitted = opened.recipe, learned.recipe
     assert fitted.name == "default-fitted" and learned.evidence["weights"]["kept"] == ""
     lexical = (Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION)
@@ -130,8 +136,8 @@ def test_weights_follow_the_lists_that_past_requests_bear_out(snapshot: Path) ->
 
 
 def test_a_signal_that_ranks_past_requests_worse_is_not_built(snapshot: Path) -> None:
-    # Four requests a vector, mostly for different tools: each is told by the others to take theirs.
-    learned = learn_from_use(Snapshot.open(snapshot), past(400, 32, 4), False, Silent())
+    # Each is told by three others to take their tools.
+    learned = learn_from_use(Snapshot.open(snapshot), past(400, 4), False, Silent())
     assert learned.lessons is None
     assert learned.evidence["intents"]["left_out"]["interval"][1] < 0
     assert "worse with it, beyond chance" in learned.evidence["intents"]["skipped"]
@@ -139,6 +145,6 @@ def test_a_signal_that_ranks_past_requests_worse_is_not_built(snapshot: Path) ->
 
 
 def test_without_an_encoder_past_requests_still_fit_weights(snapshot: Path) -> None:
-    learned = learn_from_use(Snapshot.open(snapshot), PastRequests(past(120, 32).usage), True, Silent())
+    learned = learn_from_use(Snapshot.open(snapshot), PastRequests(past(120).usage), True, Silent())
     assert learned.lessons is None and learned.evidence["intents"]["skipped"] == "there is no encoder"
     assert learned.evidence["weights"]["requests"] == 120
