@@ -89,5 +89,6 @@ def _summary(report: BuildReport) -> str:
         ("seconds", ", ".join(f"{stage} {spent:.1f}" for stage, spent in report.seconds.items())),
         ("snapshot", f"`{report.snapshot}`"),
     ]
-    held = [f"\n**Held back:** {reason}" for reason in report.held]
+    # In code, where Markdown has no meaning: a reason names tools.
+    held = [f"\nHeld back: `{reason.replace('`', '')}`" for reason in report.held]
     return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows), *held])

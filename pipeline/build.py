@@ -157,6 +157,11 @@ def _build(
 
 
 def _judged(settings: CatalogSettings, serving: Path | None, clock: Clock, new: Router) -> publish.Judged:
+    if settings.publish.judged and settings.taught_by_judgements:
+        clock.note(
+            "the new snapshot was not measured: its judged requests teach it, see tuning.judged and tuning.usage"
+        )
+        return publish.UNJUDGED
     return publish.judge(new, serving, judgements_of(settings.folder), settings.publish, clock)
 
 
@@ -187,10 +192,12 @@ def _tune(
 ) -> tuning.Tuning:
     if collected is None or embedding is None:
         return tuning.Tuning()
+    if not settings.tuning.adapter:
+        return tuning.Tuning(evidence={"adapter": {"skipped": "tuning.adapter is false"}})
     original = {tool_id for tool_id, w in expanded.written.items() if w.generator != LexiconGenerator.name}
     space = tuning.phrase_space(catalog, projected, original, collected, embedding)
     clock.start("tune", None)
-    return do("tune", partial(tuning.tune, space, settings.tuning))
+    return do("tune", partial(tuning.tune, space))
 
 
 def _publish(

@@ -8,7 +8,7 @@ Open once, and keep: every checksum is verified, files are mapped into memory, o
     >>> from router import Router
     >>> router = Router.open(".quartermaster/snapshots/demo")   # or one snapshot's folder
 
-Route. An answer is immutable, best tool first; equal scores stand in the order of tool ids.
+Route. An answer is immutable, best tool first; the same request gives the same answer.
 
     >>> routed = router.route("give the customer half of the money back", k=5)
     >>> routed.ids                          # the ids alone

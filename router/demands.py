@@ -47,7 +47,7 @@ _BEFORE = frozenset(
 _QUESTIONS = frozenset("how what when where which who whom whose why".split())
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
-_OPENING = 90  # characters: eight words and their courtesies
+OPENING = 90  # characters: eight words and their courtesies
 _WISH = re.compile(r"(?:i|we)(?:['’]d)?\s+(?:(?:also|then|would)\s+)*(?:need|want|wish|hope|like)\b", re.IGNORECASE)
 _QUESTION = re.compile(
     r"\W*(?:(?:also|and|then|so|next|finally|lastly|first|second|third|now)\W+)*"
@@ -67,7 +67,7 @@ def opens(text: str, *, joined: bool) -> bool:
     With `joined`, said of what follows "and" or "then", also a question or a wish; after a bare comma "which …" and
     "I want …" go on with the sentence.
     """
-    words = [word.lower().replace("’", "'") for word in _WORD.findall(text[:_OPENING])]
+    words = [word.lower().replace("’", "'") for word in _WORD.findall(text[:OPENING])]
     if joined and (_WISH.match(text) or (words and words[0].split("'")[0] in _QUESTIONS)):
         return True
     for word in words[:8]:

@@ -56,9 +56,9 @@ class Router:
         """The `k` tools that best fit a request.
 
         An answer holds no more tools than the recipe's lists do together (`depth` each), so it may be shorter than k.
-        `recipe` is a Recipe, the name of one ("default", "published", "lexical"), or None for the snapshot's own.
-        `explain=True` adds ranks, contributions and the matching phrase to each tool. Raises RequestInvalid for an
-        empty request or k < 1, SettingsInvalid for an unknown recipe.
+        `recipe` is a Recipe, the name of one ("default", "adaptive", "published", "lexical"), or None for the
+        snapshot's own. `explain=True` adds ranks, contributions and the matching phrase to each tool. Raises
+        RequestInvalid for an empty request or k < 1, SettingsInvalid for an unknown recipe.
         """
         if k < 1:
             raise RequestInvalid(f"k is {k}, it must be at least 1")

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from router.demands import asks, opens
+from router.demands import OPENING, asks, opens
 from router.text import terms
 
 # Each step is encoded, which takes milliseconds. Multi-tool Recall@10 on BFCL .929 with eight, .924 with six.
@@ -25,7 +25,10 @@ _STATEMENT = 0.7
 # Terms of its own that a piece needs to stand alone. With 2, requests of one step lose .1 nDCG@10; with 3, nothing.
 _LEAST = 3
 
-_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|‘[^’]*’|`[^`]*`|(?<!\w)'(?:[^'\n]|(?<=\w)'(?=\w))*'(?!\w)")
+# Bounded: thousands of quotes that never close would each be looked for to the end.
+_QUOTED = re.compile(
+    r"\"[^\"]{0,400}\"|“[^”]{0,400}”|‘[^’]{0,400}’|`[^`]{0,400}`|(?<!\w)'(?:[^'\n]|(?<=\w)'(?=\w)){0,400}'(?!\w)"
+)
 _SENTENCE = re.compile(r"(?<=[.!?;])[\"')\]”]* +(?=\S)|\n|(?<=[。！？；])")
 _CLAUSE = re.compile(
     r" ?[,;:] (?:(?:and|then|also|but|or|plus|while|before|after) )*"
@@ -103,7 +106,7 @@ def _pieces(clauses: list[str]) -> list[str]:
 def _clauses(request: str) -> list[str]:
     # Runs of spaces are one: the patterns above need not look for more, and cannot be made to.
     text = "\n".join(" ".join(line.split()) for line in request.strip().splitlines())
-    if len(text) > 2 and text[0] in "\"'“" and text[-1] in "\"'”":
+    if len(text) > 2 and text[0] in "\"'“" and text[-1] in "\"'”" and not set("\"'“”") & set(text[1:-1]):
         text = text[1:-1]
     quoted = bytearray(len(text) + 1)
     for quote in _QUOTED.finditer(text):
@@ -115,7 +118,11 @@ def _clauses(request: str) -> list[str]:
         begun = start
         for match in _CLAUSE.finditer(text, start, end):
             joined = match.group().strip(" ,;:-–—>→") != ""
-            if match.start() > begun and not quoted[match.start()] and opens(text[match.end() : end], joined=joined):
+            if (
+                match.start() > begun
+                and not quoted[match.start()]
+                and opens(text[match.end() : min(end, match.end() + OPENING)], joined=joined)
+            ):
                 clauses.append(text[begun : match.start()])
                 begun = match.end()
         clauses.append(text[begun:end])

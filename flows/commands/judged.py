@@ -44,7 +44,9 @@ def build_bench(
         settings = settings.model_copy(update={"enrichment": enrichment})
     # It is measured right after: a gate would measure it twice, against an experiment of yesterday.
     publish = settings.publish.model_copy(update={"judged": False})
-    settings = settings.model_copy(update={"publish": publish})
+    # What the judged requests taught they cannot score.
+    tuning = settings.tuning.untaught() if settings.taught_by_judgements else settings.tuning
+    settings = settings.model_copy(update={"publish": publish, "tuning": tuning})
     return build(settings, workspace=workspace, area="evaluations", progress=bars).snapshot
 
 
@@ -52,3 +54,5 @@ def writable(option: str, file: Path | None) -> None:
     """Refuse a file that cannot be written before minutes are spent. Raises SettingsInvalid."""
     if file is not None and not file.absolute().parent.is_dir():
         raise SettingsInvalid(f"{option} {file}: there is no such folder")
+    if file is not None and file.is_dir():
+        raise SettingsInvalid(f"{option} {file} is a folder: name a file")

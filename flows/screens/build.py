@@ -142,6 +142,11 @@ def _learned(report: BuildReport) -> str:
         told.append(f"when none fits (by {fitting['calibrations'][0]['source']})")
     elif fitting:
         told.append(f"not when none fits: {fitting.get('skipped', 'everyday requests reach no list')}")
+    intents, weights = report.tuning.get("intents", {}), report.tuning.get("weights", {})
+    if intents:
+        told.append(f"past requests: {intents.get('skipped') or 'a signal of their own'}")
+    if weights:
+        told.append(f"weights: {weights.get('kept') or 'fitted to past requests'}")
     return "; ".join(told)
 
 

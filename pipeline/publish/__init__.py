@@ -34,7 +34,7 @@ from router.snapshot import Snapshot, resolve
 from router.store import SnapshotStore, Stored
 from router.text import TEXT_VERSION
 
-__all__ = ["Contents", "Judged", "SnapshotStore", "Stored", "judge", "write"]
+__all__ = ["UNJUDGED", "Contents", "Judged", "SnapshotStore", "Stored", "judge", "write"]
 
 VERSIONS = {
     "format": FORMAT_VERSION,
@@ -168,10 +168,12 @@ def _learned(manifest: Manifest, folder: Path, past: PastRequests, fit: bool, pr
 
 def _calibrated(manifest: Manifest, folder: Path, settings: CatalogSettings) -> Manifest:
     """The manifest of a snapshot that can say that no tool fits, written with the files which that takes."""
+    files: dict[str, str] = {}
+    evidence: dict[str, Any]
     if manifest.counts["tools"] < FEWEST_CALIBRATED:
-        why = f"{manifest.counts['tools']} tools are too few: an agent can be given them all"
-        evidence: dict[str, Any] = {"skipped": why}
-        files: dict[str, str] = {}
+        evidence = {"skipped": f"{manifest.counts['tools']} tools are too few: an agent can be given them all"}
+    elif len(manifest.languages) > 1:
+        evidence = {"skipped": "the everyday requests are English, and the catalog has phrases in other languages"}
     else:
         judged = judgements_of(settings.folder) if settings.tuning.judged else None
         done = calibrate(
@@ -179,8 +181,11 @@ def _calibrated(manifest: Manifest, folder: Path, settings: CatalogSettings) -> 
             read_judgements(judged) if judged else (),
             settings.tuning.max_refused_share,
         )
-        files = {name: file_sha256(folder / name) for name in done.cohort.save(folder)}
-        evidence = {"calibrations": [calibration.to_json() for calibration in done.calibrations]}
+        if done.calibrations:
+            files = {name: file_sha256(folder / name) for name in done.cohort.save(folder)}
+            evidence = {"calibrations": [calibration.to_json() for calibration in done.calibrations]}
+        else:
+            evidence = {"skipped": "no list tells requests that a tool fits from everyday ones"}
     tuned = {**manifest.tuning, "fitting": evidence}
     manifest = replace(manifest, files={**manifest.files, **files}, tuning=tuned)
     manifest.write(folder)

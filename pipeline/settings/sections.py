@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 from pipeline.errors import SettingsInvalid
+from router.evaluation import judgements_of
 from router.recipe import RECIPES, Recipe
 from router.text import ENGLISH, LANGUAGES
 
@@ -200,6 +201,10 @@ class TuningSettings(_Section):
     usage: Path | None = None
     fit_weights: bool = False
 
+    def untaught(self) -> "TuningSettings":
+        """The same without what judged requests, or past ones, teach."""
+        return self.model_copy(update={"judged": False, "usage": None, "fit_weights": False})
+
     @model_validator(mode="after")
     def _fits_to_something(self) -> "TuningSettings":
         if self.fit_weights and self.usage is None:
@@ -293,6 +298,13 @@ class CatalogSettings(_Section):
     def assesses(self) -> bool:
         """Whether phrases are held against the whole catalog, which takes vectors."""
         return self.assessment.enabled and self.vectors.encoder != "none"
+
+    @property
+    def taught_by_judgements(self) -> bool:
+        """Whether the catalog's judged requests teach what they would then measure."""
+        file = judgements_of(self.folder)
+        usage = self.resolve(self.tuning.usage).resolve() if self.tuning.usage else None
+        return file is not None and (self.tuning.judged or usage == file.resolve())
 
     def resolve(self, path: Path) -> Path:
         """A path of the catalog, relative to its folder."""

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from pipeline.documents import FieldDocuments, project
 from pipeline.records import Catalog
-from pipeline.settings import TuningSettings
-from pipeline.tuning.adapter import AdapterEvidence, learn_adapter
+from pipeline.tuning.adapter import learn_adapter
 from pipeline.tuning.calibration import Calibrated, calibrate
 from pipeline.tuning.from_use import learn_from_use
 from pipeline.tuning.space import PhraseSpace
@@ -65,10 +64,7 @@ def phrase_space(
     return PhraseSpace(embedding.matrix(texts), vectors.documents, vectors.phrases[taught], owners[taught])
 
 
-def tune(space: PhraseSpace, settings: TuningSettings) -> Tuning:
-    """Learn what the settings say."""
-    if settings.adapter:
-        adapter, evidence = learn_adapter(space)
-    else:
-        adapter, evidence = None, AdapterEvidence(0, skipped="tuning.adapter is false")
+def tune(space: PhraseSpace) -> Tuning:
+    """Learn the query adapter."""
+    adapter, evidence = learn_adapter(space)
     return Tuning(adapter, {"adapter": evidence.to_json()})

@@ -34,7 +34,8 @@ _SIBLINGS = 4
 _CHECKS = 12
 _MOST_LEFT_OUT = 1_000
 _FEWEST_PHRASES = 100
-_SIGNIFICANCE = 0.05
+# Below the usual .05: the phrases that tell when to stop are those that tell whether it helps.
+_SIGNIFICANCE = 0.02
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ def calibrate(
 
     `judgements` must not be those that the calibration will be scored on. `max_refused_share`, 0 < share < 1, is the
     share of the answerable requests that may be told that none fits. A set of lists that the snapshot lacks, or that
-    everyday requests do not reach, has no calibration.
+    everyday requests do not reach, or whose cues do not tell the two sorts apart, has no calibration.
     """
     asker = Asker(snapshot)
     cohort, everyday = survey(asker, background())
@@ -93,13 +93,19 @@ def calibrate(
             source, found = "phrases", phrases
         kept = [asked for asked, is_kept in zip(everyday, scale.kept, strict=True) if is_kept]
         scores = (prior.scores(scale.standardise(tabulate(cohort, asked, prior.cues))) for asked in (found, none, kept))
-        calibrations.append(_calibration(prior, scale, _Ground(source, *scores), max_refused_share))
+        calibration = _calibration(prior, scale, _Ground(source, *scores), max_refused_share)
+        if calibration is not None:
+            calibrations.append(calibration)
     return Calibrated(cohort, tuple(calibrations))
 
 
-def _calibration(prior: Prior, scale: Scale, ground: _Ground, share: float) -> Calibration:
+def _calibration(prior: Prior, scale: Scale, ground: _Ground, share: float) -> Calibration | None:
+    """None where what should be answerable scores below the background: requests in another language, say. A rule
+    fitted to it would refuse what fits best."""
     threshold = _threshold(ground, prior, share)
     slope, offset = _platt(ground) if len(ground.answerable) else (1.0, 0.0)
+    if slope <= 0:
+        return None
     weights = {cue: slope * weight / d for (cue, weight), d in zip(prior.weights.items(), scale.deviation, strict=True)}
     centre = math.fsum(weight * c for weight, c in zip(weights.values(), scale.centre, strict=True))
     return Calibration(

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -86,7 +86,8 @@ def ask(
 
     Raises SettingsInvalid for a recipe that is not known. `advance` is called once a request.
     """
-    chosen = router.recipe(recipe)
+    # Twins stand one by one: judgements may name any of them.
+    chosen = replace(router.recipe(recipe), collapse=False)
     tool_id = cache(router.tool_id)
     answers = []
     for judgement in judgements:

@@ -237,6 +237,7 @@ def test_a_screen_that_watches_sees_every_stage(catalog: Path, tmp_path: Path) -
         "project",
         "index",
         "write",
+        "calibrate",
         "verify",
         "evaluate",
         "publish",

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pipeline.settings import TuningSettings
 from pipeline.tuning import adapter as learning
-from pipeline.tuning import tune
 from pipeline.tuning.adapter import learn_adapter
 from pipeline.tuning.space import PhraseSpace
 from router.adapter import adapted
@@ -77,12 +75,6 @@ def test_one_phrase_a_tool_leaves_none_to_tell_by() -> None:
     records = unit(rng.normal(size=(120, DIM)))
     learned, evidence = learn_adapter(PhraseSpace(records, records, records, np.arange(120)))
     assert learned is None and evidence.skipped == "no tool has phrases enough to leave some out"
-
-
-def test_the_setting_switches_it_off() -> None:
-    tuning = tune(space_of(turned(1.2)), TuningSettings(adapter=False))
-    assert tuning.adapter is None
-    assert tuning.evidence["adapter"]["skipped"] == "tuning.adapter is false"
 
 
 def test_the_gradient_is_that_of_the_loss() -> None:
