@@ -63,7 +63,7 @@ def signals_table(result: Mapping[str, Any]) -> Table:
 def slices_table(result: Mapping[str, Any]) -> Table:
     """The fused list by sort of request, with the count and the intervals: few requests say little."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("fused, by sort of request", style="cyan", overflow="fold")
+    table.add_column("fused, by sort", style="cyan", overflow="fold")
     table.add_column("requests", justify="right")
     for metric in _SHORT:
         table.add_column(metric, justify="right")

@@ -8,7 +8,7 @@ from router.text import split, terms, words
 # Words as the index counts them. A search box's worth; a sentence; a few sentences; a paragraph with its data. On five
 # public sets and the demo the quartiles lie at 8 and 26 words, and the tails of 5 % at 4 and 60.
 _LENGTHS = ((4, "1-4 words"), (15, "5-15 words"), (40, "16-40 words"))
-_LONGER = "41 words and more"
+_LONGER = "over 40 words"
 
 
 def slices(

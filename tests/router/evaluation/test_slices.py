@@ -24,7 +24,7 @@ def test_a_provider_is_named_by_all_of_its_words(request_: str, provider: str, n
 
 @pytest.mark.parametrize(
     ("words", "name"),
-    [(1, "1-4 words"), (4, "1-4 words"), (5, "5-15 words"), (16, "16-40 words"), (41, "41 words and more")],
+    [(1, "1-4 words"), (4, "1-4 words"), (5, "5-15 words"), (16, "16-40 words"), (41, "over 40 words")],
 )
 def test_length_is_counted_in_words(words: int, name: str) -> None:
     assert length(" ".join(["charge"] * words)) == name
