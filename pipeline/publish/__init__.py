@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,16 +20,16 @@ from pipeline.lexical import index
 from pipeline.progress import Progress
 from pipeline.publish import serving
 from pipeline.publish.judged import UNJUDGED, Judged, judge
+from pipeline.publish.learned import learned
 from pipeline.records import Catalog
 from pipeline.settings import CatalogSettings
 from pipeline.tokens import TokenCounter
-from pipeline.tuning import TUNING_VERSION, PastRequests, Tuning, calibrate, learn_from_use
+from pipeline.tuning import TUNING_VERSION, PastRequests, Tuning
 from pipeline.vectors import Vectors
 from router import Router
 from router.contract import ADAPTER, CATALOG_DB, FORMAT_VERSION, Expanded, Manifest, Signal
-from router.evaluation import judgements_of, read_judgements
 from router.fingerprint import file_sha256
-from router.snapshot import Snapshot, resolve
+from router.snapshot import resolve
 from router.store import SnapshotStore, Stored
 from router.text import TEXT_VERSION
 
@@ -45,10 +44,6 @@ VERSIONS = {
     "assessment": ASSESSMENT_VERSION,
     "tuning": TUNING_VERSION,
 }
-
-
-# Of fewer tools every one is near to whatever is said.
-FEWEST_CALIBRATED = 20
 
 
 @dataclass(frozen=True)
@@ -140,56 +135,11 @@ def write(
             tuning=contents.tuning.evidence,
         )
         manifest.write(folder)
-        if contents.past is not None:
-            manifest = _learned(manifest, folder, contents.past, settings.tuning.fit_weights, progress)
-        if settings.tuning.calibrate:
-            progress.start("calibrate", None)
-            manifest = _calibrated(manifest, folder, settings)
+        manifest = learned(manifest, folder, contents.past, settings, progress)
         progress.start("verify", None)
         found = judged(Router.open(folder))
         replace(manifest, held=(*manifest.held, *found.held), evaluation=found.evaluation).write(folder)
         return store.seal(folder), found
-
-
-def _learned(manifest: Manifest, folder: Path, past: PastRequests, fit: bool, progress: Progress) -> Manifest:
-    """The manifest of a snapshot that has learned from past requests, written with the files which that takes."""
-    learned = learn_from_use(Snapshot.open(folder, check=False), past, fit, progress)
-    files = {name: file_sha256(folder / name) for name in learned.save(folder)}
-    manifest = replace(
-        manifest,
-        signals=(*manifest.signals, Signal.INTENT) if files else manifest.signals,
-        recipe=learned.recipe.to_json(),
-        files={**manifest.files, **files},
-        tuning={**manifest.tuning, **learned.evidence},
-    )
-    manifest.write(folder)
-    return manifest
-
-
-def _calibrated(manifest: Manifest, folder: Path, settings: CatalogSettings) -> Manifest:
-    """The manifest of a snapshot that can say that no tool fits, written with the files which that takes."""
-    files: dict[str, str] = {}
-    evidence: dict[str, Any]
-    if manifest.counts["tools"] < FEWEST_CALIBRATED:
-        evidence = {"skipped": f"{manifest.counts['tools']} tools are too few: an agent can be given them all"}
-    elif len(manifest.languages) > 1:
-        evidence = {"skipped": "the everyday requests are English, and the catalog has phrases in other languages"}
-    else:
-        judged = judgements_of(settings.folder) if settings.tuning.judged else None
-        done = calibrate(
-            Snapshot.open(folder, check=False),
-            read_judgements(judged) if judged else (),
-            settings.tuning.max_refused_share,
-        )
-        if done.calibrations:
-            files = {name: file_sha256(folder / name) for name in done.cohort.save(folder)}
-            evidence = {"calibrations": [calibration.to_json() for calibration in done.calibrations]}
-        else:
-            evidence = {"skipped": "no list tells requests that a tool fits from everyday ones"}
-    tuned = {**manifest.tuning, "fitting": evidence}
-    manifest = replace(manifest, files={**manifest.files, **files}, tuning=tuned)
-    manifest.write(folder)
-    return manifest
 
 
 def _expanded(contents: Contents) -> list[Expanded]:

@@ -12,8 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
@@ -21,6 +19,7 @@ from router import RECIPES, DenseView, Normalization, Recipe, Router, Signal
 from router.benchmark import ask, compared, in_short
 from router.evaluation import judgements_of, read_judgements
 from router.snapshot import Snapshot
+from tests.benchmarks.remembering import Remembering
 
 METRICS = ("full@10", "ndcg@10")
 PUBLISHED, ADAPTIVE, DEFAULT = (RECIPES[name] for name in ("published", "adaptive", "default"))
@@ -52,30 +51,11 @@ TAKEN = {
 }
 
 
-class Remembering:
-    """An encoder that encodes each request once, however many recipes ask it."""
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        assert snapshot.encoder
-        self._encoder = snapshot.encoder
-        self._known: dict[str, NDArray[np.float32]] = {}
-
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return self._encoder.encode(texts)
-
-    def encode_request(self, request: str) -> NDArray[np.float32]:
-        if request not in self._known:
-            self._known[request] = self._encoder.encode_request(request)
-        return self._known[request]
-
-    def encode_requests(self, requests: Sequence[str]) -> NDArray[np.float32]:
-        return np.stack([self.encode_request(request) for request in requests])
-
-
 def measure(snapshot: Path, folder: Path) -> list[dict[str, Any]]:
     """A row a recipe: metrics, intervals, and the difference from the first of its block."""
     opened = Snapshot.open(snapshot)
-    router = Router(replace(opened, encoder=Remembering(opened)))
+    assert opened.encoder, f"{snapshot} has no encoder"
+    router = Router(replace(opened, encoder=Remembering(opened.encoder, {})))
     file = judgements_of(folder)
     assert file, f"{folder} holds no judged requests"
     judgements = [judgement for judgement in read_judgements(file) if judgement.kind != "none"]

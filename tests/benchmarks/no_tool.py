@@ -30,11 +30,11 @@ from pipeline.tuning.cohort import Asked, Asker, survey
 from pipeline.tuning.prior import PRIORS, SHARES, TRIMMED, Prior, Scale, tabulate
 from router.cohort import ERRAND
 from router.contract import Signal
-from router.encoder import Encoder
 from router.evaluation import Judgement, judgements_of, read_judgements
 from router.evaluation.abstention import auc, refused_at_95
 from router.retrievers import DenseView
 from router.snapshot import Snapshot
+from tests.benchmarks.remembering import Remembering
 
 # An agent asks its router at every turn of a conversation: most of what no tool fits is talk.
 TALK, ERRANDS, FOREIGN = 2 / 3, 1 / 6, 1 / 6
@@ -44,22 +44,6 @@ CUES = [prior.cues for prior in PRIORS]
 Cues = tuple[str, ...]
 _known: defaultdict[str, dict[str, NDArray[np.float32]]] = defaultdict(dict)  # by encoder
 Rows = NDArray[np.float64]
-
-
-class Remembering:
-    """An encoder that encodes a request once, whatever catalog it is asked of."""
-
-    def __init__(self, encoder: Encoder, known: dict[str, NDArray[np.float32]]) -> None:
-        self._encoder = encoder
-        self._known = known
-
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return self._encoder.encode(texts)
-
-    def encode_request(self, request: str) -> NDArray[np.float32]:
-        if request not in self._known:
-            self._known[request] = self._encoder.encode_request(request)
-        return self._known[request]
 
 
 @dataclass(frozen=True)
