@@ -78,17 +78,14 @@ def write(
     """
     with store.staging(contents.content_hash) as folder:
         progress.start("index", None)
-        languages = settings.enrichment.languages
-        signals = index(contents.documents, folder, languages)
+        signals = index(contents.documents, folder, settings.enrichment.languages)
         progress.start("write", None)
         counter = TokenCounter()
         serving.write(folder, contents.catalog, contents.documents, contents.vectors, counter, _expanded(contents))
         if contents.tuning.adapter is not None:
             np.save(folder / ADAPTER, contents.tuning.adapter)
         vectors = contents.vectors
-        name = folder.name.split("-", 1)[1]
         created_at = datetime.now(UTC)
-        recipe = settings.retrieval.resolve()
         write_inspection(
             folder / CATALOG_DB,
             contents.catalog,
@@ -97,49 +94,67 @@ def write(
             contents.documents,
             vectors,
             identity={
-                "snapshot": name,
+                "snapshot": _name(folder),
                 "catalog": settings.name,
                 "built_at": created_at.replace(tzinfo=None, microsecond=0),
                 "run_id": run,
                 "encoder": vectors.export.spec.model if vectors else None,
-                "recipe": recipe.name,
+                "recipe": settings.retrieval.resolve().name,
                 "format": FORMAT_VERSION,
             },
             ledger=ledger,
             previous=current(store),
         )
-        manifest = Manifest(
-            snapshot=name,
-            catalog=settings.name,
-            created_at=created_at.isoformat(timespec="seconds"),
-            content_hash=contents.content_hash,
-            versions=VERSIONS,
-            signals=(*signals, Signal.DENSE) if vectors else signals,
-            encoder=vectors.export.spec if vectors else None,
-            generators=contents.enrichment.generators,
-            recipe=recipe.to_json(),
-            counts={
-                "tools": len(contents.catalog.records),
-                "providers": len({record.provider for record in contents.catalog.records}),
-                "phrases": sum(len(document.phrases) for document in contents.documents),
-                "rejected": len(contents.rejected),
-                "merged": contents.catalog.count("merged"),
-                "renamed": contents.catalog.count("renamed"),
-                "thin": contents.catalog.count("thin"),
-            },
-            token_counter=counter.name,
-            files=_checksums(folder),
-            held=contents.held,
-            agreement=vectors.export.agreement if vectors else None,
-            languages=languages,
-            tuning=contents.tuning.evidence,
-        )
+        manifest = _manifest(settings, contents, folder, created_at, signals, counter)
         manifest.write(folder)
         manifest = learned(manifest, folder, contents.past, settings, progress)
         progress.start("verify", None)
         found = judged(Router.open(folder))
         replace(manifest, held=(*manifest.held, *found.held), evaluation=found.evaluation).write(folder)
         return store.seal(folder), found
+
+
+def _manifest(
+    settings: CatalogSettings,
+    contents: Contents,
+    folder: Path,
+    created_at: datetime,
+    signals: tuple[Signal, ...],
+    counter: TokenCounter,
+) -> Manifest:
+    """What a snapshot under construction says of itself, its files with their checksums."""
+    vectors = contents.vectors
+    return Manifest(
+        snapshot=_name(folder),
+        catalog=settings.name,
+        created_at=created_at.isoformat(timespec="seconds"),
+        content_hash=contents.content_hash,
+        versions=VERSIONS,
+        signals=(*signals, Signal.DENSE) if vectors else signals,
+        encoder=vectors.export.spec if vectors else None,
+        generators=contents.enrichment.generators,
+        recipe=settings.retrieval.resolve().to_json(),
+        counts={
+            "tools": len(contents.catalog.records),
+            "providers": len({record.provider for record in contents.catalog.records}),
+            "phrases": sum(len(document.phrases) for document in contents.documents),
+            "rejected": len(contents.rejected),
+            "merged": contents.catalog.count("merged"),
+            "renamed": contents.catalog.count("renamed"),
+            "thin": contents.catalog.count("thin"),
+        },
+        token_counter=counter.name,
+        files=_checksums(folder),
+        held=contents.held,
+        agreement=vectors.export.agreement if vectors else None,
+        languages=settings.enrichment.languages,
+        tuning=contents.tuning.evidence,
+    )
+
+
+def _name(folder: Path) -> str:
+    """The name that a snapshot under construction will have."""
+    return folder.name.split("-", 1)[1]
 
 
 def _expanded(contents: Contents) -> list[Expanded]:
