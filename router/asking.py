@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from router.adapter import adapted
 from router.contract import Signal
 from router.coverage import Covered, cover
+from router.errors import RequestInvalid
 from router.fitting import fitting
 from router.fusion import Contributions, fuse
 from router.recipe import Recipe
@@ -19,6 +20,10 @@ from router.text import terms, terms_by_language
 from router.twins import collapse
 
 Vector = NDArray[np.float32]
+
+# Characters. The encoder reads the first few hundred tokens and the lexical lists the first few hundred terms; a
+# megabyte would cost a second to split.
+MAX_REQUEST = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,17 @@ class Found:
     covered: Covered | None
     ranking: Ranking
     twins: Mapping[int, tuple[int, ...]]
+
+
+def clean(request: str) -> str:
+    """A request as it is searched: cut at a length that no list reads past, half surrogate pairs replaced.
+
+    Raises RequestInvalid where nothing is said.
+    """
+    request = request[:MAX_REQUEST].encode("utf-8", "replace").decode("utf-8")
+    if not request.strip():
+        raise RequestInvalid("the request is empty: say what should be done")
+    return request
 
 
 def find(snapshot: Snapshot, request: str, recipe: Recipe) -> Found:
@@ -93,7 +109,11 @@ def encode(snapshot: Snapshot, texts: Sequence[str], recipe: Recipe) -> list[Enc
     readers = {Signal.DENSE: snapshot.dense, Signal.INTENT: snapshot.intents}
     if snapshot.encoder is None or not any(reader and recipe.weights.get(s) for s, reader in readers.items()):
         return [Encoded(text, terms(text), None, None) for text in texts]
-    vectors = snapshot.encoder.encode_requests(texts)
+    return encoded(snapshot, texts, snapshot.encoder.encode_requests(texts), recipe)
+
+
+def encoded(snapshot: Snapshot, texts: Sequence[str], vectors: Vector, recipe: Recipe) -> list[Encoded]:
+    """The same of texts whose vectors, of shape (texts, dim), are known."""
     adapter = snapshot.adapter if recipe.adapter else None
     moved = vectors if adapter is None else adapted(vectors, adapter)
     return [Encoded(text, terms(text), *made) for text, *made in zip(texts, vectors, moved, strict=True)]

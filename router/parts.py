@@ -37,10 +37,7 @@ def expanded(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.uint8] 
         return np.full(tools, contract.Expanded.NO, np.uint8)
     if contract.EXPANDED not in manifest.files:
         return None
-    marks = array(folder / contract.EXPANDED)
-    if marks.shape != (tools,) or marks.dtype != np.uint8:
-        raise SnapshotInvalid(f"{folder}: marks of shape {marks.shape} ({marks.dtype}) do not fit {tools} tools")
-    return marks
+    return _by_ordinal(folder, contract.EXPANDED, "marks", np.dtype(np.uint8), tools)
 
 
 def adapter(folder: Path, manifest: Manifest) -> NDArray[np.float32] | None:
@@ -97,10 +94,14 @@ def twins(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.int64] | N
     """For each ordinal the first ordinal of its twins; None where no tool has one."""
     if contract.TWINS not in manifest.files:
         return None
-    firsts = array(folder / contract.TWINS)
-    if firsts.shape != (tools,) or firsts.dtype != np.int64:
-        raise SnapshotInvalid(f"{folder}: twins of shape {firsts.shape} ({firsts.dtype}) do not fit {tools} tools")
-    return firsts
+    return _by_ordinal(folder, contract.TWINS, "twins", np.dtype(np.int64), tools)
+
+
+def _by_ordinal(folder: Path, name: str, what: str, dtype: np.dtype[Any], tools: int) -> NDArray[Any]:
+    held = array(folder / name)
+    if held.shape != (tools,) or held.dtype != dtype:
+        raise SnapshotInvalid(f"{folder}: {what} of shape {held.shape} ({held.dtype}) do not fit {tools} tools")
+    return held
 
 
 def array(path: Path) -> NDArray[Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from router.asking import Found, encode, find, fits, rank
+from router.asking import Found, clean, encode, find, fits, rank
 from router.contract import Manifest, Signal
 from router.errors import RequestInvalid, SettingsInvalid
 from router.packing import pack
@@ -16,10 +16,6 @@ from router.record import ToolRecord
 from router.retrievers import Ranking
 from router.routed import RoutedTool, RoutedTools
 from router.snapshot import Snapshot
-
-# Characters. The encoder reads the first few hundred tokens and the lexical lists the first few hundred terms; a
-# megabyte would cost a second to split.
-_MAX_REQUEST = 20_000
 
 
 class Router:
@@ -63,7 +59,7 @@ class Router:
         if k < 1:
             raise RequestInvalid(f"k is {k}, it must be at least 1")
         chosen = self.recipe(recipe)
-        found = find(self._snapshot, _clean(request), chosen)
+        found = find(self._snapshot, clean(request), chosen)
         tools = tuple(
             self._tool(found, int(ordinal), float(score), found.rankings if explain else None)
             for ordinal, score in zip(found.ranking.ordinals[:k], found.ranking.scores[:k], strict=True)
@@ -84,7 +80,7 @@ class Router:
             return [tool.record for tool in self.route(request, k=k)]
         if token_budget < 1:
             raise RequestInvalid(f"token_budget is {token_budget}, it must be at least 1")
-        found = find(self._snapshot, _clean(request), self.recipe(None)).ranking
+        found = find(self._snapshot, clean(request), self.recipe(None)).ranking
         taken = pack(self._snapshot.token_counts[found.ordinals].tolist(), token_budget, k)
         return [self._snapshot.records.entry(int(found.ordinals[position])).record for position in taken]
 
@@ -101,7 +97,7 @@ class Router:
             raise RequestInvalid(f"the snapshot {self.manifest.snapshot} has no tool {tool_id!r}")
         chosen = self.recipe(recipe)
         # A tool that stands under its twin has a place of its own here.
-        found = find(self._snapshot, _clean(request), replace(chosen, collapse=False))
+        found = find(self._snapshot, clean(request), replace(chosen, collapse=False))
         place = found.ranking.rank_of(ordinal)
         score = float(found.ranking.scores[place - 1]) if place else 0.0
         whole = rank(self._snapshot, found.request, chosen, max(len(self), 1))
@@ -110,12 +106,12 @@ class Router:
     def rankings(self, request: str, *, recipe: str | Recipe | None = None) -> dict[Signal, Ranking]:
         """Each signal's own ranking, before fusion: ordinals and raw scores, for evaluation and study."""
         chosen = self.recipe(recipe)
-        asked = encode(self._snapshot, [_clean(request)], chosen)[0]
+        asked = encode(self._snapshot, [clean(request)], chosen)[0]
         return rank(self._snapshot, asked, chosen, chosen.depth)
 
     def lists(self, request: str, *, recipe: str | Recipe | None = None) -> tuple[Mapping[Signal, Ranking], Ranking]:
         """Each signal's own ranking of the whole request, and the fused one that `route` cuts to k."""
-        found = find(self._snapshot, _clean(request), self.recipe(recipe))
+        found = find(self._snapshot, clean(request), self.recipe(recipe))
         return found.rankings, found.ranking
 
     def tool_id(self, ordinal: int) -> str:
@@ -162,14 +158,6 @@ class Router:
             return None
         best = self._snapshot.dense.best_phrase(moved, ordinal)
         return None if best is None else phrases[best]
-
-
-def _clean(request: str) -> str:
-    """A request as it is searched: cut at a length that no list reads past, half surrogate pairs replaced."""
-    request = request[:_MAX_REQUEST].encode("utf-8", "replace").decode("utf-8")
-    if not request.strip():
-        raise RequestInvalid("the request is empty: say what should be done")
-    return request
 
 
 def _ranks(rankings: Mapping[Signal, Ranking], ordinal: int) -> dict[Signal, int]:

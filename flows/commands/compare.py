@@ -1,6 +1,5 @@
 """compare: recipes and single signals side by side, on one set of judged requests or several."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -32,7 +31,7 @@ def compare(
     One row a recipe, the best of each column in bold; rows that differ from the first by more than chance are marked
     (paired randomisation test, corrected for the number of rows). Several benches have a table each, and one of means.
     """
-    from flows.commands.judged import build_bench, read_bench, writable
+    from flows.commands.judged import build_bench, printed, read_bench, writable
     from flows.screens.comparison import show_comparison
     from flows.screens.screen import Bars
     from router import benchmark
@@ -54,10 +53,5 @@ def compare(
             ]
             compared.append({"bench": one.name, "queries": len(one.judgements), "rows": benchmark.ranked(measured)})
     result = {"benches": compared, "mean": benchmark.mean(compared)}
-    text = json.dumps(result, indent=2)
-    if json_file == Path("-"):
-        print(text)
-        return
-    if json_file is not None:
-        json_file.write_text(text + "\n", encoding="utf-8")
-    show_comparison(result)
+    if not printed(result, json_file):
+        show_comparison(result)

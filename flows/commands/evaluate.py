@@ -1,6 +1,5 @@
 """evaluate: how well judged requests are answered."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -53,7 +52,7 @@ def evaluate(
     serves, unless --snapshot names what to measure. Metrics are means over requests, K = 10; intervals are 95 %
     (bootstrap over requests), p is that of a paired randomisation test.
     """
-    from flows.commands.judged import build_bench, read_bench, writable
+    from flows.commands.judged import build_bench, printed, read_bench, writable
     from flows.screens.evaluation import show_evaluation
     from flows.screens.screen import Bars
     from router import benchmark
@@ -91,10 +90,5 @@ def evaluate(
         benchmark.write_runs(runs, measured)
     if html is not None:
         write_report(html, result)
-    text = json.dumps(result, indent=2)
-    if json_file == Path("-"):
-        print(text)
-        return
-    if json_file is not None:
-        json_file.write_text(text + "\n", encoding="utf-8")
-    show_evaluation(result, worst or 0)
+    if not printed(result, json_file):
+        show_evaluation(result, worst or 0)

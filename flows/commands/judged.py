@@ -1,6 +1,7 @@
 """What evaluate and compare share: a folder of judged requests, and the snapshot that is measured on it."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,17 @@ def build_bench(
     tuning = settings.tuning.untaught() if settings.taught_by_judgements else settings.tuning
     settings = settings.model_copy(update={"publish": publish, "tuning": tuning})
     return build(settings, workspace=workspace, area="evaluations", progress=bars).snapshot
+
+
+def printed(result: Mapping[str, Any], file: Path | None) -> bool:
+    """Write figures as JSON to a file, or print them where it is "-"; whether they were printed."""
+    text = json.dumps(result, indent=2)
+    if file == Path("-"):
+        print(text)
+        return True
+    if file is not None:
+        file.write_text(text + "\n", encoding="utf-8")
+    return False
 
 
 def writable(option: str, file: Path | None) -> None:

@@ -18,8 +18,7 @@ from pipeline.tuning.intents import FEWEST_USES, Lessons, Rankings, left_out, te
 from pipeline.tuning.usage import PastRequests
 from pipeline.tuning.weights import MOST_REQUESTS, SIGNIFICANCE, Candidates, fit_weights
 from router import contract
-from router.adapter import adapted
-from router.asking import Encoded, rank
+from router.asking import Encoded, encoded, rank
 from router.contract import Signal
 from router.evaluation import Difference, differences
 from router.recipe import Recipe
@@ -96,8 +95,8 @@ def _asked(snapshot: Snapshot, past: PastRequests, progress: Progress) -> tuple[
     progress.start("learn", len(past.usage.uses))
     asked: list[Rankings] = []
     tools: list[Shares] = []
-    for use, encoded in zip(past.usage.uses, _encoded(snapshot, past), strict=True):
-        asked.append(rank(snapshot, encoded, recipe, recipe.depth))
+    for use, request in zip(past.usage.uses, _encoded(snapshot, past), strict=True):
+        asked.append(rank(snapshot, request, recipe, recipe.depth))
         places = ((ordinal(tool_id), share) for tool_id, share in use.shares.items())
         tools.append({place: share for place, share in places if place is not None})
         progress.advance()
@@ -109,9 +108,7 @@ def _encoded(snapshot: Snapshot, past: PastRequests) -> list[Encoded]:
     texts = [use.request for use in past.usage.uses]
     if past.vectors is None:
         return [Encoded(text, terms(text), None, None) for text in texts]
-    adapter = snapshot.adapter if snapshot.recipe.adapter else None
-    moved = past.vectors if adapter is None else adapted(past.vectors, adapter)
-    return [Encoded(text, terms(text), *made) for text, *made in zip(texts, past.vectors, moved, strict=True)]
+    return encoded(snapshot, texts, past.vectors, snapshot.recipe)
 
 
 def _no_intents(past: PastRequests, recipe: Recipe) -> str:

@@ -13,12 +13,12 @@ from pipeline.errors import RecordRejected
 from pipeline.settings import CatalogSettings
 from pipeline.sources.document import read_lines
 from pipeline.vectors import Embedding
+from router.asking import MAX_REQUEST
 from router.record import Origin
 
 # The newest count: a log grows for ever, and each costs a route at every build and a vector in every snapshot.
 MAX_USES = 5_000
 # As a router cuts a request.
-_MAX_REQUEST = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,4 +124,4 @@ def _row(origin: Origin, row: Any, known: Collection[str]) -> tuple[str, frozens
         raise RecordRejected(origin, "tools (or required) is no list of tool ids")
     if unknown := sorted(set(tools) - set(known)):
         raise RecordRejected(origin, f"the catalog has no tool {unknown[0]!r}")
-    return request.strip()[:_MAX_REQUEST], frozenset(tools)
+    return request.strip()[:MAX_REQUEST], frozenset(tools)
