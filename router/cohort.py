@@ -103,7 +103,7 @@ def scaled(signal: Signal, scores: NDArray[np.float64], request_terms: Sequence[
 
 def _array(path: Path, shape: tuple[int, ...]) -> NDArray[np.float32]:
     try:
-        array: NDArray[np.float32] = np.load(path, mmap_mode="r", allow_pickle=False)
+        array: NDArray[np.float32] = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except (OSError, ValueError) as error:
         raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
     if array.shape != shape or array.dtype != np.float32:

@@ -14,7 +14,7 @@ from router.errors import SnapshotInvalid
 from router.fingerprint import fingerprint
 from router.text import ENGLISH
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 MANIFEST = "manifest.json"
 CURRENT = "CURRENT"
@@ -22,9 +22,12 @@ CATALOG_DB = "catalog.duckdb"
 RECORDS = "records.jsonl"
 RECORD_OFFSETS = "record_offsets.npy"
 TOKEN_COUNTS = "token_counts.npy"  # noqa: S105 - language-model tokens
-DOCUMENT_VECTORS = "document_vectors.npy"
-PHRASE_VECTORS = "phrase_vectors.npy"
-PHRASE_OFFSETS = "phrase_offsets.npy"
+# See `ToolVectors`; the index and the moments only in a catalog that is too large to score every vector.
+VECTORS = "vectors.npy"  # int8 (documents and phrases, dim)
+VECTOR_SCALES = "vector_scales.npy"  # float32, one a row
+VECTOR_OFFSETS = "vector_offsets.npy"  # int64 (tools + 1,)
+CANDIDATES = "candidates.faiss"
+MOMENTS = "moments.npz"
 EXPANDED = "expanded.npy"  # `Expanded` by ordinal, uint8: only where some tools are and some are not
 ADAPTER = "adapter.npy"  # the query adapter, float32 (dim, dim): only where one was learned
 TWINS = "twins.npy"  # by ordinal the first ordinal of its twins, int64: only where some tool has one

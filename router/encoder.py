@@ -30,11 +30,13 @@ class Encoder(Protocol):
 class OnnxEncoder:
     """A sentence encoder exported with its pooling and normalisation inside the graph."""
 
-    def __init__(self, tokenizer: Any, session: Any, query_prefix: str) -> None:
+    def __init__(self, tokenizer: Any, session: Any, spec: EncoderManifest) -> None:
         """Internal: use `open`."""
         self._tokenizer = tokenizer
         self._session = session
-        self._query_prefix = query_prefix
+        self._query_prefix = spec.query_prefix
+        # In int8 a run's activations share one scale: a vector would hang on the texts beside it, by a cosine of .005.
+        self._together = spec.precision != "int8"
 
     @classmethod
     def open(cls, folder: Path, spec: EncoderManifest, *, threads: int = 1) -> "OnnxEncoder":
@@ -59,17 +61,25 @@ class OnnxEncoder:
             )
         except Exception as error:  # both libraries raise bare Exception subclasses of their own
             raise SnapshotInvalid(f"the encoder in {folder} cannot be loaded: {error}") from error
-        return cls(tokenizer, session, spec.query_prefix)
+        return cls(tokenizer, session, spec)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of texts as they are, without the query prefix; longer ones are cut at the model's length."""
+        """Vectors of texts as they are, without the query prefix; longer ones are cut at the model's length.
+
+        In fp32 all in one run, padded to the longest; in int8 one after the other.
+        """
+        runs = [texts] if self._together else [[text] for text in texts]
+        made = [self._session.run(None, self.feeds(run))[0] for run in runs]
+        vectors: NDArray[np.float32] = made[0] if len(made) == 1 else np.concatenate(made)
+        return vectors
+
+    def feeds(self, texts: Sequence[str]) -> dict[str, NDArray[np.int64]]:
+        """The model's inputs for texts: token ids and the mask of what is no padding, int64 (len(texts), tokens)."""
         encodings = self._tokenizer.encode_batch(list(texts))
-        feeds = {
+        return {
             "input_ids": np.array([e.ids for e in encodings], dtype=np.int64),
             "attention_mask": np.array([e.attention_mask for e in encodings], dtype=np.int64),
         }
-        vectors: NDArray[np.float32] = self._session.run(None, feeds)[0]
-        return vectors
 
     def encode_request(self, request: str) -> NDArray[np.float32]:
         """The vector of one request, with the model's query prefix: shape (dim,)."""

@@ -8,7 +8,8 @@ does: description and dense, but no more than the best of the expansion's own li
 they and dense decide. So in a catalog without any expansion, as in one where some are missing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +21,31 @@ from router.retrievers import EMPTY, Ranking
 Contributions = Mapping[Signal, float]
 
 
+class Reasons(Sequence[Contributions]):
+    """What each signal gave to the score of each tool of a fused ranking, row by row, where it gave anything. Made when
+    looked at: of hundreds of candidates ten are explained."""
+
+    def __init__(self, parts: Mapping[Signal, NDArray[np.float64]], order: NDArray[np.int64]) -> None:
+        self._parts = parts
+        self._order = order
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, row: int) -> Contributions: ...
+    @overload
+    def __getitem__(self, row: slice) -> "Reasons": ...
+    def __getitem__(self, row: int | slice) -> "Contributions | Reasons":
+        if isinstance(row, slice):
+            return Reasons(self._parts, self._order[row])
+        place = self._order[row]
+        return {signal: float(part[place]) for signal, part in self._parts.items() if part[place]}
+
+
 def fuse(
     rankings: Mapping[Signal, Ranking], recipe: Recipe, expanded: NDArray[np.uint8] | None = None
-) -> tuple[Ranking, list[Contributions], NDArray[np.float64]]:
+) -> tuple[Ranking, Reasons, NDArray[np.float64]]:
     """Fuse by a recipe. Returns the fused ranking and, row for row, what each signal gave to the score and how much of
     the expansion's part is assumed.
 
@@ -33,7 +56,7 @@ def fuse(
     """
     parts = {signal: ranking for signal, ranking in rankings.items() if recipe.weights.get(signal) and len(ranking)}
     if not parts:
-        return EMPTY, [], np.empty(0)
+        return EMPTY, Reasons({}, np.empty(0, np.int64)), np.empty(0)
     ordinals = np.unique(np.concatenate([ranking.ordinals for ranking in parts.values()]))
     # A list that is there and holds nothing has said that none of its tools shares a word with the request.
     silent = Signal.EXPANSION in rankings and Signal.EXPANSION not in parts
@@ -51,10 +74,7 @@ def fuse(
         rows[Signal.EXPANSION] += assumed
     scores = np.add.reduce(list(rows.values()), axis=0)
     order = np.lexsort((ordinals, -scores))
-    contributions: list[Contributions] = [
-        {signal: float(row[i]) for signal, row in rows.items() if row[i]} for i in order
-    ]
-    return Ranking(ordinals[order], scores[order]), contributions, assumed[order]
+    return Ranking(ordinals[order], scores[order]), Reasons(rows, order), assumed[order]
 
 
 def _assumed(

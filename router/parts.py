@@ -12,23 +12,35 @@ from router.contract import Manifest, Signal
 from router.encoder import Encoder, OnnxEncoder
 from router.errors import SnapshotInvalid
 from router.fitting import Calibration
-from router.retrievers import DenseRetriever, IntentRetriever
+from router.retrievers import VIEWS, Candidates, DenseRetriever, IntentRetriever, Moments, ToolVectors
 
 
-def open_dense(folder: Path, manifest: Manifest, tools: int) -> tuple[DenseRetriever | None, Encoder | None]:
-    """The dense retriever and the encoder of requests; neither where the snapshot has no vectors."""
+def open_dense(folder: Path, manifest: Manifest, tools: int) -> DenseRetriever | None:
+    """The dense retriever; None where the snapshot has no vectors."""
     if Signal.DENSE not in manifest.signals or manifest.encoder is None:
-        return None, None
-    documents = array(folder / contract.DOCUMENT_VECTORS)
-    phrases = array(folder / contract.PHRASE_VECTORS)
-    offsets = array(folder / contract.PHRASE_OFFSETS)
+        return None
     dim = manifest.encoder.dim
-    if documents.shape != (tools, dim) or phrases.shape != (offsets[-1], dim) or len(offsets) != tools + 1:
+    held = ToolVectors(
+        *(array(folder / name) for name in (contract.VECTORS, contract.VECTOR_SCALES, contract.VECTOR_OFFSETS))
+    )
+    if held.rows.shape != (held.offsets[-1], dim) or held.scales.shape != held.rows.shape[:1] or len(held) != tools:
         raise SnapshotInvalid(
-            f"{folder}: vectors of shape {documents.shape} and {phrases.shape} do not fit {tools} tools"
+            f"{folder}: vectors of shape {held.rows.shape} of {len(held)} tools do not fit {tools} tools of {dim} dims"
         )
-    encoder = OnnxEncoder.open(folder / contract.ENCODER_FOLDER, manifest.encoder)
-    return DenseRetriever(documents, phrases, offsets), encoder
+    if contract.CANDIDATES not in manifest.files:
+        return DenseRetriever(held)
+    return DenseRetriever(
+        held,
+        Candidates.open(folder / contract.CANDIDATES, tools, dim),
+        Moments.open(folder / contract.MOMENTS, len(VIEWS), dim),
+    )
+
+
+def open_encoder(folder: Path, manifest: Manifest) -> Encoder | None:
+    """The encoder of requests; None where the snapshot has no vectors."""
+    if Signal.DENSE not in manifest.signals or manifest.encoder is None:
+        return None
+    return OnnxEncoder.open(folder / contract.ENCODER_FOLDER, manifest.encoder)
 
 
 def expanded(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.uint8] | None:
@@ -107,7 +119,8 @@ def _by_ordinal(folder: Path, name: str, what: str, dtype: np.dtype[Any], tools:
 def array(path: Path) -> NDArray[Any]:
     """A stored array, memory-mapped. Raises SnapshotInvalid where it cannot be read."""
     try:
-        stored: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+        # As plain arrays: numpy's memmap class makes each small operation several times slower.
+        stored: NDArray[Any] = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except (OSError, ValueError) as error:
         raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
     return stored

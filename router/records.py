@@ -1,9 +1,8 @@
 """Records as a snapshot keeps them: one JSON line a tool, read where they are asked for."""
 
-import json
 from dataclasses import dataclass
-from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,29 +17,44 @@ class Entry:
     phrases: tuple[str, ...]
 
 
-class RecordStore:
-    """Records by ordinal: one JSON line each in a memory-mapped file, so that opening reads none of them."""
+class _Named(msgspec.Struct):
+    tool_id: str
 
-    def __init__(self, lines: Any, offsets: NDArray[np.int64]) -> None:
+
+class _Line(msgspec.Struct):
+    """Of a line the id alone: nothing else is made of it."""
+
+    record: _Named
+
+
+# Straight to the types: a third of the time that json and constructors take, and every answer reads ten.
+_ENTRIES = msgspec.json.Decoder(Entry)
+_LINES = msgspec.json.Decoder(_Line)
+
+
+class RecordStore:
+    """Records by ordinal: one JSON line each in a memory-mapped file, so that opening reads none of them.
+
+    `lines` are the bytes of the file, `offsets`, of shape (tools + 1,), where each line begins.
+    """
+
+    def __init__(self, lines: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
         self._lines = lines
         self._offsets = offsets
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
 
-    def row(self, ordinal: int) -> dict[str, Any]:
-        """The stored line as a dict: record and phrases."""
-        line: dict[str, Any] = json.loads(bytes(self._lines[self._offsets[ordinal] : self._offsets[ordinal + 1]]))
-        return line
-
     def entry(self, ordinal: int) -> Entry:
         """The tool of an ordinal, 0 ≤ ordinal < len."""
-        row = self.row(ordinal)
-        return Entry(ToolRecord.from_json(row["record"]), tuple(row["phrases"]))
+        return _ENTRIES.decode(self._line(ordinal))
 
     def tool_id(self, ordinal: int) -> str:
         """The id of an ordinal."""
-        return str(self.row(ordinal)["record"]["tool_id"])
+        return _LINES.decode(self._line(ordinal)).record.tool_id
+
+    def _line(self, ordinal: int) -> bytes:
+        return self._lines[self._offsets[ordinal] : self._offsets[ordinal + 1]].tobytes()
 
     def ordinal(self, tool_id: str) -> int | None:
         """The ordinal of an id, by bisection: lines are sorted by id; None where there is no such tool."""

@@ -1,5 +1,6 @@
 """A snapshot on disk, opened read-only, verified, memory-mapped. Anything wrong fails closed with SnapshotInvalid."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,9 +44,9 @@ def resolve(path: Path) -> Path:
     return path / name
 
 
-def verify(folder: Path, manifest: Manifest) -> None:
-    """Compare every file with the manifest's checksum. Raises SnapshotInvalid on the first that differs."""
-    for name, expected in manifest.files.items():
+def verify(folder: Path, files: Mapping[str, str]) -> None:
+    """Compare files with the manifest's checksums. Raises SnapshotInvalid on the first that differs."""
+    for name, expected in files.items():
         try:
             actual = file_sha256(folder / name)
         except OSError as error:
@@ -54,6 +55,11 @@ def verify(folder: Path, manifest: Manifest) -> None:
             raise SnapshotInvalid(
                 f"{folder / name} is corrupt: its checksum is not the manifest's; roll back or rebuild"
             )
+
+
+def _checked(manifest: Manifest, whole: bool) -> Mapping[str, str]:
+    """The files to verify: what people read besides, which may be the largest of all, only where all is asked for."""
+    return {name: sha for name, sha in manifest.files.items() if whole or name != contract.CATALOG_DB}
 
 
 @dataclass(frozen=True)
@@ -76,9 +82,10 @@ class Snapshot:
     calibrations: tuple[Calibration, ...] = ()
 
     @classmethod
-    def open(cls, path: Path, *, check: bool = True) -> "Snapshot":
+    def open(cls, path: Path, *, check: bool = True, whole: bool = False) -> "Snapshot":
         """Open a snapshot's folder, or a catalog's folder with CURRENT.
 
+        Every file that a router reads is held against its checksum; `whole` checks `catalog.duckdb` too.
         `check=False` skips the checksums, for a snapshot that this process has just verified. Raises SnapshotInvalid.
         """
         folder = resolve(Path(path))
@@ -89,7 +96,7 @@ class Snapshot:
                 f"this router analyses with {text.TEXT_VERSION}: build the catalog again"
             )
         if check:
-            verify(folder, manifest)
+            verify(folder, _checked(manifest, whole))
         try:
             recipe = Recipe.from_json(manifest.recipe)
         except SettingsInvalid as error:
@@ -98,7 +105,7 @@ class Snapshot:
         tools = len(offsets) - 1
         if tools != manifest.counts.get("tools"):
             raise SnapshotInvalid(f"{folder} holds {tools} tools, its manifest says {manifest.counts.get('tools')}")
-        lines = np.memmap(folder / contract.RECORDS, dtype=np.uint8, mode="r")
+        lines = np.asarray(np.memmap(folder / contract.RECORDS, dtype=np.uint8, mode="r"))
         lexical = {
             signal: LexicalRetriever.open(
                 folder / signal, tools, manifest.languages if signal is Signal.EXPANSION else (text.ENGLISH,)
@@ -106,7 +113,6 @@ class Snapshot:
             for signal in contract.LEXICAL_SIGNALS
             if signal in manifest.signals
         }
-        dense, encoder = parts.open_dense(folder, manifest, tools)
         cohort, calibrations = parts.fitting(folder, manifest, tools)
         return cls(
             folder=folder,
@@ -115,8 +121,8 @@ class Snapshot:
             records=RecordStore(lines, offsets),
             token_counts=parts.array(folder / contract.TOKEN_COUNTS),
             lexical=lexical,
-            dense=dense,
-            encoder=encoder,
+            dense=parts.open_dense(folder, manifest, tools),
+            encoder=parts.open_encoder(folder, manifest),
             expanded=parts.expanded(folder, manifest, tools),
             adapter=parts.adapter(folder, manifest),
             intents=parts.intents(folder, manifest, tools),

@@ -15,14 +15,13 @@ def collapse(fused: Ranking, twins: NDArray[np.int64]) -> tuple[NDArray[np.int64
     is kept: the one whose provider the request names, if it names one. The mapping is from a kept tool's ordinal to
     the ordinals listed under it, best first; tools without a twin in the ranking are not in it.
     """
-    groups = twins[fused.ordinals]
-    _, first = np.unique(groups, return_index=True)
-    kept = np.sort(first)
-    if len(kept) == len(fused):
-        return kept, {}
-    head = dict(zip(groups[kept].tolist(), fused.ordinals[kept].tolist(), strict=True))
-    under: dict[int, tuple[int, ...]] = {}
-    for row in np.setdiff1d(np.arange(len(fused)), kept).tolist():
-        best = head[int(groups[row])]
-        under[best] = (*under.get(best, ()), int(fused.ordinals[row]))
-    return kept, under
+    kept: list[int] = []
+    head: dict[int, int] = {}
+    under: dict[int, list[int]] = {}
+    for row, (ordinal, group) in enumerate(zip(fused.ordinals.tolist(), twins[fused.ordinals].tolist(), strict=True)):
+        if group in head:
+            under.setdefault(head[group], []).append(ordinal)
+        else:
+            head[group] = ordinal
+            kept.append(row)
+    return np.array(kept, np.int64), {best: tuple(others) for best, others in under.items()}

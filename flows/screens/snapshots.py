@@ -14,7 +14,7 @@ def change(workspace: Path, catalog: str, use: str | None) -> None:
     """Serve another snapshot: the named one, or the one before the current."""
     store = SnapshotStore(workspace, catalog)
     if use:
-        Snapshot.open(store.folder / use)
+        Snapshot.open(store.folder / use, whole=True)
         store.publish(use)
     else:
         use = store.rollback()
@@ -66,7 +66,7 @@ def show(workspace: Path, catalogs: list[str], *, verify: bool, as_json: bool) -
 
 def _problem(folder: Path) -> str:
     try:
-        Snapshot.open(folder)
+        Snapshot.open(folder, whole=True)
     except SnapshotInvalid as error:
         return str(error)
     return ""

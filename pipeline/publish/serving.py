@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pipeline import dense
 from pipeline.documents import FieldDocuments
 from pipeline.records import Catalog
 from pipeline.records.twins import twins
@@ -40,9 +41,7 @@ def write(
         np.save(folder / contract.TWINS, firsts)
     if vectors is None:
         return
-    np.save(folder / contract.DOCUMENT_VECTORS, vectors.documents)
-    np.save(folder / contract.PHRASE_VECTORS, vectors.phrases)
-    np.save(folder / contract.PHRASE_OFFSETS, vectors.offsets)
+    dense.write(folder, vectors.documents, vectors.phrases, vectors.offsets)
     (folder / contract.ENCODER_FOLDER).mkdir()
     for name in (contract.ENCODER_MODEL, contract.ENCODER_TOKENIZER):
         _link(vectors.export.folder / name, folder / contract.ENCODER_FOLDER / name)

@@ -1,8 +1,24 @@
 """One ranking each: BM25 over a field's index, cosine over the vectors, past requests."""
 
-from router.retrievers.dense import DenseRetriever, DenseView
+from router.retrievers.candidates import Candidates
+from router.retrievers.dense import CANDIDATES, VIEWS, DenseRetriever, DenseView
 from router.retrievers.intents import IntentRetriever
 from router.retrievers.lexical import MAX_QUERY_TERMS, LexicalRetriever
+from router.retrievers.moments import Moments
 from router.retrievers.ranking import EMPTY, Ranking
+from router.retrievers.vectors import ToolVectors
 
-__all__ = ["EMPTY", "MAX_QUERY_TERMS", "DenseRetriever", "DenseView", "IntentRetriever", "LexicalRetriever", "Ranking"]
+__all__ = [
+    "CANDIDATES",
+    "EMPTY",
+    "MAX_QUERY_TERMS",
+    "VIEWS",
+    "Candidates",
+    "DenseRetriever",
+    "DenseView",
+    "IntentRetriever",
+    "LexicalRetriever",
+    "Moments",
+    "Ranking",
+    "ToolVectors",
+]

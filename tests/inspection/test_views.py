@@ -80,9 +80,10 @@ def test_a_phrase_that_several_tools_have_is_shared_case_aside(shop: Shop) -> No
         assert inspection.tool("a/x").phrases.rows == (("Undo IT", ["a/y", "b/z"]), ("mine", None))
 
 
-def test_neighbours_are_by_exact_cosine_of_the_document_vectors(ask: Any, snapshot: Path) -> None:
+def test_neighbours_are_by_exact_cosine_of_the_document_vectors(ask: Any) -> None:
     ids = [tool_id for (tool_id,) in ask("SELECT tool_id FROM tools ORDER BY ordinal")]
-    vectors = np.load(snapshot / "document_vectors.npy").astype(np.float64)
+    documents = "SELECT vector FROM vectors JOIN tools USING (tool_id) WHERE position IS NULL ORDER BY ordinal"
+    vectors = np.array([vector for (vector,) in ask(documents)])
     cosines = vectors @ vectors[2] / np.linalg.norm(vectors, axis=1) / np.linalg.norm(vectors[2])
     found = ask("FROM neighbours(?)", [ids[2]])
     # The small encoder's vectors lie so close that the last digit of a float decides their order.
@@ -109,12 +110,11 @@ def test_neighbours_that_are_as_near_are_in_the_order_of_their_ids() -> None:
     assert found == [(1, "a", pytest.approx(0.5**0.5)), (2, "b", 0.0), (3, "d", 0.0)]
 
 
-def test_phrase_neighbours_pair_each_other_tool_by_its_nearest_phrase(ask: Any, snapshot: Path) -> None:
+def test_phrase_neighbours_pair_each_other_tool_by_its_nearest_phrase(ask: Any) -> None:
     ids = [tool_id for (tool_id,) in ask("SELECT tool_id FROM tools ORDER BY ordinal")]
-    phrases = np.load(snapshot / "phrase_vectors.npy").astype(np.float64)
-    offsets = np.load(snapshot / "phrase_offsets.npy")
-    own = phrases[offsets[0] : offsets[1]]
-    best = {ids[at]: (own @ phrases[offsets[at] : offsets[at + 1]].T).max() for at in range(1, 8)}
+    phrases = "SELECT vector FROM vectors WHERE tool_id = ? AND position IS NOT NULL"
+    vectors = [np.array([vector for (vector,) in ask(phrases, [tool_id])]) for tool_id in ids]
+    best = {ids[at]: (vectors[0] @ vectors[at].T).max() for at in range(1, 8)}
     found = ask("SELECT rank, tool_id, cosine FROM phrase_neighbours(?)", [ids[0]])
     assert {tool_id: cosine for _, tool_id, cosine in found} == {
         tool_id: pytest.approx(cosine, abs=1e-6) for tool_id, cosine in best.items()

@@ -159,7 +159,7 @@ def test_a_fully_enriched_catalog_is_fused_as_if_nothing_were_ever_assumed(lists
     marked, given_, assumed = fuse(lists, chosen, np.full(TOOLS, Expanded.YES, np.uint8))
     assert marked.ordinals.tolist() == plain.ordinals.tolist()
     assert marked.scores.tolist() == plain.scores.tolist()
-    assert given_ == contributions and not assumed.any()
+    assert list(given_) == list(contributions) and not assumed.any()
 
 
 @given(some_lists, some_recipe, some_marks)

@@ -68,7 +68,7 @@ def test_fusion_without_a_near_use_is_that_of_a_snapshot_without_the_signal(
     without, with_none = fuse(lists, recipe), fuse({**lists, Signal.INTENT: EMPTY}, recipe)
     assert without[0].ordinals.tolist() == with_none[0].ordinals.tolist()
     assert without[0].scores.tobytes() == with_none[0].scores.tobytes()
-    assert without[1] == with_none[1]
+    assert list(without[1]) == list(with_none[1])
 
 
 @given(others, st.sampled_from([RECIPES["default"], RECIPES["adaptive"]]))

@@ -9,7 +9,7 @@ import pytest
 from pipeline.documents import FieldDocuments
 from pipeline.lexical import index
 from router import SnapshotInvalid
-from router.retrievers import DenseRetriever, DenseView, LexicalRetriever
+from router.retrievers import DenseRetriever, DenseView, LexicalRetriever, ToolVectors
 from router.text import terms
 
 
@@ -52,10 +52,11 @@ def dense() -> DenseRetriever:
     """Tool 0: document (1, 0), phrases (0, 1) and (.6, .8). Tool 1: document (.8, .6), no phrase. Tool 2: like 0."""
     documents = np.array([[1, 0], [0.8, 0.6], [1, 0]], np.float32)
     phrases = np.array([[0, 1], [0.6, 0.8], [0, 1]], np.float32)
-    return DenseRetriever(documents, phrases, np.array([0, 2, 2, 3]))
+    return DenseRetriever(ToolVectors.of(documents, phrases, np.array([0, 2, 2, 3])))
 
 
 REQUEST = np.array([0.6, 0.8], np.float32)
+BYTE = 0.004  # half a step of a byte, on each of two components
 
 
 @pytest.mark.parametrize(
@@ -70,14 +71,14 @@ REQUEST = np.array([0.6, 0.8], np.float32)
 def test_each_view_scores_as_it_says(view: DenseView, expected: dict[int, float]) -> None:
     ranking = dense().rank(REQUEST, 10, view)
     assert ranking.ordinals.tolist() == list(expected)
-    assert ranking.scores.tolist() == pytest.approx(list(expected.values()), abs=1e-6)
+    assert ranking.scores.tolist() == pytest.approx(list(expected.values()), abs=BYTE)
 
 
 def test_a_catalog_without_any_phrase_goes_by_documents_in_every_view() -> None:
     documents = np.array([[1, 0], [0.8, 0.6]], np.float32)
-    retriever = DenseRetriever(documents, np.empty((0, 2), np.float32), np.zeros(3, np.int64))
+    retriever = DenseRetriever(ToolVectors.of(documents, np.empty((0, 2), np.float32), np.zeros(3, np.int64)))
     for view in DenseView:
-        assert retriever.rank(REQUEST, 10, view).scores.tolist() == pytest.approx([0.96, 0.6], abs=1e-6)
+        assert retriever.rank(REQUEST, 10, view).scores.tolist() == pytest.approx([0.96, 0.6], abs=BYTE)
 
 
 def test_the_nearest_phrase_is_found_within_its_tool() -> None:
@@ -89,7 +90,7 @@ def test_equal_vectors_rank_by_ordinal_at_any_depth() -> None:
     row = generator.normal(size=384).astype(np.float32)
     documents = np.tile(row / np.linalg.norm(row), (1_000, 1))
     request = generator.normal(size=384).astype(np.float32)
-    retriever = DenseRetriever(documents, np.empty((0, 384), np.float32), np.zeros(1_001, np.int64))
+    retriever = DenseRetriever(ToolVectors.of(documents, np.empty((0, 384), np.float32), np.zeros(1_001, np.int64)))
     for depth in (1, 10, 999, 1_000, 2_000):
         ranking = retriever.rank(request, depth, DenseView.MEAN)
         assert ranking.ordinals.tolist() == list(range(min(depth, 1_000)))

@@ -1,0 +1,70 @@
+"""Vectors → what the router scores tools by: all vectors as bytes and, in a large catalog, an index of candidates."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.dense.candidates import index_centroids
+from pipeline.dense.moments import Measuring, centroids
+from router import contract
+from router.retrievers import ToolVectors
+from router.retrievers.vectors import quantize
+
+__all__ = ["MOST_SCORED", "write"]
+
+# Vectors that a request may be held against one by one: some 6 MB, a millisecond of one core. With more, candidates
+# come first.
+MOST_SCORED = 5_000
+_BLOCK = 4096  # tools in memory at once
+
+
+def write(
+    folder: Path, documents: NDArray[np.float32], phrases: NDArray[np.float32], offsets: NDArray[np.int64]
+) -> None:
+    """Write the dense part of a snapshot, block by block: the matrices may be memory-mapped.
+
+    `documents` (tools, dim) and `phrases` (phrases, dim) are L2-normalised; tool i owns
+    phrases[offsets[i]:offsets[i+1]].
+    """
+    if len(documents) + len(phrases) <= MOST_SCORED:
+        ToolVectors.of(documents, phrases, offsets).save(folder)
+        return
+    held = _write_vectors(folder, documents, phrases, offsets)
+    measuring = Measuring.of(held)
+    lift = measuring.lift
+    blocks = list(_blocks(len(held)))
+    middles = np.lib.format.open_memmap(folder / ".centroids.npy", "w+", np.float32, documents.shape)
+    try:
+        for first, last in blocks:
+            middles[first:last] = centroids(held, first, last, lift)
+            measuring.add(held, first, last)
+        measuring.moments().save(folder / contract.MOMENTS)
+        index_centroids(middles, folder / contract.CANDIDATES)
+    finally:
+        (folder / ".centroids.npy").unlink()
+
+
+def _write_vectors(
+    folder: Path, documents: NDArray[np.float32], phrases: NDArray[np.float32], offsets: NDArray[np.int64]
+) -> ToolVectors:
+    starts = offsets + np.arange(len(offsets))
+    rows = np.lib.format.open_memmap(folder / contract.VECTORS, "w+", np.int8, (int(starts[-1]), documents.shape[1]))
+    scales = np.empty(len(rows), np.float32)
+    for first, last in _blocks(len(documents)):
+        own = slice(int(starts[first]), int(starts[last]))
+        block = np.empty((own.stop - own.start, documents.shape[1]), np.float32)
+        is_document = np.zeros(len(block), bool)
+        is_document[starts[first:last] - own.start] = True
+        block[is_document] = documents[first:last]
+        block[~is_document] = phrases[offsets[first] : offsets[last]]
+        rows[own], scales[own] = quantize(block)
+    rows.flush()
+    np.save(folder / contract.VECTOR_SCALES, scales)
+    np.save(folder / contract.VECTOR_OFFSETS, starts)
+    return ToolVectors(rows, scales, starts)
+
+
+def _blocks(tools: int) -> Iterator[tuple[int, int]]:
+    return ((first, min(first + _BLOCK, tools)) for first in range(0, tools, _BLOCK))

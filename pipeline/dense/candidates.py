@@ -1,0 +1,33 @@
+"""Centroids → the index of candidates: 4-bit product codes, in cells where the catalog is very large."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Codes that a request may be held against: 300,000 of 384 dims are 29 MB, some four milliseconds of one core.
+MOST_SCANNED = 300_000
+_TRAINED_ON = 16_384
+_ITERATIONS = 8
+
+
+def index_centroids(centroids: NDArray[np.float32], path: Path) -> None:
+    """Write a faiss index of centroids (tools, dim), by inner product; the same centroids give the same index."""
+    import faiss
+
+    tools, dim = centroids.shape
+    codes = f"PQ{dim // 2}x4fs" if dim % 2 == 0 else f"PQ{dim}x4fs"
+    cells = 0 if tools <= MOST_SCANNED else int(4 * np.sqrt(tools))
+    index: Any = faiss.index_factory(dim, f"IVF{cells},{codes}" if cells else codes, faiss.METRIC_INNER_PRODUCT)
+    product = index.pq
+    product.cp.niter, product.cp.seed = _ITERATIONS, 0
+    drawn = np.linspace(0, tools - 1, min(tools, max(_TRAINED_ON, 40 * cells))).astype(np.int64)
+    if cells:
+        index.cp.niter, index.cp.seed, index.cp.spherical = _ITERATIONS, 0, True
+        index.nprobe = cells // 4
+    product.cp.min_points_per_centroid = 1
+    index.train(np.ascontiguousarray(centroids[drawn]))
+    for first in range(0, tools, _TRAINED_ON):
+        index.add(np.ascontiguousarray(centroids[first : first + _TRAINED_ON]))
+    faiss.write_index(index, str(path))

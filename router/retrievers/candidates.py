@@ -1,0 +1,41 @@
+"""Candidates first: in a large catalog only the tools whose centroid is near are scored by all their vectors.
+
+A tool's centroid is the mean of its document's vector and of its phrases' mean. Centroids are kept as 4-bit product
+codes of two components each, which faiss scans in registers (André, Kermarrec and Le Scouarnec, "Accelerated nearest
+neighbor search with Quick ADC", ICMR 2017): 10,000 of them in a tenth of a millisecond.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from router.errors import SnapshotInvalid
+
+
+class Candidates:
+    """An index of centroids, by ordinal. Searching changes nothing: it may be asked from many threads."""
+
+    def __init__(self, index: Any) -> None:
+        """Internal: use `open`."""
+        self._index = index
+
+    @classmethod
+    def open(cls, path: Path, tools: int, dim: int) -> "Candidates":
+        """Read an index. Raises SnapshotInvalid where it cannot be read or is of other vectors."""
+        import faiss  # here: a small catalog needs none
+
+        try:
+            index = faiss.read_index(str(path))
+        except RuntimeError as error:
+            raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
+        if (index.ntotal, index.d) != (tools, dim):
+            raise SnapshotInvalid(f"{path} holds {index.ntotal} tools of {index.d} dims, not {tools} of {dim}")
+        return cls(index)
+
+    def nearest(self, vector: NDArray[np.float32], count: int) -> NDArray[np.int64]:
+        """The `count` tools, or all, whose centroid is nearest to a vector of shape (dim,): ordinals, rising."""
+        _, found = self._index.search(vector[None], min(count, self._index.ntotal))
+        ordinals: NDArray[np.int64] = np.sort(found[0])
+        return ordinals[np.searchsorted(ordinals, 0) :]  # -1 where the cells held fewer

@@ -1,0 +1,81 @@
+"""The vectors of a catalog's tools, a byte a component, tool by tool."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from router import contract
+
+_LEVELS = 127
+
+
+def quantize(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Vectors (n, dim) as bytes (n, dim) and the scale (n,) that each row is multiplied by.
+
+    A quarter of the memory and of what a request reads. Of the exact top 50 of 9,974 tools with 73,783 phrases .996
+    stay; a cosine is off by .0003 (standard deviation).
+    """
+    scales = (np.abs(vectors).max(axis=1, initial=0) / _LEVELS).astype(np.float32)
+    rows = np.rint(vectors / np.where(scales > 0, scales, 1)[:, None]).astype(np.int8)
+    return rows, scales
+
+
+@dataclass(frozen=True, slots=True)
+class ToolVectors:
+    """L2-normalised vectors: row r is `rows[r] * scales[r]`, int8 of shape (n, dim) and float32 of shape (n,).
+
+    Tool i owns rows[offsets[i]:offsets[i+1]]: its document's first, then one a phrase. What is scored together lies
+    together.
+    """
+
+    rows: NDArray[np.int8]
+    scales: NDArray[np.float32]
+    offsets: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, documents: NDArray[np.float32], phrases: NDArray[np.float32], offsets: NDArray[np.int64]
+    ) -> "ToolVectors":
+        """Of documents (tools, dim) and phrases (phrases, dim); tool i owns phrases[offsets[i]:offsets[i+1]]."""
+        starts = offsets + np.arange(len(offsets))
+        both = np.empty((starts[-1], documents.shape[1]), np.float32)
+        is_document = np.zeros(len(both), bool)
+        is_document[starts[:-1]] = True
+        both[is_document], both[~is_document] = documents, phrases
+        return cls(*quantize(both), starts)
+
+    def save(self, folder: Path) -> None:
+        """Write the arrays into a snapshot's folder."""
+        np.save(folder / contract.VECTORS, self.rows)
+        np.save(folder / contract.VECTOR_SCALES, self.scales)
+        np.save(folder / contract.VECTOR_OFFSETS, self.offsets)
+
+    def __len__(self) -> int:
+        """How many tools there are."""
+        return len(self.offsets) - 1
+
+    @property
+    def dim(self) -> int:
+        """The length of a vector."""
+        return int(self.rows.shape[1])
+
+    def of_tools(self, first: int, last: int) -> NDArray[np.float32]:
+        """The vectors of the tools first to last - 1, as float32."""
+        rows = slice(int(self.offsets[first]), int(self.offsets[last]))
+        made: NDArray[np.float32] = self.rows[rows].astype(np.float32) * self.scales[rows, None]
+        return made
+
+    def documents(self) -> NDArray[np.float32]:
+        """The documents' vectors, (tools, dim)."""
+        starts = self.offsets[:-1]
+        made: NDArray[np.float32] = self.rows[starts].astype(np.float32) * self.scales[starts, None]
+        return made
+
+    def phrases(self) -> NDArray[np.float32]:
+        """The phrases' vectors, (phrases, dim), tool by tool."""
+        held = np.ones(len(self.rows), bool)
+        held[self.offsets[:-1]] = False
+        made: NDArray[np.float32] = self.rows[held].astype(np.float32) * self.scales[held, None]
+        return made
