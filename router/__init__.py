@@ -37,14 +37,28 @@ encoder is run), or your own. A signal without a weight is not computed.
     >>> mine = Recipe("mine", Fusion.RRF, {Signal.EXPANSION: 1, Signal.DENSE: 2}, k=10, dense_view=DenseView.MEAN)
     >>> router.route("who is on call", recipe=mine)
 
+Serve. A service keeps one router for all its threads. What a build publishes is picked up without a restart, at the
+next look, every `watch` seconds. Each answer is wholly of one snapshot, the old one goes with the last request that it
+answers, and one that is corrupt is refused with a warning (logger "router") while the old one serves on. Workers open
+it after their fork: the files are mapped, so that they share the pages.
+
+    >>> with Router.open(".quartermaster/snapshots/demo", watch=5, request_cache=1024) as serving:
+    ...     one, other = serving.route_many(["undo a payment", "who is on call"], k=5)    # encoded together
+    ...     serving.cache.hit_rate          # of the vectors of the last 1,024 requests
+    >>> router.reload()                     # by hand; whether another snapshot serves now
+    >>> import asyncio
+    >>> asyncio.run(router.route_async("who is on call"))    # beside an event loop, on threads of the router's own
+    >>> router.close()                      # ends those threads
+
 Errors, all of them QuartermasterError: RequestInvalid (an empty request, k = 0: the router stays open),
-SettingsInvalid (an unknown recipe, a wrong weight), SnapshotInvalid (missing, corrupt, or of another format: nothing is
-opened).
+SettingsInvalid (an unknown recipe, a wrong weight or interval), SnapshotInvalid (missing, corrupt, or of another
+format: nothing is opened).
 
 `router.evaluation` has the metrics, `router.benchmark` measures a router on judged requests, `router.store` publishes
 and rolls back snapshots.
 """
 
+from router.cached_encoder import CacheStatistics
 from router.contract import Manifest, Signal
 from router.errors import QuartermasterError, RequestInvalid, SettingsInvalid, SnapshotInvalid
 from router.recipe import RECIPES, Fusion, Normalization, Recipe
@@ -55,6 +69,7 @@ from router.router import Router
 
 __all__ = [
     "RECIPES",
+    "CacheStatistics",
     "DenseView",
     "Fusion",
     "Manifest",

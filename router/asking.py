@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from router.adapter import adapted
 from router.contract import Signal
 from router.coverage import Covered, cover
+from router.encoder import Encoder
 from router.errors import RequestInvalid
 from router.fitting import fitting
 from router.fusion import Contributions, fuse
@@ -70,9 +71,7 @@ def clean(request: str) -> str:
 def find(snapshot: Snapshot, request: str, recipe: Recipe) -> Found:
     """Rank and fuse a request by a recipe, cover the steps that it has, and collapse twins."""
     steps = find_steps(request) if recipe.steps else Steps()
-    # Apart, for texts of one batch are padded to the longest: a request and its steps together take a third longer.
-    asked = encode(snapshot, [request], recipe)[0]
-    parts = encode(snapshot, steps.texts, recipe)
+    asked, *parts = encode_steps(snapshot, request, steps, recipe)
     rankings = rank(snapshot, asked, recipe, recipe.depth)
     whole, contributions, assumed = fuse(rankings, recipe, snapshot.expanded)
     ranking, covered = whole, None
@@ -102,14 +101,30 @@ def fits(snapshot: Snapshot, found: Found, recipe: Recipe) -> tuple[float, bool]
     return fitting(snapshot.calibrations, cues)
 
 
+def encode_steps(snapshot: Snapshot, request: str, steps: Steps, recipe: Recipe) -> list[Encoded]:
+    """A request and then its steps, as the signals of a recipe read them; by one run of the encoder where it can."""
+    if steps and (encoder := _encoder(snapshot, recipe)):
+        vectors = encoder.encode_parts(steps.request, steps.spans)
+        if vectors is not None:
+            return encoded(snapshot, [request, *steps.texts], vectors, recipe)
+    # Apart, for texts of one batch are padded to the longest: a request and its steps together take a third longer.
+    return encode(snapshot, [request], recipe) + encode(snapshot, steps.texts, recipe)
+
+
 def encode(snapshot: Snapshot, texts: Sequence[str], recipe: Recipe) -> list[Encoded]:
     """Texts as the signals of a recipe read them; vectors are made together."""
     if not texts:
         return []
-    readers = {Signal.DENSE: snapshot.dense, Signal.INTENT: snapshot.intents}
-    if snapshot.encoder is None or not any(reader and recipe.weights.get(s) for s, reader in readers.items()):
+    encoder = _encoder(snapshot, recipe)
+    if encoder is None:
         return [Encoded(text, terms(text), None, None) for text in texts]
-    return encoded(snapshot, texts, snapshot.encoder.encode_requests(texts), recipe)
+    return encoded(snapshot, texts, encoder.encode_requests(texts), recipe)
+
+
+def _encoder(snapshot: Snapshot, recipe: Recipe) -> Encoder | None:
+    """The encoder, where a list of the recipe takes a vector."""
+    readers = {Signal.DENSE: snapshot.dense, Signal.INTENT: snapshot.intents}
+    return snapshot.encoder if any(reader and recipe.weights.get(s) for s, reader in readers.items()) else None
 
 
 def encoded(snapshot: Snapshot, texts: Sequence[str], vectors: Vector, recipe: Recipe) -> list[Encoded]:

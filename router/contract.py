@@ -43,6 +43,7 @@ INTENT_THRESHOLD = "intent_threshold.npy"  # float64 ()
 ENCODER_FOLDER = "encoder"
 ENCODER_MODEL = "model.onnx"
 ENCODER_TOKENIZER = "tokenizer.json"
+ENCODER_TOKENS = "tokens"  # the model's second output, where a vector is the mean of its tokens
 
 # Fields of each Tantivy index. TEXT_FIELD is English; the expansion's has one more a language: `text_field`.
 TEXT_FIELD = "text"

@@ -57,7 +57,8 @@ def fuse(
     parts = {signal: ranking for signal, ranking in rankings.items() if recipe.weights.get(signal) and len(ranking)}
     if not parts:
         return EMPTY, Reasons({}, np.empty(0, np.int64)), np.empty(0)
-    ordinals = np.unique(np.concatenate([ranking.ordinals for ranking in parts.values()]))
+    ordinals = np.sort(np.concatenate([ranking.ordinals for ranking in parts.values()]))
+    ordinals = ordinals[np.concatenate([[True], ordinals[1:] != ordinals[:-1]])]  # a third of np.unique's time
     # A list that is there and holds nothing has said that none of its tools shares a word with the request.
     silent = Signal.EXPANSION in rankings and Signal.EXPANSION not in parts
     assumes = expanded is not None and recipe.weights.get(Signal.EXPANSION) and not silent

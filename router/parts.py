@@ -43,6 +43,12 @@ def open_encoder(folder: Path, manifest: Manifest) -> Encoder | None:
     return OnnxEncoder.open(folder / contract.ENCODER_FOLDER, manifest.encoder)
 
 
+def encoder_files(manifest: Manifest) -> object:
+    """Equal where two snapshots encode requests alike: what the encoder is, and the checksums of its files."""
+    folder = f"{contract.ENCODER_FOLDER}/"
+    return manifest.encoder, {name: digest for name, digest in manifest.files.items() if name.startswith(folder)}
+
+
 def expanded(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.uint8] | None:
     """`Expanded` by ordinal; None where all tools are alike and have a list."""
     if Signal.EXPANSION not in manifest.signals:
@@ -121,6 +127,15 @@ def array(path: Path) -> NDArray[Any]:
     try:
         # As plain arrays: numpy's memmap class makes each small operation several times slower.
         stored: NDArray[Any] = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except (OSError, ValueError) as error:
+        raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
+    return stored
+
+
+def bytes_of(path: Path) -> NDArray[np.uint8]:
+    """A file's bytes, memory-mapped. Raises SnapshotInvalid where it cannot be read."""
+    try:
+        stored: NDArray[np.uint8] = np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
     except (OSError, ValueError) as error:
         raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
     return stored

@@ -1,17 +1,19 @@
 """The router: a request in, the few tools that fit out, with the reasons."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
-import numpy as np
-from numpy.typing import NDArray
-
-from router.asking import Found, clean, encode, find, fits, rank
+from router.answering import answer, explanation, recipe_of, records_within, with_vectors
+from router.aside import Aside
+from router.asking import clean, encode, find, rank
+from router.cached_encoder import CacheStatistics, statistics
 from router.contract import Manifest, Signal
-from router.errors import RequestInvalid, SettingsInvalid
-from router.packing import pack
-from router.recipe import RECIPES, Recipe
+from router.errors import RequestInvalid
+from router.live import Live
+from router.recipe import Recipe
 from router.record import ToolRecord
 from router.retrievers import Ranking
 from router.routed import RoutedTool, RoutedTools
@@ -19,32 +21,73 @@ from router.snapshot import Snapshot
 
 
 class Router:
-    """Routes requests over one snapshot. Reading only: one router serves many threads."""
+    """Routes requests over the snapshot that a path serves. One router serves many threads, none waits for another.
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    Each answer is wholly of one snapshot, and names it; so is what `select`, `explain`, `lists` and the rest return.
+    """
+
+    # Every public method takes the snapshot once: the next look may find another.
+
+    def __init__(self, served: Snapshot | Live) -> None:
         """Internal: use `open`."""
-        self._snapshot = snapshot
+        self._live = Live(served) if isinstance(served, Snapshot) else served
+        self._aside = Aside()
 
     @classmethod
-    def open(cls, path: str | Path) -> "Router":
+    def open(cls, path: str | Path, *, watch: float | None = None, request_cache: int = 0) -> "Router":
         """Open and verify a snapshot's folder, or a catalog's folder (`snapshots/<catalog>`) with CURRENT.
 
-        Raises SnapshotInvalid where there is none, or it is corrupt, or made for another version of the router.
+        `watch`: look every so many seconds whether CURRENT names another snapshot, and serve that one then, from a
+        thread that ends with the router. One that cannot be opened is refused with a warning of the logger "router",
+        and the old one serves on. None looks only when `reload` is called.
+
+        `request_cache`: how many requests' vectors are kept, some 1.6 KB each: 1,024 suit a service. None unless asked
+        for, so that what is timed is what a new request takes.
+
+        Raises SnapshotInvalid where there is no snapshot, or it is corrupt, or made for another version of the router;
+        SettingsInvalid for a setting out of its range.
         """
-        return cls(Snapshot.open(Path(path)))
+        return cls(Live.open(Path(path), watch=watch, request_cache=request_cache))
+
+    def reload(self) -> bool:
+        """Serve what the path serves now; whether that is another snapshot than before.
+
+        The new one is opened and verified while the old one serves, which ends with the last request that it answers.
+        Raises SnapshotInvalid where the new one cannot be opened: the old one serves on.
+        """
+        return self._live.reload()
+
+    def close(self) -> None:
+        """End the router's own threads, where it has any: `watch`, and those of the async methods."""
+        self._live.close()
+        self._aside.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     @property
     def manifest(self) -> Manifest:
-        """What the snapshot says of itself."""
-        return self._snapshot.manifest
+        """What the snapshot that serves now says of itself."""
+        return self._live.snapshot.manifest
+
+    @property
+    def cache(self) -> CacheStatistics:
+        """How the request cache serves, since its encoder was opened; a new snapshot of the same encoder keeps it."""
+        return statistics(self._live.snapshot)
 
     def __len__(self) -> int:
-        return len(self._snapshot.records)
+        return len(self._live.snapshot.records)
 
     def record(self, tool_id: str) -> ToolRecord | None:
         """The record of a tool id; None where the snapshot has no such tool."""
-        ordinal = self._snapshot.records.ordinal(tool_id)
-        return None if ordinal is None else self._snapshot.records.entry(ordinal).record
+        records = self._live.snapshot.records
+        ordinal = records.ordinal(tool_id)
+        return None if ordinal is None else records.entry(ordinal).record
 
     def route(
         self, request: str, *, k: int = 10, explain: bool = False, recipe: str | Recipe | None = None
@@ -56,17 +99,49 @@ class Router:
         snapshot's own. `explain=True` adds ranks, contributions and the matching phrase to each tool. Raises
         RequestInvalid for an empty request or k < 1, SettingsInvalid for an unknown recipe.
         """
-        if k < 1:
-            raise RequestInvalid(f"k is {k}, it must be at least 1")
-        chosen = self.recipe(recipe)
-        found = find(self._snapshot, clean(request), chosen)
-        tools = tuple(
-            self._tool(found, int(ordinal), float(score), found.rankings if explain else None)
-            for ordinal, score in zip(found.ranking.ordinals[:k], found.ranking.scores[:k], strict=True)
-        )
-        fit = fits(self._snapshot, found, chosen)
-        probability, some = fit or (None, True)
-        return RoutedTools(tools, self.manifest.snapshot, chosen.name, probability, not some, found.steps.texts)
+        _at_least_one("k", k)
+        snapshot = self._live.snapshot
+        return answer(snapshot, clean(request), k, explain, recipe_of(snapshot, recipe))
+
+    def route_many(
+        self,
+        requests: Sequence[str],
+        *,
+        k: int = 10,
+        explain: bool = False,
+        recipe: str | Recipe | None = None,
+    ) -> list[RoutedTools]:
+        """The answers of `route` to many requests, in their order and all of one snapshot.
+
+        They and their steps are encoded first, in batches of like length, which takes an fp32 encoder a quarter less
+        time; an int8 one, whose vectors would depend on their batch, encodes one by one. Raises RequestInvalid, with
+        its place, for a request that `route` refuses, before any is answered.
+        """
+        _at_least_one("k", k)
+        if isinstance(requests, str):
+            raise RequestInvalid("requests is one text, it must be a sequence of them: use `route` for one")
+        cleaned = [_clean_at(place, request) for place, request in enumerate(requests)]
+        snapshot = self._live.snapshot
+        chosen = recipe_of(snapshot, recipe)
+        ahead = with_vectors(snapshot, cleaned, chosen)
+        return [answer(ahead, request, k, explain, chosen) for request in cleaned]
+
+    async def route_async(
+        self, request: str, *, k: int = 10, explain: bool = False, recipe: str | Recipe | None = None
+    ) -> RoutedTools:
+        """`route` beside the event loop, on a few threads of the router's own. `close` ends them."""
+        return await self._aside.run(partial(self.route, request, k=k, explain=explain, recipe=recipe))
+
+    async def route_many_async(
+        self,
+        requests: Sequence[str],
+        *,
+        k: int = 10,
+        explain: bool = False,
+        recipe: str | Recipe | None = None,
+    ) -> list[RoutedTools]:
+        """`route_many` beside the event loop."""
+        return await self._aside.run(partial(self.route_many, requests, k=k, explain=explain, recipe=recipe))
 
     def select(self, request: str, k: int = 5, token_budget: int | None = None) -> list[ToolRecord]:
         """The records alone, best first; with a budget, those of the candidates that fit it, at most `k`.
@@ -74,15 +149,15 @@ class Router:
         Tokens are those of a tool in OpenAI's function form, counted at build time (`manifest.token_counter` says by
         what). Raises RequestInvalid for an empty request, k < 1 or a budget below 1.
         """
-        if k < 1:
-            raise RequestInvalid(f"k is {k}, it must be at least 1")
+        _at_least_one("k", k)
         if token_budget is None:
             return [tool.record for tool in self.route(request, k=k)]
-        if token_budget < 1:
-            raise RequestInvalid(f"token_budget is {token_budget}, it must be at least 1")
-        found = find(self._snapshot, clean(request), self.recipe(None)).ranking
-        taken = pack(self._snapshot.token_counts[found.ordinals].tolist(), token_budget, k)
-        return [self._snapshot.records.entry(int(found.ordinals[position])).record for position in taken]
+        _at_least_one("token_budget", token_budget)
+        return records_within(self._live.snapshot, clean(request), k, token_budget)
+
+    async def select_async(self, request: str, k: int = 5, token_budget: int | None = None) -> list[ToolRecord]:
+        """`select` beside the event loop."""
+        return await self._aside.run(partial(self.select, request, k, token_budget))
 
     def explain(
         self, request: str, tool_id: str, *, recipe: str | Recipe | None = None
@@ -92,74 +167,41 @@ class Router:
         The fused rank is None where no list holds the tool within the recipe's depth. Raises RequestInvalid where
         the snapshot has no such tool.
         """
-        ordinal = self._snapshot.records.ordinal(tool_id)
-        if ordinal is None:
-            raise RequestInvalid(f"the snapshot {self.manifest.snapshot} has no tool {tool_id!r}")
-        chosen = self.recipe(recipe)
-        # A tool that stands under its twin has a place of its own here.
-        found = find(self._snapshot, clean(request), replace(chosen, collapse=False))
-        place = found.ranking.rank_of(ordinal)
-        score = float(found.ranking.scores[place - 1]) if place else 0.0
-        whole = rank(self._snapshot, found.request, chosen, max(len(self), 1))
-        return self._tool(found, ordinal, score, whole), place
+        snapshot = self._live.snapshot
+        return explanation(snapshot, request, tool_id, recipe_of(snapshot, recipe))
 
     def rankings(self, request: str, *, recipe: str | Recipe | None = None) -> dict[Signal, Ranking]:
-        """Each signal's own ranking, before fusion: ordinals and raw scores, for evaluation and study."""
-        chosen = self.recipe(recipe)
-        asked = encode(self._snapshot, [clean(request)], chosen)[0]
-        return rank(self._snapshot, asked, chosen, chosen.depth)
+        """Each signal's own ranking, before fusion: ordinals and raw scores, for evaluation and study.
+
+        Ordinals are of one snapshot: to read them with `tool_id`, open the router without `watch`.
+        """
+        snapshot = self._live.snapshot
+        chosen = recipe_of(snapshot, recipe)
+        asked = encode(snapshot, [clean(request)], chosen)[0]
+        return rank(snapshot, asked, chosen, chosen.depth)
 
     def lists(self, request: str, *, recipe: str | Recipe | None = None) -> tuple[Mapping[Signal, Ranking], Ranking]:
         """Each signal's own ranking of the whole request, and the fused one that `route` cuts to k."""
-        found = find(self._snapshot, clean(request), self.recipe(recipe))
+        snapshot = self._live.snapshot
+        found = find(snapshot, clean(request), recipe_of(snapshot, recipe))
         return found.rankings, found.ranking
 
     def tool_id(self, ordinal: int) -> str:
         """The tool id of an ordinal of `rankings`."""
-        return self._snapshot.records.tool_id(ordinal)
+        return self._live.snapshot.records.tool_id(ordinal)
 
     def recipe(self, recipe: str | Recipe | None = None) -> Recipe:
         """The recipe that a name stands for; the snapshot's own for None. Raises SettingsInvalid."""
-        if recipe is None:
-            return self._snapshot.recipe
-        if isinstance(recipe, Recipe):
-            return recipe
-        if recipe not in RECIPES:
-            raise SettingsInvalid(f"there is no recipe {recipe!r}: choose from {', '.join(RECIPES)}")
-        return RECIPES[recipe]
-
-    def _tool(self, found: Found, ordinal: int, score: float, rankings: Mapping[Signal, Ranking] | None) -> RoutedTool:
-        """A tool of an answer; explained by its ranks in `rankings`, where there are any."""
-        entry = self._snapshot.records.entry(ordinal)
-        also = tuple(self._snapshot.records.tool_id(twin) for twin in found.twins.get(ordinal, ()))
-        routed = RoutedTool(entry.record.tool_id, entry.record, score, also_from=also)
-        if rankings is None:
-            return routed
-        held = found.whole.rank_of(ordinal)
-        contributions, assumed = (found.contributions[held - 1], float(found.assumed[held - 1])) if held else ({}, 0.0)
-        step, gain = None, 0.0
-        if found.covered is not None and (place := found.covered.ranking.rank_of(ordinal)):
-            share, gain = found.steps.share, float(found.covered.gains[place - 1])
-            contributions = {signal: share * part for signal, part in contributions.items()}
-            which = int(found.covered.steps[place - 1])
-            step, assumed = found.steps.texts[which] if which >= 0 else None, share * assumed
-        return replace(
-            routed,
-            ranks=_ranks(rankings, ordinal),
-            contributions=contributions,
-            phrase=self._phrase(found.request.moved, ordinal, entry.phrases),
-            assumed=assumed,
-            step=step,
-            gain=gain,
-        )
-
-    def _phrase(self, moved: NDArray[np.float32] | None, ordinal: int, phrases: tuple[str, ...]) -> str | None:
-        if moved is None or self._snapshot.dense is None:
-            return None
-        best = self._snapshot.dense.best_phrase(moved, ordinal)
-        return None if best is None else phrases[best]
+        return recipe_of(self._live.snapshot, recipe)
 
 
-def _ranks(rankings: Mapping[Signal, Ranking], ordinal: int) -> dict[Signal, int]:
-    found = {signal: ranking.rank_of(ordinal) for signal, ranking in rankings.items()}
-    return {signal: rank for signal, rank in found.items() if rank is not None}
+def _at_least_one(name: str, value: int) -> None:
+    if value < 1:
+        raise RequestInvalid(f"{name} is {value}, it must be at least 1")
+
+
+def _clean_at(place: int, request: str) -> str:
+    try:
+        return clean(request)
+    except RequestInvalid as error:
+        raise RequestInvalid(f"requests[{place}]: {error}") from None

@@ -10,7 +10,8 @@ Of a long request only what it asks is kept. With a log of 300 words beside it a
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
+from operator import add
 
 from router.demands import OPENING, asks, opens
 from router.text import terms
@@ -38,6 +39,7 @@ _CLAUSE = re.compile(
 )
 _ABBREVIATION = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St|No|Inc|Ltd|Co|Corp|vs|etc|e\.g|i\.e|a\.m|p\.m|[A-Z])\.$")
 _WORD = re.compile(r"\w+")
+_MARKS = " \n,;"  # around a clause
 # Words that fill a clause and name nothing to do.
 _FILLERS = (
     "able addition afterwards all another anything appropriate assist completion day else everything first finally "
@@ -46,75 +48,93 @@ _FILLERS = (
 )
 
 
+Span = tuple[int, int]
+
+
 @dataclass(frozen=True, slots=True)
 class Steps:
     """The steps of a request in its order; none where it has one step.
 
     `weights` are 1 for what is asked and less for what is told. `share` is how much of the request, in words, the
-    steps hold: 1 unless it is long and what is told was left out.
+    steps hold: 1 unless it is long and what is told was left out. `spans` are the characters of each step, from first
+    to before last, in `request`, which is the request with runs of spaces as one.
     """
 
     texts: tuple[str, ...] = ()
     weights: tuple[float, ...] = ()
     share: float = 1.0
+    request: str = ""
+    spans: tuple[tuple[Span, ...], ...] = ()
 
     def __len__(self) -> int:
         return len(self.texts)
 
 
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """One or several clauses that belong together."""
+
+    text: str
+    spans: tuple[Span, ...]
+
+    def __add__(self, other: "_Piece") -> "_Piece":
+        return _Piece(f"{self.text} {other.text}", self.spans + other.spans)
+
+
 def find_steps(request: str) -> Steps:
     """The steps of a request. A long one (pasted mail, logs) may have a single step: what it asks."""
-    clauses = _clauses(request)
+    # Runs of spaces are one: the patterns above need not look for more, and cannot be made to.
+    text = "\n".join(" ".join(line.split()) for line in request.strip().splitlines())
+    clauses = _clauses(text)
     pieces = _pieces(clauses)
     total = _length(request)
-    said = [clause for clause in clauses if not _machine_text(clause)]
+    said = [clause for clause in clauses if not _machine_text(clause.text)]
     if len(pieces) <= _MOST and total <= _LONG and not _pasted(request, said, clauses):
-        return _weighed(pieces) if len(pieces) > 1 else Steps()
+        return _weighed(text, pieces) if len(pieces) > 1 else Steps()
     # People say what they want first or last, if they do not ask for it in so many words.
     prose = _pieces(said)
-    kept = [piece for place, piece in enumerate(prose) if place in (0, len(prose) - 1) or asks(piece)]
+    kept = [piece for place, piece in enumerate(prose) if place in (0, len(prose) - 1) or asks(piece.text)]
     if len(kept) > _MOST:
         kept = [*kept[: _MOST // 2], *kept[-_MOST // 2 :]]
-    return _weighed(kept, min(1.0, sum(map(_length, kept)) / max(total, 1)))
+    return _weighed(text, kept, min(1.0, sum(_length(piece.text) for piece in kept) / max(total, 1)))
 
 
-def _weighed(pieces: list[str], share: float = 1.0) -> Steps:
-    asked = [asks(piece) for piece in pieces]
+def _weighed(request: str, pieces: list[_Piece], share: float = 1.0) -> Steps:
+    asked = [asks(piece.text) for piece in pieces]
     # Where nothing asks, as in a language whose demands are not known here, all weigh the same.
-    weights = (1.0 if yes or not any(asked) else _STATEMENT for yes in asked)
-    return Steps(tuple(pieces), tuple(weights), share)
+    weights = tuple(1.0 if yes or not any(asked) else _STATEMENT for yes in asked)
+    return Steps(tuple(p.text for p in pieces), weights, share, request, tuple(p.spans for p in pieces))
 
 
-def _pieces(clauses: list[str]) -> list[str]:
+def _pieces(clauses: list[_Piece]) -> list[_Piece]:
     """Clauses that say something, those that say too little of their own with the one before."""
-    pieces: list[str] = []
-    pending = ""
+    pieces: list[_Piece] = []
+    pending: list[_Piece] = []
     for clause in clauses:
-        own = sum(not term.isdigit() for term in set(terms(clause)) - _fillers())
+        own = sum(not term.isdigit() for term in set(terms(clause.text)) - _fillers())
         if not own:
             continue
         if own >= _LEAST:
-            pieces.append(pending + clause)
-            pending = ""
+            pieces.append(reduce(add, [*pending, clause]))
+            pending = []
         elif pieces:
-            pieces[-1] += f" {clause}"
+            pieces[-1] += clause
         else:
-            pending += f"{clause} "
-    return pieces if pieces or not pending else [pending.strip()]
+            pending.append(clause)
+    return pieces if pieces or not pending else [reduce(add, pending)]
 
 
-def _clauses(request: str) -> list[str]:
-    # Runs of spaces are one: the patterns above need not look for more, and cannot be made to.
-    text = "\n".join(" ".join(line.split()) for line in request.strip().splitlines())
+def _clauses(text: str) -> list[_Piece]:
+    start, last = 0, len(text)
     if len(text) > 2 and text[0] in "\"'“" and text[-1] in "\"'”" and not set("\"'“”") & set(text[1:-1]):
-        text = text[1:-1]
+        start, last = 1, len(text) - 1
     quoted = bytearray(len(text) + 1)
-    for quote in _QUOTED.finditer(text):
-        first, last = quote.span()
-        quoted[first + 1 : last] = b"\1" * (last - first - 1)
-    clauses: list[str] = []
-    start = 0
-    for end in [match.end() for match in _SENTENCE.finditer(text) if _ends(text, match.start(), quoted)] + [len(text)]:
+    for quote in _QUOTED.finditer(text, start, last):
+        first, end = quote.span()
+        quoted[first + 1 : end] = b"\1" * (end - first - 1)
+    cuts: list[Span] = []
+    ends = [m.end() for m in _SENTENCE.finditer(text, start, last) if _ends(text, m.start(), quoted)]
+    for end in [*ends, last]:
         begun = start
         for match in _CLAUSE.finditer(text, start, end):
             joined = match.group().strip(" ,;:-–—>→") != ""
@@ -123,11 +143,19 @@ def _clauses(request: str) -> list[str]:
                 and not quoted[match.start()]
                 and opens(text[match.end() : min(end, match.end() + OPENING)], joined=joined)
             ):
-                clauses.append(text[begun : match.start()])
+                cuts.append((begun, match.start()))
                 begun = match.end()
-        clauses.append(text[begun:end])
+        cuts.append((begun, end))
         start = end
-    return [clause for clause in (raw.strip(" \n,;") for raw in clauses) if clause]
+    return [clause for clause in (_clause(text, *cut) for cut in cuts) if clause.text]
+
+
+def _clause(text: str, first: int, last: int) -> _Piece:
+    """What lies between two cuts, without the marks around it."""
+    raw = text[first:last]
+    said = raw.strip(_MARKS)
+    first += len(raw) - len(raw.lstrip(_MARKS))
+    return _Piece(said, ((first, first + len(said)),))
 
 
 def _ends(text: str, position: int, quoted: bytearray) -> bool:
@@ -135,9 +163,10 @@ def _ends(text: str, position: int, quoted: bytearray) -> bool:
     return not quoted[position] and not _ABBREVIATION.search(text[max(0, position - 6) : position])
 
 
-def _pasted(request: str, said: list[str], clauses: list[str]) -> bool:
+def _pasted(request: str, said: list[_Piece], clauses: list[_Piece]) -> bool:
     """Whether a request of several lines is more than three quarters log, code or numbers."""
-    return bool(said) and "\n" in request.strip() and 4 * sum(map(len, said)) < sum(map(len, clauses))
+    prose, whole = (sum(len(clause.text) for clause in found) for found in (said, clauses))
+    return bool(said) and "\n" in request.strip() and 4 * prose < whole
 
 
 def _machine_text(piece: str) -> bool:

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from pipeline.errors import RunAborted
 from pipeline.vectors.model import EncoderModel
+from router.contract import ENCODER_TOKENS
+
+_TRANSFORMER = ["Transformer", "Pooling"]
 
 
 class ReferenceEncoder:
@@ -33,7 +36,10 @@ class ReferenceEncoder:
         return vectors.astype(np.float32, copy=False)
 
     def export(self, path: Path) -> None:
-        """Write the model as ONNX, pooling and normalisation inside the graph, batch and length dynamic."""
+        """Write the model as ONNX, pooling and normalisation inside the graph, batch and length dynamic.
+
+        Where a vector is nothing but the mean of its tokens, those are an output too: parts of a text can be pooled.
+        """
         import torch
 
         # Eager attention: the fused kernels, which encode a third faster, do not trace to ONNX.
@@ -48,12 +54,17 @@ class ReferenceEncoder:
                 features = {"input_ids": input_ids, "attention_mask": attention_mask}
                 for module in self.modules_in_order:
                     features = module(features)
-                return torch.nn.functional.normalize(features["sentence_embedding"], p=2, dim=1)
+                vector = torch.nn.functional.normalize(features["sentence_embedding"], p=2, dim=1)
+                return (vector, features["token_embeddings"])[: len(outputs)]
 
+        kinds = [type(module).__name__ for module in modules]
+        plain = self.model.pooling == "mean" and kinds in (_TRANSFORMER, [*_TRANSFORMER, "Normalize"])
+        outputs = ["vector", ENCODER_TOKENS] if plain else ["vector"]
         axes = {
             "input_ids": {0: "batch", 1: "length"},
             "attention_mask": {0: "batch", 1: "length"},
             "vector": {0: "batch"},
+            ENCODER_TOKENS: {0: "batch", 1: "length"},
         }
         example = modules.tokenizer(
             ["two texts", "of different lengths, to trace with"], padding=True, return_tensors="pt"
@@ -67,8 +78,8 @@ class ReferenceEncoder:
                 (example["input_ids"], example["attention_mask"]),
                 str(path),
                 input_names=["input_ids", "attention_mask"],
-                output_names=["vector"],
-                dynamic_axes=axes,
+                output_names=outputs,
+                dynamic_axes={name: axes[name] for name in ("input_ids", "attention_mask", *outputs)},
                 opset_version=17,
                 dynamo=False,
             )

@@ -1,5 +1,7 @@
 """Cosine over the vectors of documents and phrases."""
 
+import itertools
+from collections.abc import Sequence
 from enum import StrEnum
 
 import numpy as np
@@ -49,7 +51,7 @@ class DenseRetriever:
 
     def rank(self, vector: NDArray[np.float32], depth: int, view: DenseView) -> Ranking:
         """The `depth` nearest tools. Center and spread are those of the whole catalog."""
-        count = max(CANDIDATES, 3 * depth)
+        count = max(CANDIDATES, 2 * depth)
         if self._candidates is None or self._moments is None or count >= len(self._vectors):
             scores = self.scores(vector, view)
             tools = _reaching(scores, depth)
@@ -73,13 +75,19 @@ class DenseRetriever:
         lift = 0.0 if np.isnan(nearest).all() else float(np.nanmean(nearest - documents))
         return _rounded(_viewed(documents, nearest, view, lift))
 
-    def best_phrase(self, vector: NDArray[np.float32], ordinal: int) -> int | None:
-        """Which of a tool's phrases, from 0, is nearest to the request; None where it has none."""
-        scores = self._vectors.of_tools(ordinal, ordinal + 1)[1:] @ vector
-        return int(np.argmax(scores)) if len(scores) else None
+    def best_phrases(self, vector: NDArray[np.float32], tools: Sequence[int]) -> list[int | None]:
+        """Which of each tool's phrases, from 0, is nearest to the request; None where it has none."""
+        cosines, offsets = self._cosines(vector, np.array(tools, np.int64))
+        pairs = itertools.pairwise(offsets.tolist())
+        return [int(np.argmax(cosines[first + 1 : last])) if last > first + 1 else None for first, last in pairs]
 
     def _scored(self, vector: NDArray[np.float32], tools: NDArray[np.int64]) -> "_Parts":
-        """The parts of some tools' scores, by rising ordinal."""
+        return _parts(*self._cosines(vector, tools))
+
+    def _cosines(
+        self, vector: NDArray[np.float32], tools: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """The cosines of some tools' vectors, tool by tool, and the offsets (tools + 1,) where each begins."""
         first, last = self._vectors.offsets[tools], self._vectors.offsets[tools + 1]
         offsets = np.concatenate([[0], np.cumsum(last - first)])
         rows = np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], last - first)
@@ -87,7 +95,7 @@ class DenseRetriever:
         for start in range(0, len(rows), _CHUNK):
             chunk = slice(start, start + _CHUNK)
             np.matmul(self._vectors.rows[rows[chunk]].astype(np.float32), vector, out=products[chunk])
-        return _parts(products * self._vectors.scales[rows], offsets)
+        return products * self._vectors.scales[rows], offsets
 
 
 # By tool the cosine with its document, and with its nearest phrase: not-a-number where it has none.

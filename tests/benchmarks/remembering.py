@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from router.encoder import Encoder
+from router.encoder import Encoder, Spans
 
 
 class Remembering:
@@ -25,3 +25,6 @@ class Remembering:
 
     def encode_requests(self, requests: Sequence[str]) -> NDArray[np.float32]:
         return np.stack([self.encode_request(request) for request in requests])
+
+    def encode_parts(self, request: str, parts: Sequence[Spans]) -> NDArray[np.float32] | None:
+        return self._encoder.encode_parts(request, parts)

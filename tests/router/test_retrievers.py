@@ -82,7 +82,7 @@ def test_a_catalog_without_any_phrase_goes_by_documents_in_every_view() -> None:
 
 
 def test_the_nearest_phrase_is_found_within_its_tool() -> None:
-    assert [dense().best_phrase(REQUEST, ordinal) for ordinal in range(3)] == [1, None, 0]
+    assert dense().best_phrases(REQUEST, [0, 1, 2]) == [1, None, 0]
 
 
 def test_equal_vectors_rank_by_ordinal_at_any_depth() -> None:

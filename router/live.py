@@ -1,0 +1,146 @@
+"""The snapshot that a path serves, live: a new one is opened beside the old one and takes its place in one step."""
+
+import logging
+import math
+import os
+import threading
+import weakref
+from pathlib import Path
+
+from router.cached_encoder import cached
+from router.contract import CURRENT
+from router.errors import SettingsInvalid, SnapshotInvalid
+from router.snapshot import Snapshot, resolve
+
+_logger = logging.getLogger("router")
+
+
+class Live:
+    """What a path serves. `snapshot` is the one attribute that changes, and it changes whole.
+
+    A request reads `snapshot` once and asks nothing else, so that its answer is of one snapshot. No lock is on its
+    way. The old snapshot, with its mappings, goes with the last request that holds it.
+    """
+
+    def __init__(self, snapshot: Snapshot, path: Path | None = None, request_cache: int = 0) -> None:
+        self.snapshot = snapshot
+        self._path = path or snapshot.folder
+        self._request_cache = request_cache
+        self._reloading = threading.Lock()
+        self._seen: object = None
+        self._every: float | None = None
+        self._ended = threading.Event()
+        self._watcher: threading.Thread | None = None
+
+    @classmethod
+    def open(cls, path: Path, *, watch: float | None, request_cache: int) -> "Live":
+        """Open what a path serves; with `watch`, look every so many seconds whether it serves another.
+
+        Raises SnapshotInvalid, and SettingsInvalid for a setting out of its range.
+        """
+        if watch is not None and (isinstance(watch, bool) or not 0 < watch < math.inf):
+            raise SettingsInvalid(f"watch is {watch!r}, it must be seconds above 0, or None")
+        if isinstance(request_cache, bool) or not isinstance(request_cache, int) or request_cache < 0:
+            raise SettingsInvalid(f"request_cache is {request_cache!r}, it must be a number of requests, 0 for none")
+        path = path.absolute()  # the process may go to another folder
+        seen = _pointer(path)  # before what it leads to is opened: a publication in between is then found
+        live = cls(cached(_open(_folder(path)), request_cache), path, request_cache)
+        live._seen = seen
+        if watch is not None:
+            live._every = watch
+            live._start()
+            _watching.add(live)
+        return live
+
+    def reload(self) -> bool:
+        """Serve what the path serves now; whether that is another snapshot.
+
+        It is opened and verified before it takes the place of the old one, and shares its encoder where they are the
+        same. Raises SnapshotInvalid where it cannot be opened: then the old one serves on.
+        """
+        with self._reloading:
+            before, folder = self.snapshot, _folder(self._path)
+            if folder == before.folder.resolve():
+                return False
+            after = _open(folder, before)
+            kept = after.encoder is before.encoder  # with its cache
+            self.snapshot = after if kept else cached(after, self._request_cache)
+        _logger.info("%s: %s serves, after %s", self._path, after.manifest.snapshot, before.manifest.snapshot)
+        return True
+
+    def look(self) -> None:
+        """Reload where another snapshot was published since the last look; one that is refused is warned of once."""
+        pointer = _pointer(self._path)
+        if pointer == self._seen:
+            return
+        self._seen = pointer
+        try:
+            self.reload()
+        except SnapshotInvalid as error:
+            _logger.warning(
+                "%s: the new snapshot is refused, %s serves on: %s", self._path, self.snapshot.manifest.snapshot, error
+            )
+
+    def close(self) -> None:
+        """End the thread that looks, and wait for it."""
+        self._ended.set()
+        if self._watcher is not None and self._watcher is not threading.current_thread():
+            self._watcher.join()
+        self._watcher = None
+        _watching.discard(self)
+
+    def _start(self) -> None:
+        self._ended = threading.Event()
+        weakref.finalize(self, self._ended.set)
+        arguments = (weakref.ref(self), self._every, self._ended)
+        self._watcher = threading.Thread(target=_watch, args=arguments, name="quartermaster-watch", daemon=True)
+        self._watcher.start()
+
+    def _start_in_child(self) -> None:
+        self._reloading = threading.Lock()  # the parent's thread may have held it
+        self._start()
+
+
+def _watch(watched: "weakref.ref[Live]", every: float, ended: threading.Event) -> None:
+    """Look until closed, or until nobody else holds what is looked at."""
+    while not ended.wait(every):
+        live = watched()
+        if live is None:
+            return
+        try:
+            live.look()
+        except Exception:  # a thread that died here would leave the old snapshot serving for good, unsaid
+            _logger.exception("%s: looking for a new snapshot failed", live._path)
+        del live
+
+
+def _watch_in_child() -> None:
+    for live in list(_watching):
+        live._start_in_child()
+
+
+# A forked child has its parent's routers without their threads.
+_watching: "weakref.WeakSet[Live]" = weakref.WeakSet()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_watch_in_child)
+
+
+def _folder(path: Path) -> Path:
+    """The real folder: a link that is set anew while it is read would give files of two snapshots."""
+    return resolve(path).resolve()
+
+
+def _open(folder: Path, before: Snapshot | None = None) -> Snapshot:
+    try:
+        return Snapshot.open(folder, before=before)
+    except (OSError, ValueError) as error:  # removed, or cut short, while it was opened
+        raise SnapshotInvalid(f"{folder} cannot be opened: {error}") from error
+
+
+def _pointer(path: Path) -> tuple[str, str, int]:
+    """What a publication changes: where the path leads, what CURRENT says, and since when. Two small reads."""
+    current = path / CURRENT
+    try:
+        return str(path.resolve()), current.read_text(encoding="utf-8"), current.stat().st_mtime_ns
+    except (OSError, UnicodeDecodeError) as error:
+        return str(path), str(error), 0

@@ -1,0 +1,88 @@
+"""Many requests at once: `route_many` answers as `route` does, each answer of one snapshot, and says which is wrong."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from router import RequestInvalid, Router
+from router.snapshot import Snapshot
+from tests.router.publishing import Publications
+from tests.router.soak import alike
+
+REQUESTS = [
+    "give the customer their money back",
+    "pull failed payments, file a ticket for the team and notify the on-call channel",
+    "will it rain",
+    "give the customer their money back",
+    "顧客",
+]
+
+
+class Noted:
+    """An encoder that notes what it is asked. Parts of a request it cannot tell, and encodes them as texts."""
+
+    def __init__(self, encoder: object) -> None:
+        self._encoder = encoder
+        self.batches: list[list[str]] = []
+
+    def encode_requests(self, requests: list[str]) -> np.ndarray:
+        self.batches.append(list(requests))
+        return self._encoder.encode_requests(requests)
+
+    def encode_parts(self, request: str, parts: object) -> None:
+        return None
+
+
+@pytest.mark.parametrize("recipe", [None, "published", "lexical"])
+def test_many_are_answered_as_each_alone_and_in_order(router: Router, recipe: str | None) -> None:
+    many = router.route_many(REQUESTS, k=3, explain=True, recipe=recipe)
+    alone = [router.route(request, k=3, explain=True, recipe=recipe) for request in REQUESTS]
+    assert len(many) == len(alone)
+    assert all(alike(one, other) for one, other in zip(many, alone, strict=True))
+    assert [[tool.phrase for tool in one] for one in many] == [[tool.phrase for tool in one] for one in alone]
+
+
+def test_requests_and_their_steps_are_encoded_in_one_batch(snapshot: Path) -> None:
+    opened = Snapshot.open(snapshot)
+    encoder = Noted(opened.encoder)
+    answers = Router(replace(opened, encoder=encoder)).route_many(REQUESTS)
+    (batch,) = encoder.batches
+    assert sorted(batch) == sorted({*REQUESTS, *(step for answer in answers for step in answer.steps)})
+    assert len(batch) > len(set(REQUESTS))
+
+
+def test_many_requests_are_answered_by_one_snapshot(tmp_path: Path, snapshot: Path) -> None:
+    office = Publications(tmp_path, snapshot)
+    for name in ("first", "second"):
+        office.add(name)
+    office.publish("first")
+    router = Router.open(office.folder)
+
+    class Publishing(Noted):
+        """A publication in the middle of the call."""
+
+        def encode_requests(self, requests: list[str]) -> np.ndarray:
+            office.publish("second")
+            assert router.reload()
+            return super().encode_requests(requests)
+
+    live = router._live
+    live.snapshot = replace(live.snapshot, encoder=Publishing(live.snapshot.encoder))
+    assert {answer.snapshot for answer in router.route_many(REQUESTS)} == {"first"}
+    assert router.manifest.snapshot == "second"
+
+
+def test_no_request_has_no_answer(router: Router) -> None:
+    assert router.route_many([]) == []
+
+
+def test_the_request_that_is_refused_is_named_by_its_place(router: Router) -> None:
+    with pytest.raises(RequestInvalid, match=r"requests\[1\]: the request is empty"):
+        router.route_many(["refund", " ", ""])
+
+
+def test_one_text_is_not_taken_for_its_characters(router: Router) -> None:
+    with pytest.raises(RequestInvalid, match="use `route` for one"):
+        router.route_many("refund")
