@@ -10,7 +10,7 @@ from pipeline.execution import Direct
 from pipeline.ledger import Ledger
 from pipeline.progress import Silent
 from pipeline.settings import VectorSettings
-from pipeline.vectors import Embedding, ReferenceEncoder, Vectors, collect, export, resolve
+from pipeline.vectors import BatchEncoder, Embedding, ReferenceEncoder, Vectors, collect, export, resolve
 
 
 def document(name: str, *phrases: str) -> FieldDocuments:
@@ -22,8 +22,8 @@ def embedded(documents: list[FieldDocuments], encoder: Path, workspace: Path) ->
     model = resolve(VectorSettings(encoder=str(encoder)), Silent())
     assert model is not None
     with Ledger.open(workspace) as ledger:
-        embedding = Embedding(VectorSettings(batch_size=8), model, ledger, Direct(), Silent())
-        exported = export(model, "fp32", embedding.encoder, workspace / "encoders")
+        exported = export(model, "fp32", ReferenceEncoder(model, 8), workspace / "encoders")
+        embedding = Embedding(model, BatchEncoder(exported), ledger, Direct(), Silent())
         return collect(documents, embedding, exported), embedding.embedded
 
 

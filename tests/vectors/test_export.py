@@ -39,7 +39,7 @@ def test_the_packaged_model_agrees_in_fp32_and_in_int8(tmp_path: Path) -> None:
     reference = ReferenceEncoder(model, 8)
     assert export(model, "fp32", reference, tmp_path).agreement["least"] >= 0.9999
     int8 = export(model, "int8", reference, tmp_path)
-    assert int8.agreement["mean"] >= 0.99
+    assert int8.agreement["mean"] >= 0.996  # .993 without smoothing
     assert int8.spec.precision == "int8"
     sizes = [(tmp_path / f"{model.key}-{p}" / "model.onnx").stat().st_size for p in ("fp32", "int8")]
     assert sizes[1] < sizes[0] / 3
