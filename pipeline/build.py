@@ -1,11 +1,14 @@
 """The whole build as one plain function: sources → records → enrichment → documents → vectors → snapshot."""
 
+import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 
 import duckdb
+import numpy as np
+from numpy.typing import NDArray
 
 from pipeline import documents, enrichment, publish, records, sources, tuning, vectors
 from pipeline.enrichment.chain import generators
@@ -13,6 +16,7 @@ from pipeline.enrichment.estimate import estimate
 from pipeline.enrichment.file import FileGenerator
 from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.enrichment.quality import Screen
+from pipeline.enrichment.quality.remembering import RememberingScreen
 from pipeline.errors import RunAborted, SnapshotInvalid
 from pipeline.execution import Direct, Execution
 from pipeline.expansions import expand
@@ -99,25 +103,31 @@ def _build(
         raise RunAborted(f"the catalog {settings.name!r} holds no tool{why}")
     # Before anything is paid for: an encoder that cannot be had would waste it.
     model = do("resolve", partial(vectors.resolve, settings.vectors, clock))
-    embedding = vectors.Embedding(settings.vectors, model, ledger, do, clock) if model else None
+    clock.start("export", None)
+    copies = _Copies(settings, workspace, model, do) if model else None
+    embedding = vectors.Embedding(model, copies.batches(), ledger, do, clock) if model and copies else None
     clock.start("estimate", None)
     estimated = estimate(catalog, chain, settings.enrichment, ledger, assessed=settings.assesses)
 
     screen = Screen(catalog.records, settings.enrichment.languages)
-    desk = enrichment.Desk(catalog, ledger, run, clock, screen)
-    expanded = expand(desk, chain, settings, do, embedding)
+    remembering = RememberingScreen(screen, catalog.hashes, workspace / "screened" / f"{settings.name}.json")
+    desk = enrichment.Desk(catalog, ledger, run, clock, remembering)
+    compared = workspace / "compared" / f"{settings.name}.npz"
+    expanded = expand(desk, chain, settings, do, embedding, compared)
+    remembering.save()
     expanded.suspicious = screen.suspicious
     clock.start("project", None)
     projected = do("project", partial(_project, catalog, expanded, settings.enrichment.languages))
-    content_hash = _content_hash(settings, catalog, expanded, model, past)
+    lesson = _lesson(settings, catalog, expanded, projected, copies, publish.current(store))
+    content_hash = _content_hash(settings, catalog, expanded, model, past, lesson)
     held = gate.held(settings.publish, catalog, len(reading.tools), len(reading.rejected), expanded)
     judged = partial(_judged, settings, publish.current(store), clock)
     same = None if force else _unchanged(store, content_hash, held, judged)
 
     removed: list[str] = []
     if same is None:
-        collected = _vectors(settings, workspace, projected, embedding, do, clock)
-        tuned = _tune(settings, catalog, expanded, projected, collected, embedding, do, clock)
+        collected = vectors.collect(projected, embedding, copies.of_requests()) if embedding and copies else None
+        tuned = _tune(lesson, catalog, projected, collected, embedding, do, clock)
         past = past.embedded(embedding) if past else None
         contents = publish.Contents(catalog, rejected, expanded, projected, collected, tuned, content_hash, held, past)
         folder, found = do("write", partial(publish.write, settings, contents, store, ledger, run, clock, judged))
@@ -153,7 +163,41 @@ def _build(
         evaluation=manifest.evaluation,
         tuning=manifest.tuning,
         seconds=clock.seconds,
+        cpu_seconds=clock.cpu_seconds,
+        peak_mb=clock.peak_mb,
     )
+
+
+@dataclass(frozen=True)
+class _Copies:
+    """The exported encoders of a build, from the workspace's cache: tools are embedded in fp32, and requests encoded in
+    the precision of the settings.
+
+    int8 scales the numbers of a whole batch together, so that a text's vector hangs on what it was embedded with, by a
+    cosine of .005: a tool that did not change would change.
+    """
+
+    settings: CatalogSettings
+    workspace: Path
+    model: vectors.EncoderModel
+    do: Execution
+    made: dict[str, vectors.Export] = field(default_factory=dict)
+
+    def of_tools(self) -> vectors.Export:
+        return self._export("fp32")
+
+    def batches(self) -> vectors.BatchEncoder:
+        return vectors.BatchEncoder(self.of_tools(), self.settings.vectors.batch_size)
+
+    def of_requests(self) -> vectors.Export:
+        return self._export(self.settings.vectors.precision)
+
+    def _export(self, precision: str) -> vectors.Export:
+        if precision not in self.made:
+            reference = vectors.ReferenceEncoder(self.model, self.settings.vectors.batch_size)
+            export = partial(vectors.export, self.model, precision, reference, self.workspace / "encoders")
+            self.made[precision] = self.do("export", export)
+        return self.made[precision]
 
 
 def _judged(settings: CatalogSettings, serving: Path | None, clock: Clock, new: Router) -> publish.Judged:
@@ -165,25 +209,41 @@ def _judged(settings: CatalogSettings, serving: Path | None, clock: Clock, new: 
     return publish.judge(new, serving, judgements_of(settings.folder), settings.publish, clock)
 
 
-def _vectors(
-    settings: CatalogSettings,
-    workspace: Path,
-    projected: Sequence[documents.FieldDocuments],
-    embedding: vectors.Embedding | None,
-    do: Execution,
-    clock: Clock,
-) -> vectors.Vectors | None:
-    if embedding is None:
-        return None
-    clock.start("export", None)
-    export = partial(vectors.export, embedding.model, settings.vectors.precision, embedding.encoder)
-    return vectors.collect(projected, embedding, do("export", partial(export, workspace / "encoders")))
+@dataclass(frozen=True)
+class _Lesson:
+    """What the query adapter is learned from: the tools whose phrases were written for them, and the keys of those; or,
+    while few have changed, what the snapshot that serves learned."""
+
+    original: frozenset[str]
+    keys: NDArray[np.uint64]
+    taken: tuning.Taken | None
+
+    def content(self) -> str:
+        """The hash of the phrases that the adapter is, or will have been, learned from."""
+        return hashlib.sha256((self.taken.keys if self.taken else self.keys).tobytes()).hexdigest()
 
 
-def _tune(
+def _lesson(
     settings: CatalogSettings,
     catalog: records.Catalog,
     expanded: enrichment.Enrichment,
+    projected: Sequence[documents.FieldDocuments],
+    copies: _Copies | None,
+    serving: Path | None,
+) -> _Lesson | None:
+    """None where there is no adapter: without an encoder, or by the settings."""
+    if copies is None or not settings.tuning.adapter:
+        return None
+    original = frozenset(tool_id for tool_id, w in expanded.written.items() if w.generator != LexiconGenerator.name)
+    keys = tuning.phrase_keys(catalog, projected, original)
+    most = settings.tuning.max_stale_share
+    taken = tuning.take_over(serving, keys, copies.of_tools().spec, tuning.TUNING_VERSION, most)
+    return _Lesson(original, keys, taken)
+
+
+def _tune(
+    lesson: _Lesson | None,
+    catalog: records.Catalog,
     projected: Sequence[documents.FieldDocuments],
     collected: vectors.Vectors | None,
     embedding: vectors.Embedding | None,
@@ -192,12 +252,13 @@ def _tune(
 ) -> tuning.Tuning:
     if collected is None or embedding is None:
         return tuning.Tuning()
-    if not settings.tuning.adapter:
+    if lesson is None:
         return tuning.Tuning(evidence={"adapter": {"skipped": "tuning.adapter is false"}})
-    original = {tool_id for tool_id, w in expanded.written.items() if w.generator != LexiconGenerator.name}
-    space = tuning.phrase_space(catalog, projected, original, collected, embedding)
+    if lesson.taken is not None:
+        return tuning.taken_over(lesson.taken)
+    space = tuning.phrase_space(catalog, projected, lesson.original, collected, embedding)
     clock.start("tune", None)
-    return do("tune", partial(tuning.tune, space))
+    return do("tune", partial(tuning.tune, space, lesson.keys))
 
 
 def _publish(
@@ -244,6 +305,7 @@ def _content_hash(
     expanded: enrichment.Enrichment,
     model: vectors.EncoderModel | None,
     past: tuning.PastRequests | None,
+    lesson: _Lesson | None,
 ) -> str:
     """The hash of all that decides a snapshot's answers: equal hashes, equal rankings."""
     return fingerprint(
@@ -256,6 +318,7 @@ def _content_hash(
             "siblings": dict(expanded.siblings),
             "encoder": [model.key, model.query_prefix, settings.vectors.precision] if model else None,
             "tuning": settings.tuning.model_dump(mode="json"),
+            "adapter": lesson.content() if lesson else None,
             "judged": _judged_hash(settings),
             "past": past.content() if past else None,
             "recipe": settings.retrieval.resolve().to_json(),

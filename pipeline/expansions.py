@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from pathlib import Path
 
 from pipeline import enrichment
-from pipeline.assessment import ASSESSMENT_VERSION, Assessment, Subject, assess
+from pipeline.assessment import ASSESSMENT_VERSION, Assessment, Memory, Subject, assess
 from pipeline.enrichment.verdict import Consequence, Verdict
 from pipeline.errors import RunAborted
 from pipeline.execution import Execution, parts
@@ -20,11 +21,13 @@ def expand(
     settings: CatalogSettings,
     do: Execution,
     embedding: Embedding | None,
+    compared: Path,
 ) -> enrichment.Enrichment:
     """Have the tools' expansions written, and leave out what does not hold against the rest of the catalog.
 
     Where phrases fit a sibling as well, the tool is asked about once more beside its siblings, if settings say so.
-    Without an encoder nothing is assessed. Raises RunAborted as the generators do.
+    Without an encoder nothing is assessed. `compared` is the file that keeps what the assessment compared. Raises
+    RunAborted as the generators do.
     """
     records = desk.catalog.records
     desk.progress.start("enrich", len(records))
@@ -34,7 +37,7 @@ def expand(
     for label, batch in parts(enrichment.fair(records), size):
         do("enrich", partial(enrichment.enrich, desk, chain, batch=batch, into=written), label)
     if embedding is not None and settings.assessment.enabled:
-        _judge(desk, chain, settings, do, embedding, written, size)
+        _judge(desk, chain, settings, do, embedding, compared, written, size)
     for generator in chain:
         written.usage = written.usage + generator.unclaimed
     return written
@@ -46,12 +49,13 @@ def _judge(
     settings: CatalogSettings,
     do: Execution,
     embedding: Embedding,
+    compared: Path,
     written: enrichment.Enrichment,
     size: int | None,
 ) -> None:
     """Hold what was written against the whole catalog; ask again where siblings collide; leave out what does not hold.
     `size` is how many tools one stage asks about."""
-    found = _assess(desk, written, settings, do, embedding)
+    found = _assess(desk, written, settings, do, embedding, compared)
     # Siblings found while some answers are still to come would be others tomorrow, and paid for again.
     complete = all(failure.asked for failure in written.failures)
     if settings.enrichment.contrast and complete:
@@ -64,7 +68,7 @@ def _judge(
             except RunAborted as error:
                 # Every tool has its first answer: a build that needed nothing else goes on without the second.
                 desk.progress.note(f"siblings were not contrasted: {error}")
-            found = _assess(desk, written, settings, do, embedding)
+            found = _assess(desk, written, settings, do, embedding, compared)
     written.siblings = found.siblings
     _leave_out(written, found.verdicts)
 
@@ -80,6 +84,7 @@ def _assess(
     settings: CatalogSettings,
     do: Execution,
     embedding: Embedding,
+    compared: Path,
 ) -> Assessment:
     """What the catalog says of each phrase; from the ledger, where the same texts were assessed before."""
     key = fingerprint(
@@ -102,7 +107,10 @@ def _assess(
     embedding.embed([*texts, *phrases])
     desk.progress.start("assess", None)
     matrices = embedding.matrix(texts), embedding.matrix(phrases)
-    found = do("assess", partial(assess, subjects, *matrices, settings.assessment))
+    state = f"{ASSESSMENT_VERSION} {embedding.model.key}"
+    memory = Memory.open(compared, state)
+    found = do("assess", partial(assess, subjects, *matrices, settings.assessment, memory=memory))
+    memory.save(compared, state)
     desk.ledger.put_assessment(
         desk.run, key, {"verdicts": [asdict(verdict) for verdict in found.verdicts], "siblings": dict(found.siblings)}
     )

@@ -18,7 +18,8 @@ from pipeline.records import Notice
 class BuildReport:
     """What a build did. `outcome` is "published", "unchanged" (the current snapshot says the same already) or "held"
     (written, not serving). `held` says what the gate found, also of a build that changed nothing. `evaluation` is the
-    manifest's: how judged requests are answered; so is `tuning`: what was learned. `seconds` are by stage."""
+    manifest's: how judged requests are answered; so is `tuning`: what was learned. By stage: `seconds`, `cpu_seconds`
+    of all threads, and `peak_mb`, the most memory that the process had held by its end."""
 
     snapshot: Path
     outcome: str
@@ -39,6 +40,8 @@ class BuildReport:
     evaluation: Mapping[str, Any] | None = None
     tuning: Mapping[str, Any] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
+    cpu_seconds: Mapping[str, float] = field(default_factory=dict)
+    peak_mb: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready dict, for programs."""
@@ -67,4 +70,6 @@ class BuildReport:
             "evaluation": self.evaluation,
             "tuning": dict(self.tuning),
             "seconds": {stage: round(spent, 3) for stage, spent in self.seconds.items()},
+            "cpu_seconds": {stage: round(spent, 3) for stage, spent in self.cpu_seconds.items()},
+            "peak_mb": dict(self.peak_mb),
         }

@@ -15,7 +15,8 @@ from pipeline.ledger import Ledger
 from pipeline.report import BuildReport
 from pipeline.settings import load
 from router import Router, Signal
-from router.contract import DOCUMENT_SIGNALS
+from router.contract import DOCUMENT_SIGNALS, VECTOR_OFFSETS, VECTOR_SCALES, VECTORS
+from router.retrievers import ToolVectors
 
 
 @pytest.fixture
@@ -174,7 +175,9 @@ def test_the_snapshots_database_holds_what_the_router_serves(run: Any, catalog: 
     router = Router.open(folder)
     assert ids == [router.tool_id(ordinal) for ordinal in range(8)] == sorted(ids)
     assert kind == [("FLOAT[32]",)]
-    assert np.array_equal(np.array([row[0] for row in first], np.float32), np.load(folder / "document_vectors.npy"))
+    # The database has the vectors as they were made, the router a byte for each component.
+    served = ToolVectors(*(np.load(folder / name) for name in (VECTORS, VECTOR_SCALES, VECTOR_OFFSETS)))
+    assert np.array([row[0] for row in first]) == pytest.approx(served.documents(), abs=0.5 / 127)
 
 
 def test_the_order_of_a_file_does_not_matter(run: Any, catalog: Path) -> None:

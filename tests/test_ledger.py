@@ -189,26 +189,35 @@ def test_vectors_come_back_bit_for_bit_in_another_session(tmp_path: Path, dim: i
         ledger.put_vectors(hashes[:20], vectors[:20], "m")
         ledger.put_vectors(hashes[20:], vectors[20:], "m")
     with Ledger.open(tmp_path) as ledger:
-        known, found = ledger.vectors(hashes, "m", dim)
-    assert sorted(known) == sorted(hashes)
+        found = ledger.vectors(hashes[::-1], "m", dim)
     assert found.dtype == np.float32
-    assert found.tobytes() == vectors[[hashes.index(text) for text in known]].tobytes()
+    assert found.tobytes() == vectors[::-1].tobytes()
 
 
-def test_only_known_texts_have_vectors(tmp_path: Path) -> None:
+def test_a_text_asked_for_twice_has_two_rows(tmp_path: Path) -> None:
     with Ledger.open(tmp_path) as ledger:
         ledger.put_vectors(["a", "b"], np.array([[1, 2], [3, 4]], dtype=np.float32), "m")
-        known, found = ledger.vectors(["unknown", "b"], "m", 2)
-    assert known == ["b"]
-    assert found.tolist() == [[3.0, 4.0]]
+        assert ledger.vectors(["b", "a", "b"], "m", 2).tolist() == [[3.0, 4.0], [1.0, 2.0], [3.0, 4.0]]
 
 
-@pytest.mark.parametrize("hashes", [[], ["a"]])
-def test_no_known_text_gives_an_empty_matrix_of_the_right_width(tmp_path: Path, hashes: list[str]) -> None:
+def test_a_text_without_a_vector_is_named(tmp_path: Path) -> None:
     with Ledger.open(tmp_path) as ledger:
-        known, found = ledger.vectors(hashes, "m", 8)
-    assert known == []
-    assert found.shape == (0, 8)
+        ledger.put_vectors(["a"], np.array([[1, 2]], dtype=np.float32), "m")
+        with pytest.raises(LookupError, match="unknown has no vector of 2 dimensions by m"):
+            ledger.vectors(["a", "unknown"], "m", 2)
+
+
+def test_no_text_gives_an_empty_matrix_of_the_right_width(tmp_path: Path) -> None:
+    with Ledger.open(tmp_path) as ledger:
+        assert ledger.vectors([], "m", 8).shape == (0, 8)
+
+
+def test_vectors_are_whole_where_they_come_in_several_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.ledger._ROWS_A_PART", 7)
+    vectors, hashes = _vectors(5_000, 3), [f"text {number}" for number in range(5_000)]
+    with Ledger.open(tmp_path) as ledger:
+        ledger.put_vectors(hashes, vectors, "m")
+        assert ledger.vectors(hashes, "m", 3).tobytes() == vectors.tobytes()
 
 
 def test_vectors_belong_to_their_model_and_their_length(tmp_path: Path) -> None:
@@ -216,7 +225,7 @@ def test_vectors_belong_to_their_model_and_their_length(tmp_path: Path) -> None:
         ledger.put_vectors(["a"], np.array([[1, 2]], dtype=np.float32), "m")
         ledger.put_vectors(["a"], np.array([[5, 6]], dtype=np.float32), "other")
         ledger.put_vectors(["a"], np.array([[7, 8, 9]], dtype=np.float32), "m")
-        found = [ledger.vectors(["a"], model, dim)[1].tolist() for model, dim in (("m", 2), ("other", 2), ("m", 3))]
+        found = [ledger.vectors(["a"], model, dim).tolist() for model, dim in (("m", 2), ("other", 2), ("m", 3))]
     assert found == [[[1.0, 2.0]], [[5.0, 6.0]], [[7.0, 8.0, 9.0]]]
 
 
@@ -224,5 +233,5 @@ def test_any_memory_layout_of_vectors_is_kept_right(tmp_path: Path) -> None:
     vectors = _vectors(8, 6)
     with Ledger.open(tmp_path) as ledger:
         ledger.put_vectors(["a", "b"], np.asfortranarray(vectors)[2:8:3], "m")
-        known, found = ledger.vectors(["a", "b"], "m", 6)
-    assert dict(zip(known, found.tolist(), strict=True)) == {"a": vectors[2].tolist(), "b": vectors[5].tolist()}
+        found = ledger.vectors(["a", "b"], "m", 6)
+    assert found.tolist() == [vectors[2].tolist(), vectors[5].tolist()]

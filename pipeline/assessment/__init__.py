@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.assessment.phrases import judge_phrases
+from pipeline.assessment.remembered import Memory
 from pipeline.assessment.space import BLOCK, Space
 from pipeline.assessment.subject import Subject
 from pipeline.assessment.whole import misplaced
 from pipeline.enrichment.verdict import Consequence, Verdict
 from pipeline.settings import AssessmentSettings
 
-__all__ = ["ASSESSMENT_VERSION", "Assessment", "Subject", "assess"]
+__all__ = ["ASSESSMENT_VERSION", "Assessment", "Memory", "Subject", "assess"]
 
 # In the key of every assessment that a ledger keeps: raise it with any change to what is found.
 ASSESSMENT_VERSION = 1
@@ -48,17 +49,22 @@ def assess(
     settings: AssessmentSettings | None = None,
     *,
     block: int = BLOCK,
+    memory: Memory | None = None,
 ) -> Assessment:
     """Judge the phrases of a catalog, whose tools come in the order of their ids.
 
     `records` (tools, dim) are the vectors of each `Subject.text`, `phrases` (phrases, dim) those of each of
-    `Subject.phrases`, one tool after the other; both are L2-normalised. `block` is how many scores are held at once.
+    `Subject.phrases`, one tool after the other; both are L2-normalised. `block` is how many scores are held at once;
+    `memory` has what an earlier build compared, and takes what this one does: without it the verdicts are the same.
     Raises ValueError where the shapes are not those of the subjects.
     """
     settings = settings or AssessmentSettings()
     space = Space.of(subjects, records, phrases, block)
-    whole = misplaced(space, settings)
-    judged = judge_phrases(space.without(whole), settings)
+    if not len(phrases):
+        return Assessment()
+    memory = memory or Memory()
+    whole = misplaced(space, subjects, settings, memory)
+    judged = judge_phrases(space.without(whole), subjects, settings, memory)
 
     def consequence(found: int, of: int) -> Consequence:
         sound = len(subjects) >= _FEWEST_TOOLS and found <= settings.max_share * of

@@ -1,11 +1,14 @@
 """One phrase at a time: does it fit its own tool, and which others does it fit as well?"""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.assessment.space import TIE, Fit, Space
+from pipeline.assessment.remembered import Comparison, Memory, phrase_keys, tool_keys
+from pipeline.assessment.space import Fits, Space, Spread
+from pipeline.assessment.subject import Subject
 from pipeline.settings import AssessmentSettings
 
 _MOST_SIBLINGS = 3
@@ -22,62 +25,91 @@ class Judged:
     siblings: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
 
-def judge_phrases(space: Space, settings: AssessmentSettings) -> Judged:
+def judge_phrases(space: Space, subjects: Sequence[Subject], settings: AssessmentSettings, memory: Memory) -> Judged:
     """Score each phrase against each tool: the mean of its cosines with the record and with the tool's phrases.
 
     With its own tool's it is the mean over the other phrases, for a phrase is no witness of itself; a tool without
-    phrases, or without another, has its record alone. 10,000 tools with 8 phrases each take 16 s of one core.
+    phrases, or without another, has its record alone.
     """
     counts = np.diff(space.offsets)
     sums = space.sums()
-    centres = ((space.records + space.means()) / 2).T
+    centres = ((space.records + space.means(sums)) / 2).astype(np.float32, copy=False)
+    spread = Spread.of(centres)
+    columns = tool_keys(subjects, space.judged)
+    keys = phrase_keys(subjects, columns)
+    comparison = Comparison(space, centres, columns, memory.before.get("phrases"))
     judged = Judged()
-    for tools in space.blocks(counts):
-        rows = np.concatenate([np.arange(space.offsets[tool], space.offsets[tool + 1]) for tool in tools])
-        vectors, owners = space.phrases[rows], space.owners[rows]
-        record = np.einsum("ij,ij->i", vectors, space.records[owners])
-        rest = counts[owners] - 1
-        others = np.einsum("ij,ij->i", vectors, sums[owners] - vectors) / np.maximum(rest, 1)
-        own = ((record + np.where(rest > 0, others, record)) / 2).astype(np.float32)
-        scores = vectors @ centres
-        fit = space.fit(scores, owners, own)
-        fits = scores >= (own - TIE)[:, None]
-        first = 0
-        for tool in tools.tolist():
-            its = slice(first, first + int(counts[tool]))
-            first = its.stop
-            for row in _inconsistent(fit, its, settings):
-                judged.inconsistent[int(rows[row])] = int(fit.best[row])
-                fits[row] = False
-            siblings = _siblings(scores[its], fits[its], settings.sibling_share)
-            if len(siblings):
-                judged.siblings[tool] = tuple(siblings.tolist())
-                for row in (its.start + np.flatnonzero(fits[its][:, siblings].any(axis=1))).tolist():
-                    fitting = siblings[fits[row, siblings]]
-                    judged.collisions[int(rows[row])] = int(fitting[_best_first(scores[row, fitting], fitting)[0]])
+    for tools in space.runs(counts):
+        rows = np.concatenate([np.arange(space.offsets[tool], space.offsets[tool + 1]) for tool in tools.tolist()])
+        texts, owners = space.phrases[rows], space.owners[rows]
+        own = _own(space, sums, texts, owners)
+        fits = comparison.fits(texts, keys[rows], owners, own)
+        wrong = _inconsistent(fits, spread, centres, texts, owners, own, settings)
+        judged.inconsistent.update((int(rows[row]), other) for row, other in wrong.items())
+        if wrong:
+            fits = fits.take(~np.isin(fits.rows, list(wrong)))
+        shared, siblings = _siblings(fits, owners, counts, settings.sibling_share)
+        judged.siblings.update(siblings)
+        collisions = fits.take(shared)
+        best_first = np.lexsort((collisions.tools, -np.round(collisions.scores, 5), collisions.rows))
+        texts_of, first = np.unique(collisions.rows[best_first], return_index=True)
+        others = collisions.tools[best_first][first]
+        judged.collisions.update(zip(rows[texts_of].tolist(), others.tolist(), strict=True))
+    memory.now["phrases"] = comparison.compared()
     return judged
 
 
-def _inconsistent(fit: Fit, its: slice, settings: AssessmentSettings) -> list[int]:
-    """The rows of a tool that fit it no better than chance and another far better: at most half of them, the worst."""
-    wrong = (fit.own[its] < settings.inconsistent_fit) & (fit.lead[its] > settings.inconsistent_lead)
-    worst = sorted((its.start + np.flatnonzero(wrong)).tolist(), key=lambda row: -fit.lead[row])
-    return worst[: len(wrong) // 2]
+def _own(
+    space: Space, sums: NDArray[np.float32], texts: NDArray[np.float32], owners: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """What phrases (rows, dim) score at their own tools."""
+    record = np.einsum("ij,ij->i", texts, space.records[owners])
+    rest = np.diff(space.offsets)[owners] - 1
+    others = np.einsum("ij,ij->i", texts, sums[owners] - texts) / np.maximum(rest, 1)
+    found: NDArray[np.float32] = ((record + np.where(rest > 0, others, record)) / 2).astype(np.float32)
+    return found
 
 
-def _siblings(scores: NDArray[np.float32], fits: NDArray[np.bool_], share: float) -> NDArray[np.int64]:
-    """Ordinals of the tools that enough of a tool's phrases fit as well or better, the most phrases first.
+def _inconsistent(
+    fits: Fits,
+    spread: Spread,
+    centres: NDArray[np.float32],
+    texts: NDArray[np.float32],
+    owners: NDArray[np.int64],
+    own: NDArray[np.float32],
+    settings: AssessmentSettings,
+) -> dict[int, int]:
+    """The rows that fit their tool no better than chance and another far better, with that other: of each tool at most
+    half of its phrases, the worst."""
+    rows, highest, best = fits.best()
+    mean, deviation = spread.standard(texts[rows], centres[owners[rows]], own[rows])
+    fit = (np.round(own[rows], 6) - mean) / deviation
+    lead = (np.round(highest, 6) - np.round(own[rows], 6)) / deviation
+    wrong = np.flatnonzero((fit < settings.inconsistent_fit) & (lead > settings.inconsistent_lead))
+    found: dict[int, int] = {}
+    for tool in np.unique(owners[rows[wrong]]).tolist():
+        of_tool = [place for place in wrong.tolist() if owners[rows[place]] == tool]
+        worst = sorted(of_tool, key=lambda place: -lead[place])[: int((owners == tool).sum()) // 2]
+        found.update((int(rows[place]), int(best[place])) for place in worst)
+    return found
 
-    `scores` and `fits` are its rows (phrases, tools). Of tools with as many phrases the one goes first that they fit
-    best.
-    """
-    shared = np.count_nonzero(fits, axis=0)
-    near = np.flatnonzero(shared >= max(_FEWEST_SHARED, share * len(fits)))
-    total = np.where(fits[:, near], scores[:, near], 0).sum(axis=0)
-    near = near[_best_first(total, near)]
-    return near[np.argsort(-shared[near], kind="stable")][:_MOST_SIBLINGS].astype(np.int64)
 
-
-def _best_first(scores: NDArray[np.float32], ordinals: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Positions by falling score, equal ones by ordinal; the last bits of a score are noise."""
-    return np.lexsort((ordinals, -np.round(scores, 5)))
+def _siblings(
+    fits: Fits, owners: NDArray[np.int64], counts: NDArray[np.int64], share: float
+) -> tuple[NDArray[np.bool_], dict[int, tuple[int, ...]]]:
+    """By tool the tools that enough of its phrases fit as well or better, the most phrases first, at most three; and
+    which of the entries are of such a pair. Of tools with as many phrases the one goes first that they fit best."""
+    pairs, inverse, shared = np.unique(
+        owners[fits.rows] * len(counts) + fits.tools, return_inverse=True, return_counts=True
+    )
+    tools, others = np.divmod(pairs, len(counts))
+    totals = np.bincount(inverse, fits.scores, len(pairs))
+    near = np.flatnonzero(shared >= np.maximum(_FEWEST_SHARED, share * counts[tools]))
+    # Equal scores by ordinal; their last bits are noise.
+    near = near[np.lexsort((others[near], -np.round(totals[near], 5), -shared[near], tools[near]))]
+    place = np.arange(len(near)) - np.searchsorted(tools[near], tools[near])
+    near = near[place < _MOST_SIBLINGS]
+    found: dict[int, tuple[int, ...]] = {}
+    for tool, other in zip(tools[near].tolist(), others[near].tolist(), strict=True):
+        found[tool] = (*found.get(tool, ()), other)
+    return np.isin(inverse, near), found

@@ -1,4 +1,4 @@
-"""The vectors of a catalog, and how texts fit the tools in it."""
+"""The vectors of a catalog, and which tools its texts fit as well as their own."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -8,39 +8,51 @@ from numpy.typing import NDArray
 
 from pipeline.assessment.subject import Subject
 
-# Scores held at once: 32 MB of them, and about as much again for what is worked out from them.
+# Scores held at once: 32 MB of them.
 BLOCK = 8_000_000
 # Equal vectors differ in the last bits by where they lie in a matrix product; scores nearer than this are equal.
 TIE = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
-    """How texts fit their own tool beside the others; one row a text.
-
-    `own` is by how many standard deviations of the catalog's scores a text fits its own tool better than the mean tool,
-    `lead` by how many the best other tool is ahead of its own, `best` the ordinal of that tool; -1 where every tool of
-    the catalog is the same.
+class Fits:
+    """Which other tools texts fit as well as their own, or better. Entry i says that text rows[i] scores scores[i] at
+    tool tools[i]; texts in order, tools in the order of ordinals. Tools that are the same as a text's own are left out.
     """
 
-    own: NDArray[np.float64]
-    lead: NDArray[np.float64]
-    best: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    tools: NDArray[np.int64]
+    scores: NDArray[np.float32]
+
+    def take(self, kept: NDArray[np.bool_]) -> "Fits":
+        """The entries that a mask keeps."""
+        return Fits(self.rows[kept], self.tools[kept], self.scores[kept])
+
+    def best(self) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
+        """For each text with an entry: the text, its highest score, and the first tool that scores it, whatever the
+        last bits say."""
+        texts, starts = np.unique(self.rows, return_index=True)
+        if not len(texts):
+            return texts, self.scores, self.tools
+        highest = np.maximum.reduceat(self.scores, starts)
+        lengths = np.diff(np.append(starts, len(self.rows)))
+        _, first = np.unique(self.rows[tied := self.scores >= np.repeat(highest - TIE, lengths)], return_index=True)
+        return texts, highest, self.tools[tied][first]
 
 
 @dataclass(frozen=True)
 class Space:
     """`records` (tools, dim) and `phrases` (phrases, dim), float32. Tool i owns phrases[offsets[i]:offsets[i+1]].
 
-    `owners` (phrases,) are ordinals; `alike` has for a tool the ordinals of all tools that are the same tool, where
-    there are others; `judged` (tools,) is false for tools whose phrases are out of play.
+    `owners` (phrases,) are ordinals; `kinds` (tools,) are equal for tools that are the same tool; `judged` (tools,) is
+    false for tools whose phrases are out of play.
     """
 
     records: NDArray[np.float32]
     phrases: NDArray[np.float32]
     offsets: NDArray[np.int64]
     owners: NDArray[np.int64]
-    alike: dict[int, NDArray[np.int64]]
+    kinds: NDArray[np.int64]
     judged: NDArray[np.bool_]
     block: int
 
@@ -58,16 +70,13 @@ class Space:
             raise ValueError(
                 f"{len(subjects)} tools with {counts.sum()} phrases have {len(records)} and {len(phrases)} vectors"
             )
-        same: dict[str, list[int]] = {}
-        for tool, subject in enumerate(subjects):
-            same.setdefault(subject.content, []).append(tool)
-        groups = [np.array(tools, np.int64) for tools in same.values() if len(tools) > 1]
+        first: dict[str, int] = {}
         return cls(
             records.astype(np.float32, copy=False),
             phrases.astype(np.float32, copy=False),
             np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
             np.repeat(np.arange(len(subjects), dtype=np.int64), counts),
-            {int(tool): group for group in groups for tool in group},
+            np.array([first.setdefault(subject.content, tool) for tool, subject in enumerate(subjects)], np.int64),
             counts > 0,
             block,
         )
@@ -85,42 +94,75 @@ class Space:
         if len(tools):
             held = self.judged[self.owners]
             counts = np.diff(self.offsets)[tools]
-            found[tools] = np.add.reduceat(self.phrases[held], np.cumsum([0, *counts[:-1]]), axis=0)
+            # Boolean indexing copies, and all are in play but for a few tools.
+            phrases = self.phrases if held.all() else self.phrases[held]
+            found[tools] = np.add.reduceat(phrases, np.cumsum([0, *counts[:-1]]), axis=0)
         return found
 
-    def means(self) -> NDArray[np.float32]:
-        """(tools, dim): the mean of each tool's phrases; where none is in play, its record."""
+    def means(self, sums: NDArray[np.float32]) -> NDArray[np.float32]:
+        """(tools, dim): the mean of each tool's phrases, by their `sums`; where none is in play, its record."""
         divisor = np.maximum(np.diff(self.offsets), 1)[:, None].astype(np.float32)
-        found: NDArray[np.float32] = np.where(self.judged[:, None], self.sums() / divisor, self.records)
+        found: NDArray[np.float32] = np.where(self.judged[:, None], sums / divisor, self.records)
         return found
 
-    def blocks(self, rows_a_tool: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    def runs(self, rows_a_tool: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """The judged tools in order, in runs whose rows against all tools are no more scores than a block holds."""
         rows = max(self.block // max(len(self.records), 1), 1)
         run: list[int] = []
         filled = 0
-        for tool in np.flatnonzero(self.judged):
-            if run and filled + rows_a_tool[tool] > rows:
+        for tool in np.flatnonzero(self.judged).tolist():
+            count = int(rows_a_tool[tool])
+            if run and filled + count > rows:
                 yield np.array(run, np.int64)
                 run, filled = [], 0
-            run.append(int(tool))
-            filled += int(rows_a_tool[tool])
+            run.append(tool)
+            filled += count
         if run:
             yield np.array(run, np.int64)
 
-    def fit(self, scores: NDArray[np.float32], owners: NDArray[np.int64], own: NDArray[np.float32]) -> Fit:
-        """How rows of scores (rows, tools) fit. Changes `scores`: minus infinity for a text's own and equal tools."""
-        rows = np.arange(len(scores))
-        scores[rows, owners] = own
-        mean, deviation = scores.mean(axis=1), scores.std(axis=1)
-        scores[rows, owners] = -np.inf
-        for tool in dict.fromkeys(owners.tolist()):
-            if tool in self.alike:
-                scores[np.ix_(owners == tool, self.alike[tool])] = -np.inf
-        highest = scores.max(axis=1, initial=-np.inf).astype(np.float64)
-        found = np.isfinite(highest)
-        # The first of those that are equal, whatever the last bits say.
-        best = np.where(found, np.argmax(scores >= (highest - TIE)[:, None], axis=1), -1)
-        lead = np.where(found, np.round(highest, 6) - np.round(own, 6), 0.0)
-        unit = np.where(deviation > TIE, deviation, np.inf)
-        return Fit((np.round(own, 6) - mean) / unit, lead / unit, best.astype(np.int64))
+    def fits(
+        self,
+        texts: NDArray[np.float32],
+        owners: NDArray[np.int64],
+        own: NDArray[np.float32],
+        centres: NDArray[np.float32],
+        among: NDArray[np.int64] | None = None,
+    ) -> Fits:
+        """Which tools, each with a centre (tools, dim), `texts` (rows, dim) fit as well as their owner, where they
+        score `own` (rows,); only those `among`, rising ordinals, where they are given.
+
+        One product and one comparison a score: what is worked out from a score besides is of the few that are as high.
+        """
+        scores = texts @ (centres if among is None else centres[among]).T
+        rows, places = np.nonzero(scores >= (own - np.float32(TIE))[:, None])
+        tools = places if among is None else among[places]
+        found = Fits(rows, tools, scores[rows, places])
+        return found.take(self.kinds[tools] != self.kinds[owners[rows]])
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean and standard deviation of a text's scores over the catalog, from the centres' mean and second moments."""
+
+    mean: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    count: int
+
+    @classmethod
+    def of(cls, centres: NDArray[np.float32]) -> "Spread":
+        """Of centres (tools, dim)."""
+        # In double precision: a variance is a small difference of large sums.
+        wide = centres.astype(np.float64)
+        return cls(wide.mean(axis=0), wide.T @ wide / len(wide), len(wide))
+
+    def standard(
+        self, texts: NDArray[np.float32], own_centres: NDArray[np.float32], own: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and deviation (rows,) of the scores of texts (rows, dim), where each scores `own` (rows,) at its own
+        tool, and not what its own tool's centre (rows, dim) gives. A deviation of next to nothing is infinite."""
+        wide = texts.astype(np.float64)
+        given, instead = np.einsum("ij,ij->i", wide, own_centres), own.astype(np.float64)
+        mean = wide @ self.mean + (instead - given) / self.count
+        square = np.einsum("ij,ij->i", wide @ self.squares, wide) + (instead**2 - given**2) / self.count
+        deviation = np.sqrt(np.maximum(square - mean**2, 0))
+        return mean, np.where(deviation > TIE, deviation, np.inf)

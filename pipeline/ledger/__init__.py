@@ -21,6 +21,9 @@ from pipeline.ledger.connection import CONNECTION, LEDGER_FILE, now, registered
 from pipeline.records import Catalog
 from router.fingerprint import canonical_json
 
+# Vectors read at once, in rows: 25 MB of 384 dimensions.
+_ROWS_A_PART = 16_384
+
 __all__ = ["CONNECTION", "LEDGER_FILE", "Batch", "BatchRequest", "Entry", "Ledger"]
 
 
@@ -155,17 +158,25 @@ class Ledger(Accounts, Batches):
             "created_at": [now()] * len(entries),
         }
 
-    def vectors(self, hashes: Sequence[str], model_key: str, dim: int) -> tuple[list[str], NDArray[np.float32]]:
-        """The known vectors among these texts: their hashes, and float32 of shape (known, dim) in the same order."""
+    def vectors(self, hashes: Sequence[str], model_key: str, dim: int) -> NDArray[np.float32]:
+        """The vectors of these texts, float32 of shape (len(hashes), dim), row by row; read a part at a time, so that
+        they are held once. Raises LookupError where one is not known."""
         self._vector_table(dim)
-        wanted = pa.table({"hash": pa.array(hashes, pa.string())})
+        found = np.empty((len(hashes), dim), np.float32)
+        missing = np.ones(len(hashes), np.bool_)
+        wanted = pa.table({"hash": pa.array(hashes, pa.string()), "place": pa.array(np.arange(len(hashes)))})
         with registered(self._connection, wanted) as name:
-            found = self._connection.sql(
-                f"SELECT text_hash, vector FROM vectors_{dim} JOIN {name} ON hash = text_hash WHERE model_key = ?",
+            reader = self._connection.sql(
+                f"SELECT place, vector FROM vectors_{dim} JOIN {name} ON hash = text_hash WHERE model_key = ?",
                 params=[model_key],
-            ).to_arrow_table()
-        flat = found["vector"].combine_chunks().flatten()
-        return found["text_hash"].to_pylist(), np.asarray(flat, dtype=np.float32).reshape(-1, dim)
+            ).to_arrow_reader(_ROWS_A_PART)
+            for part in reader:
+                places = part["place"].to_numpy()
+                found[places] = np.asarray(part["vector"].flatten(), dtype=np.float32).reshape(-1, dim)
+                missing[places] = False
+        if missing.any():
+            raise LookupError(f"{hashes[int(np.argmax(missing))]} has no vector of {dim} dimensions by {model_key}")
+        return found
 
     def known_vectors(self, hashes: Sequence[str], model_key: str, dim: int) -> set[str]:
         """The hashes among these that the ledger has a vector of this model for."""

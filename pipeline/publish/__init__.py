@@ -5,8 +5,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-import numpy as np
-
 from pipeline.assessment import ASSESSMENT_VERSION
 from pipeline.documents import PROJECTION_VERSION, FieldDocuments
 from pipeline.enrichment import Enrichment
@@ -27,7 +25,7 @@ from pipeline.tokens import TokenCounter
 from pipeline.tuning import TUNING_VERSION, PastRequests, Tuning
 from pipeline.vectors import Vectors
 from router import Router
-from router.contract import ADAPTER, CATALOG_DB, FORMAT_VERSION, Expanded, Manifest, Signal
+from router.contract import CATALOG_DB, FORMAT_VERSION, Expanded, Manifest, Signal
 from router.fingerprint import file_sha256
 from router.snapshot import resolve
 from router.store import SnapshotStore, Stored
@@ -82,8 +80,7 @@ def write(
         progress.start("write", None)
         counter = TokenCounter()
         serving.write(folder, contents.catalog, contents.documents, contents.vectors, counter, _expanded(contents))
-        if contents.tuning.adapter is not None:
-            np.save(folder / ADAPTER, contents.tuning.adapter)
+        contents.tuning.save(folder)
         vectors = contents.vectors
         created_at = datetime.now(UTC)
         write_inspection(

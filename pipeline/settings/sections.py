@@ -174,27 +174,33 @@ class AssessmentSettings(_Section):
 
 
 class VectorSettings(_Section):
-    """Which encoder. `auto`: `preferred` if it is on disk or the hub answers, else the packaged all-MiniLM-L6-v2."""
+    """Which encoder. `auto`: `preferred` if it is on disk or the hub answers, else the packaged all-MiniLM-L6-v2.
+
+    `precision` is that of requests; tools are embedded in fp32. `batch_size`: at most so many texts at once.
+    """
 
     encoder: str = "auto"
     preferred: str = "BAAI/bge-base-en-v1.5"
     query_prefix: str | None = None
     precision: Literal["fp32", "int8"] = "fp32"
-    batch_size: int = Field(32, ge=1)
+    batch_size: int = Field(16, ge=1)
 
 
 class TuningSettings(_Section):
     """What a build learns from the catalog itself, and from its use.
 
-    `adapter`: the query adapter, from the written phrases. `calibrate`: the probability that some tool fits, with a
-    threshold that wrongly refuses `max_refused_share` of the requests that a tool fits; from the phrases, and from the
-    catalog's judged requests too where `judged` says so: they then tell nothing of how good it is.
+    `adapter`: the query adapter, from the written phrases; the one that serves is taken over while no more than the
+    share `max_stale_share` of the phrases that it was learned from has changed, and with 0 is learned at every build.
+    `calibrate`: the probability that some tool fits, with a threshold that wrongly refuses `max_refused_share` of the
+    requests that a tool fits; from the phrases, and from the catalog's judged requests too where `judged` says so: they
+    then tell nothing of how good it is.
 
     `usage`: a JSONL file of past requests and the tools that they led to, for the intent signal. `fit_weights`: fit the
     recipe's weights to them as well. Of judged requests that are given as usage the same holds.
     """
 
     adapter: bool = True
+    max_stale_share: Share = 0.05
     calibrate: bool = True
     judged: bool = False
     max_refused_share: float = Field(0.05, gt=0, lt=1)

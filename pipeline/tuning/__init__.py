@@ -6,6 +6,7 @@ a router asks it.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,19 +18,25 @@ from pipeline.tuning.adapter import learn_adapter
 from pipeline.tuning.calibration import Calibrated, calibrate
 from pipeline.tuning.from_use import learn_from_use
 from pipeline.tuning.space import PhraseSpace
+from pipeline.tuning.taking_over import LEARNED_FROM, Keys, Taken, phrase_keys, take_over
 from pipeline.tuning.usage import PastRequests, past_requests
 from pipeline.vectors import Embedding, Vectors
+from router.contract import ADAPTER
 
 __all__ = [
     "TUNING_VERSION",
     "Calibrated",
     "PastRequests",
     "PhraseSpace",
+    "Taken",
     "Tuning",
     "calibrate",
     "learn_from_use",
     "past_requests",
+    "phrase_keys",
     "phrase_space",
+    "take_over",
+    "taken_over",
     "tune",
 ]
 
@@ -39,10 +46,19 @@ TUNING_VERSION = 1
 
 @dataclass(frozen=True)
 class Tuning:
-    """What was learned: `adapter` float32 (dim, dim) or None; `evidence` by what it is of, for the manifest."""
+    """What was learned: `adapter` float32 (dim, dim) or None, and the keys of the phrases that it was learned from;
+    `evidence` by what it is of, for the manifest."""
 
     adapter: NDArray[np.float32] | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
+    keys: Keys | None = None
+
+    def save(self, folder: Path) -> None:
+        """Write the files into a snapshot's folder."""
+        if self.adapter is not None:
+            np.save(folder / ADAPTER, self.adapter)
+        if self.keys is not None:
+            np.save(folder / LEARNED_FROM, self.keys)
 
 
 def phrase_space(
@@ -61,10 +77,16 @@ def phrase_space(
     taught = np.array([document.tool_id in original for document in documents])[owners]
     texts = [project(record, None).dense for record in catalog.records]
     embedding.embed(texts)
-    return PhraseSpace(embedding.matrix(texts), vectors.documents, vectors.phrases[taught], owners[taught])
+    phrases = vectors.phrases if taught.all() else vectors.phrases[taught]
+    return PhraseSpace(embedding.matrix(texts), vectors.documents, phrases, owners[taught])
 
 
-def tune(space: PhraseSpace) -> Tuning:
-    """Learn the query adapter."""
+def tune(space: PhraseSpace, keys: Keys) -> Tuning:
+    """Learn the query adapter; `keys` are those of the phrases."""
     adapter, evidence = learn_adapter(space)
-    return Tuning(adapter, {"adapter": evidence.to_json()})
+    return Tuning(adapter, {"adapter": evidence.to_json()}, keys)
+
+
+def taken_over(taken: Taken) -> Tuning:
+    """The tuning of a snapshot that goes on with the adapter of the one before."""
+    return Tuning(taken.adapter, {"adapter": taken.evidence}, taken.keys)

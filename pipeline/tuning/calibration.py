@@ -77,10 +77,10 @@ def calibrate(
     """
     asker = Asker(snapshot)
     cohort, everyday = survey(asker, background())
-    judged = [(j.kind, asker.ask(j.request).cut(snapshot.recipe.depth)) for j in judgements]
-    answerable = [asked for kind, asked in judged if kind != "none"]
-    none = [asked for kind, asked in judged if kind == "none"]
-    phrases = list(ask_phrases(asker)) if len(answerable) < MIN_ANSWERABLE else []
+    judged = list(zip(judgements, asker.ask([judgement.request for judgement in judgements]), strict=True))
+    answerable = [asked for judgement, asked in judged if judgement.kind != "none"]
+    none = [asked for judgement, asked in judged if judgement.kind == "none"]
+    phrases = ask_phrases(asker) if len(answerable) < MIN_ANSWERABLE else []
     calibrations = []
     for prior in choose(taught, cohort):
         scale = Scale.of(tabulate(cohort, everyday, prior.cues))

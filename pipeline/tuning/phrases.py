@@ -1,12 +1,13 @@
 """A catalog's phrases asked as requests, each as if its tool did not have it."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.tuning.cohort import Asked, Asker
-from router import contract
 from router.contract import Expanded, Signal
 from router.retrievers import DenseView, Ranking
 
@@ -14,7 +15,7 @@ from router.retrievers import DenseView, Ranking
 MAX_PHRASES = 1000
 
 
-def ask_phrases(asker: Asker) -> Iterator[Asked]:
+def ask_phrases(asker: Asker) -> list[Asked]:
     """The answers to a catalog's phrases, evenly drawn from tools with two or more of their own, at most MAX_PHRASES.
 
     A phrase's own vector is kept out of the dense list. The expansion's list is left out: it holds the phrase's words.
@@ -22,33 +23,37 @@ def ask_phrases(asker: Asker) -> Iterator[Asked]:
     """
     snapshot = asker.snapshot
     if snapshot.dense is None or not set(snapshot.manifest.generators) - {LexiconGenerator.name}:
-        return
-    offsets = np.load(snapshot.folder / contract.PHRASE_OFFSETS)
-    vectors = np.load(snapshot.folder / contract.PHRASE_VECTORS, mmap_mode="r")
-    documents = np.load(snapshot.folder / contract.DOCUMENT_VECTORS, mmap_mode="r")
-    encoder = snapshot.manifest.encoder
-    same = encoder is not None and not encoder.query_prefix  # then a request is encoded as a phrase is
-    counts = np.diff(offsets)
+        return []
+    vectors, view = asker.vectors, snapshot.recipe.dense_view
+    counts = np.diff(vectors.offsets) - 1
     owners = np.repeat(np.arange(len(counts)), counts)
+    positions = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
     asked = counts[owners] > 1
     if snapshot.expanded is not None:
         asked &= snapshot.expanded[owners] == Expanded.YES
     places = np.flatnonzero(asked)
-    drawn = places[np.linspace(0, len(places) - 1, min(len(places), MAX_PHRASES)).astype(int)] if len(places) else []
-    for place in drawn:
-        owner = int(owners[place])
-        first, last = int(offsets[owner]), int(offsets[owner + 1])
-        answer = asker.ask(snapshot.records.entry(owner).phrases[place - first], vectors[place] if same else None)
-        assert answer.vector is not None
-        others = np.delete(vectors[first:last] @ answer.vector, place - first)
-        score = float(others.max())
-        if snapshot.recipe.dense_view is DenseView.MEAN:
-            score = (score + float(documents[owner] @ answer.vector)) / 2
-        rankings: dict[Signal, Ranking] = {s: r for s, r in answer.rankings.items() if s is not Signal.EXPANSION}
-        if snapshot.recipe.dense_view is not DenseView.DOCUMENT:
-            rankings[Signal.DENSE] = _rescored(rankings[Signal.DENSE], owner, score)
-        yield Asked(rankings, answer.terms, answer.vector).cut(snapshot.recipe.depth)
+    if not len(places):
+        return []
+    drawn = places[np.linspace(0, len(places) - 1, min(len(places), MAX_PHRASES)).astype(int)]
+    drawn_of = list(zip(owners[drawn].tolist(), positions[drawn].tolist(), strict=True))
+    encoder = snapshot.manifest.encoder
+    own = None
+    if encoder is not None and not encoder.query_prefix:  # then a request is encoded as a phrase is
+        own = np.stack([vectors.of_tools(owner, owner + 1)[1 + position] for owner, position in drawn_of])
+        own /= np.linalg.norm(own, axis=1, keepdims=True)
+
+    def without_it(rows: slice, requests: NDArray[np.float32], scores: NDArray[np.float64]) -> None:
+        if view is DenseView.DOCUMENT:
+            return
+        for column, ((owner, position), request) in enumerate(zip(drawn_of[rows], requests, strict=True)):
+            cosines = vectors.of_tools(owner, owner + 1) @ request
+            score = float(np.delete(cosines[1:], position).max())
+            scores[owner, column] = (score + float(cosines[0])) / 2 if view is DenseView.MEAN else score
+
+    texts = [snapshot.records.entry(owner).phrases[position] for owner, position in drawn_of]
+    answers = asker.ask(texts, own, without_it)
+    return [replace(one, rankings=_without_expansion(one.rankings)) for one in answers]
 
 
-def _rescored(ranking: Ranking, ordinal: int, score: float) -> Ranking:
-    return Ranking.of(ranking.ordinals, np.where(ranking.ordinals == ordinal, score, ranking.scores))
+def _without_expansion(rankings: Mapping[Signal, Ranking]) -> dict[Signal, Ranking]:
+    return {signal: ranking for signal, ranking in rankings.items() if signal is not Signal.EXPANSION}

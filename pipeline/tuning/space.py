@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _BLOCK = 256
+_TOOLS = 2_048
 
 
 @dataclass(frozen=True)
@@ -41,21 +42,32 @@ class PhraseSpace:
     def reciprocal_ranks(self, requests: NDArray[np.float32], left_out: NDArray[np.int64]) -> NDArray[np.float64]:
         """1 / rank of the own tool by the mean of document and best phrase, for requests in the place of phrases
         `left_out`, which and whose like (`every_fourth`) are no phrases here. Shape (len(left_out),)."""
-        kept = np.flatnonzero(~self.every_fourth())
-        held, first = np.unique(self.owners[kept], return_index=True)
+        phrases, held, first = self._kept
         found = np.empty(len(requests))
         for start in range(0, len(requests), _BLOCK):
             rows = slice(start, start + _BLOCK)
-            scores = requests[rows] @ self.documents.T
-            nearest = np.maximum.reduceat(requests[rows] @ self.phrases[kept].T, first, axis=1)
+            asked = np.ascontiguousarray(requests[rows].T)
+            scores = self.documents @ asked
+            nearest = np.empty((len(held), asked.shape[1]), np.float32)
+            for tool in range(0, len(held), _TOOLS):
+                bounds = first[tool : tool + _TOOLS + 1]
+                own = phrases[bounds[0] : bounds[-1]] @ asked
+                nearest[tool : tool + _TOOLS] = np.maximum.reduceat(own, bounds[:-1] - bounds[0], axis=0)
             # A tool without phrases is lifted as the router's dense signal lifts it.
-            lift = (nearest - scores[:, held]).mean(axis=1, keepdims=True)
+            lift = (nearest - scores[held]).mean(axis=0)
             best = scores + lift
-            best[:, held] = nearest
+            best[held] = nearest
             scores = (scores + best) / 2
-            own = scores[np.arange(len(scores)), self.owners[left_out[rows]]]
-            found[rows] = 1 / (1 + (scores > own[:, None]).sum(axis=1))
+            own = scores[self.owners[left_out[rows]], np.arange(scores.shape[1])]
+            found[rows] = 1 / (1 + (scores > own).sum(axis=0))
         return found
+
+    @cached_property
+    def _kept(self) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.int64]]:
+        """The phrases that are not left out, the tools that have any, and where each one's begin; then the end."""
+        kept = np.flatnonzero(~self.every_fourth())
+        held, first = np.unique(self.owners[kept], return_index=True)
+        return self.phrases[kept], held, np.append(first, len(kept))
 
     @cached_property
     def _nearest(self) -> NDArray[np.int64]:

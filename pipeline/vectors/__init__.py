@@ -8,12 +8,23 @@ from numpy.typing import NDArray
 
 from pipeline.documents import FieldDocuments
 from pipeline.vectors.embedding import Embedding
+from pipeline.vectors.encoding import BatchEncoder
 from pipeline.vectors.export import Export, export
 from pipeline.vectors.model import EncoderModel, resolve
 from pipeline.vectors.reference import ReferenceEncoder
 from router.fingerprint import fingerprint
 
-__all__ = ["Embedding", "EncoderModel", "ReferenceEncoder", "Vectors", "collect", "export", "resolve"]
+__all__ = [
+    "BatchEncoder",
+    "Embedding",
+    "EncoderModel",
+    "Export",
+    "ReferenceEncoder",
+    "Vectors",
+    "collect",
+    "export",
+    "resolve",
+]
 
 
 @dataclass(frozen=True)

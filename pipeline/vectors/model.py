@@ -38,8 +38,8 @@ class EncoderModel:
 
     @property
     def key(self) -> str:
-        """What a document's vector depends on beside its text. The build encodes in fp32."""
-        return fingerprint([self.revision, self.pooling, self.max_length, "fp32"])[:16]
+        """What a document's vector depends on beside its text. The build encodes in fp32, by the exported copy."""
+        return fingerprint([self.revision, self.pooling, self.max_length, "onnx", "fp32"])[:16]
 
 
 def resolve(settings: VectorSettings, progress: Progress) -> EncoderModel | None:

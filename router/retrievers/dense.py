@@ -38,6 +38,9 @@ VIEWS = tuple(DenseView)
 class DenseRetriever:
     """Cosine over the vectors of a catalog: of all tools where they are few, else of the nearest candidates.
 
+    Products are taken row by row (`vecdot`), as fast as a matrix product on one thread: that would wake BLAS's others,
+    which agents have better use for and two requests at once would wait for.
+
     `candidates` and `moments` come together, or neither does: then every vector is scored, from a copy in float32.
     """
 
@@ -67,7 +70,7 @@ class DenseRetriever:
         """The score of every tool, shape (tools,)."""
         offsets = self._vectors.offsets
         if self._copy is not None:
-            documents, nearest = _parts(self._copy @ vector, offsets)
+            documents, nearest = _parts(np.vecdot(self._copy, vector), offsets)
         else:
             blocks = range(0, len(self._vectors), _BLOCK)
             found = [self._scored(vector, np.arange(b, min(b + _BLOCK, len(self._vectors)))) for b in blocks]
@@ -94,7 +97,7 @@ class DenseRetriever:
         products = np.empty(len(rows), np.float32)
         for start in range(0, len(rows), _CHUNK):
             chunk = slice(start, start + _CHUNK)
-            np.matmul(self._vectors.rows[rows[chunk]].astype(np.float32), vector, out=products[chunk])
+            np.vecdot(self._vectors.rows[rows[chunk]].astype(np.float32), vector, out=products[chunk])
         return products * self._vectors.scales[rows], offsets
 
 

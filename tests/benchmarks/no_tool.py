@@ -26,7 +26,7 @@ from pipeline.progress import Silent
 from pipeline.tuning import logistic
 from pipeline.tuning.background import background
 from pipeline.tuning.calibration import calibrate
-from pipeline.tuning.cohort import Asked, Asker, survey
+from pipeline.tuning.cohort import Asker, survey
 from pipeline.tuning.prior import PRIORS, SHARES, TRIMMED, Prior, Scale, tabulate
 from router.cohort import ERRAND
 from router.contract import Signal
@@ -118,8 +118,8 @@ def _answers(folder: Folder, others: Mapping[str, Sequence[str]]) -> Iterator[An
     """What is fitted on, for each set of cues that the snapshot has."""
     asker = Asker(folder.snapshot)
     cohort, everyday = survey(asker, background())
-    own = [_cut(asker, j.request) for j in folder.judgements if j.kind != "none"]
-    foreign = {name: [_cut(asker, r) for r in requests] for name, requests in others.items() if name != folder.name}
+    own = asker.ask([j.request for j in folder.judgements if j.kind != "none"])
+    foreign = {name: asker.ask(requests) for name, requests in others.items() if name != folder.name}
     known = {*cohort.statistics, *([ERRAND] if cohort.errand is not None else [])}
     for cues in CUES:
         if not known.issuperset(cues):
@@ -137,10 +137,6 @@ def _answers(folder: Folder, others: Mapping[str, Sequence[str]]) -> Iterator[An
             # As of the background, so of them: the catalog may well have tools for those that fit it best.
             {n: rows[rows.sum(1) <= np.quantile(rows.sum(1), 1 - TRIMMED)] for n, rows in found.items()},
         )
-
-
-def _cut(asker: Asker, request: str) -> Asked:
-    return asker.ask(request).cut(asker.snapshot.recipe.depth)
 
 
 def _fit(trained: Sequence[Answers], without: Collection[str]) -> list[Prior]:
@@ -167,13 +163,14 @@ def _measure(folder: Folder, taught: Sequence[Prior], others: Mapping[str, Seque
     """A row for each calibration of a snapshot, and one for its raw best phrase cosine."""
     asker = Asker(folder.snapshot)
     calibrated = calibrate(folder.snapshot, taught=taught)
-    judged = [(j.kind != "none", _cut(asker, j.request)) for j in folder.judgements]
-    if all(fits for fits, _ in judged):
-        strange = [r for name, requests in others.items() if name != folder.name for r in requests]
-        judged += [(False, _cut(asker, r)) for r in (*strange, *(one.request for one in background()))]
-    fits = np.array([fits for fits, _ in judged])
+    requests = [(j.kind != "none", j.request) for j in folder.judgements]
+    if all(fits for fits, _ in requests):
+        strange = [r for name, asked in others.items() if name != folder.name for r in asked]
+        requests += [(False, r) for r in (*strange, *(one.request for one in background()))]
+    fits = np.array([fits for fits, _ in requests])
+    answers = asker.ask([request for _, request in requests])
     label = folder.name if folder.snapshot.manifest.counts["phrases"] else f"{folder.name}, bare"
-    rows = [calibrated.cohort.cues(asked.rankings, asked.terms, asked.vector) for _, asked in judged]
+    rows = [calibrated.cohort.cues(asked.rankings, asked.terms, asked.vector) for asked in answers]
     for calibration in calibrated.calibrations:
         said = np.array([calibration.probability(row) for row in rows], np.float64)
         refused = said < calibration.threshold

@@ -80,9 +80,9 @@ def test_a_flow_publishes_the_snapshot_that_the_plain_build_publishes(
     # Tantivy names its files at random, and the database holds times; what is served from the rest is byte for byte.
     for name in (
         "records.jsonl",
-        "document_vectors.npy",
-        "phrase_vectors.npy",
-        "phrase_offsets.npy",
+        "vectors.npy",
+        "vector_scales.npy",
+        "vector_offsets.npy",
         "token_counts.npy",
     ):
         assert (plain.snapshot / name).read_bytes() == (by_flow.snapshot / name).read_bytes(), name

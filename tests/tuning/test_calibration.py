@@ -17,6 +17,7 @@ from router.cohort import ERRAND
 from router.contract import Expanded
 from router.evaluation import Judgement
 from router.snapshot import Snapshot
+from router.text import terms
 
 ANSWERABLE = [
     f"{verb} {thing}"
@@ -78,7 +79,7 @@ def calibrated(opened: Snapshot) -> Calibrated:
 
 def probabilities(snapshot: Snapshot, calibrated: Calibrated, requests: Sequence[str], row: int = 0) -> list[float]:
     asker = Asker(snapshot)
-    cues = [calibrated.cohort.cues(a.rankings, a.terms, a.vector) for a in map(asker.ask, requests)]
+    cues = [calibrated.cohort.cues(a.rankings, a.terms, a.vector) for a in asker.ask(requests)]
     found = [calibrated.calibrations[row].probability(one) for one in cues]
     return [probability for probability in found if probability is not None]
 
@@ -137,13 +138,12 @@ def test_a_snapshot_without_an_encoder_is_calibrated_by_its_lexical_lists(opened
 
 
 def test_a_phrase_is_asked_as_if_its_tool_did_not_have_it(opened: Snapshot) -> None:
-    offsets = np.load(opened.folder / "phrase_offsets.npy")
-    own = np.load(opened.folder / "phrase_vectors.npy")[: offsets[1]]
-    document = np.load(opened.folder / "document_vectors.npy")[0]
-    first = next(iter(ask_phrases(Asker(opened))))
+    asker = Asker(opened)
+    vectors = asker.vectors.of_tools(0, 1)  # the document's, then the phrases'
+    first = ask_phrases(asker)[0]
     ranking = first.rankings[Signal.DENSE]
     assert first.vector is not None
-    expected = (max(own[1:] @ first.vector) + document @ first.vector) / 2
+    expected = (max(vectors[2:] @ first.vector) + vectors[0] @ first.vector) / 2
     assert ranking.scores[ranking.ordinals == 0] == pytest.approx([expected], abs=1e-5)
     assert Signal.EXPANSION not in first.rankings
 
@@ -152,16 +152,16 @@ def test_phrases_are_drawn_evenly(opened: Snapshot, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(phrases, "MAX_PHRASES", 3)
     asker = Asker(opened)
     held = [phrase for ordinal in range(len(opened.records)) for phrase in opened.records.entry(ordinal).phrases]
-    expected = [asker.ask(phrase).terms for phrase in (held[0], held[(len(held) - 1) // 2], held[-1])]
+    expected = [terms(phrase) for phrase in (held[0], held[(len(held) - 1) // 2], held[-1])]
     assert [asked.terms for asked in ask_phrases(asker)] == expected
 
 
 def test_phrases_of_the_lexicon_are_not_asked(opened: Snapshot) -> None:
     lexicon = replace(opened, manifest=replace(opened.manifest, generators={"lexicon": 8}))
-    assert list(ask_phrases(Asker(lexicon))) == []
+    assert ask_phrases(Asker(lexicon)) == []
     marks = np.array([Expanded.STOPGAP] * 7 + [Expanded.YES], np.uint8)
     last = Asker(replace(opened, expanded=marks))
-    assert len(list(ask_phrases(last))) == len(opened.records.entry(7).phrases)
+    assert len(ask_phrases(last)) == len(opened.records.entry(7).phrases)
 
 
 def test_a_cohort_has_the_mean_of_every_tool_over_everyday_requests(opened: Snapshot) -> None:

@@ -10,6 +10,7 @@ at first sight 4. Those pass, and so does a plain claim: what is left then are t
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pipeline.enrichment.characters import foreign, hidden, scripts, scripts_of
 from pipeline.enrichment.expansion import Expansion
@@ -61,6 +62,11 @@ class Screen:
             found.extend(verdicts)
         self.suspicious = tuple(found)
         self._names = Names(clean)
+
+    @property
+    def state(self) -> list[Any]:
+        """What a verdict hangs on beside the record and the answer, JSON-ready."""
+        return [sorted(self._scripts), self._names.state()]
 
     def __call__(self, record: ToolRecord, expansion: Expansion) -> tuple[Expansion, tuple[Verdict, ...]]:
         """The expansion without the texts that a check drops, and a verdict for each of them."""

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from router.record import ToolRecord
 
@@ -38,6 +39,12 @@ class Names:
                 self._vendors.setdefault(name, set()).add(_vendor(provider))
         self._starts = frozenset(name[0] for name in self._vendors)
         self._lower, self._upper = self._usage(records)
+
+    def state(self) -> list[Any]:
+        """All of it that an answer to a question hangs on, JSON-ready: of how often a name is written, which of the two
+        ways of it prevails."""
+        usage = [[self._is_always(name), self._is_often(name)] for name in sorted(self._vendors)]
+        return [sorted(self._tools), [[name, sorted(self._vendors[name])] for name in sorted(self._vendors)], usage]
 
     def other_tool(self, text: str, record: ToolRecord) -> str:
         """The first identifier of another tool in a text; else empty. A name that is also the tool's own is not."""
@@ -82,10 +89,15 @@ class Names:
         Words that it does not write, or in both ways, need a capital here, within or past the first word: a provider
         may be called `bank`, `people` or `search`.
         """
-        lower, upper = self._lower[name], self._upper[name]
-        if upper and upper >= 5 * lower:
+        if self._is_always(name):
             return True
-        return upper >= lower and (said[1:] != said[1:].lower() or (said[0].isupper() and bool(before.strip())))
+        return self._is_often(name) and (said[1:] != said[1:].lower() or (said[0].isupper() and bool(before.strip())))
+
+    def _is_always(self, name: Name) -> bool:
+        return self._upper[name] > 0 and self._upper[name] >= 5 * self._lower[name]
+
+    def _is_often(self, name: Name) -> bool:
+        return self._upper[name] >= self._lower[name]
 
     def _usage(self, records: Sequence[ToolRecord]) -> tuple[Mapping[Name, int], Mapping[Name, int]]:
         """How often each name stands in the catalog's descriptions in lower case, and with a capital mid-sentence."""
