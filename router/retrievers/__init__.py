@@ -1,7 +1,7 @@
 """One ranking each: BM25 over a field's index, cosine over the vectors, past requests."""
 
 from router.retrievers.candidates import Candidates
-from router.retrievers.dense import CANDIDATES, VIEWS, DenseRetriever, DenseView
+from router.retrievers.dense import VIEWS, DenseRetriever, DenseView
 from router.retrievers.intents import IntentRetriever
 from router.retrievers.lexical import MAX_QUERY_TERMS, LexicalRetriever
 from router.retrievers.moments import Moments
@@ -9,7 +9,6 @@ from router.retrievers.ranking import EMPTY, Ranking
 from router.retrievers.vectors import ToolVectors
 
 __all__ = [
-    "CANDIDATES",
     "EMPTY",
     "MAX_QUERY_TERMS",
     "VIEWS",
