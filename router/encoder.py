@@ -111,7 +111,8 @@ class OnnxEncoder:
 
     def feeds(self, texts: Sequence[str]) -> dict[str, NDArray[np.int64]]:
         """The model's inputs for texts: token ids and the mask of what is no padding, int64 (len(texts), tokens)."""
-        return _feeds(self._tokenizer.encode_batch(list(texts)))
+        read = [self._tokenizer.encode(texts[0])] if len(texts) == 1 else self._tokenizer.encode_batch(list(texts))
+        return _feeds(read)
 
     def encode_request(self, request: str) -> NDArray[np.float32]:
         """The vector of one request, with the model's query prefix: shape (dim,)."""

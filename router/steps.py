@@ -86,8 +86,10 @@ def find_steps(request: str) -> Steps:
     # Runs of spaces are one: the patterns above need not look for more, and cannot be made to.
     text = "\n".join(" ".join(line.split()) for line in request.strip().splitlines())
     clauses = _clauses(text)
-    pieces = _pieces(clauses)
     total = _length(request)
+    if len(clauses) < 2 and total <= _LONG and not _machine_text(text):
+        return Steps()  # as most requests are, and as what follows would find
+    pieces = _pieces(clauses)
     said = [clause for clause in clauses if not _machine_text(clause.text)]
     if len(pieces) <= _MOST and total <= _LONG and not _pasted(request, said, clauses):
         return _weighed(text, pieces) if len(pieces) > 1 else Steps()

@@ -15,13 +15,15 @@ def collapse(fused: Ranking, twins: NDArray[np.int64]) -> tuple[NDArray[np.int64
     is kept: the one whose provider the request names, if it names one. The mapping is from a kept tool's ordinal to
     the ordinals listed under it, best first; tools without a twin in the ranking are not in it.
     """
-    kept: list[int] = []
-    head: dict[int, int] = {}
+    groups = twins[fused.ordinals]
+    order = np.argsort(groups, kind="stable")  # the best ranked of each group first, the others behind it
+    repeats = groups[order[1:]] == groups[order[:-1]]
+    kept = np.ones(len(fused), bool)
+    kept[order[1:][repeats]] = False
     under: dict[int, list[int]] = {}
-    for row, (ordinal, group) in enumerate(zip(fused.ordinals.tolist(), twins[fused.ordinals].tolist(), strict=True)):
-        if group in head:
-            under.setdefault(head[group], []).append(ordinal)
-        else:
-            head[group] = ordinal
-            kept.append(row)
-    return np.array(kept, np.int64), {best: tuple(others) for best, others in under.items()}
+    ordinals, best = fused.ordinals[order].tolist(), 0
+    for row in np.flatnonzero(repeats).tolist():
+        if not row or not repeats[row - 1]:
+            best = ordinals[row]
+        under.setdefault(best, []).append(ordinals[row + 1])
+    return np.flatnonzero(kept), {ordinal: tuple(others) for ordinal, others in under.items()}
