@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pipeline.dense.candidates import index_centroids
 from pipeline.dense.moments import Measuring, centroids
 from router import contract
-from router.retrievers import ToolVectors
+from router.retrievers import DenseView, ToolVectors
 from router.retrievers.vectors import quantize
 
 __all__ = ["MOST_SCORED", "write"]
@@ -33,13 +33,12 @@ def write(
         return
     held = _write_vectors(folder, documents, phrases, offsets)
     measuring = Measuring.of(held)
-    lift = measuring.lift
-    blocks = list(_blocks(len(held)))
     middles = np.lib.format.open_memmap(folder / ".centroids.npy", "w+", np.float32, documents.shape)
     try:
-        for first, last in blocks:
-            middles[first:last] = centroids(held, first, last, lift)
-            measuring.add(held, first, last)
+        for first, last in _blocks(len(held)):
+            block = centroids(held, first, last, measuring.lift)
+            middles[first:last] = block[DenseView.MEAN]
+            measuring.add(block)
         measuring.moments().save(folder / contract.MOMENTS)
         index_centroids(middles, folder / contract.CANDIDATES)
     finally:

@@ -1,5 +1,6 @@
 """The moments of a catalog, summed block by block; `router.retrievers.moments` says what they are for."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,14 +9,15 @@ from numpy.typing import NDArray
 from router.retrievers import VIEWS, DenseRetriever, DenseView, Moments, ToolVectors
 
 # Tools and phrases that tell how far a best phrase is from the mean of a tool's phrases.
-_TOOLS = 2_048
+_TOOLS = 1_024
 _REQUESTS = 64
 
 
 def centroids(
-    held: ToolVectors, first: int, last: int, lift: NDArray[np.float64], view: DenseView = DenseView.MEAN
-) -> NDArray[np.float32]:
-    """For each tool the vector (dim,) whose product with a request stands for its score, shape (last - first, dim).
+    held: ToolVectors, first: int, last: int, lift: NDArray[np.float64]
+) -> Mapping[DenseView, NDArray[np.float32]]:
+    """By view, for each of the tools first to last - 1 the vector whose product with a request stands for its score,
+    shape (last - first, dim).
 
     A tool without phrases has its document and `lift`, as `DenseRetriever` lifts it.
     """
@@ -23,12 +25,10 @@ def centroids(
     offsets = held.offsets[first : last + 1] - held.offsets[first]
     documents: NDArray[np.float32] = rows[offsets[:-1]]
     counts = np.diff(offsets) - 1
-    if view is DenseView.DOCUMENT:
-        return documents
     sums = np.add.reduceat(rows, offsets[:-1], axis=0) - documents
-    means = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], documents + lift)
-    made: NDArray[np.float32] = (means if view is DenseView.PHRASE else (documents + means) / 2).astype(np.float32)
-    return made
+    means = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], documents + lift).astype(np.float32)
+    both = ((documents + means) / 2).astype(np.float32, copy=False)
+    return {DenseView.DOCUMENT: documents, DenseView.PHRASE: means, DenseView.MEAN: both}
 
 
 @dataclass
@@ -52,12 +52,14 @@ class Measuring:
         requests = phrases[np.linspace(0, len(phrases) - 1, _REQUESTS).astype(int)] if len(phrases) else phrases
         with_phrases = np.diff(sample.offsets) > 1
         nothing = np.zeros(held.dim)
-        means = centroids(sample, 0, len(sample), nothing, DenseView.PHRASE).astype(np.float64)
-        lift = (means - sample.documents())[with_phrases].mean(axis=0) if with_phrases.any() else nothing
+        bare = centroids(sample, 0, len(sample), nothing)
+        gained = (bare[DenseView.PHRASE] - bare[DenseView.DOCUMENT])[with_phrases].astype(np.float64)
+        lift = gained.mean(axis=0) if with_phrases.any() else nothing
         shifts, ratios = np.zeros(len(VIEWS)), np.ones(len(VIEWS))
         if len(requests):
+            middles = centroids(sample, 0, len(sample), lift)
             for place, view in enumerate(VIEWS):
-                linear = requests @ centroids(sample, 0, len(sample), lift, view).T
+                linear = requests @ middles[view].T
                 exact = np.stack([whole.scores(request, view) for request in requests])
                 shifts[place] = (exact.mean(axis=1) - linear.mean(axis=1)).mean()
                 ratios[place] = (exact.std(axis=1) / linear.std(axis=1)).mean()
@@ -65,11 +67,11 @@ class Measuring:
         views, dim = len(VIEWS), held.dim
         return cls(lift, shifts, ratios, lift_shift, 0, np.zeros((views, dim)), np.zeros((views, dim, dim)))
 
-    def add(self, held: ToolVectors, first: int, last: int) -> None:
-        """Add the tools first to last - 1."""
-        self.count += last - first
+    def add(self, middles: Mapping[DenseView, NDArray[np.float32]]) -> None:
+        """Add the centroids of some tools."""
+        self.count += len(middles[DenseView.DOCUMENT])
         for place, view in enumerate(VIEWS):
-            block = centroids(held, first, last, self.lift, view)
+            block = middles[view]
             self.sums[place] += block.sum(axis=0)
             self.squares[place] += block.T @ block
 
