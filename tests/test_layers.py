@@ -22,6 +22,7 @@ STAGES = (
     "documents",
     "lexical",
     "vectors",
+    "dense",
     "assessment",
     "tuning",
     "expansions",

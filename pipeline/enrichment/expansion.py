@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from router.text import ENGLISH, LANGUAGES
@@ -30,9 +30,10 @@ class Expansion:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready dict; `from_json` gives an equal expansion back."""
-        row = asdict(self)
-        if not self.translations:
-            del row["translations"]  # an answer in English alone is as it was before there were others
+        # By hand: dataclasses.asdict copies each text, and a build hashes every answer three times.
+        row: dict[str, Any] = {"when_to_use": self.when_to_use, **{name: getattr(self, name) for name in _LISTS}}
+        if self.translations:  # an answer in English alone is as it was before there were others
+            row["translations"] = dict(self.translations)
         return row
 
     @classmethod

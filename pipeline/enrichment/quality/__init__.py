@@ -64,9 +64,14 @@ class Screen:
         self._names = Names(clean)
 
     @property
-    def state(self) -> list[Any]:
-        """What a verdict hangs on beside the record and the answer, JSON-ready."""
-        return [sorted(self._scripts), self._names.state()]
+    def scripts(self) -> list[str]:
+        """The scripts that any text may be written in."""
+        return sorted(self._scripts)
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """The names that a verdict hangs on, JSON-ready: what `Changed` compares."""
+        return self._names.state()
 
     def __call__(self, record: ToolRecord, expansion: Expansion) -> tuple[Expansion, tuple[Verdict, ...]]:
         """The expansion without the texts that a check drops, and a verdict for each of them."""

@@ -40,11 +40,16 @@ class Names:
         self._starts = frozenset(name[0] for name in self._vendors)
         self._lower, self._upper = self._usage(records)
 
-    def state(self) -> list[Any]:
-        """All of it that an answer to a question hangs on, JSON-ready: of how often a name is written, which of the two
-        ways of it prevails."""
-        usage = [[self._is_always(name), self._is_often(name)] for name in sorted(self._vendors)]
-        return [sorted(self._tools), [[name, sorted(self._vendors[name])] for name in sorted(self._vendors)], usage]
+    def state(self) -> dict[str, Any]:
+        """All of it that an answer to a question hangs on, JSON-ready: the tools; and by name its vendors, and of how
+        often it is written which of the two ways prevails."""
+        return {
+            "tools": sorted(self._tools),
+            "vendors": {
+                " ".join(name): [sorted(vendors), self._is_always(name), self._is_often(name)]
+                for name, vendors in sorted(self._vendors.items())
+            },
+        }
 
     def other_tool(self, text: str, record: ToolRecord) -> str:
         """The first identifier of another tool in a text; else empty. A name that is also the tool's own is not."""
@@ -125,6 +130,35 @@ class Names:
                 if name in self._vendors:
                     begin = found[first].start()
                     yield name, text[begin : found[last].end()], text[:begin]
+
+
+class Changed:
+    """What differs between two states of `Names`: whose questions have to be asked again."""
+
+    def __init__(self, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+        self._tools = set(before["tools"]) ^ set(now["tools"])
+        old, new = before["vendors"], now["vendors"]
+        names = {name for name in (*old, *new) if old.get(name) != new.get(name)}
+        self._words = {name.split(" ", 1)[0] for name in names}
+        self._vendors = {vendor for name in names for of in (old, new) if name in of for vendor in of[name][0]}
+
+    def concerns(self, record: ToolRecord, texts: Sequence[str]) -> bool:
+        """Whether an answer about a record and texts written for it may be another; True more often than need be."""
+        if self._tools and any(
+            found.casefold() in self._tools for text in texts for found in _IDENTIFIER.findall(text)
+        ):
+            return True
+        if not self._words:
+            return False
+        if record.provider and _vendor(record.provider) in self._vendors:
+            return True
+        said = [record.name, record.provider or "", record.description, *record.categories, *record.examples]
+        for parameter in record.parameters:
+            said += (parameter.path, parameter.description, *parameter.enum)
+        whole = "\n".join((*said, *texts))
+        return any(
+            not self._words.isdisjoint(_WORD.findall(text.casefold())) for text in (whole, _HUMPS.sub(" ", whole))
+        )
 
 
 def _label(provider: str) -> Name:
