@@ -103,7 +103,8 @@ def _build(
         raise RunAborted(f"the catalog {settings.name!r} holds no tool{why}")
     # Before anything is paid for: an encoder that cannot be had would waste it.
     model = do("resolve", partial(vectors.resolve, settings.vectors, clock))
-    clock.start("export", None)
+    if model:
+        clock.start("export", None)
     copies = _Copies(settings, workspace, model, do) if model else None
     embedding = vectors.Embedding(model, copies.batches(), ledger, do, clock) if model and copies else None
     clock.start("estimate", None)
@@ -119,7 +120,10 @@ def _build(
     clock.start("project", None)
     projected = do("project", partial(_project, catalog, expanded, settings.enrichment.languages))
     lesson = _lesson(settings, catalog, expanded, projected, copies, publish.current(store))
+    calibration = _calibration(settings, lesson, past, publish.current(store))
     content_hash = _content_hash(settings, catalog, expanded, model, past, lesson)
+    if calibration is not None:
+        content_hash = calibration.named_in(content_hash)
     held = gate.held(settings.publish, catalog, len(reading.tools), len(reading.rejected), expanded)
     judged = partial(_judged, settings, publish.current(store), clock)
     same = None if force else _unchanged(store, content_hash, held, judged)
@@ -129,7 +133,9 @@ def _build(
         collected = vectors.collect(projected, embedding, copies.of_requests()) if embedding and copies else None
         tuned = _tune(lesson, catalog, projected, collected, embedding, do, clock)
         past = past.embedded(embedding) if past else None
-        contents = publish.Contents(catalog, rejected, expanded, projected, collected, tuned, content_hash, held, past)
+        contents = publish.Contents(
+            catalog, rejected, expanded, projected, collected, tuned, content_hash, held, past, calibration
+        )
         folder, found = do("write", partial(publish.write, settings, contents, store, ledger, run, clock, judged))
         held = (*held, *found.held)
         removed = _publish(settings, store, folder, held, do, clock)
@@ -239,6 +245,23 @@ def _lesson(
     most = settings.tuning.max_stale_share
     taken = tuning.take_over(serving, keys, copies.of_tools().spec, tuning.TUNING_VERSION, most)
     return _Lesson(original, keys, taken)
+
+
+def _calibration(
+    settings: CatalogSettings, lesson: _Lesson | None, past: tuning.PastRequests | None, serving: Path | None
+) -> tuning.TakenCalibration | None:
+    """The calibration of the snapshot that serves, where its adapter is taken over and no request teaches this one."""
+    asked = settings.tuning.calibrate and not settings.tuning.judged and past is None
+    if not asked or lesson is None or lesson.taken is None or serving is None:
+        return None
+    return tuning.take_over_calibration(
+        serving,
+        publish.VERSIONS,
+        settings.vectors.precision,
+        settings.enrichment.languages,
+        settings.retrieval.resolve().to_json(),
+        settings.tuning.max_refused_share,
+    )
 
 
 def _tune(

@@ -3,18 +3,21 @@
 import os
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import TYPE_CHECKING, TypeVar
 
 from router.errors import RequestInvalid
+from router.forking import renew_in_child
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 _T = TypeVar("_T")
+_CLOSED = "the router is closed: open another"
 
 # Routing computes and never waits: more threads than cores would only share them. And a fifth of a route's CPU time (at
 # 10,000 tools: fusing, records, reasons) holds the interpreter's lock: past four or five, threads would wait for it.
-THREADS = min(os.cpu_count() or 1, 4)
+THREADS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 4)
 
 
 class Aside:
@@ -22,6 +25,7 @@ class Aside:
 
     def __init__(self) -> None:
         self._starting = threading.Lock()
+        renew_in_child(self, "_starting")
         self._pool: ThreadPoolExecutor | None = None
         self._process = 0
         self._closed = False
@@ -29,11 +33,21 @@ class Aside:
     async def run(self, call: Callable[[], _T]) -> _T:
         """What a call returns or raises. Cancelled, a waiting call is dropped and a running one ends unheard.
 
-        Raises RequestInvalid after `close`.
+        The call sees the caller's context variables. Raises RequestInvalid after `close`, and where that came first.
         """
         import asyncio  # 40 ms, which who has an event loop has paid
 
-        return await asyncio.get_running_loop().run_in_executor(self._threads(), call)
+        try:
+            begun = asyncio.get_running_loop().run_in_executor(self._threads(), copy_context().run, call)
+        except RuntimeError as error:  # closed between the two
+            raise RequestInvalid(_CLOSED) from error
+        try:
+            return await begun
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if self._closed and not (task and task.cancelling()):
+                raise RequestInvalid(_CLOSED) from None
+            raise
 
     def close(self) -> None:
         """Wait for the calls that run, cancel those that wait, end the threads."""
@@ -47,7 +61,7 @@ class Aside:
 
         with self._starting:
             if self._closed:
-                raise RequestInvalid("the router is closed: open another")
+                raise RequestInvalid(_CLOSED)
             if self._pool is None or self._process != os.getpid():  # a fork leaves the threads behind
                 self._pool, self._process = ThreadPoolExecutor(THREADS, "quartermaster-route"), os.getpid()
             return self._pool

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.encoder import Encoder, Spans
+from router.forking import renew_in_child
 from router.snapshot import Snapshot
 
 Vector = NDArray[np.float32]
@@ -52,6 +53,7 @@ class CachedEncoder:
         self._batch = batch
         self._vectors: OrderedDict[bytes, Vector] = OrderedDict()
         self._lock = threading.Lock()
+        renew_in_child(self, "_lock")
         self._hits = self._misses = 0
 
     @property
@@ -87,14 +89,19 @@ class CachedEncoder:
 
     def encode_parts(self, request: str, parts: Sequence[Spans]) -> Vector | None:
         """The vectors of a request and of its parts, shape (1 + len(parts), dim); None where the encoder has none."""
-        whole = f"{request}\0{parts}"
-        keys = {whole: _key(whole)}
-        if known := self._look_up(keys):
-            return known[whole]
+        key = _key(f"{request}\0{parts}", b"parts")  # apart from requests, which may hold anything
+        with self._lock:
+            if (known := self._vectors.get(key)) is not None:
+                self._vectors.move_to_end(key)
+                self._hits += 1
+                return known
         made = self._encoder.encode_parts(request, parts)
-        if made is not None:
-            made.flags.writeable = False  # others are given the same
-            self._enter({keys[whole]: made})
+        if made is None:
+            return None  # what is asked instead is counted there
+        made.flags.writeable = False  # others are given the same
+        with self._lock:
+            self._misses += 1
+        self._enter({key: made})
         return made
 
     def _look_up(self, keys: Mapping[str, bytes]) -> dict[str, Vector]:
@@ -125,8 +132,8 @@ def statistics(snapshot: Snapshot) -> CacheStatistics:
     return snapshot.encoder.statistics if isinstance(snapshot.encoder, CachedEncoder) else CacheStatistics()
 
 
-def _key(request: str) -> bytes:
-    return blake2b(request.encode("utf-8"), digest_size=16).digest()
+def _key(text: str, kind: bytes = b"") -> bytes:
+    return blake2b(text.encode("utf-8"), digest_size=16, person=kind).digest()
 
 
 def _batches(texts: Mapping[str, object], most: int) -> Iterator[list[str]]:

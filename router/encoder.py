@@ -97,11 +97,12 @@ class OnnxEncoder:
         read = self._tokenizer.encode(text)
         shift = len(self._query_prefix)
         offsets = np.array(read.offsets, np.int64)
+        held = offsets[:, 1] > offsets[:, 0]  # the others are the model's own marks
         masks = np.zeros((len(parts), len(offsets)), np.float32)
         for mask, spans in zip(masks, parts, strict=True):
             for first, last in spans:
-                inside = (offsets[:, 0] >= first + shift) & (offsets[:, 1] <= last + shift)
-                mask[inside & (offsets[:, 1] > offsets[:, 0])] = 1
+                # Some tokenizers count the space before a word as the word's.
+                mask[held & (offsets[:, 1] > first + shift) & (offsets[:, 0] < last + shift)] = 1
         if not masks.any(axis=1).all() or max(last for spans in parts for _, last in spans) + shift > offsets.max():
             return None
         vector, tokens = self._session.run(["vector", ENCODER_TOKENS], _feeds([read]))

@@ -1,7 +1,6 @@
 """The snapshot that a path serves, live: a new one is opened beside the old one and takes its place in one step."""
 
 import logging
-import math
 import os
 import threading
 import weakref
@@ -10,9 +9,12 @@ from pathlib import Path
 from router.cached_encoder import cached
 from router.contract import CURRENT
 from router.errors import SettingsInvalid, SnapshotInvalid
+from router.forking import renew_in_child
 from router.snapshot import Snapshot, resolve
 
 _logger = logging.getLogger("router")
+_LONGEST_WATCH = 86_400  # a day
+_LONGEST_PAUSE = 64  # looks between two tries of a snapshot that was refused
 
 
 class Live:
@@ -27,7 +29,10 @@ class Live:
         self._path = path or snapshot.folder
         self._request_cache = request_cache
         self._reloading = threading.Lock()
+        renew_in_child(self, "_reloading")
         self._seen: object = None
+        self._refused: object = None
+        self._pause = self._failures = 0
         self._every: float | None = None
         self._ended = threading.Event()
         self._watcher: threading.Thread | None = None
@@ -38,8 +43,10 @@ class Live:
 
         Raises SnapshotInvalid, and SettingsInvalid for a setting out of its range.
         """
-        if watch is not None and (isinstance(watch, bool) or not 0 < watch < math.inf):
-            raise SettingsInvalid(f"watch is {watch!r}, it must be seconds above 0, or None")
+        if watch is not None and (
+            isinstance(watch, bool) or not isinstance(watch, int | float) or not 0 < watch <= _LONGEST_WATCH
+        ):
+            raise SettingsInvalid(f"watch is {watch!r}, it must be seconds above 0, up to {_LONGEST_WATCH:,}, or None")
         if isinstance(request_cache, bool) or not isinstance(request_cache, int) or request_cache < 0:
             raise SettingsInvalid(f"request_cache is {request_cache!r}, it must be a number of requests, 0 for none")
         path = path.absolute()  # the process may go to another folder
@@ -69,24 +76,35 @@ class Live:
         return True
 
     def look(self) -> None:
-        """Reload where another snapshot was published since the last look; one that is refused is warned of once."""
+        """Reload where another snapshot was published since the last look.
+
+        One that is refused is warned of once and tried again, ever more seldom: it may still be on its way, or the
+        disk may have failed for a moment.
+        """
         pointer = _pointer(self._path)
         if pointer == self._seen:
             return
-        self._seen = pointer
+        if pointer == self._refused and self._pause:
+            self._pause -= 1
+            return
         try:
             self.reload()
         except SnapshotInvalid as error:
-            _logger.warning(
-                "%s: the new snapshot is refused, %s serves on: %s", self._path, self.snapshot.manifest.snapshot, error
-            )
+            self._failures = self._failures + 1 if pointer == self._refused else 0
+            self._pause = min(2**self._failures, _LONGEST_PAUSE)
+            if pointer != self._refused:
+                self._refused = pointer
+                serving = self.snapshot.manifest.snapshot
+                _logger.warning("%s: the new snapshot is refused, %s serves on: %s", self._path, serving, error)
+        else:
+            self._seen, self._refused = pointer, None
 
     def close(self) -> None:
         """End the thread that looks, and wait for it."""
         self._ended.set()
-        if self._watcher is not None and self._watcher is not threading.current_thread():
-            self._watcher.join()
-        self._watcher = None
+        watcher, self._watcher = self._watcher, None
+        if watcher is not None and watcher is not threading.current_thread():
+            watcher.join()
         _watching.discard(self)
 
     def _start(self) -> None:
@@ -97,7 +115,6 @@ class Live:
         self._watcher.start()
 
     def _start_in_child(self) -> None:
-        self._reloading = threading.Lock()  # the parent's thread may have held it
         self._start()
 
 
@@ -143,4 +160,4 @@ def _pointer(path: Path) -> tuple[str, str, int]:
     try:
         return str(path.resolve()), current.read_text(encoding="utf-8"), current.stat().st_mtime_ns
     except (OSError, UnicodeDecodeError) as error:
-        return str(path), str(error), 0
+        return str(path.resolve()), str(error), 0

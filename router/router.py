@@ -41,8 +41,8 @@ class Router:
         thread that ends with the router. One that cannot be opened is refused with a warning of the logger "router",
         and the old one serves on. None looks only when `reload` is called.
 
-        `request_cache`: how many requests' vectors are kept, some 1.6 KB each: 1,024 suit a service. None unless asked
-        for, so that what is timed is what a new request takes.
+        `request_cache`: how many requests' vectors are kept, 1.5 KB for each and for each of its steps. None unless
+        asked for, so that what is timed is what a new request takes.
 
         Raises SnapshotInvalid where there is no snapshot, or it is corrupt, or made for another version of the router;
         SettingsInvalid for a setting out of its range.
@@ -56,6 +56,12 @@ class Router:
         Raises SnapshotInvalid where the new one cannot be opened: the old one serves on.
         """
         return self._live.reload()
+
+    async def aclose(self) -> None:
+        """`close` beside the event loop, which goes on while calls under way end."""
+        import asyncio
+
+        await asyncio.to_thread(self.close)
 
     def close(self) -> None:
         """End the router's own threads, where it has any: `watch`, and those of the async methods."""
@@ -201,6 +207,8 @@ def _at_least_one(name: str, value: int) -> None:
 
 
 def _clean_at(place: int, request: str) -> str:
+    if not isinstance(request, str):
+        raise RequestInvalid(f"requests[{place}] is {request!r}, it must be a text")
     try:
         return clean(request)
     except RequestInvalid as error:

@@ -62,7 +62,9 @@ def test_explain_gives_ranks_by_signal(run: Callable[..., Done], workspace: Path
     done = run("explain", "undo a payment", "--workspace", workspace, COLUMNS="160")
     assert done.returncode == 0
     assert all(column in done.stdout.splitlines()[0] for column in ("name", "description", "expansion", "dense"))
-    assert "undo a payment" in done.stdout
+    # The nearest phrase of the first tool; the small encoder's vectors lie too close to say which.
+    assert "stripe/create_refund" in done.stdout
+    assert any(phrase in done.stdout for phrase in ("undo a payment", "give the customer", "Use it when"))
 
 
 def test_explain_of_one_tool_says_where_it_stands(run: Callable[..., Done], workspace: Path) -> None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pipeline.dense.candidates import index_centroids
 from pipeline.dense.moments import Measuring, centroids
 from router import contract
-from router.retrievers import DenseView, ToolVectors
+from router.retrievers import DenseView, ToolVectors, candidates_of
 from router.retrievers.vectors import quantize
 
 __all__ = ["MOST_SCORED", "write"]
@@ -28,7 +28,8 @@ def write(
     `documents` (tools, dim) and `phrases` (phrases, dim) are L2-normalised; tool i owns
     phrases[offsets[i]:offsets[i+1]].
     """
-    if len(documents) + len(phrases) <= MOST_SCORED:
+    few = len(documents) <= candidates_of(len(documents))  # then all tools are candidates
+    if few or len(documents) + len(phrases) <= MOST_SCORED:
         ToolVectors.of(documents, phrases, offsets).save(folder)
         return
     held = _write_vectors(folder, documents, phrases, offsets)

@@ -22,7 +22,7 @@ from pipeline.publish.learned import learned
 from pipeline.records import Catalog
 from pipeline.settings import CatalogSettings
 from pipeline.tokens import TokenCounter
-from pipeline.tuning import TUNING_VERSION, PastRequests, Tuning
+from pipeline.tuning import TUNING_VERSION, PastRequests, TakenCalibration, Tuning
 from pipeline.vectors import Vectors
 from router import Router
 from router.contract import CATALOG_DB, FORMAT_VERSION, Expanded, Manifest, Signal
@@ -57,6 +57,7 @@ class Contents:
     content_hash: str
     held: tuple[str, ...]
     past: PastRequests | None = None
+    calibration: TakenCalibration | None = None
 
 
 def write(
@@ -104,7 +105,7 @@ def write(
         )
         manifest = _manifest(settings, contents, folder, created_at, signals, counter)
         manifest.write(folder)
-        manifest = learned(manifest, folder, contents.past, settings, progress)
+        manifest = learned(manifest, folder, contents.past, contents.calibration, settings, progress)
         progress.start("verify", None)
         found = judged(Router.open(folder))
         replace(manifest, held=(*manifest.held, *found.held), evaluation=found.evaluation).write(folder)

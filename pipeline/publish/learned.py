@@ -6,7 +6,7 @@ from typing import Any
 
 from pipeline.progress import Progress
 from pipeline.settings import CatalogSettings
-from pipeline.tuning import PastRequests, calibrate, learn_from_use
+from pipeline.tuning import PastRequests, TakenCalibration, calibrate, calibrated_before, learn_from_use
 from router.contract import Manifest, Signal
 from router.evaluation import judgements_of, read_judgements
 from router.fingerprint import file_sha256
@@ -17,17 +17,22 @@ FEWEST_CALIBRATED = 20
 
 
 def learned(
-    manifest: Manifest, folder: Path, past: PastRequests | None, settings: CatalogSettings, progress: Progress
+    manifest: Manifest,
+    folder: Path,
+    past: PastRequests | None,
+    taken: TakenCalibration | None,
+    settings: CatalogSettings,
+    progress: Progress,
 ) -> Manifest:
     """Ask the snapshot in `folder` by its own recipe, and write what is learned beside it.
 
-    Returns the manifest that says so, which stands in the folder too.
+    `taken` is the calibration to go on with. Returns the manifest that says so, which stands in the folder too.
     """
     if past is not None:
         manifest = _from_use(manifest, folder, past, settings.tuning.fit_weights, progress)
     if settings.tuning.calibrate:
         progress.start("calibrate", None)
-        manifest = _calibrated(manifest, folder, settings)
+        manifest = _calibrated(manifest, folder, taken, settings)
     return manifest
 
 
@@ -46,7 +51,9 @@ def _from_use(manifest: Manifest, folder: Path, past: PastRequests, fit: bool, p
     return manifest
 
 
-def _calibrated(manifest: Manifest, folder: Path, settings: CatalogSettings) -> Manifest:
+def _calibrated(
+    manifest: Manifest, folder: Path, taken: TakenCalibration | None, settings: CatalogSettings
+) -> Manifest:
     """The manifest of a snapshot that can say that no tool fits, written with the files which that takes."""
     files: dict[str, str] = {}
     evidence: dict[str, Any]
@@ -54,6 +61,13 @@ def _calibrated(manifest: Manifest, folder: Path, settings: CatalogSettings) -> 
         evidence = {"skipped": f"{manifest.counts['tools']} tools are too few: an agent can be given them all"}
     elif len(manifest.languages) > 1:
         evidence = {"skipped": "the everyday requests are English, and the catalog has phrases in other languages"}
+    elif taken is not None:
+        done = calibrated_before(Snapshot.open(folder, check=False), taken)
+        files = {name: file_sha256(folder / name) for name in done.cohort.save(folder)}
+        evidence = {
+            "calibrations": [calibration.to_json() for calibration in done.calibrations],
+            "taken_over": {"from": taken.origin, "content_hash": taken.content},
+        }
     else:
         judged = judgements_of(settings.folder) if settings.tuning.judged else None
         done = calibrate(

@@ -176,13 +176,14 @@ class AssessmentSettings(_Section):
 class VectorSettings(_Section):
     """Which encoder. `auto`: `preferred` if it is on disk or the hub answers, else the packaged all-MiniLM-L6-v2.
 
-    `precision` is that of requests, see pipeline/vectors/quantization.py; tools are embedded in fp32. `batch_size`: at most so many texts at once.
+    `precision` is that of requests: `auto` is int8 where it agrees with the model (pipeline/vectors/quantization.py),
+    else fp32; tools are embedded in fp32. `batch_size`: at most so many texts at once.
     """
 
     encoder: str = "auto"
     preferred: str = "BAAI/bge-base-en-v1.5"
     query_prefix: str | None = None
-    precision: Literal["fp32", "int8"] = "int8"
+    precision: Literal["auto", "fp32", "int8"] = "auto"
     batch_size: int = Field(16, ge=1)
 
 

@@ -18,6 +18,7 @@ from pipeline.tuning.adapter import learn_adapter
 from pipeline.tuning.calibration import Calibrated, calibrate
 from pipeline.tuning.from_use import learn_from_use
 from pipeline.tuning.space import PhraseSpace
+from pipeline.tuning.taken_calibration import TakenCalibration, calibrated_before, take_over_calibration
 from pipeline.tuning.taking_over import LEARNED_FROM, Keys, Taken, phrase_keys, take_over
 from pipeline.tuning.usage import PastRequests, past_requests
 from pipeline.vectors import Embedding, Vectors
@@ -29,13 +30,16 @@ __all__ = [
     "PastRequests",
     "PhraseSpace",
     "Taken",
+    "TakenCalibration",
     "Tuning",
     "calibrate",
+    "calibrated_before",
     "learn_from_use",
     "past_requests",
     "phrase_keys",
     "phrase_space",
     "take_over",
+    "take_over_calibration",
     "taken_over",
     "tune",
 ]

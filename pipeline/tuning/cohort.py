@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +58,7 @@ class Asker:
             {signal: retriever.rank(said, depth) for signal, retriever in self.snapshot.lexical.items()}
             for said in words
         ]
-        moved = self._moved(requests, vectors)
+        moved = self.moved(requests, vectors)
         if moved is None:
             return [Asked(found, said, None) for found, said in zip(lists, words, strict=True)]
         for rows, scores in dense_scores(self.vectors, moved, self.snapshot.recipe.dense_view):
@@ -69,10 +70,9 @@ class Asker:
     @cached_property
     def vectors(self) -> ToolVectors:
         """The tools' vectors, as the snapshot has them."""
-        names = (contract.VECTORS, contract.VECTOR_SCALES, contract.VECTOR_OFFSETS)
-        return ToolVectors(*(parts.array(self.snapshot.folder / name) for name in names))
+        return stored_vectors(self.snapshot.folder)
 
-    def _moved(self, requests: Sequence[str], vectors: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
+    def moved(self, requests: Sequence[str], vectors: NDArray[np.float32] | None = None) -> NDArray[np.float32] | None:
         """The vectors that the dense lists are ranked by, (requests, dim); None where there are none."""
         snapshot = self.snapshot
         if snapshot.encoder is None or snapshot.dense is None:
@@ -83,6 +83,12 @@ class Asker:
             vectors = np.stack(made) if made else np.empty((0, self.vectors.dim), np.float32)
         adapter = snapshot.adapter if snapshot.recipe.adapter else None
         return vectors if adapter is None else adapted(vectors, adapter)
+
+
+def stored_vectors(folder: Path) -> ToolVectors:
+    """The vectors of a snapshot's tools, memory-mapped."""
+    names = (contract.VECTORS, contract.VECTOR_SCALES, contract.VECTOR_OFFSETS)
+    return ToolVectors(*(parts.array(folder / name) for name in names))
 
 
 def _best(scores: NDArray[np.float64], depth: int) -> Ranking:
@@ -97,22 +103,33 @@ def survey(asker: Asker, background: Sequence[Everyday]) -> tuple[Cohort, list[A
 
     A list that no everyday request reaches has no scale, and is left out.
     """
-    tools = len(asker.snapshot.records)
-    moments = {signal: _Moments(tools) for signal in asker.snapshot.lexical}
-    dense = _Moments(tools)
+    dense = Moments(len(asker.snapshot.records))
     requests = [everyday.request for everyday in background]
     answers = asker.ask(requests, seen=lambda _rows, _vectors, scores: dense.add(scores))
-    for signal, found in moments.items():
-        words = [answer.terms for answer in answers]
-        for said, scores in zip(words, lexical_scores(asker.snapshot.lexical[signal], words, tools), strict=True):
-            found.add(scaled(signal, scores, said)[:, None])
-    moments[Signal.DENSE] = dense
-    statistics = {signal: found.statistics() for signal, found in moments.items() if found.squares.any()}
+    statistics = lexical_statistics(asker, [answer.terms for answer in answers])
+    if dense.squares.any():
+        statistics[Signal.DENSE] = dense.statistics()
     vectors = [answer.vector for answer in answers if answer.vector is not None]
     return Cohort(statistics, _errand(np.stack(vectors), background) if vectors else None), answers
 
 
-class _Moments:
+def lexical_statistics(asker: Asker, words: Sequence[Sequence[str]]) -> dict[Signal, NDArray[np.float32]]:
+    """The statistics of a snapshot's BM25 lists, for requests given as their terms; of a list that none reaches none.
+
+    They are of the whole catalog, for so is the rarity of a word; and they take half a second among 10,000 tools.
+    """
+    tools = len(asker.snapshot.records)
+    found = {}
+    for signal, retriever in asker.snapshot.lexical.items():
+        moments = Moments(tools)
+        for said, scores in zip(words, lexical_scores(retriever, words, tools), strict=True):
+            moments.add(scaled(signal, scores, said)[:, None])
+        if moments.squares.any():
+            found[signal] = moments.statistics()
+    return found
+
+
+class Moments:
     """Sums over requests of each tool's score; a tool that shares no word with one scores 0."""
 
     def __init__(self, tools: int) -> None:
@@ -126,15 +143,16 @@ class _Moments:
         self.sums += scores.sum(axis=1)
         self.squares += np.einsum("tr,tr->t", scores, scores)
 
-    def statistics(self) -> NDArray[np.float32]:
-        """(2, tools): mean, and a deviation halfway to that of the mean tool."""
+    def statistics(self, mean_deviation: float | None = None) -> NDArray[np.float32]:
+        """(2, tools): mean, and a deviation halfway to that of the mean tool, of these tools where none is given."""
         mean = self.sums / self.count
         deviation = np.sqrt(np.maximum(self.squares / self.count - mean**2, 0))
         # 400 requests leave a tool that few of them touch with next to no deviation. AUC by the dense cue alone, mean
         # of Azure MCP, UltraTool, ToolPicker, MetaTool and the demo, MetaTool, ToolRet-APIGen and BFCL without
         # expansions: .877 by its own deviation, .882 by the mean tool's, .881 halfway; of what no tool fits, refused
         # where 95 % are kept: .622, .623, .625. Raw cosines: .878, .617.
-        return np.stack([mean, (deviation + deviation.mean()) / 2]).astype(np.float32)
+        middle = deviation.mean() if mean_deviation is None else mean_deviation
+        return np.stack([mean, (deviation + middle) / 2]).astype(np.float32)
 
 
 def _errand(vectors: NDArray[np.float32], background: Sequence[Everyday]) -> NDArray[np.float32]:

@@ -68,7 +68,7 @@ def take_over(serving: Path | None, keys: Keys, encoder: EncoderManifest, versio
     evidence = manifest.tuning.get("adapter")
     if evidence is None or manifest.versions.get("tuning") != version or not _same(manifest.encoder, encoder):
         return None
-    before, adapter = (_held(serving, manifest, name) for name in (LEARNED_FROM, ADAPTER))
+    before, adapter = (_array(serving, manifest, name) for name in (LEARNED_FROM, ADAPTER))
     if before is None or len(before) < FEWEST_PHRASES or (adapter is None) is (ADAPTER in manifest.files):
         return None
     share = changed_share(before, keys)
@@ -83,12 +83,16 @@ def _same(one: EncoderManifest | None, other: EncoderManifest) -> bool:
     return one is not None and all(getattr(one, name) == getattr(other, name) for name in made_by)
 
 
-def _held(folder: Path, manifest: Manifest, name: str) -> NDArray[Any] | None:
-    """An array that is what the manifest says; None where it is missing or damaged."""
+def is_whole(folder: Path, manifest: Manifest, name: str) -> bool:
+    """Whether a file is what the manifest says; not where it is missing or damaged."""
     try:
-        if manifest.files.get(name) != file_sha256(folder / name):
-            return None
-        held: NDArray[Any] = np.load(folder / name, allow_pickle=False)
-    except (OSError, ValueError):
+        return manifest.files.get(name) == file_sha256(folder / name)
+    except OSError:
+        return False
+
+
+def _array(folder: Path, manifest: Manifest, name: str) -> NDArray[Any] | None:
+    if not is_whole(folder, manifest, name):
         return None
+    held: NDArray[Any] = np.load(folder / name, allow_pickle=False)
     return held

@@ -31,7 +31,7 @@ class BatchEncoder:
         """`batch_size` is how many texts a batch holds at most; `threads` are as many as there are cores, or given."""
         self._export = export
         self._batch_size = batch_size
-        self._threads = threads or len(os.sched_getaffinity(0))
+        self._threads = threads or cores()
 
     def encode(
         self, texts: Sequence[str], advance: Callable[[int], object] = lambda count: None
@@ -85,3 +85,8 @@ def batches(lengths: NDArray[np.int64], most: int, tokens: int = _TOKENS) -> Ite
         count = min(max(tokens // max(int(lengths[order[first]]), 1), 1), most)
         yield order[first : first + count]
         first += count
+
+
+def cores() -> int:
+    """The cores that this process may use; all where the system does not say."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

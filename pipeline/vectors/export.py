@@ -34,11 +34,28 @@ class Export:
     agreement: dict[str, float]
 
 
+class _Disagreement(RunAborted):
+    """A copy's vectors are not those of the build's encoder."""
+
+
 def export(model: EncoderModel, precision: str, reference: ReferenceEncoder, cache: Path) -> Export:
     """The ONNX copy from the workspace's cache, made if it is not there or its checksums fail.
 
-    Raises RunAborted where the copy does not agree with the build's encoder.
+    `precision` "auto" is int8 where that agrees with the build's encoder, else fp32. Raises RunAborted where the copy
+    does not agree.
     """
+    if precision != "auto":
+        return _exported(model, precision, reference, cache)
+    refused = cache / f"{model.key}-int8.refused"
+    if not refused.exists():
+        try:
+            return _exported(model, "int8", reference, cache)
+        except _Disagreement as error:
+            refused.write_text(f"{error}\n", encoding="utf-8")  # not to be tried each night
+    return _exported(model, "fp32", reference, cache)
+
+
+def _exported(model: EncoderModel, precision: str, reference: ReferenceEncoder, cache: Path) -> Export:
     spec = EncoderManifest(
         model.name, model.revision, model.pooling, model.query_prefix, model.dim, model.max_length, precision
     )
@@ -49,9 +66,14 @@ def export(model: EncoderModel, precision: str, reference: ReferenceEncoder, cac
     making = cache / f".making-{uuid.uuid4().hex[:8]}"
     making.mkdir(parents=True)
     try:
-        reference.export(making / ENCODER_MODEL)
-        _fuse(making / ENCODER_MODEL, model)
-        reference.save_tokenizer(making / ENCODER_TOKENIZER)
+        full = cache / f"{model.key}-fp32"
+        if precision != "fp32" and _cached(full) is not None:
+            for name in _FILES:
+                shutil.copyfile(full / name, making / name)
+        else:
+            reference.export(making / ENCODER_MODEL)
+            _fuse(making / ENCODER_MODEL, model)
+            reference.save_tokenizer(making / ENCODER_TOKENIZER)
         if precision == "int8":
             plain = OnnxEncoder.open(making, spec)
             quantize(making / ENCODER_MODEL, [plain.feeds([text]) for text in AGREEMENT_TEXTS])
@@ -85,7 +107,7 @@ def _agreement(folder: Path, spec: EncoderManifest, reference: ReferenceEncoder)
         (found["least"], _LEAST_FP32, "least") if spec.precision == "fp32" else (found["mean"], _MEAN_INT8, "mean")
     )
     if not value >= bound:
-        raise RunAborted(
+        raise _Disagreement(
             f"the {spec.precision} ONNX copy of {spec.model} does not agree with the build's encoder: {name} cosine "
             f"{value:.5f} over {len(cosines)} texts, it must be {bound}"
             + (". Set vectors.precision to fp32" if spec.precision == "int8" else "")
@@ -96,7 +118,7 @@ def _agreement(folder: Path, spec: EncoderManifest, reference: ReferenceEncoder)
 def _fuse(path: Path, model: EncoderModel) -> None:
     """Put whole layers of a BERT into ONNX Runtime's own operators: a request in int8 takes .82 to .90 of the time."""
     config = json.loads((model.folder / "config.json").read_text(encoding="utf-8"))
-    if config.get("model_type") != "bert":
+    if config.get("model_type") != "bert" or not {"num_attention_heads", "hidden_size"} <= config.keys():
         return
     from onnxruntime.transformers import optimizer
 

@@ -47,6 +47,9 @@ def _smooth(path: Path, texts: Sequence[Feeds]) -> None:
     graph = model.graph
     weights = {held.name: held for held in graph.initializer}
     products = [node for node in graph.node if node.op_type in _PRODUCTS and node.input[1] in weights]
+    # Weights that several layers share (ALBERT) would be moved once for each.
+    inputs = {name: {node.input[0] for node in products if node.input[1] == name} for name in weights}
+    products = [node for node in products if len(inputs[node.input[1]]) == 1]
     ranges = _ranges(path, sorted({node.input[0] for node in products}), texts)
     for tensor, largest in ranges.items():
         users = [node for node in products if node.input[0] == tensor]

@@ -1,7 +1,7 @@
 """One ranking each: BM25 over a field's index, cosine over the vectors, past requests."""
 
 from router.retrievers.candidates import Candidates
-from router.retrievers.dense import VIEWS, DenseRetriever, DenseView
+from router.retrievers.dense import VIEWS, DenseRetriever, DenseView, candidates_of
 from router.retrievers.intents import IntentRetriever
 from router.retrievers.lexical import MAX_QUERY_TERMS, LexicalRetriever
 from router.retrievers.moments import Moments
@@ -20,4 +20,5 @@ __all__ = [
     "Moments",
     "Ranking",
     "ToolVectors",
+    "candidates_of",
 ]

@@ -53,7 +53,7 @@ class DenseRetriever:
         self._candidates = candidates
         self._moments = moments
         self._copy = None if candidates is not None else vectors.of_tools(0, len(vectors))
-        self._count = max(_FEWEST, round(_FACTOR * len(vectors) ** _POWER))
+        self._count = candidates_of(len(vectors))
 
     def rank(self, vector: NDArray[np.float32], depth: int, view: DenseView) -> Ranking:
         """The `depth` nearest tools. Center and spread are those of the whole catalog."""
@@ -102,6 +102,11 @@ class DenseRetriever:
             chunk = slice(start, start + _CHUNK)
             np.vecdot(self._vectors.rows[rows[chunk]].astype(np.float32), vector, out=products[chunk])
         return products * self._vectors.scales[rows], offsets
+
+
+def candidates_of(tools: int) -> int:
+    """How many candidates a catalog of so many tools is searched for."""
+    return max(_FEWEST, int(_FACTOR * tools**_POWER))
 
 
 # By tool the cosine with its document, and with its nearest phrase: not-a-number where it has none.

@@ -187,7 +187,7 @@ def _measure(folder: Folder, taught: Sequence[Prior], others: Mapping[str, Seque
         }
     if folder.snapshot.dense is not None:
         view = DenseView.PHRASE if folder.snapshot.manifest.counts["phrases"] else DenseView.DOCUMENT
-        vectors = [asked.vector for _, asked in judged if asked.vector is not None]
+        vectors = [asked.vector for asked in answers if asked.vector is not None]
         best = np.array([folder.snapshot.dense.rank(vector, 1, view).scores[0] for vector in vectors])
         yield {
             "folder": label,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from router.contract import CURRENT, MANIFEST
+from router.contract import CATALOG_DB, CURRENT, MANIFEST
 from router.fingerprint import fingerprint
 from router.store import SnapshotStore
 
@@ -51,9 +51,9 @@ def sign(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
 
 
 def corrupt(folder: Path) -> Path:
-    """Flip a bit of a snapshot's first file; that file."""
+    """Flip a bit of the first file of a snapshot that a router reads; that file."""
     files = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
-    path = next(folder / name for name in sorted(files) if (folder / name).stat().st_size)
+    path = next(folder / name for name in sorted(files) if name != CATALOG_DB and (folder / name).stat().st_size)
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     _put(path, data)

@@ -1,5 +1,7 @@
 """The request cache: the same vectors, bounded, counted, and nobody waits for another's encoding."""
 
+import os
+import signal
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 
 from router import CacheStatistics, Router, SettingsInvalid
 from router.cached_encoder import CachedEncoder
+from router.encoder import Spans
 
 REQUEST = "give the customer their money back"
 TEXTS = ["a", "b", "ab", "ba", "é", "顧客", "abc", "bcd"]
@@ -149,3 +152,44 @@ def test_unless_asked_for_nothing_is_kept_and_answers_are_the_same(snapshot: Pat
 def test_a_size_out_of_its_range_is_refused_by_name(snapshot: Path, size: int) -> None:
     with pytest.raises(SettingsInvalid, match="request_cache is"):
         Router.open(snapshot, request_cache=size)
+
+
+class Telling(Counting):
+    """An encoder that tells parts: a row for the request and one a part."""
+
+    def encode_parts(self, request: str, parts: Sequence[Spans]) -> NDArray[np.float32]:
+        self.batches.append([request])
+        return np.stack([np.full(4, row, np.float32) for row in range(1 + len(parts))])
+
+
+def test_a_request_and_its_parts_are_kept_as_one() -> None:
+    inner = Telling()
+    encoder = CachedEncoder(inner, 4)
+    first = encoder.encode_parts("a, then b", [[(0, 1)], [(8, 9)]])
+    assert first is not None and first.shape == (3, 4)
+    assert encoder.encode_parts("a, then b", [[(0, 1)], [(8, 9)]]) is first
+    assert len(inner.batches) == 1
+    assert encoder.statistics == CacheStatistics(hits=1, misses=1, size=1, capacity=4)
+    with pytest.raises(ValueError, match="read-only"):
+        first[0] = 1
+
+
+def test_no_request_is_taken_for_the_parts_of_another() -> None:
+    encoder = CachedEncoder(Telling(), 4)
+    parts = [[(0, 1)], [(8, 9)]]
+    encoder.encode_requests([f"a, then b\0{parts}"])
+    told = encoder.encode_parts("a, then b", parts)
+    assert told is not None and told.shape == (3, 4)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_child_that_was_forked_while_a_thread_held_the_lock_goes_on() -> None:
+    encoder = CachedEncoder(Counting(), 4)
+    with encoder._lock:
+        child = os.fork()
+        if not child:
+            signal.alarm(10)
+            encoder.encode_request("a")
+            os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -119,3 +119,27 @@ def test_an_index_that_is_none_is_refused(tmp_path: Path) -> None:
 def test_moments_of_another_length_are_refused(catalog: Path) -> None:
     with pytest.raises(SnapshotInvalid, match=r"must be \(3, 16\)"):
         Moments.open(catalog / contract.MOMENTS, len(VIEWS), 16)
+
+
+def test_in_a_very_large_catalog_the_codes_lie_in_cells(
+    catalog: Path, tmp_path: Path, requests: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.dense.candidates.MOST_SCANNED", 1_000)
+    held = vectors(catalog)
+    dense.write(tmp_path, held.documents(), held.phrases(), held.offsets - np.arange(TOOLS + 1))
+    candidates = Candidates.open(tmp_path / contract.CANDIDATES, TOOLS, DIM)
+    assert type(candidates._index).__name__ == "IndexIVFPQFastScan"
+    exact = DenseRetriever(held)
+    celled = DenseRetriever(held, candidates, Moments.open(tmp_path / contract.MOMENTS, len(VIEWS), DIM))
+    found = [
+        np.isin(exact.rank(r, 20, DenseView.MEAN).ordinals, celled.rank(r, 20, DenseView.MEAN).ordinals).mean()
+        for r in requests
+    ]
+    assert np.mean(found) >= 0.9
+
+
+def test_tools_that_are_all_candidates_need_no_index(tmp_path: Path) -> None:
+    rows = unit(np.random.default_rng(3).normal(size=(200 * 30, DIM)))
+    dense.write(tmp_path, rows[:200], rows[200:], np.linspace(0, 5_800, 201).astype(np.int64))
+    assert not (tmp_path / contract.CANDIDATES).exists()
+    assert (tmp_path / contract.VECTORS).exists()

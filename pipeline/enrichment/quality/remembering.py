@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.enrichment.expansion import Expansion
+from pipeline.enrichment.prompt import PROMPT_VERSION
 from pipeline.enrichment.quality import SCREEN_VERSION, Screen
 from pipeline.enrichment.quality.names import Changed
 from pipeline.enrichment.verdict import Consequence, Verdict
@@ -29,7 +30,7 @@ class RememberingScreen:
         self._screen = screen
         self._hashes = hashes
         self._file = file
-        self._state = fingerprint([SCREEN_VERSION, screen.scripts])
+        self._state = fingerprint([SCREEN_VERSION, PROMPT_VERSION, screen.scripts])
         self._names = screen.names
         self._before, self._changed = self._read()
         self._now: dict[str, Any] = {}
