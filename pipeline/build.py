@@ -120,7 +120,7 @@ def _build(
     clock.start("project", None)
     projected = do("project", partial(_project, catalog, expanded, settings.enrichment.languages))
     lesson = _lesson(settings, catalog, expanded, projected, copies, publish.current(store))
-    calibration = _calibration(settings, lesson, past, publish.current(store))
+    calibration = _calibration(settings, lesson, past, copies, publish.current(store))
     content_hash = _content_hash(settings, catalog, expanded, model, past, lesson)
     if calibration is not None:
         content_hash = calibration.named_in(content_hash)
@@ -248,16 +248,20 @@ def _lesson(
 
 
 def _calibration(
-    settings: CatalogSettings, lesson: _Lesson | None, past: tuning.PastRequests | None, serving: Path | None
+    settings: CatalogSettings,
+    lesson: _Lesson | None,
+    past: tuning.PastRequests | None,
+    copies: _Copies | None,
+    serving: Path | None,
 ) -> tuning.TakenCalibration | None:
     """The calibration of the snapshot that serves, where its adapter is taken over and no request teaches this one."""
     asked = settings.tuning.calibrate and not settings.tuning.judged and past is None
-    if not asked or lesson is None or lesson.taken is None or serving is None:
+    if not asked or lesson is None or lesson.taken is None or copies is None or serving is None:
         return None
     return tuning.take_over_calibration(
         serving,
         publish.VERSIONS,
-        settings.vectors.precision,
+        copies.of_requests().spec,
         settings.enrichment.languages,
         settings.retrieval.resolve().to_json(),
         settings.tuning.max_refused_share,

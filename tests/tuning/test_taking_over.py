@@ -153,6 +153,17 @@ def test_a_night_goes_on_with_the_adapter_and_an_unchanged_one_writes_nothing(ni
     assert adapters[0] == adapters[1]
 
 
+def test_the_calibration_goes_on_with_the_adapter_and_back_to_the_first_content(night: Any) -> None:
+    asked: Any = {"calibrate": True, "max_stale_share": 0.1}
+    first, second, same, back = night(0, **asked), night(1, **asked), night(1, **asked), night(0, **asked)
+    assert first.tuning["fitting"]["calibrations"] and "taken_over" not in first.tuning["fitting"]
+    assert second.tuning["fitting"]["taken_over"]["from"] == first.snapshot.name
+    assert second.tuning["fitting"]["calibrations"] == first.tuning["fitting"]["calibrations"]
+    assert (same.outcome, same.snapshot) == ("unchanged", second.snapshot)
+    hashes = [Router.open(report.snapshot).manifest.content_hash for report in (first, second, back)]
+    assert hashes[0] == hashes[2] != hashes[1]
+
+
 def test_a_night_that_changes_much_learns_anew(night: Any) -> None:
     night(0)
     assert "taken_over" not in night(4, max_stale_share=0.1).tuning["adapter"]
