@@ -1,26 +1,24 @@
 """The whole build as one plain function: sources → records → enrichment → documents → vectors → snapshot."""
 
-import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
 import duckdb
-import numpy as np
-from numpy.typing import NDArray
 
 from pipeline import documents, enrichment, publish, records, sources, tuning, vectors
+from pipeline.copies import Copies
 from pipeline.enrichment.chain import generators
 from pipeline.enrichment.estimate import estimate
 from pipeline.enrichment.file import FileGenerator
-from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.enrichment.quality import Screen
 from pipeline.enrichment.quality.remembering import RememberingScreen
 from pipeline.errors import RunAborted, SnapshotInvalid
 from pipeline.execution import Direct, Execution
 from pipeline.expansions import expand
 from pipeline.ledger import Ledger
+from pipeline.lessons import Lesson, calibration_of, lesson_of, tune
 from pipeline.progress import Clock, Progress, Silent
 from pipeline.publish import gate
 from pipeline.report import BuildReport
@@ -105,7 +103,7 @@ def _build(
     model = do("resolve", partial(vectors.resolve, settings.vectors, clock))
     if model:
         clock.start("export", None)
-    copies = _Copies(settings, workspace, model, do) if model else None
+    copies = Copies(settings, workspace, model, do) if model else None
     embedding = vectors.Embedding(model, copies.batches(), ledger, do, clock) if model and copies else None
     clock.start("estimate", None)
     estimated = estimate(catalog, chain, settings.enrichment, ledger, assessed=settings.assesses)
@@ -119,8 +117,8 @@ def _build(
     expanded.suspicious = screen.suspicious
     clock.start("project", None)
     projected = do("project", partial(_project, catalog, expanded, settings.enrichment.languages))
-    lesson = _lesson(settings, catalog, expanded, projected, copies, publish.current(store))
-    calibration = _calibration(settings, lesson, past, copies, publish.current(store))
+    lesson = lesson_of(settings, catalog, expanded, projected, copies, publish.current(store))
+    calibration = calibration_of(settings, lesson, past, copies, publish.current(store))
     content_hash = _content_hash(settings, catalog, expanded, model, past, lesson)
     if calibration is not None:
         content_hash = calibration.named_in(content_hash)
@@ -131,7 +129,7 @@ def _build(
     removed: list[str] = []
     if same is None:
         collected = vectors.collect(projected, embedding, copies.of_requests()) if embedding and copies else None
-        tuned = _tune(lesson, catalog, projected, collected, embedding, do, clock)
+        tuned = tune(lesson, catalog, projected, collected, embedding, do, clock)
         past = past.embedded(embedding) if past else None
         contents = publish.Contents(
             catalog, rejected, expanded, projected, collected, tuned, content_hash, held, past, calibration
@@ -174,38 +172,6 @@ def _build(
     )
 
 
-@dataclass(frozen=True)
-class _Copies:
-    """The exported encoders of a build, from the workspace's cache: tools are embedded in fp32, and requests encoded in
-    the precision of the settings.
-
-    int8 scales the numbers of a whole batch together, so that a text's vector hangs on what it was embedded with, by a
-    cosine of .005: a tool that did not change would change.
-    """
-
-    settings: CatalogSettings
-    workspace: Path
-    model: vectors.EncoderModel
-    do: Execution
-    made: dict[str, vectors.Export] = field(default_factory=dict)
-
-    def of_tools(self) -> vectors.Export:
-        return self._export("fp32")
-
-    def batches(self) -> vectors.BatchEncoder:
-        return vectors.BatchEncoder(self.of_tools(), self.settings.vectors.batch_size)
-
-    def of_requests(self) -> vectors.Export:
-        return self._export(self.settings.vectors.precision)
-
-    def _export(self, precision: str) -> vectors.Export:
-        if precision not in self.made:
-            reference = vectors.ReferenceEncoder(self.model, self.settings.vectors.batch_size)
-            export = partial(vectors.export, self.model, precision, reference, self.workspace / "encoders")
-            self.made[precision] = self.do("export", export)
-        return self.made[precision]
-
-
 def _judged(settings: CatalogSettings, serving: Path | None, clock: Clock, new: Router) -> publish.Judged:
     if settings.publish.judged and settings.taught_by_judgements:
         clock.note(
@@ -213,79 +179,6 @@ def _judged(settings: CatalogSettings, serving: Path | None, clock: Clock, new: 
         )
         return publish.UNJUDGED
     return publish.judge(new, serving, judgements_of(settings.folder), settings.publish, clock)
-
-
-@dataclass(frozen=True)
-class _Lesson:
-    """What the query adapter is learned from: the tools whose phrases were written for them, and the keys of those; or,
-    while few have changed, what the snapshot that serves learned."""
-
-    original: frozenset[str]
-    keys: NDArray[np.uint64]
-    taken: tuning.Taken | None
-
-    def content(self) -> str:
-        """The hash of the phrases that the adapter is, or will have been, learned from."""
-        return hashlib.sha256((self.taken.keys if self.taken else self.keys).tobytes()).hexdigest()
-
-
-def _lesson(
-    settings: CatalogSettings,
-    catalog: records.Catalog,
-    expanded: enrichment.Enrichment,
-    projected: Sequence[documents.FieldDocuments],
-    copies: _Copies | None,
-    serving: Path | None,
-) -> _Lesson | None:
-    """None where there is no adapter: without an encoder, or by the settings."""
-    if copies is None or not settings.tuning.adapter:
-        return None
-    original = frozenset(tool_id for tool_id, w in expanded.written.items() if w.generator != LexiconGenerator.name)
-    keys = tuning.phrase_keys(catalog, projected, original)
-    most = settings.tuning.max_stale_share
-    taken = tuning.take_over(serving, keys, copies.of_tools().spec, tuning.TUNING_VERSION, most)
-    return _Lesson(original, keys, taken)
-
-
-def _calibration(
-    settings: CatalogSettings,
-    lesson: _Lesson | None,
-    past: tuning.PastRequests | None,
-    copies: _Copies | None,
-    serving: Path | None,
-) -> tuning.TakenCalibration | None:
-    """The calibration of the snapshot that serves, where its adapter is taken over and no request teaches this one."""
-    asked = settings.tuning.calibrate and not settings.tuning.judged and past is None
-    if not asked or lesson is None or lesson.taken is None or copies is None or serving is None:
-        return None
-    return tuning.take_over_calibration(
-        serving,
-        publish.VERSIONS,
-        copies.of_requests().spec,
-        settings.enrichment.languages,
-        settings.retrieval.resolve().to_json(),
-        settings.tuning.max_refused_share,
-    )
-
-
-def _tune(
-    lesson: _Lesson | None,
-    catalog: records.Catalog,
-    projected: Sequence[documents.FieldDocuments],
-    collected: vectors.Vectors | None,
-    embedding: vectors.Embedding | None,
-    do: Execution,
-    clock: Clock,
-) -> tuning.Tuning:
-    if collected is None or embedding is None:
-        return tuning.Tuning()
-    if lesson is None:
-        return tuning.Tuning(evidence={"adapter": {"skipped": "tuning.adapter is false"}})
-    if lesson.taken is not None:
-        return tuning.taken_over(lesson.taken)
-    space = tuning.phrase_space(catalog, projected, lesson.original, collected, embedding)
-    clock.start("tune", None)
-    return do("tune", partial(tuning.tune, space, lesson.keys))
 
 
 def _publish(
@@ -332,7 +225,7 @@ def _content_hash(
     expanded: enrichment.Enrichment,
     model: vectors.EncoderModel | None,
     past: tuning.PastRequests | None,
-    lesson: _Lesson | None,
+    lesson: Lesson | None,
 ) -> str:
     """The hash of all that decides a snapshot's answers: equal hashes, equal rankings."""
     return fingerprint(

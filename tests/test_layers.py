@@ -28,6 +28,8 @@ STAGES = (
     "expansions",
     "inspection",
     "publish",
+    "copies",
+    "lessons",
     "plan",
     "report",
     "build",
