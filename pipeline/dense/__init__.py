@@ -28,11 +28,10 @@ def write(
     `documents` (tools, dim) and `phrases` (phrases, dim) are L2-normalised; tool i owns
     phrases[offsets[i]:offsets[i+1]].
     """
-    few = len(documents) <= candidates_of(len(documents))  # then all tools are candidates
-    if few or len(documents) + len(phrases) <= MOST_SCORED:
-        ToolVectors.of(documents, phrases, offsets).save(folder)
-        return
     held = _write_vectors(folder, documents, phrases, offsets)
+    few = len(documents) <= candidates_of(len(documents))  # then all tools are candidates
+    if few or len(held.rows) <= MOST_SCORED:
+        return
     measuring = Measuring.of(held)
     middles = np.lib.format.open_memmap(folder / ".centroids.npy", "w+", np.float32, documents.shape)
     try:

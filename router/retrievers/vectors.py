@@ -1,12 +1,9 @@
 """The vectors of a catalog's tools, a byte a component, tool by tool."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-
-from router import contract
 
 _LEVELS = 127
 
@@ -45,12 +42,6 @@ class ToolVectors:
         is_document[starts[:-1]] = True
         both[is_document], both[~is_document] = documents, phrases
         return cls(*quantize(both), starts)
-
-    def save(self, folder: Path) -> None:
-        """Write the arrays into a snapshot's folder."""
-        np.save(folder / contract.VECTORS, self.rows)
-        np.save(folder / contract.VECTOR_SCALES, self.scales)
-        np.save(folder / contract.VECTOR_OFFSETS, self.offsets)
 
     def __len__(self) -> int:
         """How many tools there are."""
