@@ -17,7 +17,15 @@ _CLOSED = "the router is closed: open another"
 
 # Routing computes and never waits: more threads than cores would only share them. And a fifth of a route's CPU time (at
 # 10,000 tools: fusing, records, reasons) holds the interpreter's lock: past four or five, threads would wait for it.
-THREADS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 4)
+_MOST_THREADS = 4
+
+
+def cores() -> int:
+    """The cores that this process may use; all where the system does not say."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+THREADS = min(cores(), _MOST_THREADS)
 
 
 class Aside:

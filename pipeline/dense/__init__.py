@@ -10,7 +10,6 @@ from pipeline.dense.candidates import index_centroids
 from pipeline.dense.moments import Measuring, centroids
 from router import contract
 from router.retrievers import DenseView, ToolVectors, candidates_of
-from router.retrievers.vectors import quantize
 
 __all__ = ["MOST_SCORED", "write"]
 
@@ -53,12 +52,9 @@ def _write_vectors(
     scales = np.empty(len(rows), np.float32)
     for first, last in _blocks(len(documents)):
         own = slice(int(starts[first]), int(starts[last]))
-        block = np.empty((own.stop - own.start, documents.shape[1]), np.float32)
-        is_document = np.zeros(len(block), bool)
-        is_document[starts[first:last] - own.start] = True
-        block[is_document] = documents[first:last]
-        block[~is_document] = phrases[offsets[first] : offsets[last]]
-        rows[own], scales[own] = quantize(block)
+        own_offsets = offsets[first : last + 1] - offsets[first]
+        block = ToolVectors.of(documents[first:last], phrases[offsets[first] : offsets[last]], own_offsets)
+        rows[own], scales[own] = block.rows, block.scales
     rows.flush()
     np.save(folder / contract.VECTOR_SCALES, scales)
     np.save(folder / contract.VECTOR_OFFSETS, starts)

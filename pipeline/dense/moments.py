@@ -85,7 +85,5 @@ class Measuring:
 
 def _sample(held: ToolVectors) -> ToolVectors:
     chosen = np.linspace(0, len(held) - 1, min(len(held), _TOOLS)).astype(np.int64)
-    first, last = held.offsets[chosen], held.offsets[chosen + 1]
-    offsets = np.concatenate([[0], np.cumsum(last - first)])
-    rows = np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], last - first)
+    rows, offsets = held.places(chosen)
     return ToolVectors(held.rows[rows], held.scales[rows], offsets)

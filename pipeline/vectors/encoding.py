@@ -6,7 +6,6 @@ the cache. Two threads that share a session of one thread each pass each other's
 waits, at every operator, for the slower core.
 """
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from pipeline.errors import RunAborted
 from pipeline.vectors.export import Export
+from router.aside import cores
 from router.contract import ENCODER_TOKENIZER
 from router.encoder import OnnxEncoder
 from router.errors import SnapshotInvalid
@@ -85,8 +85,3 @@ def batches(lengths: NDArray[np.int64], most: int, tokens: int = _TOKENS) -> Ite
         count = min(max(tokens // max(int(lengths[order[first]]), 1), 1), most)
         yield order[first : first + count]
         first += count
-
-
-def cores() -> int:
-    """The cores that this process may use; all where the system does not say."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

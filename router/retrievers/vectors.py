@@ -52,6 +52,12 @@ class ToolVectors:
         """The length of a vector."""
         return int(self.rows.shape[1])
 
+    def places(self, tools: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The rows of some tools, tool by tool, and the offsets (len(tools) + 1,) at which each tool's begin."""
+        first, last = self.offsets[tools], self.offsets[tools + 1]
+        offsets = np.concatenate([[0], np.cumsum(last - first)])
+        return np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], last - first), offsets
+
     def of_tools(self, first: int, last: int) -> NDArray[np.float32]:
         """The vectors of the tools first to last - 1, as float32."""
         rows = slice(int(self.offsets[first]), int(self.offsets[last]))

@@ -54,13 +54,13 @@ def test_verdicts_are_the_same_with_and_without_memory(seed: int, tools: int, bl
 def test_nothing_is_compared_that_was_compared_before(monkeypatch: pytest.MonkeyPatch) -> None:
     catalog, _ = changed(3, 40)
     memory = Memory()
-    assess(*catalog, LOOSE, memory=memory)
+    found = assess(*catalog, LOOSE, memory=memory)
 
     def refuse(*_: object) -> None:
         raise AssertionError("texts were compared")
 
     monkeypatch.setattr(Space, "fits", refuse)
-    assess(*catalog, LOOSE, memory=Memory(memory.now))
+    assert assess(*catalog, LOOSE, memory=Memory(memory.now)) == found
 
 
 def test_a_text_that_fits_too_many_tools_is_compared_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
