@@ -124,7 +124,8 @@ def test_every_fault_has_its_end_and_the_next_run_asks_only_what_failed(tmp_path
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.fault) for case in _CASES if case.once])
 def test_a_fault_that_passes_is_made_good_in_the_same_run(case: Case) -> None:
     with ModelServer(lambda body, n: _said(case) if n == 2 else answer(body)) as server:
-        settings = _settings(server, timeout_s=case.timeout_s)
+        # Long enough that only what is held back is late, on a busy machine too.
+        settings = _settings(server, timeout_s=max(3.0, case.timeout_s))
         outcomes = list(replies(OpenAIGenerator(settings), catalog(*"abc").records))
     assert all(isinstance(outcome, Answer) for outcome in outcomes)
     assert server.asked == ["a", *"b" * (case.once or 0), "c"]
@@ -185,11 +186,14 @@ def test_a_server_that_dies_for_good_is_given_up_after_25_requests_in_a_row(
     with ModelServer(lambda body, n: answer(body) if n <= 10 else reply) as server:
         settings = _settings(server, concurrency=5, max_retries=1, timeout_s=timeout_s)
         outcomes = list(replies(OpenAIGenerator(settings), records))
-    assert 10 + 2 * 25 <= len(server.requests) <= 10 + 2 * (25 + 5)  # what was under way is heard to the end
     failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
-    assert len(failures) == 190 and {failure.kind for failure in failures} == {kind, "unasked"}
+    assert {failure.kind for failure in failures} == {kind, "unasked"}
+    # Answers that come late among the failures begin the row anew; what was under way is heard to the end.
+    last = max(place for place, outcome in enumerate(outcomes) if isinstance(outcome, Answer))
+    in_a_row = [o for o in outcomes[last + 1 :] if isinstance(o, Failure) and o.kind == kind]
+    assert 25 <= len(in_a_row) <= 25 + 5
     never = [failure for failure in failures if failure.kind == "unasked"]
-    assert 160 <= len(never) <= 165
+    assert len(server.requests) <= 2 * (200 - len(never))
     assert "requests in a row had no answer" in never[0].message
 
 
