@@ -13,6 +13,7 @@ from flows.commands.compare import compare
 from flows.commands.evaluate import evaluate
 from flows.commands.inspect import inspect
 from flows.commands.route import explain, search
+from flows.commands.serve import serve
 from flows.commands.snapshots import snapshots
 from router.errors import QuartermasterError
 
@@ -53,6 +54,7 @@ def _quartermaster(
 
 for _command in (build, search, explain, inspect, evaluate, compare, snapshots, schedule):
     app.command()(_command)
+app.add_typer(serve, name="serve")
 
 
 def main() -> None:
@@ -85,6 +87,8 @@ def _extra(module: str) -> str:
     """The extra that brings a module. A build needs more than duckdb alone, which is only the first that it misses."""
     if module == "prefect":
         return "flows"
+    if sys.argv[1:2] == ["serve"]:
+        return "serve"
     if module in ("jinja2", "matplotlib"):
         return "evaluation"
     return "inspect" if module == "duckdb" and sys.argv[1:2] == ["inspect"] else "build"

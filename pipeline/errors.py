@@ -8,8 +8,7 @@ QuartermasterError
 └── RecordRejected     skip one record, keep its reason and origin, go on
 """
 
-from router.errors import QuartermasterError, SettingsInvalid, SnapshotInvalid
-from router.record import Origin
+from router.errors import QuartermasterError, RecordRejected, SettingsInvalid, SnapshotInvalid
 
 __all__ = ["QuartermasterError", "RecordRejected", "RunAborted", "SettingsInvalid", "SnapshotInvalid", "Unavailable"]
 
@@ -20,12 +19,3 @@ class RunAborted(QuartermasterError):
 
 class Unavailable(RunAborted):
     """A server or program outside did not answer: the same build may do better later, and a flow tries again."""
-
-
-class RecordRejected(QuartermasterError):
-    """One record cannot be used. It is reported and stored with its origin; the rest go on."""
-
-    def __init__(self, origin: Origin, reason: str) -> None:
-        super().__init__(f"{origin.file} {origin.pointer}: {reason}")
-        self.origin = origin
-        self.reason = reason

@@ -1,16 +1,28 @@
 """Tokens: of a tool as a model is given it, and of what a model is asked."""
 
-import json
 import math
+import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from router.forms import Detail, Form, variants
 from router.record import ToolRecord
 
 _ENCODING = "cl100k_base"
 _LATEST = "o200k_base"
 _DEADLINE_S = 10.0
+# Between two ASCII marks and a letter every encoding of OpenAI's cuts: its pattern takes a run of marks whole, and one
+# mark alone with the letters behind it. So the pieces of a text are counted by themselves, and add up.
+_SEAM = re.compile(r"(?<=[!-/:-@\[-`{-~]{2})(?=[A-Za-z])")
+# Schemas are made of few pieces, and the forms of a tool of the same; memory is bounded by forgetting all at once.
+_MAX_REMEMBERED = 200_000
 
 
 class TokenCounter:
@@ -25,6 +37,7 @@ class TokenCounter:
         self.length: Callable[[str], int] = (
             (lambda text: len(encode(text))) if encode else (lambda text: math.ceil(len(text) / 4))
         )
+        self._remembered: dict[str, int] = {}
 
     @classmethod
     def of_model(cls, model: str) -> "TokenCounter":
@@ -36,12 +49,71 @@ class TokenCounter:
         except KeyError:
             return cls(_LATEST)
 
-    def count(self, record: ToolRecord) -> int:
-        """Tokens of a tool in OpenAI's function form, as compact JSON."""
-        function = {"name": record.name, "description": record.description, "parameters": dict(record.input_schema)}
-        return self.length(
-            json.dumps({"type": "function", "function": function}, separators=(",", ":"), ensure_ascii=False)
-        )
+    def counts(self, records: Sequence[ToolRecord]) -> NDArray[np.int32]:
+        """Tokens of each tool in every form and detail, as compact JSON: int32 (tools, forms, details)."""
+        rows = [list(self._of_variants(record)) for record in records]
+        return np.array(rows, np.int32).reshape(len(records), len(Form), len(Detail))
+
+    def count(self, record: ToolRecord, form: Form = Form.OPENAI, detail: Detail = Detail.FULL) -> int:
+        """Tokens of a tool in one form and detail."""
+        return int(self.counts([record])[0, list(Form).index(form), list(Detail).index(detail)])
+
+    def _of_variants(self, record: ToolRecord) -> Iterator[int]:
+        # The schema is most of a tool's text, and most forms have the same one: it is counted once.
+        schemas: dict[int, _Text] = {}
+        for tool, schema in variants(record):
+            if id(schema) not in schemas:
+                schemas[id(schema)] = self._text(_json(schema))
+            before, after = _around(tool, schema)
+            yield self._joined(before, schemas[id(schema)], after)
+
+    def _text(self, text: str) -> "_Text":
+        if self.name == "estimate":
+            return _Text(text, 0, "")
+        first, *pieces = _SEAM.split(text)
+        last = pieces.pop() if pieces else ""
+        return _Text(first, sum(map(self._piece, pieces)), last)
+
+    def _joined(self, before: str, text: "_Text", after: str) -> int:
+        if self.name == "estimate":
+            return self.length(f"{before}{text.first}{after}")
+        if not text.last:
+            return sum(map(self._piece, _SEAM.split(f"{before}{text.first}{after}")))
+        around = (*_SEAM.split(before + text.first), *_SEAM.split(text.last + after))
+        return text.tokens + sum(map(self._piece, around))
+
+    def _piece(self, piece: str) -> int:
+        known = self._remembered.get(piece)
+        if known is None:
+            if len(self._remembered) > _MAX_REMEMBERED:
+                self._remembered.clear()
+            known = self._remembered[piece] = self.length(piece)
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A text between others: its first piece and its last, which what stands beside it may belong to, and the tokens of
+    those between."""
+
+    first: str
+    tokens: int
+    last: str
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _around(tool: dict[str, Any], schema: dict[str, Any]) -> tuple[str, str]:
+    """The compact JSON of a tool before its schema and behind it."""
+    body = tool.get("function", tool)
+    key = next(key for key, value in body.items() if value is schema)
+    marked = {**body, key: 0}
+    # No text within has it: there a quotation mark has a backslash before it.
+    mark = f'"{key}":0'
+    before, _, after = _json(marked if body is tool else {**tool, "function": marked}).partition(mark)
+    return before + mark[:-1], after
 
 
 @cache

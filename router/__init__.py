@@ -21,6 +21,34 @@ Route. An answer is immutable, best tool first; the same request gives the same 
 Select. The records alone, as many as fit into a budget of tokens.
 
     >>> records = router.select("give the customer half of the money back", k=5, token_budget=1_500)
+    >>> router.size, router.tools[0].tool_id
+
+Hand over. Tools as a provider takes them, under names that it takes, and the way back from a name to the id. Within a
+budget, tools are shortened before any is left out; `dropped` says which were, and why.
+
+    >>> routed = router.route("give the customer half of the money back", token_budget=600, form="anthropic")
+    >>> handed = routed.render()            # or "openai", "responses", "mcp", "langchain"
+    >>> handed.tools, [handed.tool_id(name) for name in handed.names]
+    >>> [(out.tool_id, out.reason) for out in routed.dropped]
+
+Filter. By lists, providers, categories and hints before the search; by overlap and combined score after it. Whatever is
+out of its range is refused with the field.
+
+    >>> from router import Selection, Weights
+    >>> safe = Selection(block=("*delete*",), annotations={"readOnlyHint": True}, always=("stripe/createRefund",))
+    >>> strict = Selection(min_lexical_overlap=1, min_combined_score=0.35, weights=Weights(embed=0.7, lexical=0.2))
+    >>> router.route("who is on call", selection=safe).always
+    >>> router.route("who is on call", selection=strict, explain=True).dropped
+    >>> router.route("who is on call", selection=Selection(use_category_filter=True), category="paging").notes
+
+Converse. Several messages are one request, the latest of which counts most. A StableSelection keeps the tools of
+earlier turns in their places while they are useful, so that the provider's prompt cache holds.
+
+    >>> router.route(["give the customer half of the money back", {"role": "user", "content": "and tell them so"}])
+    >>> from router import StableSelection
+    >>> dialogue = StableSelection(router, k=5)
+    >>> dialogue.select("give the customer half of the money back").ids
+    >>> dialogue.select("tell them so").added
 
 Explain. Four lists are fused: three BM25 rankings (name, description, expansion) and cosine (dense); a fifth, of past
 requests (intent), where a catalog has them. For each tool its rank in each list, what that gave to its score, the step
@@ -50,9 +78,9 @@ it after their fork: the files are mapped, so that they share the pages.
     >>> asyncio.run(router.route_async("who is on call"))    # beside an event loop, on threads of the router's own
     >>> router.close()                      # ends those threads
 
-Errors, all of them QuartermasterError: RequestInvalid (an empty request, k = 0: the router stays open),
-SettingsInvalid (an unknown recipe, a wrong weight or interval), SnapshotInvalid (missing, corrupt, or of another
-format: nothing is opened).
+Errors, all of them QuartermasterError: RequestInvalid (an empty request, k = 0: the router stays open), NothingSelected
+(no tool is left, and the selection wants an error then), SettingsInvalid (an unknown recipe, a wrong weight or
+interval), SnapshotInvalid (missing, corrupt, or of another format: nothing is opened).
 
 `router.evaluation` has the metrics, `router.benchmark` measures a router on judged requests, `router.store` publishes
 and rolls back snapshots.
@@ -60,30 +88,49 @@ and rolls back snapshots.
 
 from router.cached_encoder import CacheStatistics
 from router.contract import Manifest, Signal
-from router.errors import QuartermasterError, RequestInvalid, SettingsInvalid, SnapshotInvalid
+from router.conversation import Message
+from router.errors import NothingSelected, QuartermasterError, RequestInvalid, SettingsInvalid, SnapshotInvalid
+from router.forms import Detail, Form, Rendered, render
 from router.recipe import RECIPES, Fusion, Normalization, Recipe
 from router.record import Origin, Parameter, ToolRecord
+from router.reranking import Reranking, RerankingFailed, cross_encoder
 from router.retrievers import DenseView
-from router.routed import RoutedTool, RoutedTools
+from router.routed import Dropped, RoutedTool, RoutedTools
 from router.router import Router
+from router.selection import Selection, Weights
+from router.stable import StableSelection, Turn
 
 __all__ = [
     "RECIPES",
     "CacheStatistics",
     "DenseView",
+    "Detail",
+    "Dropped",
+    "Form",
     "Fusion",
     "Manifest",
+    "Message",
     "Normalization",
+    "NothingSelected",
     "Origin",
     "Parameter",
     "QuartermasterError",
     "Recipe",
+    "Rendered",
     "RequestInvalid",
+    "Reranking",
+    "RerankingFailed",
     "RoutedTool",
     "RoutedTools",
     "Router",
+    "Selection",
     "SettingsInvalid",
     "Signal",
     "SnapshotInvalid",
+    "StableSelection",
     "ToolRecord",
+    "Turn",
+    "Weights",
+    "cross_encoder",
+    "render",
 ]

@@ -1,44 +1,63 @@
-"""A request answered by one snapshot: what it finds, cut to k, each tool with its record and its reasons."""
+"""A request answered by one snapshot: what it finds, what of that is chosen, each tool with its reasons."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from time import perf_counter
 
-from router.asking import Found, clean, find, fits, rank
+from router.asking import Found, clean, collapsed, find, fits, rank
 from router.cached_encoder import cached
+from router.choosing import Chosen, choose, left_out
 from router.contract import Signal
-from router.errors import RequestInvalid, SettingsInvalid
-from router.packing import pack
+from router.conversation import Said, in_context
+from router.errors import NothingSelected, RequestInvalid
+from router.forms import Form
+from router.options import Options, recipe_of
 from router.reasoned import Reasoned, also_from
-from router.recipe import RECIPES, Recipe
-from router.record import ToolRecord
-from router.routed import RoutedTool, RoutedTools
+from router.recipe import Recipe
+from router.retrievers import Admitted
+from router.routed import Dropped, RoutedTool, RoutedTools
+from router.selection import admit
 from router.snapshot import Snapshot
 from router.steps import Steps, find_steps
 
 
-def recipe_of(snapshot: Snapshot, recipe: str | Recipe | None) -> Recipe:
-    """The recipe that a name stands for; the snapshot's own for None. Raises SettingsInvalid."""
-    if recipe is None:
-        return snapshot.recipe
-    if isinstance(recipe, Recipe):
-        return recipe
-    if recipe not in RECIPES:
-        raise SettingsInvalid(f"there is no recipe {recipe!r}: choose from {', '.join(RECIPES)}")
-    return RECIPES[recipe]
+def answer(snapshot: Snapshot, said: Said, options: Options) -> RoutedTools:
+    """The tools that best fit a clean request.
 
-
-def answer(snapshot: Snapshot, request: str, k: int, explain: bool, recipe: Recipe) -> RoutedTools:
-    """The `k` tools that best fit a clean request."""
-    found = find(snapshot, request, recipe)
-    ordinals, scores = found.ranking.ordinals[:k].tolist(), found.ranking.scores[:k].tolist()
-    if explain:
-        reasons = Reasoned(snapshot, found, found.rankings, ordinals)
-        tools = tuple(reasons.tool(*pair) for pair in zip(ordinals, scores, strict=True))
-    else:
-        tools = tuple(_tool(snapshot, found, *pair) for pair in zip(ordinals, scores, strict=True))
+    Raises NothingSelected where none is left and the selection wants an error then, SettingsInvalid for a combined
+    score without vectors.
+    """
+    recipe, selection = recipe_of(snapshot, options.recipe), options.selection
+    start = perf_counter()
+    admission = admit(lambda: snapshot.records.facets, selection, options.category, options.confidence)
+    found = _found(snapshot, said, recipe, admission.admitted)
     fit = fits(snapshot, found, recipe)
     probability, some = fit or (None, True)
-    return RoutedTools(tools, snapshot.manifest.snapshot, recipe.name, probability, not some, found.steps.texts)
+    searched = perf_counter()
+    chosen = choose(snapshot, found, recipe, not some, options)
+    out = list(chosen.out)
+    if options.explain and admission.filters:
+        out = left_out(admission, _found(snapshot, said, recipe, None), options.k) + out
+    if not chosen.rows and not selection.fallback_to_empty:
+        raise NothingSelected(_why_nothing(len(found.ranking), out))
+    tools = _tools(snapshot, found, chosen, options.explain)
+    ended = perf_counter()
+    count = len(chosen.always)
+    return RoutedTools(
+        tools=tools[count:],
+        snapshot=snapshot.manifest.snapshot,
+        recipe=recipe.name,
+        fits=probability,
+        none_fits=not some,
+        steps=_steps_of(found, said),
+        always=tools[:count],
+        dropped=tuple(Dropped(snapshot.records.tool_id(ordinal), by, reason) for ordinal, by, reason in out),
+        notes=(*admission.notes, *chosen.notes),
+        failed=chosen.failed,
+        form=options.form or Form.OPENAI,
+        tokens=chosen.tokens,
+        ms={"find": 1_000 * (searched - start), **dict(chosen.ms), "all": 1_000 * (ended - start)},
+    )
 
 
 def with_vectors(snapshot: Snapshot, requests: Sequence[str], recipe: Recipe) -> Snapshot:
@@ -57,13 +76,6 @@ def with_vectors(snapshot: Snapshot, requests: Sequence[str], recipe: Recipe) ->
     return ahead
 
 
-def records_within(snapshot: Snapshot, request: str, k: int, token_budget: int) -> list[ToolRecord]:
-    """The records of the candidates of a clean request that fit a budget of tokens, best first, at most `k`."""
-    found = find(snapshot, request, snapshot.recipe).ranking
-    taken = pack(snapshot.token_counts[found.ordinals].tolist(), token_budget, k)
-    return [snapshot.records.entry(int(found.ordinals[position])).record for position in taken]
-
-
 def explanation(snapshot: Snapshot, request: str, tool_id: str, recipe: Recipe) -> tuple[RoutedTool, int | None]:
     """A tool with its rank in every whole list, and its fused rank; raises RequestInvalid where there is none such."""
     ordinal = snapshot.records.ordinal(tool_id)
@@ -77,6 +89,47 @@ def explanation(snapshot: Snapshot, request: str, tool_id: str, recipe: Recipe) 
     return Reasoned(snapshot, found, whole, [ordinal]).tool(ordinal, score), place
 
 
-def _tool(snapshot: Snapshot, found: Found, ordinal: int, score: float) -> RoutedTool:
-    record = snapshot.records.entry(ordinal).record
-    return RoutedTool(record.tool_id, record, score, also_from=also_from(snapshot, found, ordinal))
+def _found(snapshot: Snapshot, said: Said, recipe: Recipe, admitted: Admitted | None) -> Found:
+    """What the latest message finds, with those before it."""
+    if not said.earlier:
+        return find(snapshot, said.request, recipe, admitted)
+    apart = replace(recipe, collapse=False)
+    latest, *earlier = (find(snapshot, text, apart, admitted) for text in (said.request, *said.earlier))
+    return collapsed(snapshot, in_context(latest, earlier), recipe)
+
+
+def _tools(snapshot: Snapshot, found: Found, chosen: Chosen, explain: bool) -> tuple[RoutedTool, ...]:
+    """The tools of an answer: those of `always`, then the ranked ones."""
+    rows = list(chosen.rows)
+    ordinals = [*chosen.always, *found.ranking.ordinals[rows].tolist()]
+    scores = [*(_score(found, ordinal) for ordinal in chosen.always), *found.ranking.scores[rows].tolist()]
+    reasons = Reasoned(snapshot, found, found.rankings, ordinals) if explain else None
+    made = []
+    for ordinal, score, detail in zip(ordinals, scores, chosen.details, strict=True):
+        if reasons is not None:
+            tool = reasons.tool(ordinal, score)
+        else:
+            record = snapshot.records.entry(ordinal).record
+            tool = RoutedTool(record.tool_id, record, score, also_from=also_from(snapshot, found, ordinal))
+        made.append(tool if detail is tool.detail else replace(tool, detail=detail))
+    return tuple(made)
+
+
+def _score(found: Found, ordinal: int) -> float:
+    """The fused score of a tool; 0 where no list has it."""
+    place = found.ranking.rank_of(ordinal)
+    return float(found.ranking.scores[place - 1]) if place else 0.0
+
+
+def _steps_of(found: Found, said: Said) -> tuple[str, ...]:
+    """The steps of the latest message, without the messages before it."""
+    return found.steps.texts[: len(found.steps) - len(said.earlier)]
+
+
+def _why_nothing(count: int, out: Sequence[tuple[int, str, str]]) -> str:
+    if not count:
+        return "no admitted tool has anything in common with the request"
+    by = ", ".join(
+        f"{sum(which == name for _, which, _ in out)} by {name}" for name in dict.fromkeys(b for _, b, _ in out)
+    )
+    return f"none of the tools that were found is left: {by or 'all are among those that every answer has'}"

@@ -1,7 +1,7 @@
 """A request asked of a snapshot: encoded, ranked by each signal, fused, its steps covered, twins collapsed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from router.errors import RequestInvalid
 from router.fitting import fitting
 from router.fusion import Contributions, fuse
 from router.recipe import Recipe
-from router.retrievers import Ranking
+from router.retrievers import Admitted, Ranking
 from router.snapshot import Snapshot
 from router.steps import Steps, find_steps
 from router.text import terms, terms_by_language
@@ -54,7 +54,7 @@ class Found:
     steps: Steps
     covered: Covered | None
     ranking: Ranking
-    twins: Mapping[int, tuple[int, ...]]
+    twins: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
 
 def clean(request: str) -> str:
@@ -68,22 +68,28 @@ def clean(request: str) -> str:
     return request
 
 
-def find(snapshot: Snapshot, request: str, recipe: Recipe) -> Found:
-    """Rank and fuse a request by a recipe, cover the steps that it has, and collapse twins."""
+def find(snapshot: Snapshot, request: str, recipe: Recipe, admitted: Admitted | None = None) -> Found:
+    """Rank and fuse the admitted tools for a request by a recipe, cover the steps that it has, and collapse twins."""
     steps = find_steps(request) if recipe.steps else Steps()
     asked, *parts = encode_steps(snapshot, request, steps, recipe)
-    rankings = rank(snapshot, asked, recipe, recipe.depth)
+    rankings = rank(snapshot, asked, recipe, recipe.depth, admitted)
     whole, contributions, assumed = fuse(rankings, recipe, snapshot.expanded)
     ranking, covered = whole, None
     if parts:
-        fused = [fuse(rank(snapshot, part, recipe, recipe.depth), recipe, snapshot.expanded)[0] for part in parts]
+        ranked = [rank(snapshot, part, recipe, recipe.depth, admitted) for part in parts]
+        fused = [fuse(lists, recipe, snapshot.expanded)[0] for lists in ranked]
         covered = cover(whole, fused, steps)
         ranking = covered.ranking
-    twins: Mapping[int, tuple[int, ...]] = {}
-    if recipe.collapse and snapshot.twins is not None:
-        kept, twins = collapse(ranking, snapshot.twins)
-        ranking = replace(ranking, ordinals=ranking.ordinals[kept], scores=ranking.scores[kept])
-    return Found(asked, rankings, whole, contributions, assumed, steps, covered, ranking, twins)
+    return collapsed(snapshot, Found(asked, rankings, whole, contributions, assumed, steps, covered, ranking), recipe)
+
+
+def collapsed(snapshot: Snapshot, found: Found, recipe: Recipe) -> Found:
+    """What was found with twins in one place, where the recipe says so."""
+    if not recipe.collapse or snapshot.twins is None:
+        return found
+    kept, twins = collapse(found.ranking, snapshot.twins)
+    ranking = replace(found.ranking, ordinals=found.ranking.ordinals[kept], scores=found.ranking.scores[kept])
+    return replace(found, ranking=ranking, twins=twins)
 
 
 def fits(snapshot: Snapshot, found: Found, recipe: Recipe) -> tuple[float, bool] | None:
@@ -134,19 +140,22 @@ def encoded(snapshot: Snapshot, texts: Sequence[str], vectors: Vector, recipe: R
     return [Encoded(text, terms(text), *made) for text, *made in zip(texts, vectors, moved, strict=True)]
 
 
-def rank(snapshot: Snapshot, asked: Encoded, recipe: Recipe, depth: int) -> dict[Signal, Ranking]:
-    """Each signal's ranking, where the recipe gives it a weight; at most `depth` tools of each."""
+def rank(
+    snapshot: Snapshot, asked: Encoded, recipe: Recipe, depth: int, admitted: Admitted | None = None
+) -> dict[Signal, Ranking]:
+    """Each signal's ranking of the admitted tools, where the recipe gives it a weight; at most `depth` of each."""
+    admitted = snapshot.serving(admitted)
     depth = min(depth, len(snapshot.records))  # Tantivy reserves memory for as many hits as it is asked for
     languages = snapshot.manifest.languages
     rankings = {
-        signal: retriever.rank_by_language(terms_by_language(asked.text, languages), depth)
+        signal: retriever.rank_by_language(terms_by_language(asked.text, languages), depth, admitted)
         if signal is Signal.EXPANSION and len(languages) > 1
-        else retriever.rank(asked.terms, depth)
+        else retriever.rank(asked.terms, depth, admitted)
         for signal, retriever in snapshot.lexical.items()
         if recipe.weights.get(signal)
     }
     if asked.moved is not None and snapshot.dense is not None and recipe.weights.get(Signal.DENSE):
-        rankings[Signal.DENSE] = snapshot.dense.rank(asked.moved, depth, recipe.dense_view)
+        rankings[Signal.DENSE] = snapshot.dense.rank(asked.moved, depth, recipe.dense_view, admitted)
     if asked.vector is not None and snapshot.intents is not None and recipe.weights.get(Signal.INTENT):
-        rankings[Signal.INTENT] = snapshot.intents.rank(asked.vector, depth)
+        rankings[Signal.INTENT] = snapshot.intents.rank(asked.vector, depth, admitted)
     return rankings

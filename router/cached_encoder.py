@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
@@ -78,7 +78,7 @@ class CachedEncoder:
         keys = {request: _key(request) for request in requests}
         known = self._look_up(keys)
         missing = {request: key for request, key in keys.items() if request not in known}
-        for batch in _batches(missing, self._batch):
+        for batch in batches(missing, self._batch):
             # Copied: a row would keep its whole batch.
             made = {
                 text: vector.copy() for text, vector in zip(batch, self._encoder.encode_requests(batch), strict=True)
@@ -136,7 +136,7 @@ def _key(text: str, kind: bytes = b"") -> bytes:
     return blake2b(text.encode("utf-8"), digest_size=16, person=kind).digest()
 
 
-def _batches(texts: Mapping[str, object], most: int) -> Iterator[list[str]]:
+def batches(texts: Iterable[str], most: int = _BATCH) -> Iterator[list[str]]:
     """Texts by length, as many together as a batch may hold."""
     batch: list[str] = []
     for text in sorted(texts, key=len):

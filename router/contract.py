@@ -14,14 +14,14 @@ from router.errors import SnapshotInvalid
 from router.fingerprint import fingerprint
 from router.text import ENGLISH
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 
 MANIFEST = "manifest.json"
 CURRENT = "CURRENT"
 CATALOG_DB = "catalog.duckdb"
 RECORDS = "records.jsonl"
 RECORD_OFFSETS = "record_offsets.npy"
-TOKEN_COUNTS = "token_counts.npy"  # noqa: S105 - language-model tokens
+TOKEN_COUNTS = "token_counts.npy"  # int32 (tools, forms, details), see `forms`  # noqa: S105 - no secret
 # See `ToolVectors`; the index and the moments only in a catalog that is too large to score every vector.
 VECTORS = "vectors.npy"  # int8 (documents and phrases, dim)
 VECTOR_SCALES = "vector_scales.npy"  # float32, one a row
@@ -107,7 +107,8 @@ class Manifest:
     `counts` has at least tools and phrases; `recipe` is the default recipe as JSON; `held` says why the gate kept it
     from serving, if it did. `languages` are those of the phrases, English first: the fields of the expansion's index.
     `evaluation` is how the catalog's judged requests were answered when it was built; None where it has none. `tuning`
-    is what was learned from the catalog, each with its evidence, or the reason why it was not.
+    is what was learned from the catalog, each with its evidence, or the reason why it was not. `field_lengths` are by
+    lexical signal the mean number of terms of its documents, in English: what BM25 weighs a document's own length by.
     """
 
     snapshot: str
@@ -127,6 +128,7 @@ class Manifest:
     languages: tuple[str, ...] = (ENGLISH,)
     evaluation: Mapping[str, Any] | None = None
     tuning: Mapping[str, Any] = field(default_factory=dict)
+    field_lengths: Mapping[str, float] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:
         """Write `manifest.json`, with a checksum of itself, into the folder of a snapshot under construction."""

@@ -1,15 +1,19 @@
-"""The snapshot that a path serves, live: a new one is opened beside the old one and takes its place in one step."""
+"""What a path serves, live: a new snapshot, and tools registered over it, take the old one's place in one step."""
 
 import logging
 import os
 import threading
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 
 from router.cached_encoder import cached
 from router.contract import CURRENT
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.forking import renew_in_child
+from router.overlay import Overlay
+from router.overlay.layering import over
+from router.overlay.stored import load, save
 from router.snapshot import Snapshot, resolve
 
 _logger = logging.getLogger("router")
@@ -18,18 +22,18 @@ _LONGEST_PAUSE = 64  # looks between two tries of a snapshot that was refused
 
 
 class Live:
-    """What a path serves. `snapshot` is the one attribute that changes, and it changes whole.
+    """What a path serves, with the overlay over it. `snapshot` is the one attribute that changes, and it changes whole.
 
     A request reads `snapshot` once and asks nothing else, so that its answer is of one snapshot. No lock is on its
     way. The old snapshot, with its mappings, goes with the last request that holds it.
     """
 
     def __init__(self, snapshot: Snapshot, path: Path | None = None, request_cache: int = 0) -> None:
-        self.snapshot = snapshot
+        self.snapshot = self._base = snapshot
         self._path = path or snapshot.folder
         self._request_cache = request_cache
-        self._reloading = threading.Lock()
-        renew_in_child(self, "_reloading")
+        self._changing = threading.Lock()
+        renew_in_child(self, "_changing")
         self._seen: object = None
         self._refused: object = None
         self._pause = self._failures = 0
@@ -38,8 +42,11 @@ class Live:
         self._watcher: threading.Thread | None = None
 
     @classmethod
-    def open(cls, path: Path, *, watch: float | None, request_cache: int) -> "Live":
-        """Open what a path serves; with `watch`, look every so many seconds whether it serves another.
+    def open(
+        cls, path: Path, *, watch: float | None = None, request_cache: int = 0, overlay: Path | None = None
+    ) -> "Live":
+        """Open what a path serves; with `watch`, look every so many seconds whether it serves another. `overlay` is a
+        file that `save` wrote, of tools to be over it.
 
         Raises SnapshotInvalid, and SettingsInvalid for a setting out of its range.
         """
@@ -53,6 +60,9 @@ class Live:
         seen = _pointer(path)  # before what it leads to is opened: a publication in between is then found
         live = cls(cached(_open(_folder(path)), request_cache), path, request_cache)
         live._seen = seen
+        if overlay is not None:
+            saved = load(overlay)
+            live.change(lambda _: saved)
         if watch is not None:
             live._every = watch
             live._start()
@@ -65,15 +75,35 @@ class Live:
         It is opened and verified before it takes the place of the old one, and shares its encoder where they are the
         same. Raises SnapshotInvalid where it cannot be opened: then the old one serves on.
         """
-        with self._reloading:
-            before, folder = self.snapshot, _folder(self._path)
+        with self._changing:
+            before, folder = self._base, _folder(self._path)
             if folder == before.folder.resolve():
                 return False
             after = _open(folder, before)
             kept = after.encoder is before.encoder  # with its cache
-            self.snapshot = after if kept else cached(after, self._request_cache)
+            self._serve(after if kept else cached(after, self._request_cache), self.overlay)
         _logger.info("%s: %s serves, after %s", self._path, after.manifest.snapshot, before.manifest.snapshot)
         return True
+
+    @property
+    def overlay(self) -> Overlay:
+        """What lies over the snapshot, without what the snapshot has unchanged."""
+        return self.snapshot.overlay
+
+    def change(self, change: Callable[[Overlay], Overlay]) -> Overlay:
+        """Serve with another overlay, made of the one that serves, and return it. Changes wait for each other and for
+        a reload, requests for none of them; where one fails, all is as it was."""
+        with self._changing:
+            self._serve(self._base, change(self.overlay))
+            return self.overlay
+
+    def save(self, path: Path) -> None:
+        """Write the overlay to a file, whole or not at all, for `open`. Raises OSError where that cannot be done."""
+        save(self.overlay, path)
+
+    def _serve(self, base: Snapshot, overlay: Overlay) -> None:
+        self.snapshot = over(base, overlay, self.snapshot)
+        self._base = base
 
     def look(self) -> None:
         """Reload where another snapshot was published since the last look.

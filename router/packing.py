@@ -1,19 +1,88 @@
-"""Which routed tools fit a token budget."""
+"""Which routed tools fit a token budget, and how much of each is said."""
 
-from collections.abc import Sequence
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from router.errors import RequestInvalid
+from router.forms.form import Detail
+
+Costs = NDArray[np.integer]
+
+_DETAILS = tuple(Detail)
 
 
-def pack(costs: Sequence[int], budget: int, limit: int) -> list[int]:
-    """Positions, in rank order, of the tools that fit: greedy first fit, skip and continue.
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A candidate that was passed over, by its position: "needs 812 tokens, 140 left of 2,000"."""
 
-    A tool too large for what is left is passed over and the next is tried, so one heavy schema at rank 3 does not end
-    the answer. `costs` are tokens by rank; at most `limit` positions are returned.
+    position: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """What was packed: positions in rank order, each with its detail, and what they cost together.
+
+    `skipped` are the candidates that were passed over before k were packed, in rank order: those that a larger budget
+    would have given.
     """
+
+    positions: tuple[int, ...]
+    details: tuple[Detail, ...]
+    tokens: int
+    skipped: tuple[Skipped, ...]
+
+
+def pack(costs: Costs, budget: int, k: int, details: Collection[Detail] = (Detail.FULL, Detail.SHORT)) -> Packing:
+    """At most `k` candidates within `budget` tokens: shortened before any is dropped.
+
+    `costs` are tokens of shape (candidates, details): a row a candidate in rank order, a column a Detail, in its order.
+    `details` are those that may be used.
+
+    First fit, skip and continue, with the least that each tool can be said in: one that is too large for what is left
+    is passed over and the next is tried. Then, in rank order, each tool is said in the most that there is room for.
+    With one detail alone that is ToolPicker's packing. Raises RequestInvalid where k or the budget is below one, or no
+    detail may be used.
+    """
+    if k < 1 or budget < 1:
+        raise RequestInvalid(f"packing needs k and a budget of at least 1, not k = {k} and {budget} tokens")
+    columns = [column for column, detail in enumerate(_DETAILS) if detail in details]
+    if not columns:
+        raise RequestInvalid(f"packing needs a detail to say tools in: choose from {', '.join(_DETAILS)}")
+    allowed = np.asarray(costs)[:, columns]
+    least = allowed.min(axis=1).tolist()
+    positions, skipped, left = _first_fit(least, budget, k)
+    chosen, left = _said_in_full(allowed[positions].tolist(), left)
+    return Packing(
+        tuple(positions), tuple(_DETAILS[columns[column]] for column in chosen), budget - left, tuple(skipped)
+    )
+
+
+def _first_fit(costs: list[int], budget: int, k: int) -> tuple[list[int], list[Skipped], int]:
+    """The positions taken, those passed over, and the tokens left."""
     taken: list[int] = []
+    skipped: list[Skipped] = []
+    left = budget
     for position, cost in enumerate(costs):
-        if len(taken) == limit:
+        if len(taken) == k:
             break
-        if cost <= budget:
+        if cost <= left:
             taken.append(position)
-            budget -= cost
-    return taken
+            left -= cost
+        else:
+            skipped.append(Skipped(position, f"needs {cost:,} tokens, {left:,} left of {budget:,}"))
+    return taken, skipped, left
+
+
+def _said_in_full(rows: list[list[int]], left: int) -> tuple[list[int], int]:
+    """The column of each tool, which has the least so far, and the tokens left."""
+    chosen = []
+    for row in rows:
+        room = left + min(row)
+        column = next(column for column, cost in enumerate(row) if cost <= room)
+        chosen.append(column)
+        left = room - row[column]
+    return chosen, left

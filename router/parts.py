@@ -12,7 +12,19 @@ from router.contract import Manifest, Signal
 from router.encoder import Encoder, OnnxEncoder
 from router.errors import SnapshotInvalid
 from router.fitting import Calibration
+from router.forms import Detail, Form
 from router.retrievers import VIEWS, Candidates, DenseRetriever, IntentRetriever, Moments, ToolVectors
+
+
+def token_counts(folder: Path, tools: int) -> NDArray[np.int32]:
+    """Tokens of each tool as a model is given it, int32 (tools, forms, details), in the orders of Form and Detail."""
+    held = array(folder / contract.TOKEN_COUNTS)
+    if held.shape != (tools, len(Form), len(Detail)) or held.dtype != np.int32:
+        raise SnapshotInvalid(
+            f"{folder}: token counts of shape {held.shape} ({held.dtype}) do not fit {tools} tools "
+            f"in {len(Form)} forms and {len(Detail)} details"
+        )
+    return held
 
 
 def open_dense(folder: Path, manifest: Manifest, tools: int) -> DenseRetriever | None:

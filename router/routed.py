@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from router.contract import Signal
+from router.forms import Detail, Form, Rendered, render
 from router.record import ToolRecord
 
 
@@ -18,7 +19,10 @@ class RoutedTool:
     With `explain`, `ranks` and `contributions` hold each list that ranked the tool, and `phrase` the nearest of its
     generated phrases. `assumed` is how much of the expansion's contribution no list gave: a tool without expansion is
     not placed behind the others for the lack of it. `step` is the part of a request of several steps that the tool
-    serves best, and `gain` what it gave. Contributions and gain add up to the score.
+    serves best, or the earlier message, and `gain` what it gave. Contributions and gain add up to the score, the fused
+    one: a selection or a reranker may order the tools of an answer otherwise.
+
+    `detail` is how much of the tool is handed over: less than all where a token budget is tight.
     """
 
     tool_id: str
@@ -31,6 +35,7 @@ class RoutedTool:
     step: str | None = None
     gain: float = 0.0
     also_from: tuple[str, ...] = ()
+    detail: Detail = Detail.FULL
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready dict, for programs."""
@@ -44,8 +49,18 @@ class RoutedTool:
             "gain": self.gain,
             "phrase": self.phrase,
             "also_from": list(self.also_from),
+            "detail": str(self.detail),
             "record": self.record.to_json(),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A tool that was found and left out: `by` names the filter, the budget or the cap, `reason` is a sentence."""
+
+    tool_id: str
+    by: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +70,12 @@ class RoutedTools:
     `fits` is the probability that some tool fits, where as many requests have a fitting tool as have none; None where
     the snapshot was not calibrated for the recipe's lists. `none_fits` says that it is below the snapshot's threshold:
     the tools are then what came closest. `steps` are the parts of a request of several steps.
+
+    `always` are the tools that the selection adds to every answer: they take no ranked place. `dropped` are the
+    candidates that it, the budget or a provider's cap left out, best first; with `explain` also those that a filter
+    kept from being found. `notes` say what was asked for and not done. `failed` says what of the selection went wrong:
+    the tools are then the fused ranking's, not "none". `tokens` are those of all that is handed over in `form`, where
+    a budget asked for them. `ms` are milliseconds by stage.
     """
 
     tools: tuple[RoutedTool, ...]
@@ -63,6 +84,13 @@ class RoutedTools:
     fits: float | None = None
     none_fits: bool = False
     steps: tuple[str, ...] = ()
+    always: tuple[RoutedTool, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    notes: tuple[str, ...] = ()
+    failed: str = ""
+    form: Form = Form.OPENAI
+    tokens: int | None = None
+    ms: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     def __iter__(self) -> Iterator[RoutedTool]:
         return iter(self.tools)
@@ -78,6 +106,16 @@ class RoutedTools:
         """The tools' ids, best first."""
         return tuple(tool.tool_id for tool in self.tools)
 
+    def render(self, form: Form | str | None = None, *, strict: bool = False) -> Rendered:
+        """The tools as a provider takes them, those of `always` first, with the way back from a name to its id.
+
+        `form` is that of the answer where it is left out. `strict` marks the tools that OpenAI's strict mode can take.
+        Raises SettingsInvalid for an unknown form.
+        """
+        tools = (*self.always, *self.tools)
+        records, details = [tool.record for tool in tools], [tool.detail for tool in tools]
+        return render(records, self.form if form is None else form, detail=details, strict=strict)
+
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready dict, for programs."""
         return {
@@ -87,4 +125,11 @@ class RoutedTools:
             "none_fits": self.none_fits,
             "steps": list(self.steps),
             "tools": [tool.to_json() for tool in self.tools],
+            "always": [tool.to_json() for tool in self.always],
+            "dropped": [{"tool_id": out.tool_id, "by": out.by, "reason": out.reason} for out in self.dropped],
+            "notes": list(self.notes),
+            "failed": self.failed,
+            "form": str(self.form),
+            "tokens": self.tokens,
+            "ms": dict(self.ms),
         }

@@ -1,22 +1,31 @@
 """The router: a request in, the few tools that fit out, with the reasons."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, Unpack
 
-from router.answering import answer, explanation, recipe_of, records_within, with_vectors
+from router import tracing
+from router.answering import answer, explanation, with_vectors
 from router.aside import Aside
 from router.asking import clean, encode, find, rank
 from router.cached_encoder import CacheStatistics, statistics
 from router.contract import Manifest, Signal
+from router.conversation import Message, Said, said
+from router.definitions import Definition, records_of
 from router.errors import RequestInvalid
+from router.forms import Detail, Form, chosen, id_of
 from router.live import Live
+from router.options import Options, RouteOptions, recipe_of
+from router.overlay import Overlay
 from router.recipe import Recipe
 from router.record import ToolRecord
+from router.records import Records
+from router.reranking import Reranking
 from router.retrievers import Ranking
 from router.routed import RoutedTool, RoutedTools
+from router.selection import Selection
 from router.snapshot import Snapshot
 
 
@@ -28,13 +37,26 @@ class Router:
 
     # Every public method takes the snapshot once: the next look may find another.
 
-    def __init__(self, served: Snapshot | Live) -> None:
+    def __init__(
+        self, served: Snapshot | Live, selection: Selection | None = None, rerank: Reranking | None = None
+    ) -> None:
         """Internal: use `open`."""
         self._live = Live(served) if isinstance(served, Snapshot) else served
         self._aside = Aside()
+        self._selection = selection or Selection()
+        self._rerank = rerank
 
     @classmethod
-    def open(cls, path: str | Path, *, watch: float | None = None, request_cache: int = 0) -> "Router":
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        watch: float | None = None,
+        request_cache: int = 0,
+        selection: Selection | None = None,
+        rerank: Reranking | None = None,
+        overlay: str | Path | None = None,
+    ) -> "Router":
         """Open and verify a snapshot's folder, or a catalog's folder (`snapshots/<catalog>`) with CURRENT.
 
         `watch`: look every so many seconds whether CURRENT names another snapshot, and serve that one then, from a
@@ -44,10 +66,15 @@ class Router:
         `request_cache`: how many requests' vectors are kept, 1.5 KB for each and for each of its steps. None unless
         asked for, so that what is timed is what a new request takes.
 
+        `selection`: of every request that brings none of its own. `rerank`: a second pass over each answer's best.
+        `overlay`: a file of `save_overlay`, of tools that are registered and removed from the start.
+
         Raises SnapshotInvalid where there is no snapshot, or it is corrupt, or made for another version of the router;
         SettingsInvalid for a setting out of its range.
         """
-        return cls(Live.open(Path(path), watch=watch, request_cache=request_cache))
+        saved = None if overlay is None else Path(overlay)
+        live = Live.open(Path(path), watch=watch, request_cache=request_cache, overlay=saved)
+        return cls(live, selection, rerank)
 
     def reload(self) -> bool:
         """Serve what the path serves now; whether that is another snapshot than before.
@@ -56,6 +83,51 @@ class Router:
         Raises SnapshotInvalid where the new one cannot be opened: the old one serves on.
         """
         return self._live.reload()
+
+    def register(
+        self,
+        tools: Iterable[Definition],
+        *,
+        provider: str | None = None,
+        source: str | None = None,
+        phrases: Mapping[str, Sequence[str]] | None = None,
+    ) -> tuple[ToolRecord, ...]:
+        """Add tools, or change those of the same ids, in the next request and in every snapshot to come; the records.
+
+        `tools` are definitions as OpenAI, Anthropic and MCP write them, or records; `provider` is their label, the
+        first part of their ids. `source` is who lists them, for `replace`. `phrases` by id are requests that a tool is
+        for: without any, one that the snapshot knows keeps its own. Raises SettingsInvalid for what is no tool: then
+        nothing is changed.
+        """
+        records = records_of(tools, provider)
+        self._live.change(lambda overlay: overlay.registered(records, source, phrases))
+        return records
+
+    def replace(
+        self, source: str, tools: Iterable[Definition], *, phrases: Mapping[str, Sequence[str]] | None = None
+    ) -> tuple[ToolRecord, ...]:
+        """Make these the only tools of a source, as after MCP's `list_changed`; the records.
+
+        `source` is their provider's label: what the snapshot or the overlay has of it besides serves no longer. Raises
+        as `register` does.
+        """
+        records = records_of(tools, source)
+        self._live.change(lambda overlay: overlay.replaced(source, records, phrases))
+        return records
+
+    def remove(self, tool_ids: Iterable[str]) -> None:
+        """Take tools out of the next request and out of every snapshot to come, until they are registered again."""
+        ids = tuple(tool_ids)
+        self._live.change(lambda overlay: overlay.removed(ids))
+
+    @property
+    def overlay(self) -> Overlay:
+        """What is registered and removed over the snapshot that serves; empty where nothing is."""
+        return self._live.overlay
+
+    def save_overlay(self, path: str | Path) -> None:
+        """Write what is registered and removed, for `open(overlay=…)`. Raises OSError where that cannot be done."""
+        self._live.save(Path(path))
 
     async def aclose(self) -> None:
         """`close` beside the event loop, which goes on while calls under way end."""
@@ -87,27 +159,81 @@ class Router:
         return statistics(self._live.snapshot)
 
     def __len__(self) -> int:
-        return len(self._live.snapshot.records)
+        return len(self.tools)
 
     def record(self, tool_id: str) -> ToolRecord | None:
-        """The record of a tool id; None where the snapshot has no such tool."""
+        """The record of a tool id; None where there is no such tool."""
         records = self._live.snapshot.records
         ordinal = records.ordinal(tool_id)
         return None if ordinal is None else records.entry(ordinal).record
 
+    def tool_id_of(self, name: str) -> str | None:
+        """The id of the tool that any answer hands over under this name; None where there is no such tool.
+
+        A name in which nothing was lost is read backwards; for the others the ids of all tools are read, once.
+        """
+        records = self._live.snapshot.records
+        known = id_of(name, lambda tool_id: records.ordinal(tool_id) is not None, {})
+        return known or records.facets.hashed_names.get(name)
+
+    @property
+    def tools(self) -> Records:
+        """The records of all tools by id, each read when it is looked at."""
+        return Records(self._live.snapshot.records)
+
+    @property
+    def size(self) -> int:
+        """How many tools there are."""
+        return len(self)
+
     def route(
-        self, request: str, *, k: int = 10, explain: bool = False, recipe: str | Recipe | None = None
+        self,
+        request: str | Sequence[Message],
+        *,
+        k: int = 10,
+        explain: bool = False,
+        recipe: str | Recipe | None = None,
+        selection: Selection | None = None,
+        category: str | None = None,
+        category_confidence: float | None = None,
+        token_budget: int | None = None,
+        form: Form | str | None = None,
+        detail: Detail | str = Detail.FULL,
+        shorten: bool = True,
     ) -> RoutedTools:
-        """The `k` tools that best fit a request.
+        """The `k` tools that best fit a request, or a dialogue of messages, oldest first: the latest counts most.
 
         An answer holds no more tools than the recipe's lists do together (`depth` each), so it may be shorter than k.
         `recipe` is a Recipe, the name of one ("default", "adaptive", "published", "lexical"), or None for the
-        snapshot's own. `explain=True` adds ranks, contributions and the matching phrase to each tool. Raises
-        RequestInvalid for an empty request or k < 1, SettingsInvalid for an unknown recipe.
+        snapshot's own. `explain=True` adds ranks, contributions and the matching phrase to each tool.
+
+        `selection` filters and orders what is found, in place of the router's own; `category`, with its confidence from
+        0 to 1, is what it may go by. `token_budget`: as many of the tools as fit, in tokens of `form` ("openai",
+        "responses", "anthropic", "mcp", "langchain"; with one given, its provider's cap on the number of tools holds).
+        `detail` is the most that is told of each ("full", "short", "signature"); `shorten` whether less may be told
+        where more tools then fit.
+
+        Raises RequestInvalid for an empty request, k < 1, a budget < 1 or a confidence out of its range;
+        SettingsInvalid for an unknown recipe, form or detail, and for a combined score without vectors;
+        NothingSelected where no tool is left and the selection wants an error then.
         """
-        _at_least_one("k", k)
-        snapshot = self._live.snapshot
-        return answer(snapshot, clean(request), k, explain, recipe_of(snapshot, recipe))
+        options = Options(
+            k,
+            explain,
+            recipe,
+            self._selection if selection is None else selection,
+            category,
+            category_confidence,
+            token_budget,
+            None if form is None else chosen(Form, form),
+            chosen(Detail, detail),
+            shorten,
+            self._rerank,
+        )
+        with tracing.route(request, k) as span:
+            routed = answer(self._live.snapshot, _clean(said(request)), options)
+            span.answered(routed)
+        return routed
 
     def route_many(
         self,
@@ -123,20 +249,17 @@ class Router:
         time; an int8 one, whose vectors would depend on their batch, encodes one by one. Raises RequestInvalid, with
         its place, for a request that `route` refuses, before any is answered.
         """
-        _at_least_one("k", k)
+        options = Options(k, explain, recipe, self._selection, rerank=self._rerank)
         if isinstance(requests, str):
             raise RequestInvalid("requests is one text, it must be a sequence of them: use `route` for one")
         cleaned = [_clean_at(place, request) for place, request in enumerate(requests)]
         snapshot = self._live.snapshot
-        chosen = recipe_of(snapshot, recipe)
-        ahead = with_vectors(snapshot, cleaned, chosen)
-        return [answer(ahead, request, k, explain, chosen) for request in cleaned]
+        ahead = with_vectors(snapshot, cleaned, recipe_of(snapshot, recipe))
+        return [answer(ahead, Said(request), options) for request in cleaned]
 
-    async def route_async(
-        self, request: str, *, k: int = 10, explain: bool = False, recipe: str | Recipe | None = None
-    ) -> RoutedTools:
+    async def route_async(self, request: str | Sequence[Message], **options: Unpack[RouteOptions]) -> RoutedTools:
         """`route` beside the event loop, on a few threads of the router's own. `close` ends them."""
-        return await self._aside.run(partial(self.route, request, k=k, explain=explain, recipe=recipe))
+        return await self._aside.run(partial(self.route, request, **options))
 
     async def route_many_async(
         self,
@@ -149,19 +272,17 @@ class Router:
         """`route_many` beside the event loop."""
         return await self._aside.run(partial(self.route_many, requests, k=k, explain=explain, recipe=recipe))
 
-    def select(self, request: str, k: int = 5, token_budget: int | None = None) -> list[ToolRecord]:
+    def select(self, request: str | Sequence[Message], k: int = 5, token_budget: int | None = None) -> list[ToolRecord]:
         """The records alone, best first; with a budget, those of the candidates that fit it, at most `k`.
 
-        Tokens are those of a tool in OpenAI's function form, counted at build time (`manifest.token_counter` says by
-        what). Raises RequestInvalid for an empty request, k < 1 or a budget below 1.
+        Tokens are those of a whole tool in OpenAI's function form, counted at build time (`manifest.token_counter` says
+        by what). Those that the router's selection always has are not among them. Raises what `route` raises.
         """
-        _at_least_one("k", k)
-        if token_budget is None:
-            return [tool.record for tool in self.route(request, k=k)]
-        _at_least_one("token_budget", token_budget)
-        return records_within(self._live.snapshot, clean(request), k, token_budget)
+        return [tool.record for tool in self.route(request, k=k, token_budget=token_budget, shorten=False)]
 
-    async def select_async(self, request: str, k: int = 5, token_budget: int | None = None) -> list[ToolRecord]:
+    async def select_async(
+        self, request: str | Sequence[Message], k: int = 5, token_budget: int | None = None
+    ) -> list[ToolRecord]:
         """`select` beside the event loop."""
         return await self._aside.run(partial(self.select, request, k, token_budget))
 
@@ -201,9 +322,8 @@ class Router:
         return recipe_of(self._live.snapshot, recipe)
 
 
-def _at_least_one(name: str, value: int) -> None:
-    if value < 1:
-        raise RequestInvalid(f"{name} is {value}, it must be at least 1")
+def _clean(said: Said) -> Said:
+    return Said(clean(said.request), tuple(map(clean, said.earlier)))
 
 
 def _clean_at(place: int, request: str) -> str:

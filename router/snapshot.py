@@ -1,7 +1,7 @@
 """A snapshot on disk, opened read-only, verified, memory-mapped. Anything wrong fails closed with SnapshotInvalid."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +14,10 @@ from router.encoder import Encoder
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.fingerprint import file_sha256
 from router.fitting import Calibration
+from router.overlay import Overlay
 from router.recipe import Recipe
-from router.records import RecordStore
-from router.retrievers import DenseRetriever, IntentRetriever, LexicalRetriever
+from router.records import Entries, RecordStore
+from router.retrievers import Admitted, DenseRetriever, IntentRetriever, Lexical, LexicalRetriever
 
 
 def resolve(path: Path) -> Path:
@@ -64,14 +65,18 @@ def _checked(manifest: Manifest, whole: bool) -> Mapping[str, str]:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """An opened snapshot. Everything in it is immutable and safe to read from many threads."""
+    """An opened snapshot. Everything in it is immutable and safe to read from many threads.
+
+    `overlay` is what lies over it (`router.overlay.layering`). Of the ordinals then only those in `served` are tools;
+    None where all are.
+    """
 
     folder: Path
     manifest: Manifest
     recipe: Recipe
-    records: RecordStore
-    token_counts: NDArray[np.int64]
-    lexical: dict[Signal, LexicalRetriever]
+    records: Entries
+    token_counts: NDArray[np.int32]
+    lexical: Mapping[Signal, Lexical]
     dense: DenseRetriever | None
     encoder: Encoder | None
     expanded: NDArray[np.uint8] | None = None
@@ -80,6 +85,8 @@ class Snapshot:
     twins: NDArray[np.int64] | None = None
     cohort: Cohort | None = None
     calibrations: tuple[Calibration, ...] = ()
+    served: Admitted | None = None
+    overlay: Overlay = field(default_factory=Overlay)
 
     @classmethod
     def open(
@@ -124,7 +131,7 @@ class Snapshot:
             manifest=manifest,
             recipe=recipe,
             records=RecordStore(lines, offsets),
-            token_counts=parts.array(folder / contract.TOKEN_COUNTS),
+            token_counts=parts.token_counts(folder, tools),
             lexical=lexical,
             dense=parts.open_dense(folder, manifest, tools),
             encoder=before.encoder if before and shared else parts.open_encoder(folder, manifest),
@@ -135,3 +142,9 @@ class Snapshot:
             cohort=cohort,
             calibrations=calibrations,
         )
+
+    def serving(self, admitted: Admitted | None) -> Admitted | None:
+        """Of the admitted tools those that serve; None where that is every ordinal."""
+        if self.served is None or admitted is None:
+            return self.served if admitted is None else admitted
+        return Admitted(admitted.mask & self.served.mask)

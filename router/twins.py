@@ -1,11 +1,13 @@
-"""Twins, one tool that several providers offer, take one place of an answer. Pure function."""
+"""Twins, one tool that several providers offer, take one place of an answer. Pure functions."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
+from router.record import ToolRecord
 from router.retrievers import Ranking
+from router.text import words
 
 
 def collapse(fused: Ranking, twins: NDArray[np.int64]) -> tuple[NDArray[np.int64], Mapping[int, tuple[int, ...]]]:
@@ -27,3 +29,17 @@ def collapse(fused: Ranking, twins: NDArray[np.int64]) -> tuple[NDArray[np.int64
             best = ordinals[row]
         under.setdefault(best, []).append(ordinals[row + 1])
     return np.flatnonzero(kept), {ordinal: tuple(others) for ordinal, others in under.items()}
+
+
+def twin_key(record: ToolRecord) -> Hashable | None:
+    """What twins have in common: name and description, or parameters where no description is; None for who has no twin.
+
+    Twins are of different providers, one of each.
+    """
+    if record.provider is None:
+        return None
+    name, description = tuple(words(record.name)), tuple(words(record.description))
+    if description:
+        return name, description
+    parameters = tuple(sorted(parameter.path for parameter in record.parameters))
+    return (name, parameters) if parameters else None

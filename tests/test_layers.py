@@ -59,10 +59,21 @@ def test_a_stage_imports_no_later_stage(path: Path) -> None:
     assert {stage for stage in stages if STAGES.index(stage) > STAGES.index(own)} == set()
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "router").rglob("*.py")), ids=lambda p: p.name)
+def is_extra(path: Path) -> bool:
+    """Whether a file of the router is of what an extra brings: servers, and adapters for agents."""
+    return bool({"serving", "adapters"} & set(path.relative_to(ROOT).parts))
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "router").rglob("*.py")), ids=lambda path: path.relative_to(ROOT).as_posix()
+)
 def test_the_router_imports_neither_the_build_nor_what_is_heavy(path: Path) -> None:
-    tops = {name.partition(".")[0] for name in imported(path)}
-    assert not tops & {"pipeline", "flows", *HEAVY}
+    names = imported(path)
+    tops = {name.partition(".")[0] for name in names}
+    assert not tops & {"pipeline", "flows", "torch", "prefect", "sentence_transformers", "transformers"}
+    if not is_extra(path):
+        assert not tops & set(HEAVY)
+        assert not any(name.startswith(("router.serving", "router.adapters")) for name in names)
 
 
 def test_nobody_imports_flows() -> None:

@@ -1,23 +1,19 @@
 """ToolRecord + Expansion → four field documents. The text that stands for a tool is a versioned contract."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from pipeline.enrichment.expansion import Expansion
-from pipeline.enrichment.quality import trusted
 from router.contract import Signal
-from router.record import Parameter, ToolRecord
+from router.documents import dense_document, description_document, joined, name_document
+from router.record import ToolRecord
+from router.trust import trusted
 
 __all__ = ["PROJECTION_VERSION", "FieldDocuments", "project"]
 
-# In the content hash of every snapshot: raise it with any change to the texts below. (Vectors are kept by their text.)
+# In the content hash of every snapshot: raise it with any change to the texts below
+# or in `router.documents`. (Vectors are kept by their text.)
 PROJECTION_VERSION = 2
-
-# The heaviest real description seen has 13,865 characters; a catalog of megabytes must not slow every build.
-_MAX_TEXT = 20_000
-# An encoder cuts a text at its length (256 tokens for MiniLM): a long description would push the phrases out. nDCG@10
-# of the dense list with and without the cut: .917 / .912 on Azure's MCP tools, equal where descriptions are short.
-_MAX_DENSE_DESCRIPTION = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +47,7 @@ class FieldDocuments:
 
     def translation(self, language: str) -> str:
         """The expansion's document in a language other than English."""
-        return _join(*self.translations.get(language, ()))
+        return joined(*self.translations.get(language, ()))
 
 
 def project(record: ToolRecord, expansion: Expansion | None, languages: Collection[str] = ()) -> FieldDocuments:
@@ -63,8 +59,8 @@ def project(record: ToolRecord, expansion: Expansion | None, languages: Collecti
     record, _ = trusted(record)
     return FieldDocuments(
         record.tool_id,
-        name=_join(record.name, record.provider, *record.categories),
-        description=_join(record.description, *_schema_texts(record.parameters), *record.examples),
+        name=name_document(record),
+        description=description_document(record),
         expansion=_expansion(expansion),
         dense=_dense(record, expansion),
         phrases=_phrases(expansion),
@@ -74,14 +70,8 @@ def project(record: ToolRecord, expansion: Expansion | None, languages: Collecti
     )
 
 
-def _schema_texts(parameters: Iterable[Parameter]) -> Iterable[str]:
-    """Names, descriptions and enum values, each once: nested schemas repeat themselves."""
-    texts: dict[str, None] = {}
-    for parameter in parameters:
-        texts[parameter.path.rsplit(".", 1)[-1].removesuffix("[]")] = None
-        texts[parameter.description] = None
-        texts.update(dict.fromkeys(parameter.enum))
-    return texts
+def _dense(record: ToolRecord, expansion: Expansion | None) -> str:
+    return dense_document(record, *((expansion.user_phrases, expansion.synonyms) if expansion else ()))
 
 
 def _phrases(expansion: Expansion | None) -> tuple[str, ...]:
@@ -93,25 +83,10 @@ def _phrases(expansion: Expansion | None) -> tuple[str, ...]:
 def _expansion(expansion: Expansion | None) -> str:
     if expansion is None:
         return ""
-    return _join(
+    return joined(
         expansion.when_to_use,
         *expansion.user_phrases,
         *expansion.synonyms,
         *expansion.related_concepts,
         *expansion.task_categories,
     )
-
-
-def _dense(record: ToolRecord, expansion: Expansion | None) -> str:
-    """Prose, the surest first: an encoder reads sentences better than fields, and cuts what is past its length."""
-    name = f"{record.provider}: {record.name}" if record.provider else record.name
-    sentences = [name, record.description[:_MAX_DENSE_DESCRIPTION]]
-    if record.categories:
-        sentences.append(f"Categories: {', '.join(record.categories)}")
-    if expansion:
-        sentences += [*expansion.user_phrases, ", ".join(expansion.synonyms)]
-    return _join(*sentences, separator=". ")
-
-
-def _join(*texts: str | None, separator: str = "\n") -> str:
-    return separator.join(text for text in texts if text)[:_MAX_TEXT]

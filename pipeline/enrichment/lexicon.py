@@ -14,10 +14,10 @@ from typing import Any
 
 from pipeline.enrichment.expansion import Expansion
 from pipeline.enrichment.generator import Answer, Outcome, Question, Usage
-from pipeline.enrichment.quality.trusted import trusted
 from router.fingerprint import fingerprint
 from router.record import ToolRecord
 from router.text import words
+from router.trust import trusted
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s|\n")
 _THIRD_PERSON = re.compile(

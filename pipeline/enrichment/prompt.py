@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pipeline.enrichment.characters import visible
 from router.fingerprint import canonical_json
 from router.record import ToolRecord
+from router.trust.characters import visible
 
 PROMPT_VERSION = 2
 

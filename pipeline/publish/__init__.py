@@ -1,6 +1,6 @@
 """Everything → Snapshot: written, opened as the router opens it, gated, published, retained."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -77,7 +77,7 @@ def write(
     """
     with store.staging(contents.content_hash) as folder:
         progress.start("index", None)
-        signals = index(contents.documents, folder, settings.enrichment.languages)
+        lengths = index(contents.documents, folder, settings.enrichment.languages)
         progress.start("write", None)
         counter = TokenCounter()
         serving.write(folder, contents.catalog, contents.documents, contents.vectors, counter, _expanded(contents))
@@ -103,7 +103,7 @@ def write(
             ledger=ledger,
             previous=current(store),
         )
-        manifest = _manifest(settings, contents, folder, created_at, signals, counter)
+        manifest = _manifest(settings, contents, folder, created_at, lengths, counter)
         manifest.write(folder)
         manifest = learned(manifest, folder, contents.past, contents.calibration, settings, progress)
         progress.start("verify", None)
@@ -117,10 +117,10 @@ def _manifest(
     contents: Contents,
     folder: Path,
     created_at: datetime,
-    signals: tuple[Signal, ...],
+    lengths: Mapping[Signal, float],
     counter: TokenCounter,
 ) -> Manifest:
-    """What a snapshot under construction says of itself, its files with their checksums."""
+    """What a snapshot under construction says of itself, its files with their checksums; `lengths` as of `index`."""
     vectors = contents.vectors
     return Manifest(
         snapshot=_name(folder),
@@ -128,7 +128,7 @@ def _manifest(
         created_at=created_at.isoformat(timespec="seconds"),
         content_hash=contents.content_hash,
         versions=VERSIONS,
-        signals=(*signals, Signal.DENSE) if vectors else signals,
+        signals=(*lengths, Signal.DENSE) if vectors else tuple(lengths),
         encoder=vectors.export.spec if vectors else None,
         generators=contents.enrichment.generators,
         recipe=settings.retrieval.resolve().to_json(),
@@ -147,6 +147,7 @@ def _manifest(
         agreement=vectors.export.agreement if vectors else None,
         languages=settings.enrichment.languages,
         tuning=contents.tuning.evidence,
+        field_lengths={str(signal): round(length, 3) for signal, length in lengths.items()},
     )
 
 

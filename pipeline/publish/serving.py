@@ -32,7 +32,7 @@ def write(
     ]
     (folder / contract.RECORDS).write_bytes(b"".join(lines))
     np.save(folder / contract.RECORD_OFFSETS, np.cumsum([0, *map(len, lines)], dtype=np.int64))
-    np.save(folder / contract.TOKEN_COUNTS, np.array([counter.count(r) for r in catalog.records], dtype=np.int64))
+    np.save(folder / contract.TOKEN_COUNTS, counter.counts(catalog.records))
     # Where all are alike nothing is to be made up for, and no file says so.
     if contract.Expanded.YES in expanded and set(expanded) != {contract.Expanded.YES}:
         np.save(folder / contract.EXPANDED, np.array(expanded, dtype=np.uint8))

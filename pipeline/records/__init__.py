@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from pipeline.records.normalize import normalize
 from pipeline.sources import RawTool
+from router.definitions.normalize import normalize, numbered
 from router.fingerprint import fingerprint
 from router.record import Origin, ToolRecord
 
@@ -57,7 +57,7 @@ def catalog_records(tools: Iterable[RawTool]) -> Catalog:
             notices.append(Notice(twin, "merged", f"{record.tool_id} is an exact duplicate", record.origin))
             continue
         if (wanted := record.tool_id) in kept:
-            record = replace(record, tool_id=_numbered(wanted, numbers, kept))
+            record = replace(record, tool_id=numbered(wanted, numbers, kept))
             notices.append(Notice(record.tool_id, "renamed", f"the id {wanted} was taken", record.origin))
         if not record.description:
             notices.append(Notice(record.tool_id, "thin", "it has no description", record.origin))
@@ -67,13 +67,3 @@ def catalog_records(tools: Iterable[RawTool]) -> Catalog:
         hashes[record.tool_id] = content
     records = tuple(kept[tool_id] for tool_id in sorted(kept))
     return Catalog(records, hashes, tuple(notices))
-
-
-def _numbered(wanted: str, numbers: dict[str, int], kept: Mapping[str, ToolRecord]) -> str:
-    """The next free `wanted~2`, `wanted~3`, …"""
-    numbers.setdefault(wanted, 1)
-    while True:
-        numbers[wanted] += 1
-        tool_id = f"{wanted}~{numbers[wanted]}"
-        if tool_id not in kept:
-            return tool_id

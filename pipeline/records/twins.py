@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.record import ToolRecord
-from router.text import words
+from router.twins import twin_key
 
 
 def twins(records: Sequence[ToolRecord]) -> NDArray[np.int64]:
@@ -24,20 +24,10 @@ def twins(records: Sequence[ToolRecord]) -> NDArray[np.int64]:
     seen: dict[Hashable, int] = {}
     places = np.arange(len(records), dtype=np.int64)
     for place, record in enumerate(records):
-        text = _text(record)
+        text = twin_key(record)
         if text is None:
             continue
         # The second of a provider's own pair is a twin of another provider's second.
         count = seen[text, record.provider] = seen.get((text, record.provider), 0) + 1
         places[place] = first.setdefault((text, count), place)
     return places
-
-
-def _text(record: ToolRecord) -> Hashable | None:
-    if record.provider is None:
-        return None
-    name, description = tuple(words(record.name)), tuple(words(record.description))
-    if description:
-        return name, description
-    parameters = tuple(sorted(parameter.path for parameter in record.parameters))
-    return (name, parameters) if parameters else None

@@ -10,7 +10,7 @@ from pipeline.execution import Direct, Execution
 from pipeline.settings import CatalogSettings, SourceSettings
 from pipeline.sources import fetch, function_schema, jsonl, mcp, openapi
 from pipeline.sources.detect import detect
-from pipeline.sources.raw_tool import RawTool
+from router.definitions.raw_tool import RawTool
 from router.record import Origin
 
 __all__ = ["RawTool", "Reading", "RecordRejected", "read"]

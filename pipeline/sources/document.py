@@ -1,6 +1,5 @@
 """Files to JSON values. A file that cannot be read stops the run; a line that cannot be read is one rejected record."""
 
-import json
 import math
 import re
 from collections.abc import Iterator
@@ -10,15 +9,11 @@ from typing import Any
 import yaml
 
 from pipeline.errors import RecordRejected, RunAborted
+from router.definitions.json_text import MAX_DEPTH, check_depth, parse_json, storable
 from router.record import Origin
 
-# JSON may escape half of a surrogate pair, and NUL: neither can be stored as UTF-8 text.
-_UNSTORABLE = re.compile("[\ud800-\udfff\x00]")
-_ESCAPED_UNSTORABLE = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
 # Aliases let a YAML file of a few lines stand for billions of values; a real document has fewer than this.
 _MAX_VALUES = 5_000_000
-# Python gives up at about 1,000 calls, and some of what walks a value takes two or three a level.
-_MAX_DEPTH = 200
 _TAG = "tag:yaml.org,2002:"
 
 
@@ -32,7 +27,7 @@ class _CoreLoader(yaml.CSafeLoader):
         return super().construct_mapping(node, deep)
 
     def construct_text(self, node: Any) -> Any:
-        return _storable(self.construct_scalar(node))
+        return storable(self.construct_scalar(node))
 
 
 _CoreLoader.yaml_implicit_resolvers = {
@@ -70,17 +65,6 @@ def read_text(path: Path) -> str:
         ) from error
 
 
-def parse_json(text: str) -> Any:
-    """A JSON value. Raises ValueError with line and column, also for NaN, Infinity and nesting past any use."""
-    try:
-        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    if text.count("[") + text.count("{") > _MAX_DEPTH:
-        _measure(value)
-    return _storable(value) if _ESCAPED_UNSTORABLE.search(text) else value
-
-
 def read_document(path: Path) -> Any:
     """The one value of a JSON or YAML file. Raises RunAborted, with the place, where it does not parse."""
     text = read_text(path)
@@ -89,7 +73,7 @@ def read_document(path: Path) -> Any:
             _measure_yaml(text)
             value = yaml.load(text, Loader=_CoreLoader)  # noqa: S506 - a CSafeLoader
             _count(value)
-            _measure(value)  # again, for aliases add depth
+            check_depth(value)  # again, for aliases add depth
             return value
         return parse_json(text)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
@@ -109,27 +93,6 @@ def read_lines(path: Path) -> Iterator[tuple[Origin, Any] | RecordRejected]:
             yield origin, parse_json(line)
         except ValueError as error:
             yield RecordRejected(origin, f"not JSON: {error}")
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _finite(digits: str) -> float:
-    value = float(digits)
-    if not math.isfinite(value):
-        raise ValueError(f"{digits} is too large a number")
-    return value
-
-
-def _storable(value: Any) -> Any:
-    if isinstance(value, str):
-        return _UNSTORABLE.sub("\ufffd", value)
-    if isinstance(value, list):
-        return [_storable(item) for item in value]
-    if isinstance(value, dict):
-        return {_storable(key): _storable(item) for key, item in value.items()}
-    return value
 
 
 def _count(value: Any) -> None:
@@ -153,20 +116,5 @@ def _measure_yaml(text: str) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > _MAX_DEPTH:
-            raise ValueError(f"nested more than {_MAX_DEPTH} levels deep")
-
-
-def _measure(value: Any) -> None:
-    """Raise ValueError on deeper nesting than any real document has."""
-    level = [value]
-    for _ in range(_MAX_DEPTH):
-        level = [
-            child
-            for item in level
-            if isinstance(item, dict | list)
-            for child in (item.values() if isinstance(item, dict) else item)
-        ]
-        if not level:
-            return
-    raise ValueError(f"nested more than {_MAX_DEPTH} levels deep")
+        if depth > MAX_DEPTH:
+            raise ValueError(f"nested more than {MAX_DEPTH} levels deep")

@@ -11,7 +11,8 @@ from typing import Any
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.sources.document import read_document, read_lines
-from pipeline.sources.raw_tool import Fields, RawTool
+from router.definitions.raw_tool import RawTool
+from router.definitions.vendors import function_tool
 from router.record import Origin
 
 
@@ -24,7 +25,7 @@ def read(path: Path) -> Iterator[RawTool | RecordRejected]:
             continue
         origin, row = item
         try:
-            yield _tool(row, origin)
+            yield function_tool(row, origin)
         except RecordRejected as rejected:
             yield rejected
 
@@ -42,17 +43,3 @@ def _entries(path: Path) -> Iterator[tuple[Origin, Any]]:
         raise RunAborted(f"the source {path} holds no function schemas: expected a list, or an object with `tools`")
     for index, row in enumerate(value):
         yield Origin(path.name, f"{pointer}/{index}"), row
-
-
-def _tool(row: object, origin: Origin) -> RawTool:
-    outer = Fields(row, origin)
-    fields = Fields(outer.row["function"], origin) if "function" in outer.row else outer
-    schema = next((key for key in ("parameters", "input_schema", "inputSchema") if fields.row.get(key)), "parameters")
-    return RawTool(
-        name=fields.name(),
-        origin=origin,
-        description=fields.text("description"),
-        input_schema=fields.mapping(schema),
-        examples=tuple(fields.texts("input_examples")) + fields.texts("examples"),
-        annotations={"strict": True} if fields.row.get("strict") is True else {},
-    )

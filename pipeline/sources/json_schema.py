@@ -1,10 +1,10 @@
 """Schemas of an API document to self-contained JSON Schema: references kept, moved to `$defs`, dialects evened out."""
 
-from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
 from pipeline.errors import RecordRejected
+from router.definitions.pointer import point
 from router.record import Origin
 
 _MAX_DEPTH = 100
@@ -13,24 +13,6 @@ _DROPPED = ("xml", "externalDocs", "discriminator", "example")
 # Keywords whose value maps names (not keywords) to schemas, and those whose value is data, never schema.
 _MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _DATA = ("enum", "default", "const", "examples", "required")
-
-
-def point(document: Any, reference: str) -> Any:
-    """The value that a local reference (`#/a/b~1c`, RFC 6901) points to. Raises LookupError where there is none."""
-    value = document
-    anchor, *parts = reference.removeprefix("#").split("/")
-    if anchor:
-        raise LookupError(f"the reference {reference[:200]} is no JSON pointer")
-    for part in parts:
-        part = unquote(part).replace("~1", "/").replace("~0", "~")
-        if isinstance(value, Mapping) and part in value:
-            value = value[part]
-        # Python refuses to read a number of thousands of digits; no list is so long.
-        elif isinstance(value, list) and part.isdecimal() and len(part) < 10 and int(part) < len(value):
-            value = value[int(part)]
-        else:
-            raise LookupError(f"the reference {reference[:200]} points to nothing")
-    return value
 
 
 def resolve_pointer(document: Any, reference: str, origin: Origin) -> Any:

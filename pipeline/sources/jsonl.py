@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pipeline.errors import RecordRejected
 from pipeline.sources.document import read_lines
-from pipeline.sources.raw_tool import Fields, RawTool
+from router.definitions.raw_tool import Fields, RawTool
 
 
 def read(path: Path) -> Iterator[RawTool | RecordRejected]:

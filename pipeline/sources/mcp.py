@@ -10,7 +10,8 @@ from pipeline.errors import RecordRejected, RunAborted, Unavailable
 from pipeline.settings import SourceSettings
 from pipeline.sources import fetch
 from pipeline.sources.document import read_document
-from pipeline.sources.raw_tool import Fields, RawTool
+from router.definitions.raw_tool import RawTool
+from router.definitions.vendors import mcp_tool
 from router.record import Origin
 
 # The most pages that a server may answer: 10,000 pages of even one tool are more than any real server has.
@@ -129,17 +130,7 @@ def _server_name(value: Any) -> str | None:
 
 def _tool(row: object, origin: Origin, server: str | None) -> RawTool | RecordRejected:
     try:
-        fields = Fields(row, origin)
-        annotations = fields.mapping("annotations")
-        title = fields.text("title") or annotations.get("title")
-        return RawTool(
-            name=fields.name(),
-            origin=origin,
-            description=fields.text("description") or (title if isinstance(title, str) else ""),
-            input_schema=fields.mapping("inputSchema"),
-            provider=server,
-            annotations={**annotations, **({"title": title} if title else {})},
-        )
+        return mcp_tool(row, origin, server)
     except RecordRejected as rejected:
         return rejected
 

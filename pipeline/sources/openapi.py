@@ -12,7 +12,7 @@ from typing import Any
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.sources.document import read_document
 from pipeline.sources.json_schema import SchemaScope, resolve_pointer
-from pipeline.sources.raw_tool import Fields, RawTool
+from router.definitions.raw_tool import Fields, RawTool
 from router.record import Origin
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")

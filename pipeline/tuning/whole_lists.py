@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from router.retrievers import MAX_QUERY_TERMS, DenseView, LexicalRetriever, ToolVectors
+from router.retrievers import MAX_QUERY_TERMS, DenseView, Lexical, ToolVectors
 
 Scores = NDArray[np.float64]
 
@@ -54,7 +54,7 @@ def _dense(vectors: ToolVectors, requests: NDArray[np.float32], view: DenseView)
     return scores
 
 
-def lexical_scores(retriever: LexicalRetriever, requests: Sequence[Sequence[str]], tools: int) -> Iterator[Scores]:
+def lexical_scores(retriever: Lexical, requests: Sequence[Sequence[str]], tools: int) -> Iterator[Scores]:
     """The BM25 scores (tools,) of requests, each given as its terms, one request after the other.
 
     BM25 is a sum over terms: each term's tools are asked for once, however many requests share it.

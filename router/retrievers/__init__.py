@@ -1,9 +1,10 @@
 """One ranking each: BM25 over a field's index, cosine over the vectors, past requests."""
 
+from router.retrievers.admitted import Admitted
 from router.retrievers.candidates import Candidates
 from router.retrievers.dense import VIEWS, DenseRetriever, DenseView, candidates_of
 from router.retrievers.intents import IntentRetriever
-from router.retrievers.lexical import MAX_QUERY_TERMS, LexicalRetriever
+from router.retrievers.lexical import MAX_QUERY_TERMS, Lexical, LexicalRetriever
 from router.retrievers.moments import Moments
 from router.retrievers.ranking import EMPTY, Ranking
 from router.retrievers.vectors import ToolVectors
@@ -12,10 +13,12 @@ __all__ = [
     "EMPTY",
     "MAX_QUERY_TERMS",
     "VIEWS",
+    "Admitted",
     "Candidates",
     "DenseRetriever",
     "DenseView",
     "IntentRetriever",
+    "Lexical",
     "LexicalRetriever",
     "Moments",
     "Ranking",

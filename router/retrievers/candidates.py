@@ -17,9 +17,10 @@ from router.errors import SnapshotInvalid
 class Candidates:
     """An index of centroids, by ordinal. Searching changes nothing: it may be asked from many threads."""
 
-    def __init__(self, index: Any) -> None:
+    def __init__(self, index: Any, always: NDArray[np.int64] | None = None) -> None:
         """Internal: use `open`."""
         self._index = index
+        self._always = np.empty(0, np.int64) if always is None else always
 
     @classmethod
     def open(cls, path: Path, tools: int, dim: int) -> "Candidates":
@@ -34,8 +35,13 @@ class Candidates:
             raise SnapshotInvalid(f"{path} holds {index.ntotal} tools of {index.d} dims, not {tools} of {dim}")
         return cls(index)
 
+    def with_always(self, ordinals: NDArray[np.int64]) -> "Candidates":
+        """The same, and tools past its own, rising, that are near to whatever is asked."""
+        return Candidates(self._index, ordinals)
+
     def nearest(self, vector: NDArray[np.float32], count: int) -> NDArray[np.int64]:
         """The `count` tools, or all, whose centroid is nearest to a vector of shape (dim,): ordinals, rising."""
         _, found = self._index.search(vector[None], min(count, self._index.ntotal))
         ordinals: NDArray[np.int64] = np.sort(found[0])
-        return ordinals[np.searchsorted(ordinals, 0) :]  # -1 where the cells held fewer
+        ordinals = ordinals[np.searchsorted(ordinals, 0) :]  # -1 where the cells held fewer
+        return np.concatenate([ordinals, self._always]) if len(self._always) else ordinals

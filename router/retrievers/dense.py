@@ -7,18 +7,18 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from router.retrievers.admitted import Admitted
 from router.retrievers.candidates import Candidates
 from router.retrievers.moments import Moments
 from router.retrievers.ranking import Ranking
-from router.retrievers.vectors import ToolVectors
+from router.retrievers.vectors import StackedVectors, ToolVectors, Vectors
 
 # Candidates that are scored by all their vectors: 10 × tools^0.4, 256 at least. Recall of the exact top 50 in fp32: of
 # 9,998 tools with 89,674 phrases .965 with 256, .981 with 400, .990 with 600; of 99,998 tools .924, .955 and .971, .984
 # with 1,000, .991 with 2,000. A thousand are 9,000 vectors.
 _FEWEST = 256
 _FACTOR, _POWER = 10, 0.4
-# Vectors turned to float32 at once, so that they stay in the core's cache: 2,048 take .31 ms so, .60 ms in one piece.
-_CHUNK = 256
+_FEW = 4  # times the candidates: so many admitted tools are all scored
 _BLOCK = 4096  # tools scored at once where all of a large catalog are
 
 
@@ -47,7 +47,7 @@ class DenseRetriever:
     """
 
     def __init__(
-        self, vectors: ToolVectors, candidates: Candidates | None = None, moments: Moments | None = None
+        self, vectors: Vectors, candidates: Candidates | None = None, moments: Moments | None = None
     ) -> None:
         self._vectors = vectors
         self._candidates = candidates
@@ -55,19 +55,47 @@ class DenseRetriever:
         self._copy = None if candidates is not None else vectors.of_tools(0, len(vectors))
         self._count = candidates_of(len(vectors))
 
-    def rank(self, vector: NDArray[np.float32], depth: int, view: DenseView) -> Ranking:
-        """The `depth` nearest tools. Center and spread are those of the whole catalog."""
+    def rank(
+        self, vector: NDArray[np.float32], depth: int, view: DenseView, admitted: Admitted | None = None
+    ) -> Ranking:
+        """The `depth` nearest tools of those admitted. Center and spread are those of the whole catalog."""
         count = max(self._count, 2 * depth)
         if self._candidates is None or self._moments is None or count >= len(self._vectors):
             scores = self.scores(vector, view)
-            tools = _reaching(scores, depth)
+            tools = _reaching(scores, depth) if admitted is None else admitted.ordinals
             return Ranking.of(tools, scores[tools], float(scores.mean()), float(scores.std())).cut(depth)
-        tools = self._candidates.nearest(vector, count)
-        documents, nearest = self._scored(vector, tools)
-        scores = _rounded(_viewed(documents, nearest, view, self._moments.lifted(vector)))
+        tools = self._nearest(self._candidates, vector, count, admitted)
+        scores = _rounded(_viewed(*self._scored(vector, tools), view, self._moments.lifted(vector)))
         place = VIEWS.index(view)
         center, spread = self._moments.center(place, vector), self._moments.spread(place, vector)
         return Ranking.of(tools, scores, center, spread).cut(depth)
+
+    def with_later(self, later: ToolVectors) -> "DenseRetriever":
+        """The same, and tools behind its own: always among the candidates, and not counted in center and spread where
+        those come from moments."""
+        if not isinstance(self._vectors, ToolVectors):
+            raise TypeError("tools were added to this retriever already: add them to the snapshot's own")
+        stacked = StackedVectors(self._vectors, later)
+        if self._candidates is None:
+            return DenseRetriever(stacked)
+        own = np.arange(len(self._vectors), len(stacked))
+        return DenseRetriever(stacked, self._candidates.with_always(own), self._moments)
+
+    def _nearest(
+        self, candidates: Candidates, vector: NDArray[np.float32], count: int, admitted: Admitted | None
+    ) -> NDArray[np.int64]:
+        """The tools to score: the nearest candidates, of those admitted; all of these where they are few."""
+        if admitted is None:
+            return candidates.nearest(vector, count)
+        if len(admitted) <= _FEW * count:
+            return admitted.ordinals
+        return admitted.of(candidates.nearest(vector, int(count / admitted.share)))
+
+    def similarities(
+        self, vector: NDArray[np.float32], tools: NDArray[np.int64], view: DenseView
+    ) -> NDArray[np.float64]:
+        """The cosines of some tools, shape (len(tools),); of one without phrases that with its document."""
+        return _rounded(_viewed(*self._scored(vector, tools), view, 0.0))
 
     def scores(self, vector: NDArray[np.float32], view: DenseView) -> NDArray[np.float64]:
         """The score of every tool, shape (tools,)."""
@@ -95,11 +123,7 @@ class DenseRetriever:
     ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         """The cosines of some tools' vectors, tool by tool, and the offsets (tools + 1,) where each begins."""
         rows, offsets = self._vectors.places(tools)
-        products = np.empty(len(rows), np.float32)
-        for start in range(0, len(rows), _CHUNK):
-            chunk = slice(start, start + _CHUNK)
-            np.vecdot(self._vectors.rows[rows[chunk]].astype(np.float32), vector, out=products[chunk])
-        return products * self._vectors.scales[rows], offsets
+        return self._vectors.products(rows, vector), offsets
 
 
 def candidates_of(tools: int) -> int:

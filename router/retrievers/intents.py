@@ -10,6 +10,7 @@ that was never used is not pushed down by a sibling that was. pipeline/tuning/in
 import numpy as np
 from numpy.typing import NDArray
 
+from router.retrievers.admitted import Admitted
 from router.retrievers.ranking import EMPTY, Ranking
 
 # Mean gain in nDCG@10 on five sets, half of their requests past ones: .0111 of 3, .0141 of 5, .0164 of 10, .0166 of 20,
@@ -42,8 +43,15 @@ class IntentRetriever:
     def __len__(self) -> int:
         return len(self._vectors)
 
-    def rank(self, vector: NDArray[np.float32], depth: int) -> Ranking:
-        """The `depth` tools that near uses speak for most; EMPTY where none is near, or the near ones tell nothing.
+    def moved(self, places: NDArray[np.int64]) -> "IntentRetriever":
+        """The same of a catalog whose tool i is now tool places[i], int64 (tools,); -1 where it is gone."""
+        tools = places[self._tools]
+        kept = tools >= 0
+        offsets = np.concatenate([[0], np.cumsum(kept)])[self._offsets]
+        return IntentRetriever(self._vectors, offsets, tools[kept], self._lessons[kept], self._threshold)
+
+    def rank(self, vector: NDArray[np.float32], depth: int, admitted: Admitted | None = None) -> Ranking:
+        """The `depth` admitted tools that near uses speak for most; EMPTY where none is near, or they tell nothing.
 
         A use of the same words whose tool no list had scores 1: the spread. The center is 0, what a tool scores that no
         near use led to.
@@ -62,4 +70,6 @@ class IntentRetriever:
         np.add.at(scores, places, nearness * self._lessons[pairs])
         scores = np.round(scores, 6)
         taught = scores > 0
+        if admitted is not None:
+            taught &= admitted.mask[ordinals]
         return Ranking.of(ordinals[taught], scores[taught]).cut(depth) if taught.any() else EMPTY

@@ -1,11 +1,14 @@
 """The vectors of a catalog's tools, a byte a component, tool by tool."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 _LEVELS = 127
+# Vectors turned to float32 at once, so that they stay in the core's cache: 2,048 take .31 ms so, .60 ms in one piece.
+_CHUNK = 256
 
 
 def quantize(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
@@ -17,6 +20,29 @@ def quantize(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np
     scales = (np.abs(vectors).max(axis=1, initial=0) / _LEVELS).astype(np.float32)
     rows = np.rint(vectors / np.where(scales > 0, scales, 1)[:, None]).astype(np.int8)
     return rows, scales
+
+
+class Vectors(Protocol):
+    """The vectors of some tools, wherever they lie: what `DenseRetriever` scores by."""
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Tool i owns the rows offsets[i] to offsets[i+1] - 1: its document's first, then one a phrase."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def places(self, tools: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The rows of some tools, tool by tool, and the offsets (len(tools) + 1,) at which each tool's begin."""
+        ...
+
+    def products(self, rows: NDArray[np.int64], vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The product of each of some rows with a vector (dim,), float32 (len(rows),)."""
+        ...
+
+    def of_tools(self, first: int, last: int) -> NDArray[np.float32]:
+        """The vectors of the tools first to last - 1, as float32."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +80,15 @@ class ToolVectors:
 
     def places(self, tools: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The rows of some tools, tool by tool, and the offsets (len(tools) + 1,) at which each tool's begin."""
-        first, last = self.offsets[tools], self.offsets[tools + 1]
-        offsets = np.concatenate([[0], np.cumsum(last - first)])
-        return np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], last - first), offsets
+        return places(self.offsets, tools)
+
+    def products(self, rows: NDArray[np.int64], vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The product of each of some rows with a vector (dim,), float32 (len(rows),)."""
+        made = np.empty(len(rows), np.float32)
+        for start in range(0, len(rows), _CHUNK):
+            chunk = slice(start, start + _CHUNK)
+            np.vecdot(self.rows[rows[chunk]].astype(np.float32), vector, out=made[chunk])
+        return made * self.scales[rows]
 
     def of_tools(self, first: int, last: int) -> NDArray[np.float32]:
         """The vectors of the tools first to last - 1, as float32."""
@@ -76,3 +108,45 @@ class ToolVectors:
         held[self.offsets[:-1]] = False
         made: NDArray[np.float32] = self.rows[held].astype(np.float32) * self.scales[held, None]
         return made
+
+
+class StackedVectors:
+    """The vectors of a catalog and, behind them, those of tools that came later. Only offsets are copied."""
+
+    def __init__(self, first: ToolVectors, later: ToolVectors) -> None:
+        self._first, self._later = first, later
+        self._rows = int(first.offsets[-1])
+        self.offsets: NDArray[np.int64] = np.concatenate([first.offsets, later.offsets[1:] + self._rows])
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def places(self, tools: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """As `ToolVectors.places`."""
+        return places(self.offsets, tools)
+
+    def products(self, rows: NDArray[np.int64], vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        """As `ToolVectors.products`."""
+        later = rows >= self._rows
+        if not later.any():
+            return self._first.products(rows, vector)
+        made = np.empty(len(rows), np.float32)
+        made[~later] = self._first.products(rows[~later], vector)
+        made[later] = self._later.products(rows[later] - self._rows, vector)
+        return made
+
+    def of_tools(self, first: int, last: int) -> NDArray[np.float32]:
+        """As `ToolVectors.of_tools`."""
+        own = len(self._first)
+        parts = (
+            self._first.of_tools(min(first, own), min(last, own)),
+            self._later.of_tools(max(first - own, 0), max(last - own, 0)),
+        )
+        return np.concatenate(parts)
+
+
+def places(offsets: NDArray[np.int64], tools: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows of some tools, tool by tool, and the offsets (len(tools) + 1,) at which each tool's begin."""
+    first, last = offsets[tools], offsets[tools + 1]
+    own = np.concatenate([[0], np.cumsum(last - first)])
+    return np.arange(own[-1]) + np.repeat(first - own[:-1], last - first), own

@@ -13,7 +13,7 @@ their order, what telling twins takes, and the heap of Tantivy's writer.
 import argparse
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from pipeline import dense, documents
 from pipeline.enrichment.expansion import Expansion
 from pipeline.lexical import index
 from pipeline.publish import VERSIONS
-from pipeline.records.normalize import normalize
+from router.definitions.normalize import normalize
 from pipeline.records.twins import twins
 from pipeline.sources import RawTool
 from pipeline.tokens import TokenCounter
@@ -71,7 +71,7 @@ class Writer:
         try:
             with Spilled(spill) as projected:
                 counts = self._records(projected)
-                signals = index(projected, self._folder)
+                lengths = index(projected, self._folder)
         finally:
             spill.unlink(missing_ok=True)
         firsts = twins(Records(self._folder))
@@ -79,7 +79,7 @@ class Writer:
             np.save(self._folder / contract.TWINS, firsts)
         self._vectors(counts)
         self._learned()
-        self._manifest(signals, counts)
+        self._manifest(lengths, counts)
 
     def _records(self, projected: Spilled) -> list[int]:
         """Records and their documents; how many phrases each tool has."""
@@ -90,11 +90,11 @@ class Writer:
                 document = documents.project(record, written)
                 row = {"record": record.to_json(), "phrases": document.phrases}
                 offsets.append(offsets[-1] + lines.write(json.dumps(row, ensure_ascii=False).encode() + b"\n"))
-                tokens.append(counter.count(record))
+                tokens.append(counter.counts([record]))
                 phrases.append(len(document.phrases))
                 projected.append(document)
         np.save(self._folder / contract.RECORD_OFFSETS, np.array(offsets, np.int64))
-        np.save(self._folder / contract.TOKEN_COUNTS, np.array(tokens, np.int64))
+        np.save(self._folder / contract.TOKEN_COUNTS, np.concatenate(tokens))
         return phrases
 
     def _tools(self) -> Iterator[tuple[ToolRecord, Expansion]]:
@@ -138,7 +138,7 @@ class Writer:
                 self._folder / contract.COHORT, parts.array(self._base.folder / contract.COHORT)[..., self._ordinals]
             )
 
-    def _manifest(self, signals: Sequence[contract.Signal], counts: Sequence[int]) -> None:
+    def _manifest(self, lengths: Mapping[contract.Signal, float], counts: Sequence[int]) -> None:
         files = {}
         for path in sorted(self._folder.rglob("*")):
             if path.name.endswith(".lock"):
@@ -151,7 +151,8 @@ class Writer:
             catalog=self._folder.name,
             content_hash=fingerprint([self._base.manifest.content_hash, len(counts), self._seed]),
             versions=VERSIONS,
-            signals=(*signals, contract.Signal.DENSE),
+            signals=(*lengths, contract.Signal.DENSE),
+            field_lengths={str(signal): round(length, 3) for signal, length in lengths.items()},
             counts={**dict.fromkeys(self._base.manifest.counts, 0), "tools": len(counts), "phrases": sum(counts)},
             files=files,
             evaluation=None,

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from pipeline.enrichment import Expansion
 from pipeline.enrichment.prompt import INSTRUCTIONS
 from pipeline.enrichment.quality import Screen
+from pipeline.enrichment.quality.repeats import repeated
 from pipeline.enrichment.verdict import Consequence, Verdict
 from router.record import Parameter, ToolRecord
 from tests.factories import make_expansion, make_record
@@ -163,3 +164,15 @@ def test_any_text_is_screened_without_an_error_and_what_is_kept_passes_again(tex
     kept, found = screen(LIST, Expansion("", texts))
     assert len(kept.user_phrases) + len(found) == len(texts)
     assert screen(LIST, kept) == (kept, ())
+
+
+def test_texts_repeat_one_another_where_four_of_five_terms_are_the_same() -> None:
+    texts = [
+        "refund one late card payment",
+        "the late card payments: refund one",
+        "refund one late card order",
+        "and so",
+    ]
+    # Terms: refund one late card payment; the same; 4 of 6; none.
+    assert repeated(texts) == {1: 0}
+    assert repeated(["a b c d e".replace(" ", "x "), "ax bx cx dx e fx"]) == {1: 0}  # 5 of 6

@@ -11,7 +11,7 @@ from router.text import terms
 
 def test_a_signal_without_any_text_has_no_index(tmp_path: Path) -> None:
     written = index([FieldDocuments("a", "name", "description", "", "", ())], tmp_path)
-    assert written == (Signal.NAME, Signal.DESCRIPTION)
+    assert tuple(written) == (Signal.NAME, Signal.DESCRIPTION)
     assert not (tmp_path / "expansion").exists()
 
 

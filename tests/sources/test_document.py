@@ -10,7 +10,7 @@ import pytest
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.sources import document, function_schema, jsonl, mcp, openapi
 from pipeline.sources.document import read_document
-from pipeline.sources.raw_tool import RawTool
+from router.definitions.raw_tool import RawTool
 
 Read = Callable[[Path], Any]
 READERS: list[Read] = [jsonl.read, function_schema.read, openapi.read, mcp.read]

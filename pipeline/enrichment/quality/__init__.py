@@ -12,19 +12,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipeline.enrichment.characters import foreign, hidden, scripts, scripts_of
 from pipeline.enrichment.expansion import Expansion
 from pipeline.enrichment.prompt import INSTRUCTIONS
 from pipeline.enrichment.quality import operations
 from pipeline.enrichment.quality.links import advertised
 from pipeline.enrichment.quality.names import Name, Names
 from pipeline.enrichment.quality.repeats import repeated, term_set
-from pipeline.enrichment.quality.speech import Finding, echoed, shingles, spoken
-from pipeline.enrichment.quality.trusted import trusted
 from pipeline.enrichment.verdict import Consequence, Verdict
 from router.record import ToolRecord
+from router.trust import trusted
+from router.trust.characters import foreign, hidden, scripts, scripts_of
+from router.trust.speech import Finding, echoed, shingles, spoken
 
-__all__ = ["SCREEN_VERSION", "Screen", "trusted"]
+__all__ = ["SCREEN_VERSION", "Screen"]
 
 # Raise it with any change to what is dropped.
 SCREEN_VERSION = 1
@@ -57,9 +57,9 @@ class Screen:
         clean: list[ToolRecord] = []
         found: list[Verdict] = []
         for record in records:
-            kept, verdicts = trusted(record)
+            kept, left_out = trusted(record)
             clean.append(kept)
-            found.extend(verdicts)
+            found.extend(_dropped(record, out.field, out.text, Finding(out.check, out.detail)) for out in left_out)
         self.suspicious = tuple(found)
         self._names = Names(clean)
 

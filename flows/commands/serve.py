@@ -1,0 +1,183 @@
+"""serve: the router behind a protocol, for as long as it runs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from flows.commands.arguments import WORKSPACE, At, Catalog, Workspace, folder_of
+
+if TYPE_CHECKING:
+    from pipeline.inspection.answers import ToolPage
+    from router.serving.mcp import Upstream
+
+serve = typer.Typer(
+    help="""Serve the router to programs, and to people who want to look.
+
+    \b
+    quartermaster serve http                     HTTP with JSON, and a page at /, on this machine alone
+    quartermaster serve http --port 0            at any port that is free; the address is printed
+    quartermaster serve mcp                      MCP over stdio, as clients start it; --http over HTTP at /mcp""",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@serve.command()
+def http(
+    catalog: Catalog = None,
+    workspace: Workspace = WORKSPACE,
+    snapshot: At = None,
+    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port; 0 takes any that is free.")] = 8080,
+    token: Annotated[
+        Optional[str],
+        typer.Option(envvar="QUARTERMASTER_TOKEN", help="Ask for this bearer token; better in the environment."),
+    ] = None,
+    allow_host: Annotated[
+        Optional[list[str]], typer.Option(help="A name that requests may give as their host; may be repeated.")
+    ] = None,
+    selection: Annotated[
+        Optional[Path], typer.Option(help="TOML or JSON: what is filtered where a request says nothing else.")
+    ] = None,
+    watch: Annotated[float, typer.Option(help="Look for a new snapshot every so many seconds; 0: never.")] = 5.0,
+    request_cache: Annotated[int, typer.Option(help="How many requests' vectors are kept.")] = 0,
+    overlay: Annotated[
+        Optional[Path], typer.Option(help="Let clients with the token register tools; this file keeps them.")
+    ] = None,
+    max_request_bytes: Annotated[int, typer.Option(help="The largest body that is read.")] = 1_048_576,
+    requests_per_minute: Annotated[int, typer.Option(help="For each client's address; 0: no limit.")] = 6_000,
+    insecure: Annotated[bool, typer.Option("--insecure", help="Listen beyond this machine without a token.")] = False,
+) -> None:
+    """Over HTTP: JSON under /v1, a page to look with at /, health, metrics.
+
+    What a build publishes is served without a restart. Ends on SIGTERM, when what is under way is answered.
+
+    \b
+    quartermaster serve http &
+    curl -s localhost:8080/v1/route -H 'Content-Type: application/json' \\
+      -d '{"request": "give the customer half of the money back", "k": 3}'
+    open http://localhost:8080/
+    """
+    from router import Router
+    from router.selection import Selection
+    from router.serving.http import HttpSettings, address_of, app, configure_logs, listen, serve
+
+    settings = HttpSettings(
+        host=host,
+        port=port,
+        token=token or None,
+        hosts=tuple(allow_host or ()),
+        insecure=insecure,
+        overlay=overlay,
+        max_request_bytes=max_request_bytes,
+        requests_per_minute=requests_per_minute or None,
+    )
+    folder = folder_of(snapshot, workspace, catalog)
+    chosen = Selection.load(selection) if selection else None
+    saved = overlay if overlay and overlay.exists() else None  # else the first change writes it
+    with (
+        Router.open(
+            folder, watch=watch or None, request_cache=request_cache, selection=chosen, overlay=saved
+        ) as router,
+        listen(settings) as listening,
+    ):
+        application = app(router, settings, folder=folder, inspect=inspected)
+        configure_logs()
+        typer.echo(f"{len(router):,} tools of {router.manifest.snapshot} at {address_of(listening)}")
+        serve(application, settings, listening)
+
+
+@serve.command()
+def mcp(
+    catalog: Catalog = None,
+    workspace: Workspace = WORKSPACE,
+    snapshot: At = None,
+    catalog_folder: Annotated[
+        Optional[Path], typer.Option(help="A catalog's folder: tools of its live MCP servers can be called.")
+    ] = None,
+    upstream: Annotated[
+        Optional[Path], typer.Option(help='MCP servers as clients list them, {"mcpServers": …}: theirs can be called.')
+    ] = None,
+    connect: Annotated[
+        bool,
+        typer.Option("--connect", help="Start those servers now, not at the first call, and serve what they list."),
+    ] = False,
+    selection: Annotated[
+        Optional[Path], typer.Option(help="TOML or JSON: what is filtered, and so neither found nor called.")
+    ] = None,
+    watch: Annotated[float, typer.Option(help="Look for a new snapshot every so many seconds; 0: never.")] = 5.0,
+    over_http: Annotated[bool, typer.Option("--http", help="Over streamable HTTP at /mcp, instead of stdio.")] = False,
+    host: Annotated[str, typer.Option(help="With --http: the address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="With --http: the port; 0 takes any that is free.")] = 8081,
+    token: Annotated[
+        Optional[str],
+        typer.Option(envvar="QUARTERMASTER_TOKEN", help="With --http: the bearer token; better in the environment."),
+    ] = None,
+    allow_host: Annotated[
+        Optional[list[str]], typer.Option(help="With --http: a name that requests may give as their host.")
+    ] = None,
+    insecure: Annotated[bool, typer.Option("--insecure", help="Listen beyond this machine without a token.")] = False,
+) -> None:
+    """As an MCP server of three tools: find_tools, describe_tool, call_tool.
+
+    An agent finds the few tools of the catalog that fit, and calls them through this server at their own.
+
+    \b
+    quartermaster serve mcp --catalog-folder catalogs/mcp
+    quartermaster serve mcp --upstream servers.json --http
+    """
+    from router import Router
+    from router.selection import Selection
+    from router.serving.mcp import read_upstreams, serve_stdio, server
+
+    upstreams = read_upstreams(upstream) if upstream else ()
+    if catalog_folder:
+        upstreams += live_servers(catalog_folder)
+    chosen = Selection.load(selection) if selection else None
+    with Router.open(folder_of(snapshot, workspace, catalog), watch=watch or None, selection=chosen) as router:
+        served = server(router, upstreams, selection=chosen, connect=connect)
+        if not over_http:
+            serve_stdio(served)
+            return
+        from router.serving.http import HttpSettings, address_of, configure_logs, listen
+        from router.serving.http import serve as serve_app
+        from router.serving.mcp.http import PATH, http_app
+
+        settings = HttpSettings(
+            host=host, port=port, token=token or None, hosts=tuple(allow_host or ()), insecure=insecure
+        )
+        configure_logs()
+        with listen(settings) as listening:
+            where = f"{address_of(listening)}{PATH}"
+            typer.echo(f"{len(router):,} tools of {router.manifest.snapshot} at {where}")
+            serve_app(http_app(served, settings), settings, listening)
+
+
+def live_servers(folder: Path) -> "tuple[Upstream, ...]":
+    """The MCP servers that a catalog's build asks for their tools."""
+    from pipeline.settings import load
+    from pipeline.sources import fetch
+    from router.serving.mcp import Upstream
+
+    catalog = load(folder)
+    return tuple(
+        Upstream(
+            source.label,
+            command=source.command or (),
+            url=source.url,
+            provider=source.provider,
+            place=fetch.place(source),
+            folder=catalog.folder,
+            timeout_s=source.timeout_s,
+        )
+        for source in catalog.source
+        if source.is_live_server
+    )
+
+
+def inspected(folder: Path, tool_id: str) -> "ToolPage":
+    from pipeline.inspection.reading import Inspection
+
+    with Inspection.open(folder) as inspection:
+        return inspection.tool(tool_id)

@@ -1,0 +1,76 @@
+"""A registered tool as a snapshot's lists read it: its entry, the terms of its texts, its vectors."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from router.cached_encoder import batches
+from router.contract import Expanded, Signal
+from router.documents import dense_document, description_document, joined, name_document
+from router.encoder import Encoder
+from router.records import Entry
+from router.text import terms
+from router.trust import trusted
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """`terms` are those of its text by signal, with their counts. `vectors`, float32 (1 + phrases, dim), are its
+    document's and its phrases'; None without an encoder. `steers` says that the vendor's own text speaks to the model:
+    those sentences are in neither."""
+
+    entry: Entry
+    terms: Mapping[Signal, Counter[str]]
+    vectors: NDArray[np.float32] | None
+    steers: bool
+
+    @property
+    def expanded(self) -> Expanded:
+        """As a build marks it: nothing is made up for what a record that steers brought on itself."""
+        return Expanded.YES if self.entry.phrases or self.steers else Expanded.NO
+
+
+def prepare(entries: Sequence[Entry], encoder: Encoder | None, known: Mapping[str, Prepared]) -> tuple[Prepared, ...]:
+    """The tools in their order; of `known` ones, by id and made by the same encoder, nothing is made again."""
+    drafts = {entry.record.tool_id: _Draft(entry) for entry in entries if not _same(entry, known)}
+    texts = [text for draft in drafts.values() for text in draft.texts] if encoder else []
+    vectors = _encoded(encoder, texts) if encoder else {}
+    return tuple(
+        drafts[tool_id].prepared(vectors) if (tool_id := entry.record.tool_id) in drafts else known[tool_id]
+        for entry in entries
+    )
+
+
+class _Draft:
+    """The texts of one tool. Phrases are its expansion's: synonyms and concepts only a build has."""
+
+    def __init__(self, entry: Entry) -> None:
+        record, left_out = trusted(entry.record)
+        self._entry, self._steers = entry, bool(left_out)
+        self._documents = {
+            Signal.NAME: name_document(record),
+            Signal.DESCRIPTION: description_document(record),
+            Signal.EXPANSION: joined(*entry.phrases),
+        }
+        self.texts = (dense_document(record, entry.phrases), *entry.phrases)
+
+    def prepared(self, vectors: Mapping[str, NDArray[np.float32]]) -> Prepared:
+        counted = {signal: Counter(terms(text)) for signal, text in self._documents.items()}
+        made = np.stack([vectors[text] for text in self.texts]) if vectors else None
+        return Prepared(self._entry, counted, made, self._steers)
+
+
+def _same(entry: Entry, known: Mapping[str, Prepared]) -> bool:
+    before = known.get(entry.record.tool_id)
+    return before is not None and before.entry == entry
+
+
+def _encoded(encoder: Encoder, texts: Iterable[str]) -> dict[str, NDArray[np.float32]]:
+    """The vectors of texts as they are, without the query prefix, in batches of like length."""
+    made: dict[str, NDArray[np.float32]] = {}
+    for batch in batches(dict.fromkeys(texts)):
+        made.update(zip(batch, encoder.encode(batch), strict=True))
+    return made

@@ -1,0 +1,160 @@
+"""An optional second pass: a model reads request and tool together and orders the first candidates anew.
+
+Agentium's SemanticToolSelector has the same pass (`reranker`, `rerankMultiplier`); the model is that of Nogueira and
+Cho, *Passage Re-ranking with BERT*, 2019. It runs once for each candidate: on a CPU that is most of an answer's time.
+"""
+
+import importlib
+import math
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, SupportsFloat
+
+from router.errors import QuartermasterError, SettingsInvalid
+from router.forking import renew_in_child
+from router.record import ToolRecord
+from router.text import words
+
+# The request and, for each candidate, what `text_of` gives of it; a score for each, higher is better.
+Scorer = Callable[[str, Sequence[str]], Sequence[float]]
+
+MOST_MULTIPLIER = 50
+# Characters and counts, so that a pair stays within the 512 tokens that a cross-encoder reads. Of the 9,976 tools of a
+# public registry (smithery) 97 in 100 have a description that is whole within 600 characters.
+_DESCRIPTION, _PARAMETERS, _PHRASES, _PHRASE = 600, 16, 3, 120
+
+
+class RerankingFailed(QuartermasterError):
+    """A scorer raised, or gave what orders nothing. The ranking before it still stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """Order the best `k × multiplier` tools of each answer by `scorer`, and keep the first k.
+
+    `scorer` is called once an answer, from whichever thread routes: `cross_encoder`, or any function of a request and
+    texts. Raises SettingsInvalid for a multiplier outside of 1 to 50.
+    """
+
+    scorer: Scorer
+    multiplier: int = 4
+
+    def __post_init__(self) -> None:
+        if not callable(self.scorer):
+            raise SettingsInvalid(f"reranking: scorer is {self.scorer!r}, it must be a function of a request and texts")
+        whole = isinstance(self.multiplier, int) and not isinstance(self.multiplier, bool)
+        if not whole or not 1 <= self.multiplier <= MOST_MULTIPLIER:
+            raise SettingsInvalid(
+                f"reranking: multiplier is {self.multiplier!r}, it must be a whole number from 1 to {MOST_MULTIPLIER}"
+            )
+
+    def candidates(self, k: int) -> int:
+        """How many tools are read for an answer of k."""
+        return k * self.multiplier
+
+
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """`order`: positions of the candidates, best first. `scores`: the scorer's, by that order."""
+
+    order: tuple[int, ...]
+    scores: tuple[float, ...]
+
+
+def rerank(scorer: Scorer, request: str, texts: Sequence[str]) -> Reranked:
+    """Candidates, best first as they were ranked before, ordered by what a scorer says of their texts.
+
+    Equal scores keep the order before. Raises RerankingFailed where the scorer raises, gives another number of scores
+    than texts, or a score that is no finite number.
+    """
+    if not texts:
+        return Reranked((), ())
+    try:
+        # A list of numbers, a NumPy array or a tensor: whatever has them in a row.
+        found = list(scorer(request, texts))
+    except Exception as error:
+        raise RerankingFailed(f"the reranker raised {type(error).__name__}: {error}") from error
+    if len(found) != len(texts):
+        raise RerankingFailed(f"the reranker gave {len(found)} scores for {len(texts)} tools")
+    scores = [_number(place, score) for place, score in enumerate(found)]
+    order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
+    return Reranked(tuple(order), tuple(scores[place] for place in order))
+
+
+def text_of(record: ToolRecord, phrases: Sequence[str] = ()) -> str:
+    """What a reranker reads of a tool: provider, name in words, description, parameters' names, a few phrases.
+
+    Bounded, whatever a vendor wrote: some 1,500 characters at most.
+    """
+    name = " ".join(words(record.name)) or record.name
+    parts = [f"{record.provider} {name}" if record.provider else name, _cut(record.description, _DESCRIPTION)]
+    top = [parameter.path for parameter in record.parameters if "." not in parameter.path]
+    if top:
+        parts.append(f"Parameters: {', '.join(_cut(path, 40) for path in top[:_PARAMETERS])}")
+    if phrases:
+        parts.append(f"Asked for as: {'; '.join(_cut(phrase, _PHRASE) for phrase in phrases[:_PHRASES])}")
+    return ". ".join(part.rstrip(". ") for part in parts if part.strip()) + "."
+
+
+def cross_encoder(
+    model: str | Path,
+    *,
+    max_length: int | None = None,
+    batch_size: int = 32,
+    device: str | None = None,
+    download: bool = False,
+) -> Scorer:
+    """A scorer of a sentence-transformers CrossEncoder with one label: a folder, or a name that the hub's cache holds.
+
+    Nothing is fetched unless `download` says so. Its calls exclude one another, for its tokenizer does not bear two
+    threads. Raises SettingsInvalid where sentence-transformers is not installed, or there is no such model.
+    """
+    try:
+        # By name: the router imports nothing of it, and pays its seconds only where a reranker is asked for.
+        library: Any = importlib.import_module("sentence_transformers")
+    except ModuleNotFoundError as error:
+        raise SettingsInvalid(
+            "a cross-encoder needs sentence-transformers: pip install 'quartermaster[rerank]', or give Reranking a "
+            f"function of your own ({error})"
+        ) from error
+    try:
+        loaded = library.CrossEncoder(
+            str(model), max_length=max_length, device=device, local_files_only=not download, trust_remote_code=False
+        )
+    except (OSError, ValueError, KeyError, RuntimeError) as error:  # of files, of the hub and of their content
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        where = "nor does the hub give it" if download else "nor is it in the hub's cache (download=True fetches it)"
+        raise SettingsInvalid(f"the cross-encoder {str(model)!r} is no model's folder, {where}: {reason}") from error
+    labels = loaded.config.num_labels
+    if labels != 1:
+        raise SettingsInvalid(f"the cross-encoder {str(model)!r} gives {labels} labels a pair, it must be one score")
+    return _CrossEncoder(loaded, batch_size)
+
+
+class _CrossEncoder:
+    def __init__(self, model: Any, batch_size: int) -> None:
+        self._model, self._batch_size = model, batch_size
+        self._lock = threading.Lock()
+        renew_in_child(self, "_lock")
+
+    def __call__(self, request: str, texts: Sequence[str]) -> Sequence[float]:
+        pairs = [(request, text) for text in texts]
+        with self._lock:
+            scores = self._model.predict(pairs, batch_size=self._batch_size, show_progress_bar=False)
+        return [float(score) for score in scores]
+
+
+def _number(place: int, score: object) -> float:
+    # NumPy's and torch's scalars are no Python numbers and convert all the same; so would "0.5", which is a mistake.
+    value = float(score) if isinstance(score, SupportsFloat) and not getattr(score, "ndim", 0) else math.nan
+    if not math.isfinite(value):
+        raise RerankingFailed(f"the reranker gave {score!r} for candidate {place}, it must be a finite number")
+    return value
+
+
+def _cut(text: str, most: int) -> str:
+    """A text in one line, cut after a word."""
+    line = " ".join(text[: 4 * most].split())
+    return line if len(line) <= most else line[:most].rsplit(" ", 1)[0]

@@ -1,0 +1,72 @@
+"""The candidates that a selection keeps, in its order."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from router.errors import SettingsInvalid
+from router.record import ToolRecord
+from router.selection.relevance import Asked, combined, overlap, signals, tokens
+from router.selection.settings import Selection
+
+Cosines = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Filtered:
+    """What is kept of some candidates: `places`, positions among them, best first. `refused` are the others' positions,
+    in their order, each with the filter's name and what it said."""
+
+    places: tuple[int, ...]
+    refused: tuple[tuple[int, str, str], ...] = field(default=())
+
+
+def filtered(
+    selection: Selection,
+    request: str,
+    category: str | None,
+    records: Sequence[ToolRecord],
+    cosines: Callable[[], Cosines | None],
+) -> Filtered:
+    """Hold candidates, best first, against a selection's thresholds, and order them where it has weights.
+
+    `cosines` gives those of request and tools, shape (len(records),), None without an encoder; it is called where they
+    count. Equal scores keep the order before. Raises SettingsInvalid where they count and there are none.
+    """
+    asked = Asked(tokens(request), category)
+    kept, refused, scores = [], [], {}
+    scored = bool(selection.min_combined_score or selection.weights.any_set)
+    weights = selection.weights.resolved()
+    similar = _cosines(cosines, weights["embed"], len(records)) if scored else np.zeros(len(records))
+    for place, record in enumerate(records):
+        if (shared := overlap(record, asked.unique)) < selection.min_lexical_overlap:
+            said = f"it shares {shared} tokens with the request, {selection.min_lexical_overlap} are asked for"
+            refused.append((place, "lexical overlap", said))
+            continue
+        if scored:
+            scores[place] = combined(signals(record, asked, float(similar[place])), weights)
+            if scores[place] < selection.min_combined_score:
+                said = (
+                    f"its combined score is {scores[place]:.3f}, at least {selection.min_combined_score:g} is asked for"
+                )
+                refused.append((place, "combined score", said))
+                continue
+        kept.append(place)
+    if selection.weights.any_set:
+        kept.sort(key=lambda place: (-scores[place], place))
+    return Filtered(tuple(kept), tuple(refused))
+
+
+def _cosines(cosines: Callable[[], Cosines | None], weight: float, count: int) -> Cosines:
+    """The cosines, where they count."""
+    if not weight:
+        return np.zeros(count)
+    found = cosines()
+    if found is None:
+        raise SettingsInvalid(
+            "selection: weights.embed counts the cosine of request and tool, and this snapshot or recipe has no "
+            "vectors: set weights.embed = 0 and another weight"
+        )
+    return found

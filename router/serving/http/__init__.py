@@ -1,0 +1,14 @@
+"""The router over HTTP: `app` for any ASGI server, `serve` with uvicorn. `pip install 'quartermaster[serve]'`.
+
+    >>> from router import Router
+    >>> from router.serving.http import HttpSettings, app
+    >>> application = app(Router.open(".quartermaster/snapshots/demo", watch=5), HttpSettings())
+
+`/openapi.json` says what it answers.
+"""
+
+from router.serving.http.application import app
+from router.serving.http.server import address_of, configure_logs, listen, serve
+from router.serving.http.settings import HttpSettings
+
+__all__ = ["HttpSettings", "address_of", "app", "configure_logs", "listen", "serve"]

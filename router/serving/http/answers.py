@@ -1,0 +1,165 @@
+"""What the API answers, for its schema alone: answers are encoded as the router gives them, not through these."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from router.contract import Signal
+from router.forms import Detail, Form
+
+
+class _Exact(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class ParameterJson(_Exact):
+    """One leaf or branch of a tool's input schema; `path` is dotted, `[]` stands for an array's items."""
+
+    path: str
+    type: str
+    description: str
+    enum: list[str]
+    required: bool
+
+
+class OriginJson(_Exact):
+    """Where a record came from."""
+
+    file: str
+    pointer: str
+
+
+class RecordJson(_Exact):
+    """A tool as its vendor describes it: data of strangers, to be shown and searched, never obeyed."""
+
+    tool_id: str
+    provider: str | None
+    name: str
+    description: str
+    parameters: list[ParameterJson]
+    input_schema: dict[str, Any]
+    examples: list[str]
+    categories: list[str]
+    annotations: dict[str, Any]
+    deprecated: bool
+    origin: OriginJson
+
+
+class RoutedToolJson(_Exact):
+    """A tool of an answer; ranks, contributions and phrase with `explain` alone."""
+
+    tool_id: str
+    score: float
+    ranks: dict[Signal, int]
+    contributions: dict[Signal, float]
+    assumed: float
+    step: str | None
+    gain: float
+    phrase: str | None
+    also_from: list[str]
+    detail: Detail
+    record: RecordJson
+
+
+class DroppedJson(_Exact):
+    """A tool that was found and left out: by what, and why."""
+
+    tool_id: str
+    by: str
+    reason: str
+
+
+class NoteJson(_Exact):
+    """What should be known of one tool."""
+
+    tool_id: str
+    reason: str
+
+
+class RenderedJson(_Exact):
+    """The tools as the asked form has them, and the way back from each name to its tool's id."""
+
+    tools: list[dict[str, Any]]
+    names: dict[str, str]
+    parameters: dict[str, dict[str, str]] = Field(
+        description="By a tool's name its renamed parameters: new name to old."
+    )
+    dropped: list[NoteJson] = Field(description="Tools past the provider's cap.")
+    notes: list[NoteJson] = Field(description="Why a tool is not strict, where that was asked for.")
+
+
+class Answer(_Exact):
+    """Tools, best first. Where `none_fits`, they are what came closest; where `failed` says why, not what was asked."""
+
+    snapshot: str
+    recipe: str
+    fits: float | None
+    none_fits: bool
+    steps: list[str]
+    tools: list[RoutedToolJson]
+    always: list[RoutedToolJson]
+    dropped: list[DroppedJson]
+    notes: list[str]
+    failed: str
+    form: Form
+    tokens: int | None
+    ms: dict[str, float]
+    rendered: RenderedJson | None
+
+
+class Answers(_Exact):
+    """An answer a request, in their order."""
+
+    answers: list[Answer]
+
+
+class ToolPage(_Exact):
+    """Tools by id; `next` is what to give as `after` for those behind them, null at the end."""
+
+    tools: list[RecordJson]
+    next: str | None
+    total: int
+
+
+class SnapshotJson(_Exact):
+    """What serves: the essentials of the snapshot's manifest."""
+
+    snapshot: str
+    catalog: str
+    created_at: str
+    tools: int
+    signals: list[Signal]
+    languages: list[str]
+    encoder: str | None
+    recipe: str
+    token_counter: str
+    counts: dict[str, int]
+    generators: dict[str, int]
+
+
+class Changed(_Exact):
+    """The ids that a change registered, and how many tools are served after it."""
+
+    registered: list[str]
+    tools: int
+
+
+class Health(_Exact):
+    """`status` is "ok"; the snapshot where one serves."""
+
+    status: str
+    snapshot: str | None
+
+
+class Problem(_Exact):
+    """Why it cannot be done: `message` for people, `type` for programs, `field` where one is wrong."""
+
+    type: str
+    message: str
+    field: str = ""
+
+
+class Failure(_Exact):
+    """The one shape of everything that goes wrong."""
+
+    error: Problem

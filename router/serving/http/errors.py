@@ -1,0 +1,76 @@
+"""One shape for everything that goes wrong: {"error": {"type", "message", "field"?}}."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from router.errors import NothingSelected, QuartermasterError, SettingsInvalid, SnapshotInvalid
+
+_TYPES = {
+    400: "malformed",
+    401: "unauthorized",
+    404: "not_found",
+    405: "method_not_allowed",
+    408: "too_slow",
+    413: "too_large",
+    421: "unknown_host",
+    422: "invalid",
+    429: "too_many_requests",
+    500: "internal",
+    503: "unavailable",
+}
+_LONGEST = 1_000  # characters of a message: it may repeat what it was sent
+
+
+def failure(status: int, message: str, field: str | None = None, headers: Mapping[str, str] | None = None) -> Response:
+    """The answer to a request that cannot be done: why, and where in it."""
+    said = {"type": _TYPES.get(status, "error"), "message": _text(message)}
+    content = {"error": {**said, "field": _text(field)} if field else said}
+    return json_response(content, status, headers)
+
+
+def json_response(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """A value as JSON, by msgspec: an answer of ten tools takes it 60 µs and `json` 500."""
+    return Response(msgspec.json.encode(content), status, headers, media_type="application/json")
+
+
+def status_of(error: QuartermasterError) -> int:
+    """The HTTP status that an error of the router's is."""
+    if isinstance(error, SettingsInvalid):
+        return 422
+    if isinstance(error, NothingSelected):
+        return 404
+    return 503 if isinstance(error, SnapshotInvalid) else 500
+
+
+def handle_errors(app: FastAPI) -> None:
+    """Answer what the framework and the router raise in the one shape."""
+
+    @app.exception_handler(QuartermasterError)
+    async def _(_request: Request, error: QuartermasterError) -> Response:
+        return failure(status_of(error), str(error))
+
+    @app.exception_handler(RequestValidationError)
+    async def _(_request: Request, error: RequestValidationError) -> Response:
+        first, *others = error.errors()
+        broken = first["type"] == "json_invalid"
+        more = f", and {len(others)} more" if others else ""
+        field = ".".join(str(part) for part in first["loc"][1:])  # less "body", "query" or "path"
+        return failure(400 if broken else 422, f"{first['msg']}{more}", None if broken else field)
+
+    @app.exception_handler(HTTPException)
+    async def _(_request: Request, error: HTTPException) -> Response:
+        return failure(error.status_code, error.detail, headers=error.headers)
+
+    @app.exception_handler(Exception)
+    async def _(_request: Request, _error: Exception) -> Response:
+        return failure(500, "an error of the server's own; its log says which")  # which `Observed` writes
+
+
+def _text(text: str) -> str:
+    return text[:_LONGEST].encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,141 @@
+"""What the API takes, as its schema says it; what is out of bounds is refused before anything is routed."""
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic_core import PydanticCustomError
+
+from router.forms import Detail, Form
+from router.recipe import RECIPES
+from router.selection import Selection
+from router.serving.bounds import MAX_K, MAX_TEXT
+
+_MANY = 64
+
+
+def _number(value: object) -> object:
+    if isinstance(value, str | bool):
+        raise PydanticCustomError("int_type", "Input should be a valid integer")
+    return value
+
+
+RecipeName = StrEnum("RecipeName", {name.upper(): name for name in RECIPES})
+# A request, or a message, says something.
+Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=r"\S")]
+Name = Annotated[str, Field(min_length=1, max_length=512, pattern=r"\S")]
+Names = Annotated[list[Name], Field(max_length=1_000)]
+Share = Annotated[float, Field(ge=0, le=1, strict=True)]
+# JSON has types: "10" is no number and 0 is no false; but 10.0 is a whole number.
+Flag = Annotated[bool, Field(strict=True)]
+Count = Annotated[int, BeforeValidator(_number)]
+
+
+class _Strict(BaseModel):
+    """A field that nobody knows is a mistake, and not overlooked."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Message(_Strict):
+    """A message of a dialogue, as chat APIs have them; what the user said is what is routed by."""
+
+    role: Literal["user", "assistant", "system", "developer", "tool"] = "user"
+    content: str = Field(max_length=MAX_TEXT)
+
+
+class SelectionWeights(_Strict):
+    """Weights of the combined score, each from 0 to 1; where any is set, it orders the candidates."""
+
+    embed: Share | None = None
+    lexical: Share | None = None
+    tag: Share | None = None
+    name: Share | None = None
+    category: Share | None = None
+
+
+class SelectionSettings(_Strict):
+    """What is filtered, and by what candidates are ordered; left out: nothing, by the fused ranking."""
+
+    allow: Names = Field([], description="Tools by id, by name, or by a glob over either, such as `stripe/*`.")
+    block: Names = Field([], description="Tools that are left out, named as in `allow`.")
+    providers: Names = Field([], description="Only tools of one of these.")
+    categories: Names = Field([], description="Only tools of one of these.")
+    annotations: dict[str, Any] = Field(
+        {}, description='Only tools whose vendor says exactly so, such as {"readOnlyHint": true}.', max_length=100
+    )
+    use_category_filter: Flag = Field(False, description="Only tools of the category that comes with the request.")
+    category_confidence_threshold: Share | None = Field(None, description="Below it the category does not filter.")
+    candidate_pool_size: Annotated[Count, Field(ge=1, le=10_000)] | None = Field(
+        None, description="Left out: max(5 k, 20)."
+    )
+    min_lexical_overlap: Count = Field(0, ge=0, le=1_000, description="Tokens that request and tool have in common.")
+    min_combined_score: Share = 0.0
+    weights: SelectionWeights = SelectionWeights()
+    always: Names = Field([], description="Ids that every answer has, beside the ranked tools.")
+    empty_if_none_fits: Flag = Field(False, description="No ranked tools where the catalog says that none fits.")
+    fallback_to_empty: Flag = Field(True, description="false: 404 where no tool is left.")
+
+
+class _Options(_Strict):
+    k: Count = Field(10, ge=1, le=MAX_K, description="How many tools at most.")
+    explain: Flag = Field(False, description="Ranks, contributions and the phrase that matched, for each tool.")
+    recipe: RecipeName | None = Field(None, description="How the lists are fused; left out: the snapshot's own.")
+    form: Form | None = Field(None, description="Render the tools as this provider takes them; `rendered` has them.")
+    strict: Flag = Field(False, description="Mark the tools that OpenAI's strict mode can take. With `form`.")
+
+    def arguments(self) -> dict[str, Any]:
+        """The options as `Router.route_many` takes them."""
+        return {"k": self.k, "explain": self.explain, "recipe": self.recipe and self.recipe.value}
+
+
+# Told apart by what they are, so that an error is of one branch, and not of both.
+_Said = Annotated[
+    Annotated[Text, Tag("text")] | Annotated[Message, Tag("message")],
+    Discriminator(lambda value: "text" if isinstance(value, str) else "message"),
+]
+_Dialogue = Annotated[list[_Said], Field(min_length=1, max_length=_MANY)]
+_Request = Annotated[
+    Annotated[Text, Tag("text")] | Annotated[_Dialogue, Tag("messages")],
+    Discriminator(lambda value: "text" if isinstance(value, str) else "messages"),
+]
+
+
+class RouteRequest(_Options):
+    """What should be done, and how the answer is to be."""
+
+    request: _Request = Field(description="A request, or recent messages, oldest first: the latest counts most.")
+    selection: SelectionSettings | None = Field(None, description="Instead of the server's.")
+    category: Name | None = Field(None, description="What the request is about, where the caller knows.")
+    category_confidence: Share | None = Field(None, description="How sure the caller is of `category`.")
+    token_budget: Annotated[Count, Field(ge=1, le=10_000_000)] | None = Field(
+        None, description="For all tools, in `form`."
+    )
+    detail: Detail = Field(Detail.FULL, description="How much of each tool is handed over, at most.")
+    shorten: Flag = Field(True, description="Tell less of a tool where more tools then fit the budget.")
+
+    def arguments(self) -> dict[str, Any]:
+        """The options as `Router.route` takes them. Raises SettingsInvalid for a selection that is none."""
+        chosen = self.selection
+        return {
+            **super().arguments(),
+            "selection": None if chosen is None else Selection.from_json(chosen.model_dump(exclude_unset=True)),
+            "category": self.category,
+            "category_confidence": self.category_confidence,
+            "token_budget": self.token_budget,
+            "form": self.form or Form.OPENAI,
+            "detail": self.detail,
+            "shorten": self.shorten,
+        }
+
+    def said(self) -> str | list[str | dict[str, str]]:
+        """The request as `Router.route` takes it."""
+        if isinstance(self.request, str):
+            return self.request
+        return [one if isinstance(one, str) else {"role": one.role, "content": one.content} for one in self.request]
+
+
+class RouteManyRequest(_Options):
+    """Several requests with the same options, answered by one snapshot."""
+
+    requests: list[Text] = Field(min_length=1, max_length=_MANY)

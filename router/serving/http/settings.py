@@ -1,0 +1,96 @@
+"""Settings of the HTTP server, checked when they are made."""
+
+import ipaddress
+import re
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from router.errors import SettingsInvalid
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+# RFC 6750, 2.1: what a bearer token may be made of.
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+_SHORTEST_TOKEN = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpSettings:
+    """Where the server listens and what it lets a client do.
+
+    `port` 0 takes any that is free. With a `token`, all but `/healthz` and `/readyz` asks for it. `hosts` are the names
+    that a request may give as its host, beside those of the address; "*" is any, and what a server with a token has by
+    default that listens beyond loopback. `requests_per_minute` is for each client's address, and a tenth of it may come
+    at once; None sets no limit. `max_concurrent` requests are answered at a time, `body_timeout_s` is how long one may
+    take to arrive. `overlay` opens the paths that register and remove tools, which need a token, and is the file that
+    keeps them.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    token: str | None = None
+    hosts: tuple[str, ...] = ()
+    # Beyond loopback without a token: whoever reaches the port reads the catalog and spends the machine's time.
+    insecure: bool = False
+    overlay: Path | None = None
+    max_request_bytes: int = 1_048_576
+    requests_per_minute: int | None = 6_000
+    max_concurrent: int = 64
+    body_timeout_s: float = 10.0
+    stop_timeout_s: float = 10.0
+
+    def __post_init__(self) -> None:
+        _check_number("port", self.port, 0, 65_535)
+        _check_number("max_request_bytes", self.max_request_bytes, 1_024, 67_108_864)
+        if self.requests_per_minute is not None:
+            _check_number("requests_per_minute", self.requests_per_minute, 1, 1_000_000, "or left out for no limit")
+        _check_number("max_concurrent", self.max_concurrent, 1, 10_000)
+        _check_number("body_timeout_s", self.body_timeout_s, 0.1, 3_600)
+        _check_number("stop_timeout_s", self.stop_timeout_s, 0, 3_600)
+        if not self.host or self.host != self.host.strip():
+            raise SettingsInvalid(f"host is {self.host!r}, it must be a name or an address to listen at")
+        # Never the token itself: errors are printed and logged.
+        if self.token is not None and not (len(self.token) >= _SHORTEST_TOKEN and _TOKEN.fullmatch(self.token)):
+            raise SettingsInvalid(
+                f"token has {len(self.token)} characters, it must be {_SHORTEST_TOKEN} or more of A-Z, a-z, 0-9 and "
+                "._~+/-, such as `openssl rand -hex 32` gives"
+            )
+        if self.token is None and not self.loopback and not self.insecure:
+            raise SettingsInvalid(
+                f"host is {self.host!r}, which others can reach, and there is no token: set QUARTERMASTER_TOKEN, "
+                "listen at 127.0.0.1, or say --insecure where the network itself keeps others out"
+            )
+        if self.overlay is not None and self.token is None:
+            raise SettingsInvalid(
+                f"overlay is {str(self.overlay)!r} and there is no token: tools are registered only by who has one"
+            )
+
+    def __repr__(self) -> str:
+        shown = {f.name: getattr(self, f.name) for f in fields(self)}
+        shown["token"] = None if self.token is None else "…"
+        return f"HttpSettings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach the address."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+    @property
+    def known_hosts(self) -> frozenset[str]:
+        """The names a request may give as its host, in lower case; "*" among them for any.
+
+        A page that a browser loaded from elsewhere can have its own name lead here (DNS rebinding), and would then read
+        answers as if they were its own.
+        """
+        named = {host.lower() for host in self.hosts}
+        if not self.loopback and not named:
+            return frozenset(("*",))
+        return frozenset((*named, *_LOOPBACK, self.host.lower()))
+
+
+def _check_number(name: str, value: object, least: float, most: float, otherwise: str = "") -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        allowed = f"from {least:,} to {most:,}" + (f", {otherwise}" if otherwise else "")
+        raise SettingsInvalid(f"{name} is {value!r}, it must be {allowed}")

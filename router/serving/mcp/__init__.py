@@ -1,0 +1,28 @@
+"""The router as an MCP server: find_tools, describe_tool, and call_tool at the tools' own servers.
+
+`pip install 'quartermaster[serve]'`.
+
+    >>> from router import Router
+    >>> from router.serving.mcp import Upstream, serve_stdio, server
+    >>> git = Upstream("git", command=("mcp-server-git",), provider="git")
+    >>> serve_stdio(server(Router.open(".quartermaster/snapshots/mcp", watch=5), [git]))
+
+`router.serving.mcp.http` has the same as an app, at `/mcp`.
+"""
+
+from router.serving.mcp.server import server
+from router.serving.mcp.stdio import serve_stdio
+from router.serving.mcp.tools import Tools
+from router.serving.mcp.upstream import Upstream, UpstreamFailed, read_upstreams
+from router.serving.mcp.upstreams import Upstreams, connected
+
+__all__ = [
+    "Tools",
+    "Upstream",
+    "UpstreamFailed",
+    "Upstreams",
+    "connected",
+    "read_upstreams",
+    "serve_stdio",
+    "server",
+]

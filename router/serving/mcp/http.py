@@ -1,0 +1,30 @@
+"""The server over streamable HTTP, as an app. Imported by who wants it alone: it takes what the HTTP API takes."""
+
+from mcp.server.lowlevel import Server
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.types import ASGIApp
+
+from router.serving.http.gate import Gate
+from router.serving.http.settings import HttpSettings
+from router.serving.mcp.tools import Tools
+
+PATH = "/mcp"
+
+
+def http_app(served: Server[Tools], settings: HttpSettings) -> ASGIApp:
+    """The server at `/mcp`, behind the host, rate, token and size checks of the HTTP API. It keeps no session: any
+    replica answers any request."""
+    hosts = sorted(settings.known_hosts)
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection="*" not in hosts,
+        allowed_hosts=[name for host in hosts for name in (host, f"{host}:*")],
+        allowed_origins=[name for host in hosts for name in (f"http://{host}", f"http://{host}:*", f"https://{host}")],
+    )
+    app = served.streamable_http_app(
+        streamable_http_path=PATH,
+        json_response=True,
+        stateless_http=True,
+        max_request_body_size=settings.max_request_bytes,
+        transport_security=security,
+    )
+    return Gate(app, settings)

@@ -1,0 +1,71 @@
+"""One request to two snapshots of a catalog: what moved."""
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+
+from router.contract import CURRENT, MANIFEST
+from router.errors import SettingsInvalid
+from router.routed import RoutedTools
+from router.router import Router
+from router.store import SnapshotStore, Stored
+
+# Opened ones that are kept: each has an encoder of its own in memory.
+_OPENED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A tool of either answer, with its place in both; None where an answer lacks it."""
+
+    tool_id: str
+    before: int | None
+    after: int | None
+
+    @property
+    def by(self) -> int | None:
+        """How many places it rose (positive) or fell."""
+        return None if self.before is None or self.after is None else self.before - self.after
+
+
+def moved(before: RoutedTools, after: RoutedTools) -> list[Moved]:
+    """The tools of both answers: those of the later one in its order, then those that it lacks."""
+    was = {tool_id: rank for rank, tool_id in enumerate(before.ids, 1)}
+    now = {tool_id: rank for rank, tool_id in enumerate(after.ids, 1)}
+    order = (*now, *(tool_id for tool_id in was if tool_id not in now))
+    return [Moved(tool_id, was.get(tool_id), now.get(tool_id)) for tool_id in order]
+
+
+class Shelf:
+    """A catalog's snapshots on disk, some of them opened."""
+
+    def __init__(self, folder: Path) -> None:
+        folder = folder.absolute()
+        if not (folder / CURRENT).exists() and (folder / MANIFEST).exists():  # a snapshot: its catalog is above it
+            folder = folder.parent
+        self._folder = folder
+        self._store = SnapshotStore(folder.parent.parent, folder.name, folder.parent.name)
+        self._opened: OrderedDict[str, Router] = OrderedDict()
+        self._opening = threading.Lock()
+
+    def snapshots(self) -> list[Stored]:
+        """Those that this router can read, newest first."""
+        return [stored for stored in self._store.snapshots() if stored.manifest is not None]
+
+    def folder(self, snapshot: str) -> Path:
+        """The folder of a snapshot's id. Raises SettingsInvalid where the catalog has none such."""
+        names = [stored.folder.name for stored in self.snapshots()]
+        if snapshot not in names:  # never a path of somebody's making
+            raise SettingsInvalid(f"the catalog {self._folder.name} has no snapshot {snapshot!r}")
+        return self._folder / snapshot
+
+    def opened(self, snapshot: str) -> Router:
+        """A router over a snapshot, opened and verified at its first use. Raises SettingsInvalid, SnapshotInvalid."""
+        with self._opening:
+            if snapshot not in self._opened:
+                self._opened[snapshot] = Router.open(self.folder(snapshot))
+            self._opened.move_to_end(snapshot)
+            while len(self._opened) > _OPENED:
+                self._opened.popitem(last=False)
+            return self._opened[snapshot]

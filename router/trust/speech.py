@@ -1,0 +1,108 @@
+"""Sentences that speak to the model, promote a tool over others or speak ill of them.
+
+Two readers: a phrase that a model wrote is held to more than a sentence of a vendor's description, where advice to the
+model ("always call this before you edit a page") is ordinary and useful. What both look for is an order to whoever
+writes or ranks, a claim over other tools, ill report of them.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from router.trust import claims, orders
+from router.trust.characters import undisguised, visible
+
+_CHAT_MARK = re.compile(orders.CHAT_MARK, re.IGNORECASE | re.MULTILINE)
+_MARKUP = re.compile(claims.MARKUP, re.IGNORECASE)
+_NAMED_ILL = re.compile(claims.NAMED_ILL)
+_TOKEN = re.compile(r"[\w']+")
+_SEPARATORS = re.compile(r"[\s_\-\u2010-\u2015]+")
+_HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_QUOTES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u201c": '"', "\u201d": '"'})
+_RUN = 8  # words in a row that no two texts share by chance; "when somebody wants to know the" is six
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A check's name and the words that it found."""
+
+    check: str
+    detail: str
+
+
+def spoken(text: str) -> Finding | None:
+    """What a phrase that a model wrote should not say: an order, a promotion, ill report, markup."""
+    if finding := _search(text, strict=True):
+        return finding
+    if text.replace(" ", "").isalpha() and text.islower():  # neither mark nor name
+        return None
+    shown = visible(text)
+    for check, pattern in (("instruction", _CHAT_MARK), ("defamation", _NAMED_ILL), ("markup", _MARKUP)):
+        if found := pattern.search(shown):
+            return Finding(check, found.group().strip())
+    return None
+
+
+def suspicious(sentence: str) -> Finding | None:
+    """What a sentence of a tool's own text should not say. Advice on how and when to use the tool is no such thing."""
+    if finding := _search(sentence, strict=False):
+        return finding
+    if found := _CHAT_MARK.search(visible(sentence)):
+        return Finding("instruction", found.group().strip())
+    return None
+
+
+def _search(text: str, strict: bool) -> Finding | None:
+    rules = _rules(strict)
+    read = _read(text)
+    met = {rule for word in rules.keys() & set(_TOKEN.findall(read)) for rule in rules[word]}
+    for _, check, pattern in sorted(met, key=lambda rule: rule[0]):
+        if found := pattern.search(read):
+            return Finding(check, found.group().strip())
+    return None
+
+
+@cache
+def _rules(strict: bool) -> Mapping[str, tuple[tuple[int, str, re.Pattern[str]], ...]]:
+    """The patterns that each word may be the sign of, numbered in their order."""
+    tables = [
+        ("instruction", orders.INSTRUCTION),
+        ("promotion", claims.PROMOTION),
+        ("defamation", claims.DEFAMATION),
+    ]
+    if strict:
+        tables += [("instruction", orders.STRICT_INSTRUCTION), ("promotion", claims.STRICT_PROMOTION)]
+    rules: dict[str, tuple[tuple[int, str, re.Pattern[str]], ...]] = {}
+    rows = [(check, *row) for check, table in tables for row in table]
+    for number, (check, words, pattern) in enumerate(rows):
+        rule = (number, check, re.compile(pattern))
+        for word in words.split():
+            rules[word] = (*rules.get(word, ()), rule)
+    return rules
+
+
+def _read(text: str) -> str:
+    """A text in lower case, compatibility forms undone, hidden characters out, `_`, `-` and humps as spaces."""
+    if not text.isascii():
+        text = undisguised(unicodedata.normalize("NFKC", visible(text)).translate(_QUOTES))
+    return _SEPARATORS.sub(" ", _HUMPS.sub(" ", text)).casefold()
+
+
+@cache
+def shingles(text: str) -> frozenset[tuple[str, ...]]:
+    """Every run of eight words of a text."""
+    return frozenset(_runs(text))
+
+
+def echoed(text: str, of: frozenset[tuple[str, ...]]) -> str:
+    """The first run of eight words that a text shares with another, given by its shingles; else empty."""
+    if text.count(" ") < _RUN - 1:
+        return ""
+    return next((" ".join(run) for run in _runs(text) if run in of), "")
+
+
+def _runs(text: str) -> Iterator[tuple[str, ...]]:
+    tokens = _TOKEN.findall(text.casefold())
+    return zip(*(tokens[start:] for start in range(_RUN)), strict=False)

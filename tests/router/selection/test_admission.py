@@ -1,0 +1,84 @@
+"""Which tools a request may find."""
+
+import numpy as np
+import pytest
+
+from router.selection import Facets, Selection, admit
+from router.selection.facets import Facet
+
+ROWS = (
+    Facet("github/create_issue", "create_issue", "github", ("Issues",), {}),
+    Facet("linear/create_issue", "create_issue", "linear", ("Issues", "Planning"), {"readOnlyHint": False}),
+    Facet("linear/list_issues", "list_issues", "linear", ("Issues",), {"readOnlyHint": True}),
+    Facet("notes", "notes", None, (), {"readOnlyHint": 1}),
+    Facet("stripe/deleteCharge", "deleteCharge", "Stripe", ("Payments",), {"destructiveHint": True}),
+)
+FACETS = Facets(ROWS)
+
+
+def admitted(selection: Selection, category: str | None = None, confidence: float | None = None) -> list[str]:
+    found = admit(lambda: FACETS, selection, category, confidence).admitted
+    mask = np.ones(len(ROWS), bool) if found is None else found.mask
+    return [row.tool_id for row, kept in zip(ROWS, mask, strict=True) if kept]
+
+
+@pytest.mark.parametrize(
+    ("selection", "expected"),
+    [
+        (Selection(allow=("linear/*",)), ["linear/create_issue", "linear/list_issues"]),
+        (Selection(allow=("create_issue",)), ["github/create_issue", "linear/create_issue"]),
+        (Selection(allow=("LINEAR/Create_Issue", "notes")), ["linear/create_issue", "notes"]),
+        (Selection(allow=("*issue*",), block=("github/*",)), ["linear/create_issue", "linear/list_issues"]),
+        (Selection(block=("*delete*", "notes", "*/create_*")), ["linear/list_issues"]),
+        (Selection(providers=("stripe", "GitHub")), ["github/create_issue", "stripe/deleteCharge"]),
+        (Selection(categories=("planning", "payments")), ["linear/create_issue", "stripe/deleteCharge"]),
+        (Selection(annotations={"readOnlyHint": True}), ["linear/list_issues"]),
+        (Selection(annotations={"readOnlyHint": False}), ["linear/create_issue"]),
+        (Selection(allow=("nothing*",)), []),
+    ],
+)
+def test_filters_admit_the_tools_that_they_name(selection: Selection, expected: list[str]) -> None:
+    assert admitted(selection) == expected
+
+
+def test_where_nothing_is_asked_for_no_record_is_looked_at() -> None:
+    def facets() -> Facets:
+        raise AssertionError("read")
+
+    assert admit(facets, Selection(), "payments", 1.0).admitted is None
+    assert admit(facets, Selection(use_category_filter=True), None, None).admitted is None
+    assert admit(facets, Selection(use_category_filter=True), "  ", None).admitted is None
+
+
+GATED = Selection(use_category_filter=True, category_confidence_threshold=0.7)
+
+
+@pytest.mark.parametrize(
+    ("selection", "category", "confidence", "expected", "note"),
+    [
+        (GATED, "issues", 0.7, 3, ""),
+        (GATED, "issues", 0.69, 5, "its confidence 0.69, below 0.7"),
+        (GATED, "issues", None, 5, "no confidence came with it, below 0.7"),
+        (GATED, "weather", 0.9, 5, "no admitted tool has it"),
+        (Selection(use_category_filter=True), "payments", None, 1, ""),
+        (Selection(use_category_filter=True, block=("stripe/*",)), "payments", 1.0, 4, "no admitted tool has it"),
+        (Selection(), "payments", 1.0, 5, ""),
+    ],
+)
+def test_the_category_counts_where_its_confidence_reaches_the_threshold_and_a_tool_has_it(
+    selection: Selection, category: str, confidence: float | None, expected: int, note: str
+) -> None:
+    assert len(admitted(selection, category, confidence)) == expected
+    notes = admit(lambda: FACETS, selection, category, confidence).notes
+    assert len(notes) == bool(note) and note in "".join(notes)
+
+
+def test_a_refused_tool_is_told_the_first_filter_that_leaves_it_out() -> None:
+    admission = admit(lambda: FACETS, Selection(allow=("linear/*",), block=("*list*",)), None, None)
+    assert [admission.refusal(place) for place in range(5)] == [
+        ("allow", "allowed are linear/*"),
+        None,
+        ("block", "blocked are *list*"),
+        ("allow", "allowed are linear/*"),
+        ("allow", "allowed are linear/*"),
+    ]

@@ -1,0 +1,99 @@
+"""The combined score, by hand and against its definition."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from router.selection.relevance import Asked, combined, overlap, signals, tokens
+from router.selection.settings import Weights
+from tests.factories import make_record
+
+REFUND = make_record(
+    "create_refund",
+    description="Refunds a charge to the customer.",
+    categories=("Payments",),
+    annotations={"readOnlyHint": True},
+)
+ASKED = Asked(tokens("Refund the refund for customer 42"), "payments")
+SEED = Weights(embed=0.7, lexical=0.2, tag=0.05, name=0.05).resolved()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("get_weather v2.1", ("get", "weather", "v2", "1")),
+        ("Crème brûlée №5", ("crème", "brûlée", "5")),
+        ("天気 を調べて!", ("天気", "を調べて")),
+        ("listCharges", ("listcharges",)),
+        (" _-. ", ()),
+    ],
+)
+def test_tokens_are_runs_of_letters_and_digits_in_lower_case(text: str, expected: tuple[str, ...]) -> None:
+    assert tokens(text) == expected
+
+
+def test_overlap_counts_each_token_once_over_name_description_and_categories() -> None:
+    # refund (name), the and customer (description); "payments" is not said, "read-only" is a tag alone.
+    assert overlap(REFUND, ASKED.unique) == 3
+    assert overlap(REFUND, Asked(tokens("read only")).unique) == 0
+    assert overlap(REFUND, Asked(tokens("payments")).unique) == 1
+
+
+def test_lexical_goes_by_all_tokens_of_the_request_and_tag_by_those_of_the_tags() -> None:
+    found = signals(REFUND, Asked(tokens("Refund the refund for customer 42, read payments")), 0.8)
+    assert found["lexical"] == pytest.approx(4 / 8)  # refund, the, customer, payments
+    assert found["tag"] == pytest.approx(2 / 3)  # read and payments, of payments, read, only
+    assert found["category"] == 0
+
+
+def test_name_and_category_match_or_do_not() -> None:
+    assert signals(REFUND, ASKED, 0)["name"] == 0  # "create" is not said
+    assert signals(REFUND, Asked(tokens("please create a refund")), 0)["name"] == 1
+    assert signals(REFUND, ASKED, 0)["category"] == 1
+    assert signals(make_record("", categories=("",)), Asked((), ""), 0)["name"] == 0
+
+
+def test_the_combined_score_is_the_weighted_mean_by_hand() -> None:
+    found = signals(REFUND, ASKED, 0.8)
+    assert found == {"embed": 0.8, "lexical": 0.5, "tag": 0, "name": 0, "category": 1}
+    assert combined(found, SEED) == pytest.approx((0.7 * 0.8 + 0.2 * 0.5) / 1.0)
+    assert combined(found, Weights(embed=0.5, category=1).resolved()) == pytest.approx((0.5 * 0.8 + 1) / 1.5)
+
+
+def test_without_weights_it_is_the_cosine_and_with_all_at_zero_it_is_zero() -> None:
+    found = signals(REFUND, ASKED, 0.8)
+    assert combined(found, Weights().resolved()) == 0.8
+    assert combined(found, Weights(embed=0).resolved()) == 0
+    assert combined(found, Weights(name=0, tag=0).resolved()) == 0
+
+
+def test_a_cosine_outside_of_0_to_1_counts_as_the_nearer_end() -> None:
+    assert signals(REFUND, ASKED, -0.3)["embed"] == 0
+    assert signals(REFUND, ASKED, 1.2)["embed"] == 1
+
+
+SHARES = st.none() | st.floats(0, 1)
+
+
+@given(
+    st.text(max_size=60),
+    st.text(max_size=20),
+    st.text(max_size=60),
+    st.lists(st.text(max_size=12), max_size=3),
+    st.none() | st.text(max_size=12),
+    st.floats(-2, 2),
+    st.builds(Weights, SHARES, SHARES, SHARES, SHARES, SHARES),
+)
+def test_every_signal_and_the_score_lie_in_0_to_1(
+    request: str,
+    name: str,
+    description: str,
+    categories: list[str],
+    category: str | None,
+    cosine: float,
+    weights: Weights,
+) -> None:
+    record = make_record(name, description=description, categories=tuple(categories))
+    found = signals(record, Asked(tokens(request), category), cosine)
+    assert all(0 <= value <= 1 for value in found.values())
+    assert 0 <= combined(found, weights.resolved()) <= 1 + 1e-12

@@ -1,0 +1,74 @@
+"""A dialogue as a request."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from router import RECIPES, Normalization, Router
+from router.conversation import Said, said
+from router.errors import RequestInvalid
+
+# The scores of two messages are comparable where each list's are counted in spreads.
+LEXICAL = replace(RECIPES["lexical"], normalization=Normalization.STANDARD)
+
+
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        ("undo a payment", Said("undo a payment")),
+        (["undo a payment"], Said("undo a payment")),
+        (["a", "b", "c", "d", "e"], Said("e", ("d", "c", "b"))),
+        ([{"role": "user", "content": "a"}, {"role": "assistant", "content": "Done."}, "b"], Said("b", ("a",))),
+        ([{"role": "system", "content": "Be brief."}, {"content": "a"}], Said("a")),
+        ([{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url"}]}], Said("a")),
+        (["a", "  ", {"role": "user", "content": None}], Said("a")),
+    ],
+)
+def test_the_last_four_messages_of_the_user_are_what_is_asked(request_: Any, expected: Said) -> None:
+    assert said(request_) == expected
+
+
+@pytest.mark.parametrize(
+    ("request_", "says"),
+    [
+        ([], "none of 0 messages"),
+        ([{"role": "assistant", "content": "a"}], "none of 1 messages is a text of the user"),
+        (["a", 3], r"messages\[1\] is 3"),
+        ([{"role": "user", "content": 3}], r"messages\[0\]\.content is 3"),
+        (b"a", "must be a text or a list of messages"),
+        (None, "must be a text or a list of messages"),
+    ],
+)
+def test_what_is_no_dialogue_is_refused_with_its_place(request_: Any, says: str) -> None:
+    with pytest.raises(RequestInvalid, match=says):
+        said(request_)
+
+
+@pytest.fixture(scope="module")
+def router(snapshot: Path) -> Router:
+    return Router.open(snapshot)
+
+
+def test_a_message_that_says_little_is_answered_by_what_was_said_before(router: Router) -> None:
+    alone = router.route("and the same for Bob", recipe=LEXICAL)
+    in_context = router.route(["give the customer their money back", "and the same for Bob"], recipe=LEXICAL, k=1)
+    assert "stripe/create_refund" not in alone.ids[:1]
+    assert in_context.ids == ("stripe/create_refund",)
+
+
+def test_the_latest_message_comes_first_and_the_one_before_it_next(router: Router) -> None:
+    routed = router.route(["will it rain tomorrow", "undo a payment"], recipe=LEXICAL, explain=True, k=10)
+    ids = list(routed.ids)
+    assert ids[0] == "stripe/create_refund"
+    assert ids.index("weather/getForecast") < len(ids)
+    for tool in routed:
+        assert sum(tool.contributions.values()) + tool.gain == pytest.approx(tool.score)
+    assert next(tool for tool in routed if tool.tool_id == "weather/getForecast").step == "will it rain tomorrow"
+    assert routed.steps == ()
+
+
+def test_a_dialogue_of_one_message_is_that_message(router: Router) -> None:
+    request = "pull failed payments, notify the team"
+    assert router.route([request]) == router.route(request)

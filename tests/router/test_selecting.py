@@ -1,0 +1,198 @@
+"""Filters, thresholds, budgets, forms and a second pass, over a snapshot of real parts."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from router import NothingSelected, RequestInvalid, Reranking, Router, Selection, SettingsInvalid, Weights
+from router.cohort import Cohort
+from router.contract import Signal
+from router.fitting import Calibration
+from router.snapshot import Snapshot
+
+REQUEST = "open an issue for the team and undo a payment"
+
+
+@pytest.fixture(scope="module")
+def opened(snapshot: Path) -> Snapshot:
+    return Snapshot.open(snapshot)
+
+
+@pytest.fixture(scope="module")
+def router(opened: Snapshot) -> Router:
+    return Router(opened)
+
+
+def test_without_a_selection_an_answer_is_the_fused_ranking_cut_to_k(router: Router) -> None:
+    assert router.route(REQUEST, k=3) == router.route(REQUEST, k=3, selection=Selection())
+    assert router.route(REQUEST, k=3).ids == router.route(REQUEST, k=8).ids[:3]
+    assert router.route(REQUEST).dropped == () and router.route(REQUEST).tokens is None
+
+
+@pytest.mark.parametrize("recipe", ["default", "published", "lexical"])
+def test_a_filtered_answer_is_the_unfiltered_one_without_what_is_left_out(router: Router, recipe: str) -> None:
+    whole = router.route(REQUEST, k=8, recipe=replace(router.recipe(recipe), steps=False))
+    kept = router.route(
+        REQUEST, k=8, recipe=replace(router.recipe(recipe), steps=False), selection=Selection(block=("linear/*",))
+    )
+    assert set(kept.ids) == {tool for tool in whole.ids if not tool.startswith("linear/")}
+    if recipe == "default":  # by scores, which other tools do not move
+        assert kept.ids == tuple(tool for tool in whole.ids if not tool.startswith("linear/"))
+
+
+def test_what_an_allow_list_leaves_is_found_however_far_down_it_stands(router: Router) -> None:
+    recipe = replace(router.recipe("default"), depth=1)
+    assert "weather/getForecast" not in router.route("undo a payment", recipe=recipe).ids
+    routed = router.route("undo a payment", recipe=recipe, selection=Selection(allow=("weather/*",)))
+    assert routed.ids == ("weather/getForecast",)
+
+
+def test_explain_tells_which_filter_kept_a_tool_of_the_first_k_from_being_found(router: Router) -> None:
+    selection = Selection(block=("stripe/create_refund",))
+    assert router.route("undo a payment", k=1, selection=selection).dropped == ()
+    (out,) = router.route("undo a payment", k=1, selection=selection, explain=True).dropped
+    assert (out.tool_id, out.by, out.reason) == ("stripe/create_refund", "block", "blocked are stripe/create_refund")
+
+
+def test_a_filter_that_leaves_nothing_gives_an_empty_answer_or_an_error_as_the_selection_says(router: Router) -> None:
+    nothing = Selection(allow=("nobody/*",))
+    assert router.route(REQUEST, selection=nothing).ids == ()
+    with pytest.raises(NothingSelected, match="no admitted tool has anything in common"):
+        router.route(REQUEST, selection=replace(nothing, fallback_to_empty=False))
+    with pytest.raises(NothingSelected, match=r"none of the tools that were found is left: \d by lexical overlap"):
+        router.route(REQUEST, selection=Selection(min_lexical_overlap=50, fallback_to_empty=False))
+
+
+def test_an_unknown_category_does_not_filter_to_nothing_and_is_told(router: Router) -> None:
+    routed = router.route(REQUEST, selection=Selection(use_category_filter=True), category="payments")
+    assert routed.ids == router.route(REQUEST).ids
+    assert routed.notes == ("not filtered by the category 'payments': no admitted tool has it",)
+
+
+def test_tools_below_the_lexical_overlap_are_dropped_with_the_count(router: Router) -> None:
+    routed = router.route("refund a charge", k=8, selection=Selection(min_lexical_overlap=2))
+    assert routed.ids == ("stripe/create_refund",)  # "Refunds a charge in full or in part": refund, a, charge
+    out = next(out for out in routed.dropped if out.tool_id == "stripe/list_charges")
+    assert out.reason == "it shares 1 tokens with the request, 2 are asked for"  # "a"
+
+
+def test_weights_order_by_the_combined_score(router: Router) -> None:
+    by_name = Selection(weights=Weights(embed=0, name=1))
+    routed = router.route("please create issue things", k=8, selection=by_name)
+    assert set(routed.ids[:2]) == {"linear/create_issue", "github/create_issue"}
+    fused = [tool for tool in router.route("please create issue things", k=8).ids if tool not in routed.ids[:2]]
+    assert list(routed.ids[2:]) == fused  # equal scores stay as they were fused
+
+
+def test_the_cosine_of_the_combined_score_is_that_of_the_dense_list(router: Router, opened: Snapshot) -> None:
+    selection = Selection(weights=Weights(embed=1), min_combined_score=0.0)
+    routed = router.route("undo a payment", k=8, selection=selection)
+    ranking = router.rankings("undo a payment")[Signal.DENSE]
+    best = [router.tool_id(ordinal) for ordinal in ranking.ordinals.tolist()]
+    assert opened.expanded is None and list(routed.ids) == best
+
+
+def test_a_combined_score_of_cosines_without_vectors_is_refused_with_the_way_out(router: Router) -> None:
+    with pytest.raises(SettingsInvalid, match=r"set weights\.embed = 0 and another weight"):
+        router.route("undo a payment", recipe="lexical", selection=Selection(min_combined_score=0.2))
+
+
+def test_tools_of_every_answer_take_no_ranked_place_and_pass_every_filter(router: Router) -> None:
+    selection = Selection(always=("weather/getForecast", "slack/gone"), block=("weather/*",), min_lexical_overlap=1)
+    routed = router.route("undo a payment of a customer", k=1, selection=selection)
+    assert len(routed) == 1 and routed.ids != ("weather/getForecast",)
+    assert [tool.tool_id for tool in routed.always] == ["weather/getForecast"]
+    assert routed.notes == ("always: there is no tool 'slack/gone'",)
+    names = [tool["function"]["name"] for tool in routed.render("openai").tools]
+    assert names[0] == "weather__getForecast" and len(names) == 2
+
+
+def test_where_none_fits_the_answer_may_be_empty_and_says_what_came_closest(opened: Snapshot) -> None:
+    statistics = np.stack([np.zeros(8), np.ones(8)]).astype(np.float32)
+    rule = Calibration({Signal.EXPANSION: 1.0}, -1.0, 0.999999, 0.05, "phrases")
+    router = Router(replace(opened, cohort=Cohort({Signal.EXPANSION: statistics}), calibrations=(rule,)))
+    closest = router.route("pull failed payments", k=2, recipe="lexical")
+    routed = router.route("pull failed payments", k=2, recipe="lexical", selection=Selection(empty_if_none_fits=True))
+    assert closest.none_fits and len(closest) == 2
+    assert routed.none_fits and routed.ids == ()
+    assert [(out.tool_id, out.by) for out in routed.dropped] == [(tool_id, "none fits") for tool_id in closest.ids]
+
+
+def test_a_budget_gives_what_fits_with_its_tokens_and_why_the_others_do_not(router: Router, opened: Snapshot) -> None:
+    costs = opened.token_counts[:, 0, 0]  # in OpenAI's form, whole
+    budget = int(costs.max()) + int(np.sort(costs)[0])
+    routed = router.route(REQUEST, k=8, token_budget=budget, shorten=False)
+    assert routed.tokens is not None and 0 < routed.tokens <= budget
+    assert routed.tokens == sum(int(costs[opened.records.ordinal(tool) or 0]) for tool in routed.ids)
+    assert {out.by for out in routed.dropped} == {"budget"} and "left of" in routed.dropped[0].reason
+    more = router.route(REQUEST, k=8, token_budget=budget)
+    assert len(more) >= len(routed) and more.tokens is not None and more.tokens <= budget
+    assert router.select(REQUEST, 8, budget) == [tool.record for tool in routed]
+
+
+def test_the_tools_of_every_answer_come_out_of_its_budget(router: Router, opened: Snapshot) -> None:
+    cost = int(opened.token_counts[opened.records.ordinal("weather/getForecast") or 0, 0, 0])
+    selection = Selection(always=("weather/getForecast",))
+    routed = router.route("undo a payment", token_budget=cost, selection=selection)
+    assert (len(routed), len(routed.always), routed.tokens) == (0, 1, cost)
+    assert routed.dropped[0].reason == f"the tools of every answer take {cost} of {cost} tokens"
+
+
+def test_a_provider_takes_at_most_its_cap(opened: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+    from router.forms import TERMS, Form
+
+    monkeypatch.setitem(TERMS, Form.OPENAI, replace(TERMS[Form.OPENAI], cap=3))
+    selection = Selection(always=("weather/getForecast",))
+    routed = Router(opened).route(REQUEST, k=4, form="openai", selection=selection)
+    assert len(routed) == 2 and [out.by for out in routed.dropped] == ["cap", "cap"]
+    assert len(Router(opened).route(REQUEST, k=4)) == 4
+
+
+def last_first(request: str, texts: Sequence[str]) -> list[float]:
+    return [float(place) for place in range(len(texts))]
+
+
+def test_a_reranker_orders_the_first_k_times_its_multiplier(opened: Snapshot) -> None:
+    plain = Router(opened).route(REQUEST, k=8).ids
+    routed = Router(opened, rerank=Reranking(last_first, 2)).route(REQUEST, k=2)
+    assert routed.ids == (plain[3], plain[2])
+    assert routed.ms["rerank"] >= 0 and routed.failed == ""
+
+
+def test_a_reranker_that_fails_is_told_and_the_fused_order_stands(opened: Snapshot) -> None:
+    def broken(request: str, texts: Sequence[str]) -> list[float]:
+        raise OSError("no answer")
+
+    routed = Router(opened, rerank=Reranking(broken)).route(REQUEST, k=2)
+    assert routed.ids == Router(opened).route(REQUEST, k=2).ids
+    assert routed.failed == "the reranker raised OSError: no answer"
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"form": "gemini"}, "there is no form 'gemini': choose from openai"),
+        ({"detail": "tiny"}, "there is no detail 'tiny': choose from full"),
+        (
+            {"category": "x", "category_confidence": 1.1},
+            r"category_confidence is 1\.1, it must be a number",
+        ),
+        ({"token_budget": 0}, "token_budget is 0, it must be at least 1"),
+    ],
+)
+def test_an_option_out_of_its_range_is_refused(router: Router, options: dict[str, object], says: str) -> None:
+    with pytest.raises(SettingsInvalid, match=says):
+        router.route(REQUEST, **options)  # type: ignore[arg-type]
+
+
+def test_the_facade_has_the_tools_by_id_and_their_number(router: Router) -> None:
+    assert router.size == len(router.tools) == 8
+    assert [record.tool_id for record in router.tools] == sorted(record.tool_id for record in router.tools)
+    assert router.tools[-1].tool_id == "weather/getForecast" and len(router.tools[2:4]) == 2
+    with pytest.raises(IndexError):
+        router.tools[8]
+    with pytest.raises(RequestInvalid):
+        router.select("", 3)

@@ -1,0 +1,81 @@
+"""Tools that clients with the token register and remove in the running server."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from router import Router
+from tests.factories import TOOLS
+from tests.serving.conftest import TOKEN, Ask
+
+HEADERS = {"Authorization": f"Bearer {TOKEN}"}
+LATE = {
+    "name": "brew_coffee",
+    "description": "Brews a cup of coffee.",
+    "inputSchema": {"type": "object", "properties": {"cups": {"type": "integer"}}},
+}
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    return tmp_path / "overlay.json"
+
+
+@pytest.fixture
+def client(client_of: Ask, saved: Path) -> TestClient:
+    client = client_of(token=TOKEN, overlay=saved)
+    client.headers.update(HEADERS)
+    return client
+
+
+def ids(client: TestClient, request: str) -> list[Any]:
+    answer = client.post("/v1/route", json={"request": request, "k": 3}).json()
+    return [tool["tool_id"] for tool in answer["tools"]]
+
+
+def test_a_list_is_served_from_the_next_request_on_and_after_the_next_start(
+    client: TestClient, saved: Path, snapshot: Path
+) -> None:
+    changed = client.put("/v1/sources/kitchen", json={"tools": [LATE]})
+    assert changed.status_code == 200, changed.text
+    assert changed.json() == {"registered": ["kitchen/brew_coffee"], "tools": len(TOOLS) + 1}
+    assert "kitchen/brew_coffee" in ids(client, "brew a cup of coffee")
+    assert "Brews a cup of coffee." in client.get("/tools/kitchen/brew_coffee").text
+    with Router.open(snapshot, overlay=saved) as again:
+        assert again.record("kitchen/brew_coffee")
+    assert client.put("/v1/sources/kitchen", json={"tools": []}).json()["tools"] == len(TOOLS)
+    assert "kitchen/brew_coffee" not in ids(client, "brew a cup of coffee")
+
+
+def test_a_removed_tool_is_served_no_more(client: TestClient) -> None:
+    assert ids(client, "will it rain tomorrow")[0] == "weather/getForecast"
+    assert client.delete("/v1/tools/weather/getForecast").json() == {"registered": [], "tools": len(TOOLS) - 1}
+    assert "weather/getForecast" not in ids(client, "will it rain tomorrow")
+    assert client.delete("/v1/tools/weather/getForecast").status_code == 404
+
+
+def test_what_is_no_tool_is_refused_and_changes_nothing(client: TestClient, saved: Path) -> None:
+    for tools in ([{"description": "nameless"}], [LATE, LATE], [LATE, {"name": 7}], [{"name": "x", "inputSchema": 7}]):
+        assert client.put("/v1/sources/kitchen", json={"tools": tools}).status_code == 422, tools
+    assert client.put("/v1/sources/kitchen", json={"tools": "all"}).json()["error"]["field"] == "tools"
+    assert client.get("/v1/snapshot").json()["tools"] == len(TOOLS)
+    assert not saved.exists()
+
+
+def test_without_the_token_nothing_changes(client: TestClient) -> None:
+    client.headers.clear()
+    assert client.put("/v1/sources/kitchen", json={"tools": [LATE]}).status_code == 401
+    assert client.delete("/v1/tools/weather/getForecast").status_code == 401
+
+
+def test_unless_the_server_was_told_to_there_is_no_way_to_change_anything(client_of: Ask) -> None:
+    client = client_of(token=TOKEN)
+    assert client.put("/v1/sources/kitchen", json={"tools": [LATE]}, headers=HEADERS).status_code == 404
+    assert client.delete("/v1/tools/weather/getForecast", headers=HEADERS).status_code == 405
+    assert not {"put", "delete"} & {
+        method
+        for operations in client.get("/openapi.json", headers=HEADERS).json()["paths"].values()
+        for method in operations
+    }

@@ -1,0 +1,144 @@
+"""`quartermaster serve mcp` as a program: over stdio and over HTTP, asked by a real client, with servers of its own."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from tests.serving.mcp.conftest import PLAIN, listening
+
+ROOT = Path(__file__).parents[3]
+TOKEN = "a-token-of-twenty-letters"
+_MAIN = "import sys; from flows.cli import main; main()"
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file that names the servers, as MCP clients have it."""
+    path = tmp_path_factory.mktemp("servers") / "servers.json"
+    server = {"command": sys.executable, "args": [str(PLAIN)], "env": {"SECRET": "${WEATHER_SECRET}"}}
+    path.write_text(json.dumps({"mcpServers": {"plain": server}}), encoding="utf-8")
+    return path
+
+
+def _command(snapshot: Path, servers: Path, *more: str) -> list[str]:
+    options = ("--snapshot", str(snapshot), "--upstream", str(servers), "--watch", "0", *more)
+    return ["-c", _MAIN, "serve", "mcp", *options]
+
+
+def _running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_client_over_stdio_finds_and_calls_and_leaves_no_process_behind(
+    weather_snapshot: Path, servers: Path
+) -> None:
+    environment = {"PYTHONPATH": str(ROOT), "WEATHER_SECRET": "s3"}
+    program = StdioServerParameters(
+        command=sys.executable, args=_command(weather_snapshot, servers, "--connect"), env=environment
+    )
+
+    async def talk() -> tuple[str, dict[str, object], str]:
+        async with Client(program) as client:
+            found = await client.call_tool("find_tools", {"request": "do echo", "k": 1})
+            called = await client.call_tool("call_tool", {"tool_id": "plain/echo", "arguments": {"text": "hi"}})
+            # What its servers print, and what it logs, never reaches the wire.
+            await client.call_tool("call_tool", {"tool_id": "plain/talk"})
+            await client.call_tool("call_tool", {"tool_id": "plain/grow"})
+            late = ""
+            until = time.monotonic() + 10
+            while "plain/late" not in late and time.monotonic() < until:
+                late = (await client.call_tool("find_tools", {"request": "do late", "k": 1})).content[0].text
+            return found.content[0].text, json.loads(called.content[0].text), late
+
+    found, called, late = asyncio.run(talk())
+    assert found == "plain/echo(text?: string) — Do echo."
+    assert (called["arguments"], called["secret"]) == ({"text": "hi"}, "s3")
+    assert late == "plain/late(text?: string) — Do late."
+    assert not _running(int(str(called["pid"])))
+
+
+@pytest.fixture(scope="module")
+def http_port(weather_snapshot: Path, servers: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    environment = {"WEATHER_SECRET": "s3", "QUARTERMASTER_TOKEN": TOKEN, "PYTHONPATH": str(ROOT)}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        arguments = _command(weather_snapshot, servers, "--http", "--port")
+        with listening(tmp_path_factory.mktemp("http"), *arguments) as port:
+            yield port
+
+
+def test_a_client_over_http_needs_the_token_and_finds_and_calls(http_port: int) -> None:
+    url = f"http://127.0.0.1:{http_port}/mcp"
+
+    async def talk(token: str) -> list[str]:
+        async with (
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=20) as http,
+            Client(streamable_http_client(url, http_client=http)) as client,
+        ):
+            answers = [
+                await client.call_tool("find_tools", {"request": "sea level in the harbour", "k": 1}),
+                await client.call_tool("call_tool", {"tool_id": "plain/echo", "arguments": {"text": "hi"}}),
+            ]
+            return [answer.content[0].text for answer in answers]
+
+    found, called = asyncio.run(talk(TOKEN))
+    assert found == "weather/sea-level(harbour: string) — How high the sea stands in a harbour."
+    assert json.loads(called)["arguments"] == {"text": "hi"}
+    with pytest.raises(Exception):  # noqa: B017 - whatever the client makes of a 401
+        asyncio.run(talk("another-token-of-letters"))
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 401),
+        ({"Authorization": f"Bearer {TOKEN}", "Host": "evil.example"}, 421),
+        ({"Authorization": f"Bearer {TOKEN}", "Origin": "https://evil.example"}, 403),
+    ],
+)
+def test_over_http_strangers_are_refused(http_port: int, headers: dict[str, str], status: int) -> None:
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    accept = {"Accept": "application/json, text/event-stream"}
+    answer = httpx2.post(f"http://127.0.0.1:{http_port}/mcp", json=message, headers={**accept, **headers})
+    assert answer.status_code == status
+
+
+def test_a_stdio_server_that_is_terminated_ends_its_own_servers(weather_snapshot: Path, servers: Path) -> None:
+    """As a client does that does not close the pipe first."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "WEATHER_SECRET": "s3"}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [sys.executable, *_command(weather_snapshot, servers)], stdin=pipe, stdout=pipe, env=environment, text=True
+    ) as program:
+        assert program.stdin is not None and program.stdout is not None
+        client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+        call = {"name": "call_tool", "arguments": {"tool_id": "plain/echo"}}
+        for message in (
+            {"id": 1, "method": "initialize", "params": client},
+            {"method": "notifications/initialized"},
+            {"id": 2, "method": "tools/call", "params": call},
+        ):
+            program.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+            program.stdin.flush()
+        answers = [json.loads(program.stdout.readline()) for _ in range(2)]
+        pid = json.loads(answers[1]["result"]["content"][0]["text"])["pid"]
+        assert _running(pid)
+        program.send_signal(signal.SIGTERM)
+        assert program.wait(10) == 128 + signal.SIGTERM
+    assert not _running(pid)

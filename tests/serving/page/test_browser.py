@@ -1,0 +1,171 @@
+"""The pages in a real Chromium: by keyboard, on a phone, in the dark, without the network, without a script."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium")
+
+REQUEST = "give the customer their money back, then tell the team in slack"
+PAGES = (
+    "/",
+    f"/?request={REQUEST}&block=weather/*",
+    "/tools",
+    "/tools/stripe/create_refund",
+    f"/compare?request={REQUEST}",
+)
+# Where the screenshots go, for who wants to look: a folder.
+SHOTS = os.environ.get("PAGE_SHOTS")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    flags = (
+        "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+        "--disable-component-update --disable-sync"
+    )
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=flags.split())
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page(browser: Any, address: str) -> Iterator[Any]:
+    """A page that fails the test for a word on its console, and for a request that leaves this machine."""
+    context = browser.new_context(base_url=address)
+    page = context.new_page()
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: said.extend(leaving(request.url)))
+    yield page
+    context.close()
+    assert said == []
+
+
+def leaving(url: str) -> list[str]:
+    parts = urlsplit(url)
+    return [] if parts.scheme == "data" or parts.hostname == "127.0.0.1" else [f"asked {url}"]
+
+
+def shoot(page: Any, name: str) -> None:
+    if SHOTS:
+        page.screenshot(path=Path(SHOTS) / f"{name}.png", full_page=True)
+
+
+def test_the_keyboard_alone_leads_from_a_request_to_a_tool(page: Any) -> None:
+    page.goto("/")
+    assert page.evaluate("document.activeElement.id") == "request"
+    page.keyboard.type(REQUEST)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/?request=*")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to content"
+    page.keyboard.press("Enter")
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.className") == "tool":
+            break
+    assert page.evaluate("document.activeElement.textContent") == page.locator(".results .tool").first.text_content()
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/tools/*/*")
+    assert page.locator("h1").text_content() in ("stripe/create_refund", "slack/chat_postMessage")
+
+
+def test_an_answer_shows_ranks_shares_phrase_and_what_was_left_out(page: Any) -> None:
+    page.goto(PAGES[1])
+    first = page.locator(".results > li").first
+    assert [head.strip() for head in first.locator("tbody th").all_text_contents()][:4] == [
+        "name",
+        "description",
+        "expansion",
+        "dense",
+    ]
+    shares = [text.strip(" %") for text in first.locator("tbody td:last-child").all_text_contents()]
+    assert sum(int(share) for share in shares if share != "–") == pytest.approx(100, abs=3)
+    assert first.locator(".phrase").text_content()
+    ranks = first.locator("tbody td:nth-child(3)").all_text_contents()
+    assert first.locator("circle").count() == sum(rank.isdigit() for rank in ranks) >= 2
+    assert "weather/getForecast" in page.locator("table[aria-labelledby=dropped]").text_content()
+    shoot(page, "answer-desktop")
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_phone_shows_every_page_without_scrolling_sideways(page: Any, path: str) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(path)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    shoot(page, f"phone-{PAGES.index(path)}")
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_can_be_read_aloud(page: Any, path: str) -> None:
+    """Landmarks, one first heading, a name for each field, heads for each table, a title, a language."""
+    page.goto(path)
+    assert page.evaluate("document.documentElement.lang") == "en"
+    assert page.title().endswith("Quartermaster")
+    assert [page.locator(name).count() for name in ("header", "nav", "main", "footer", "h1")] == [1] * 5
+    unnamed = "[...document.querySelectorAll('input, select')].filter(field => !field.labels.length).length"
+    assert page.evaluate(unnamed) == 0
+    assert page.evaluate("[...document.querySelectorAll('th')].filter(cell => !cell.scope).length") == 0
+    untitled = (
+        "[...document.querySelectorAll('table')].filter(t => !t.caption && !t.getAttribute('aria-labelledby')).length"
+    )
+    assert page.evaluate(untitled) == 0
+    twice = "(ids => ids.length - new Set(ids).size)([...document.querySelectorAll('[id]')].map(e => e.id))"
+    assert page.evaluate(twice) == 0
+
+
+_CONTRAST = """
+() => {
+  const light = color => {
+    const [r, g, b] = color.match(/[\\d.]+/g).map(Number).map(c => c / 255)
+      .map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = element => {
+    for (let e = element; e; e = e.parentElement) {
+      const color = getComputedStyle(e).backgroundColor;
+      if (!color.endsWith(', 0)') && color !== 'transparent') return color;
+    }
+    return 'rgb(255, 255, 255)';
+  };
+  const low = [];
+  for (const element of document.querySelectorAll('main *, header *, footer *')) {
+    if (![...element.childNodes].some(n => n.nodeType === 3 && n.data.trim()) || element.closest('svg')) continue;
+    const [a, b] = [light(getComputedStyle(element).color), light(behind(element))].sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) low.push(element.className + ' ' + element.textContent.trim().slice(0, 30));
+  }
+  return low;
+}
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_ground_by_day_and_by_night(page: Any, scheme: str) -> None:
+    """WCAG 2.2, 1.4.3: a contrast of 4.5 to 1."""
+    page.emulate_media(color_scheme=scheme)
+    for path in PAGES[1:]:
+        page.goto(path)
+        assert page.evaluate(_CONTRAST) == []
+    page.goto(PAGES[1])
+    shoot(page, f"answer-{scheme}")
+
+
+def test_two_snapshots_are_compared_and_what_moved_is_said(page: Any) -> None:
+    page.goto(PAGES[4])
+    moves = page.locator("table[aria-labelledby=moved] tbody tr td:last-child").all_text_contents()
+    assert len(moves) == 8
+    assert any(move.startswith(("↑", "↓")) for move in moves)
+    shoot(page, "compare-desktop")
