@@ -22,12 +22,14 @@ from router.selection import Selection
 
 MOST_TOOLS = 128  # OpenAI's, the least of all providers
 # Twelve dialogues of twenty turns over the demo's judged requests, k = 8 (tests/benchmarks/prompt_cache.py --judged):
-# tokens of a turn and the share that the turn before began with; paid is what was read anew and a tenth of the rest.
-#   afresh          1,140  .08  paid 21,160  7.3 needed tools missed in a dialogue
-#   capacity 16     1,670  .39       21,690  6.3
-#   24              2,280  .63       19,660  5.9
-#   32              2,910  .74       19,490  6.0
-#   64              4,840  .88       20,500  4.8
+# tokens of a turn, the share that the turn before began with, and what is paid, a token of that share for a tenth.
+#   afresh          1,140   .06   paid 21,600   9.3 needed tools missed in a dialogue
+#   capacity 16     1,720   .58        16,480   8.6
+#   24              2,290   .74        15,360   8.6
+#   32              2,860   .82        14,830   8.1
+#   64              4,790   .92        16,680   7.2
+#   24, with keep_within = 2 k and keep_called = 8, for what is kept behind a gap is read anew:
+#                   2,660   .67        21,170   8.1
 
 
 class Routes(Protocol):

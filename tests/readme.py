@@ -15,9 +15,9 @@ def commands(mark: str = "") -> list[str]:
     return [line.partition("  #")[0].strip() for line in lines if line.strip()]
 
 
-def examples() -> list[str]:
-    """The Python blocks, in order."""
-    return list(_blocks("python", ""))
+def examples(mark: str = "") -> list[str]:
+    """The Python blocks with this mark, in order."""
+    return list(_blocks("python", mark))
 
 
 def _blocks(language: str, mark: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.adapters.agent_model import call_the_first_tool
 from tests.command_line import called
 from tests.enrichment.model_server import ModelServer
 from tests.readme import README, ROOT, commands, examples
@@ -86,6 +87,15 @@ def test_every_command_and_example_runs_in_order(
         done = run(folder, sys.executable, "-W", "error", "-c", example)
         assert done.returncode == 0, done.stderr
         assert len(done.stdout.splitlines()) >= 3
+    assert len(examples("agent")) == 3
+    with ModelServer(call_the_first_tool) as model:
+        reached = {"OPENAI_BASE_URL": model.base_url, "OPENAI_API_KEY": "sk-loopback"}
+        for example in examples("agent"):
+            done = run(folder, sys.executable, "-W", "error", "-c", example, **reached)
+            assert done.returncode == 0, done.stderr
+            at_hand, answer = done.stdout.splitlines()
+            # The model called the first tool that it was offered, and heard what that answered.
+            assert re.search(r"'([^']+)'", at_hand)[1] in answer.partition("It says: ")[2]  # type: ignore[index]
 
 
 def test_the_make_targets_that_the_readme_names_exist() -> None:

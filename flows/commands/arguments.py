@@ -5,7 +5,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from router import Router
+from router import Router, Selection
 from router.errors import SettingsInvalid, SnapshotInvalid
 
 WORKSPACE = Path(".quartermaster")
@@ -18,14 +18,21 @@ At = Annotated[
 RecipeName = Annotated[
     Optional[str], typer.Option("--recipe", help="default, published or lexical; else the snapshot's own.")
 ]
+SelectionFile = Annotated[
+    Optional[Path], typer.Option("--selection", help="TOML or JSON: what is filtered, and how candidates are ordered.")
+]
+Category = Annotated[Optional[str], typer.Option(help="The request's category, for a selection that goes by it.")]
+Confidence = Annotated[Optional[float], typer.Option("--category-confidence", help="How sure of it, from 0 to 1.")]
+Budget = Annotated[Optional[int], typer.Option("--token-budget", help="As many of the tools as fit these tokens.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Limit = Annotated[int, typer.Option("-k", help="How many tools.")]
 Request = Annotated[str, typer.Argument(help="What should be done, in everyday words.")]
 
 
-def open_router(snapshot: Path | None, workspace: Path, catalog: str | None) -> Router:
+def open_router(snapshot: Path | None, workspace: Path, catalog: str | None, selection: Path | None = None) -> Router:
     """The router over what the options name."""
-    return Router.open(folder_of(snapshot, workspace, catalog))
+    chosen = Selection.load(selection) if selection else None
+    return Router.open(folder_of(snapshot, workspace, catalog), selection=chosen)
 
 
 def folder_of(snapshot: Path | None, workspace: Path, catalog: str | None) -> Path:

@@ -8,11 +8,15 @@ import typer
 from flows.commands.arguments import (
     WORKSPACE,
     At,
+    Budget,
     Catalog,
+    Category,
+    Confidence,
     Json,
     Limit,
     RecipeName,
     Request,
+    SelectionFile,
     Workspace,
     open_router,
 )
@@ -23,23 +27,36 @@ def search(
     request: Request,
     k: Limit = 10,
     recipe: RecipeName = None,
+    selection: SelectionFile = None,
+    category: Category = None,
+    category_confidence: Confidence = None,
+    token_budget: Budget = None,
     catalog: Catalog = None,
     workspace: Workspace = WORKSPACE,
     snapshot: At = None,
     as_json: Json = False,
 ) -> None:
     """The tools that fit a request, best first."""
-    from flows.screens.answer import routed_table, show_verdict
+    from flows.screens.answer import routed_table, show_left_out, show_verdict
     from flows.screens.screen import out
 
-    routed = open_router(snapshot, workspace, catalog).route(request, k=k, recipe=recipe)
+    routed = open_router(snapshot, workspace, catalog, selection).route(
+        request,
+        k=k,
+        recipe=recipe,
+        category=category,
+        category_confidence=category_confidence,
+        token_budget=token_budget,
+    )
     if as_json:
         print(json.dumps(routed.to_json(), ensure_ascii=False))
-    elif not len(routed):
-        out.print("no tool has anything in common with the request")
-    else:
-        show_verdict(routed)
+        return
+    show_verdict(routed)
+    if len(routed):
         out.print(routed_table(routed))
+    elif not routed.dropped:
+        out.print("no tool has anything in common with the request")
+    show_left_out(routed)
 
 
 def explain(
@@ -47,6 +64,10 @@ def explain(
     tool: Annotated[Optional[str], typer.Argument(help="A tool id: why does it rank where it does?")] = None,
     k: Limit = 10,
     recipe: RecipeName = None,
+    selection: SelectionFile = None,
+    category: Category = None,
+    category_confidence: Confidence = None,
+    token_budget: Budget = None,
     catalog: Catalog = None,
     workspace: Workspace = WORKSPACE,
     snapshot: At = None,
@@ -54,20 +75,29 @@ def explain(
 ) -> None:
     """Why these tools: ranks, shares, nearest phrases.
 
-    For each tool its rank and its share of the score by signal, and the phrase that came nearest. With a TOOL, where
-    that one tool stands in every list, however far down.
+    For each tool its rank and its share of the score by signal, and the phrase that came nearest; what was left out,
+    and why. With a TOOL, where that one tool stands in every list, however far down.
     """
-    from flows.screens.answer import explained_table, show_verdict
+    from flows.screens.answer import explained_table, show_left_out, show_verdict
     from flows.screens.screen import out, plain
 
-    router = open_router(snapshot, workspace, catalog)
+    router = open_router(snapshot, workspace, catalog, selection)
     if tool is None:
-        routed = router.route(request, k=k, explain=True, recipe=recipe)
+        routed = router.route(
+            request,
+            k=k,
+            explain=True,
+            recipe=recipe,
+            category=category,
+            category_confidence=category_confidence,
+            token_budget=token_budget,
+        )
         if as_json:
             print(json.dumps(routed.to_json(), ensure_ascii=False))
         else:
             show_verdict(routed)
             out.print(explained_table(routed))
+            show_left_out(routed)
             out.print("of each list: the tool's rank, and the share of its score that this gives", style="dim")
             fits = "" if routed.fits is None else f"some tool fits: {routed.fits:.2f}, "
             out.print(f"{fits}recipe {routed.recipe}, snapshot {routed.snapshot}", style="dim")

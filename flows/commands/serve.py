@@ -177,6 +177,7 @@ def live_servers(folder: Path) -> "tuple[Upstream, ...]":
 
 
 def inspected(folder: Path, tool_id: str) -> "ToolPage":
+    """All that a snapshot's inspection database knows of a tool."""
     from pipeline.inspection.reading import Inspection
 
     with Inspection.open(folder) as inspection:

@@ -6,6 +6,7 @@ from rich.text import Text
 from flows.screens.screen import out, plain
 from router import RoutedTool, RoutedTools, Signal
 
+_LEFT_OUT = 5
 _NAMED = 3  # twins that are named; the rest are counted
 
 
@@ -15,6 +16,20 @@ def show_verdict(routed: RoutedTools) -> None:
         out.print(f"none of the tools fits (probability that one does: {routed.fits:.2f}); what came closest:")
     for number, step in enumerate(routed.steps, 1):
         out.print(plain(f"step {number}: {step}", "dim"), soft_wrap=True)
+
+
+def show_left_out(routed: RoutedTools) -> None:
+    """The tools of every answer, what was left out and why, what was asked for and not done."""
+    if routed.always:
+        out.print(plain(f"always: {', '.join(tool.tool_id for tool in routed.always)}"), soft_wrap=True)
+    for gone in routed.dropped[:_LEFT_OUT]:
+        out.print(plain(f"left out by {gone.by}: {gone.tool_id}: {gone.reason}", "dim"), soft_wrap=True)
+    if len(routed.dropped) > _LEFT_OUT:
+        out.print(f"and {len(routed.dropped) - _LEFT_OUT} more were left out", style="dim")
+    for note in routed.notes:
+        out.print(plain(note, "dim"), soft_wrap=True)
+    if routed.tokens is not None:
+        out.print(f"{routed.tokens:,} tokens", style="dim")
 
 
 def routed_table(routed: RoutedTools) -> Table:

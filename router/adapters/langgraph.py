@@ -94,6 +94,8 @@ def _run(call: Call, asked: ToolCall, state: State) -> ToolMessage:
         return _message(asked, str(error), "error")
     answer = call(tool_id, asked["args"])
     if inspect.isawaitable(answer):
+        if inspect.iscoroutine(answer):
+            answer.close()
         raise TypeError(f"the call of {tool_id} is async: run the graph by ainvoke or astream")
     return _message(asked, as_text(answer))
 

@@ -29,7 +29,8 @@ _MAX_NESTED = 2
 
 def first_sentence(text: str, most: int) -> str:
     """The first sentence of a text, or of its first line, in at most `most` characters; a cut one ends in "…"."""
-    said = _line(_SENTENCE.split(text.strip(), maxsplit=1)[0])
+    # Twice the room: blanks that run on are one.
+    said = _line(_SENTENCE.split(text.strip()[: 2 * most], maxsplit=1)[0])
     if len(said) <= most:
         return said
     return said[: most - 1].rsplit(" ", 1)[0].rstrip(",;:- ") + "…"
@@ -68,7 +69,11 @@ def _short(schema: Any, depth: int) -> Any:
 
 def signature(record: ToolRecord) -> str:
     """One line: `refund(charge: string, amount?: integer) — Gives money back.` Required parameters come first."""
-    root = joined(object_root(valid(record.input_schema)))
+    return signature_of(record, joined(object_root(valid(record.input_schema))))
+
+
+def signature_of(record: ToolRecord, root: Schema) -> str:
+    """The signature of a record whose object root, without combinations, is at hand."""
     members = _members(root, root, 0, _MAX_PARAMETERS)
     line = f"{_line(record.name)}({members})"
     return f"{line} — {said}" if (said := short_description(record)) else line

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from router.errors import RequestInvalid
 from router.forms import strict as strictly
 from router.forms.arguments import without_nulls
-from router.forms.compact import short_description, short_schema, signature
+from router.forms.compact import short_description, short_schema, signature_of
 from router.forms.form import TERMS, Detail, Form, chosen
 from router.forms.names import legal_name
 from router.forms.roots import joined, object_root, plain_parameters
@@ -58,8 +58,8 @@ class Rendered:
             ) from None
 
     def arguments(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments that the model gave for a tool, as the tool itself takes them: under its own names for them, and
-        without the nulls that a strict schema has in the place of what is left out."""
+        """The arguments that the model gave for a tool, as the tool itself takes them: under its own names for them,
+        and without the nulls that a strict schema has in the place of what is left out."""
         if (schema := self.strict.get(name)) is not None:
             given = without_nulls(given, schema, schema)
         old = self.parameters.get(name, {})
@@ -82,6 +82,8 @@ def render(
     """
     form = chosen(Form, form)
     details = [chosen(Detail, d) for d in ([detail] * len(records) if isinstance(detail, str) else detail)]
+    if len(details) != len(records):
+        raise ValueError(f"{len(records)} records and {len(details)} details: give one for all, or one a record")
     most = TERMS[form].cap if cap == "provider" else cap
     tools: list[dict[str, Any]] = []
     names: dict[str, str] = {}
@@ -132,6 +134,7 @@ class _Shapes:
     def __init__(self, record: ToolRecord) -> None:
         self._record = record
         self._object = object_root(valid(record.input_schema))
+        self._joined = joined(self._object)
         self._schemas: dict[tuple[bool, bool, Detail], tuple[Schema, dict[str, str]]] = {}
         self._descriptions: dict[Detail, str] = {}
 
@@ -176,19 +179,18 @@ class _Shapes:
         terms = TERMS[form]
         key = (terms.combined_root, terms.plain_parameters, detail)
         if key not in self._schemas:
-            root = self._object if terms.combined_root else joined(self._object)
+            root = self._object if terms.combined_root else self._joined
             root, renamed = plain_parameters(root) if terms.plain_parameters else (root, {})
             self._schemas[key] = (short_schema(root) if detail is Detail.SHORT else root), renamed
         return self._schemas[key]
 
     def _description(self, detail: Detail) -> str:
+        if detail is Detail.FULL:
+            return self._record.description or ""
         if detail not in self._descriptions:
-            say = {
-                Detail.FULL: lambda record: record.description,
-                Detail.SHORT: short_description,
-                Detail.SIGNATURE: signature,
-            }[detail]
-            self._descriptions[detail] = say(self._record) or ""
+            short = detail is Detail.SHORT
+            said = short_description(self._record) if short else signature_of(self._record, self._joined)
+            self._descriptions[detail] = said
         return self._descriptions[detail]
 
     def _title(self, detail: Detail) -> dict[str, str]:

@@ -49,7 +49,7 @@ def valid(schema: Any) -> Schema:
     if not isinstance(schema, Mapping):
         return {}
     place = _Place()
-    made: Schema = _schema(_with_defs(schema), place)
+    made: Schema = _schema(_with_defs(dict(schema)), place)
     for referring in place.referring:
         _settle(referring, made)
     return made
@@ -70,29 +70,30 @@ def _settle(schema: Schema, root: Schema) -> None:
         del schema["$ref"]
 
 
-def _with_defs(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_defs(schema: Schema) -> Schema:
     """The older drafts' name for definitions changed to today's."""
     older = schema.get("definitions")
-    if not isinstance(older, Mapping):
+    if not isinstance(older, dict):
         return schema
     newer = schema.get("$defs")
     made = {keyword: value for keyword, value in schema.items() if keyword != "definitions"}
-    return {**made, "$defs": {**older, **newer} if isinstance(newer, Mapping) else older}
+    return {**made, "$defs": {**older, **newer} if isinstance(newer, dict) else older}
 
 
 def _schema(schema: Any, place: _Place) -> Any:
     if isinstance(schema, str):
         return {"description": schema}  # some vendors write {"city": "the city's name"}
-    if not isinstance(schema, Mapping) or place.depth > _MAX_DEPTH:
+    if not isinstance(schema, dict) or place.depth > _MAX_DEPTH:
         return {}
     made: Schema = {}
+    below = place.below()
     for keyword, value in schema.items():
-        keyword = str(keyword)
-        if keyword in _DROPPED:
-            continue
         check = _CHECKS.get(keyword)
-        kept = value if check is None else check(value, place.below())
-        if kept is not None or (check is None and keyword in ("default", "const")):
+        if check is None:
+            keyword = str(keyword)
+            if keyword not in _DROPPED and (value is not None or keyword in ("default", "const")):
+                made[keyword] = value
+        elif (kept := check(value, below)) is not None:
             made[keyword] = kept
     if "$ref" in made:
         place.referring.append(made)
@@ -103,14 +104,14 @@ def _schema(schema: Any, place: _Place) -> Any:
     return _modern(schema, made)
 
 
-def _modern(schema: Mapping[str, Any], made: Schema) -> Schema:
+def _modern(schema: Schema, made: Schema) -> Schema:
     """Draft 3's and 4's ways of saying things."""
     for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
-        if schema.get(exclusive) is True and bound in made:
+        if bound in made and schema.get(exclusive) is True:
             made[exclusive] = made.pop(bound)
-    children = schema.get("properties")
-    if isinstance(children, Mapping):
-        needed = [str(n) for n, c in children.items() if isinstance(c, Mapping) and c.get("required") is True]
+    if "properties" in made:
+        children = schema["properties"].items()
+        needed = [str(name) for name, child in children if isinstance(child, dict) and child.get("required") is True]
         if needed:
             made["required"] = list(dict.fromkeys([*made.get("required", ()), *needed]))
     return made
@@ -122,13 +123,13 @@ def _branches(value: Any, place: _Place) -> list[Any] | None:
 
 
 def _named(value: Any, place: _Place) -> Schema | None:
-    return {str(n): _schema(child, place) for n, child in value.items()} if isinstance(value, Mapping) else None
+    return {str(n): _schema(child, place) for n, child in value.items()} if isinstance(value, dict) else None
 
 
 def _nested(value: Any, place: _Place) -> Any:
     if isinstance(value, bool):
         return value
-    return _schema(value, place) if isinstance(value, Mapping) else None
+    return _schema(value, place) if isinstance(value, dict) else None
 
 
 def _items(value: Any, place: _Place) -> Any:
@@ -139,6 +140,8 @@ def _items(value: Any, place: _Place) -> Any:
 
 
 def _type(value: Any, _: _Place) -> str | list[str] | None:
+    if isinstance(value, str) and value in _TYPES:
+        return value
     given = value if isinstance(value, list) else [value]
     lower = [kind.lower() for kind in given if isinstance(kind, str)]
     known = list(dict.fromkeys(k for kind in lower if (k := kind if kind in _TYPES else _ALIASES.get(kind))))
@@ -153,7 +156,7 @@ def _required(value: Any, _: _Place) -> list[str] | None:
 
 
 def _dependent(value: Any, _: _Place) -> Schema | None:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return None
     return {str(name): _required(others, _) or [] for name, others in value.items()}
 

@@ -13,8 +13,8 @@ from router.text import ENGLISH
 
 # Tantivy's, which are fixed there.
 _K1, _B = 1.2, 0.75
-# Lengths up to here are kept as they are, longer ones to three bits: see `_kept`.
-_EXACT = 24
+# Lengths that Lucene's byte has room for beside those of three bits and an exponent.
+_FREE = 24
 
 
 class Postings:
@@ -81,7 +81,8 @@ class OverlaidLexical:
     def _with_texts(self, found: Ranking, terms: Iterable[str], depth: int, admitted: Admitted | None) -> Ranking:
         """A ranking of the index with the texts that share a term; its spread is that of the index alone."""
         scores = self._postings.scores(terms, self._index)
-        hits = np.flatnonzero(scores)
+        # Of a full ranking's, only those count that are better than its last: most often none is.
+        hits = np.flatnonzero(scores > (found.scores[-1] if len(found) >= depth else 0))
         ordinals = hits + self._first
         if admitted is not None:
             within = admitted.mask[ordinals]
@@ -94,6 +95,6 @@ class OverlaidLexical:
 
 def _kept(length: int) -> int:
     """A text's length as Tantivy keeps it, in one byte: exact to 40, then rounded down, as Lucene's SmallFloat does."""
-    beyond = length - _EXACT
-    shift = max(beyond.bit_length() - 4, 0) if beyond > 0 else 0
-    return _EXACT + (beyond >> shift << shift)
+    beyond = max(length - _FREE, 0)
+    shift = max(beyond.bit_length() - 4, 0)
+    return min(length, _FREE) + (beyond >> shift << shift)

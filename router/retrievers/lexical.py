@@ -133,7 +133,8 @@ class LexicalRetriever:
         and more where those are too few."""
         tools = self._searcher.num_docs
         wanted = min(depth, len(admitted))
-        limit = min(math.ceil(_MARGIN * wanted / admitted.share), tools)
+        left_out = len(admitted.mask) - len(admitted)  # no more than these are hits in vain
+        limit = min(math.ceil(_MARGIN * wanted / admitted.share), wanted + left_out, tools)
         while True:
             ordinals, scores = self._hits(query, limit)
             kept = admitted.mask[ordinals]

@@ -41,7 +41,7 @@ class Facets:
         mask = np.zeros(len(self.rows), bool)
         for pattern in map(folded, patterns):
             if not _GLOB.search(pattern):
-                mask[self._places.get(pattern, ())] = True
+                mask[self._places.get(pattern, [])] = True  # by () it would be every tool
                 continue
             matches = re.compile(fnmatch.translate(pattern)).match
             for name, ordinals in self._places.items():

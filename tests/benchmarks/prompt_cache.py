@@ -34,7 +34,8 @@ from tests.benchmarks.measuring import about, report
 
 DIALOGUE = Path(__file__).parent.parent / "data" / "dialogue" / "support_day.jsonl"
 K, TURNS, DRAWN = 8, 20, 12
-CAPACITIES = (16, 24, 32, 64)
+CAPACITIES, CALLED = (16, 24, 32, 64), 2
+LONGER = (24, 2 * K, 8)  # capacity, keep_within, keep_called
 MESSAGES = 3  # of a request, the latest among them
 CACHED = 0.1  # what a token from the cache costs: a tenth at Anthropic, a half to a tenth at OpenAI
 
@@ -46,7 +47,8 @@ def measure(router: Router, dialogues: Sequence[Dialogue], count: Callable[[str]
     """The figures by selection, each the mean over the dialogues."""
     modes: dict[str, Callable[[Dialogue], Turns]] = {"afresh": lambda dialogue: afresh(router, dialogue)}
     for size in CAPACITIES:
-        modes[f"stable, {size}"] = lambda dialogue, size=size: stable(router, dialogue, size, count)  # type: ignore[misc]
+        modes[f"stable, {size}"] = lambda dialogue, size=size: stable(router, dialogue, size, K, CALLED, count)  # type: ignore[misc]
+    modes[f"stable, {LONGER[0]}, kept longer"] = lambda dialogue: stable(router, dialogue, *LONGER, count)
     modes["whole catalog"] = lambda dialogue: iter([[*router.tools]] * len(dialogue))
     found = {name: [figures(mode(dialogue), dialogue, count) for dialogue in dialogues] for name, mode in modes.items()}
     return {name: {leaf: fmean(row[leaf] for row in rows) for leaf in rows[0]} for name, rows in found.items()}
@@ -58,9 +60,11 @@ def afresh(router: Router, dialogue: Dialogue) -> Turns:
         yield [tool.record for tool in router.route(messages, k=K)]
 
 
-def stable(router: Router, dialogue: Dialogue, capacity: int, count: Callable[[str], int]) -> Turns:
+def stable(
+    router: Router, dialogue: Dialogue, size: int, within: int, called: int, count: Callable[[str], int]
+) -> Turns:
     """The tools of a stable selection; what a turn needs and has is called."""
-    selection = StableSelection(router, k=K, capacity=capacity, count=count)
+    selection = StableSelection(router, k=K, capacity=size, keep_within=within, keep_called=called, count=count)
     for judgement, messages in zip(dialogue, _messages(dialogue), strict=True):
         turn = selection.select(messages)
         yield turn.tools

@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from router import Router
 from router.errors import SettingsInvalid
 from router.record import Parameter
 from router.reranking import Reranking, RerankingFailed, rerank, text_of
@@ -104,4 +106,28 @@ def test_what_is_read_is_bounded_and_one_line(text: str, phrases: list[str]) -> 
     text, phrases = 300 * text, [100 * phrase for phrase in phrases]
     parameters = tuple(Parameter(f"{text[:50]}{number}", "string") for number in range(100))
     read = text_of(make_record(text[:200] or "x", description=text, parameters=parameters), phrases)
-    assert len(read) <= 2_400 and "\n" not in read
+    assert len(read) <= 1_000 and "\n" not in read
+
+
+REQUEST = "give the customer their money back"
+
+
+def test_a_routers_answer_is_the_best_of_the_candidates_by_the_reranker(snapshot: Path, router: Router) -> None:
+    asked: list[str] = []
+
+    def shortest_first(request: str, texts: Sequence[str]) -> list[float]:
+        asked.extend(texts)
+        return [-float(len(text)) for text in texts]
+
+    routed = Router.open(snapshot, rerank=Reranking(shortest_first, 3)).route(REQUEST, k=2)
+    before = router.route(REQUEST, k=6)
+    assert len(asked) == 6 and asked[0].startswith("stripe create refund.")
+    best = sorted(range(6), key=lambda place: (len(asked[place]), place))[:2]
+    assert routed.ids == tuple(before.ids[place] for place in best) and not routed.failed
+    assert routed.ms["rerank"] > 0
+
+
+def test_where_a_reranker_fails_the_answer_is_the_one_before_it_and_says_so(snapshot: Path, router: Router) -> None:
+    routed = Router.open(snapshot, rerank=Reranking(lambda request, texts: [])).route(REQUEST, k=3)
+    assert routed.ids == router.route(REQUEST, k=3).ids
+    assert "gave 0 scores for 8 tools" in routed.failed

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from router import Router, Signal, SnapshotInvalid
-from router.contract import ADAPTER, CATALOG_DB, CURRENT, EXPANDED, FORMAT_VERSION, MANIFEST, Expanded
+from router.contract import ADAPTER, CATALOG_DB, CURRENT, EXPANDED, FORMAT_VERSION, MANIFEST, TOKEN_COUNTS, Expanded
 from router.fingerprint import file_sha256, fingerprint
 from router.retrievers import LexicalRetriever
 from router.snapshot import Snapshot
@@ -187,6 +187,21 @@ def test_vectors_of_another_shape_are_refused(copied: Path) -> None:
     change_manifest(copied, lambda m: m["files"].update({"vectors.npy": digest}))
     with pytest.raises(SnapshotInvalid, match=r"\(3, 32\)"):
         Router.open(copied)
+
+
+@pytest.mark.parametrize(
+    "counts", [np.zeros(8, np.int32), np.zeros((8, 5, 2), np.int32), np.zeros((8, 5, 3), np.int64)]
+)
+def test_token_counts_that_do_not_fit_the_forms_are_refused(copied: Path, counts: np.ndarray) -> None:
+    np.save(copied / TOKEN_COUNTS, counts)
+    change_manifest(copied, lambda m: m["files"].update({TOKEN_COUNTS: file_sha256(copied / TOKEN_COUNTS)}))
+    with pytest.raises(SnapshotInvalid, match="token counts of shape"):
+        Router.open(copied)
+
+
+def test_a_snapshot_says_how_long_its_documents_are_on_average(copied: Path) -> None:
+    lengths = Router.open(copied).manifest.field_lengths
+    assert list(lengths) == ["name", "description", "expansion"] and min(lengths.values()) > 1
 
 
 def add_adapter(folder: Path, adapter: np.ndarray) -> None:

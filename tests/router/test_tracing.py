@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
 
-from router import tracing
+from router import Router, tracing
 from router.routed import RoutedTool, RoutedTools
 from tests.factories import make_record
 
@@ -101,7 +101,7 @@ def test_without_opentelemetry_a_route_works_and_nothing_of_it_is_imported() -> 
     code = """
 import sys
 sys.modules["opentelemetry"] = None   # as if it were not installed
-from router import tracing
+from router import Router, tracing
 from router.routed import RoutedTools
 with tracing.route("refund", 5) as span:
     span.answered(RoutedTools((), "one", "default"))
@@ -114,9 +114,16 @@ print([name for name, module in sys.modules.items() if name.startswith("opentele
 def test_a_program_that_does_not_trace_is_spared_the_import() -> None:
     code = """
 import sys
-from router import tracing
+from router import Router, tracing
 tracing.route("refund", 5).__enter__()
 print([name for name in sys.modules if name.startswith("opentelemetry")])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_router_traces_its_routes(exporter: InMemorySpanExporter, router: Router) -> None:
+    routed = router.route("give the customer their money back", k=3)
+    attributes = by_name(exporter.get_finished_spans())["quartermaster.route"].attributes or {}
+    assert attributes["quartermaster.tools"] == routed.ids and attributes["quartermaster.snapshot"] == routed.snapshot
+    assert attributes["quartermaster.k"] == 3

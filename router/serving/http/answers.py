@@ -81,9 +81,7 @@ class RenderedJson(_Exact):
 
     tools: list[dict[str, Any]]
     names: dict[str, str]
-    parameters: dict[str, dict[str, str]] = Field(
-        description="By a tool's name its renamed parameters: new name to old."
-    )
+    parameters: dict[str, dict[str, str]] = Field(description="Of a tool by its name: new names of parameters to old.")
     dropped: list[NoteJson] = Field(description="Tools past the provider's cap.")
     notes: list[NoteJson] = Field(description="Why a tool is not strict, where that was asked for.")
 

@@ -38,6 +38,7 @@ class Gate:
         self._running = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse a request, or pass it on with its body at hand."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -33,7 +33,7 @@ class Metrics:
         self._stages = Histogram(
             f"{prefix}_route_stage_seconds", "Stages of routing.", ("stage",), buckets=_SECONDS, registry=registry
         )
-        self._answers = Counter(f"{prefix}_answers", "Requests routed.", ("recipe",), registry=registry)
+        self._answers = Counter(f"{prefix}_answers", "Requests routed by the API.", ("recipe",), registry=registry)
         self._none_fits = Counter(f"{prefix}_none_fits", "Answers that say no tool fits.", registry=registry)
         self._failed = Counter(f"{prefix}_selection_failed", "Answers whose selection failed.", registry=registry)
         self._dropped = Counter(

@@ -20,7 +20,7 @@ def _number(value: object) -> object:
     return value
 
 
-RecipeName = StrEnum("RecipeName", {name.upper(): name for name in RECIPES})
+RecipeName = StrEnum("RecipeName", {name.upper(): name for name in RECIPES})  # type: ignore[misc]
 # A request, or a message, says something.
 Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=r"\S")]
 Name = Annotated[str, Field(min_length=1, max_length=512, pattern=r"\S")]
@@ -28,7 +28,11 @@ Names = Annotated[list[Name], Field(max_length=1_000)]
 Share = Annotated[float, Field(ge=0, le=1, strict=True)]
 # JSON has types: "10" is no number and 0 is no false; but 10.0 is a whole number.
 Flag = Annotated[bool, Field(strict=True)]
-Count = Annotated[int, BeforeValidator(_number)]
+_Whole = BeforeValidator(_number)
+K = Annotated[int, Field(ge=1, le=MAX_K), _Whole]
+Pool = Annotated[int, Field(ge=1, le=10_000), _Whole]
+Overlap = Annotated[int, Field(ge=0, le=1_000), _Whole]
+Budget = Annotated[int, Field(ge=1, le=10_000_000), _Whole]
 
 
 class _Strict(BaseModel):
@@ -66,10 +70,8 @@ class SelectionSettings(_Strict):
     )
     use_category_filter: Flag = Field(False, description="Only tools of the category that comes with the request.")
     category_confidence_threshold: Share | None = Field(None, description="Below it the category does not filter.")
-    candidate_pool_size: Annotated[Count, Field(ge=1, le=10_000)] | None = Field(
-        None, description="Left out: max(5 k, 20)."
-    )
-    min_lexical_overlap: Count = Field(0, ge=0, le=1_000, description="Tokens that request and tool have in common.")
+    candidate_pool_size: Pool | None = Field(None, description="Left out: max(5 k, 20).")
+    min_lexical_overlap: Overlap = Field(0, description="Tokens that request and tool have in common.")
     min_combined_score: Share = 0.0
     weights: SelectionWeights = SelectionWeights()
     always: Names = Field([], description="Ids that every answer has, beside the ranked tools.")
@@ -78,7 +80,7 @@ class SelectionSettings(_Strict):
 
 
 class _Options(_Strict):
-    k: Count = Field(10, ge=1, le=MAX_K, description="How many tools at most.")
+    k: K = Field(10, description="How many tools at most.")
     explain: Flag = Field(False, description="Ranks, contributions and the phrase that matched, for each tool.")
     recipe: RecipeName | None = Field(None, description="How the lists are fused; left out: the snapshot's own.")
     form: Form | None = Field(None, description="Render the tools as this provider takes them; `rendered` has them.")
@@ -94,7 +96,12 @@ _Said = Annotated[
     Annotated[Text, Tag("text")] | Annotated[Message, Tag("message")],
     Discriminator(lambda value: "text" if isinstance(value, str) else "message"),
 ]
-_Dialogue = Annotated[list[_Said], Field(min_length=1, max_length=_MANY)]
+_OF_USER = {
+    "anyOf": [{"type": "string"}, {"properties": {"role": {"const": "user"}, "content": {"pattern": r"\S"}}}],
+}
+_Dialogue = Annotated[
+    list[_Said], Field(min_length=1, max_length=_MANY, json_schema_extra={"contains": _OF_USER})  # the router checks it
+]
 _Request = Annotated[
     Annotated[Text, Tag("text")] | Annotated[_Dialogue, Tag("messages")],
     Discriminator(lambda value: "text" if isinstance(value, str) else "messages"),
@@ -108,9 +115,7 @@ class RouteRequest(_Options):
     selection: SelectionSettings | None = Field(None, description="Instead of the server's.")
     category: Name | None = Field(None, description="What the request is about, where the caller knows.")
     category_confidence: Share | None = Field(None, description="How sure the caller is of `category`.")
-    token_budget: Annotated[Count, Field(ge=1, le=10_000_000)] | None = Field(
-        None, description="For all tools, in `form`."
-    )
+    token_budget: Budget | None = Field(None, description="For all tools, in `form`.")
     detail: Detail = Field(Detail.FULL, description="How much of each tool is handed over, at most.")
     shorten: Flag = Field(True, description="Tell less of a tool where more tools then fit the budget.")
 

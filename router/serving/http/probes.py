@@ -5,7 +5,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
 from router.serving.http import answers
-from router.serving.http.documented import GATE, failures, json_of
+from router.serving.http.documented import GATE, Responses, failures, json_of
 from router.serving.http.errors import failure, json_response
 from router.serving.http.service import Service
 
@@ -26,7 +26,8 @@ def probes(service: Service) -> APIRouter:
             return failure(503, service.problem)
         return json_response({"status": "ok", "snapshot": service.router.manifest.snapshot})
 
-    text = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus' text format."}}
+    content = {"text/plain": {"schema": {"type": "string"}}}
+    text: Responses = {200: {"content": content, "description": "Prometheus' text format."}}
 
     @routes.get("/metrics", response_class=Response, responses={**text, **GATE})
     async def metrics() -> Response:

@@ -10,7 +10,6 @@ import httpx2
 import mcp_types as types
 from anyio.abc import TaskGroup, TaskStatus
 from mcp import MCPError
-from pydantic import ValidationError
 
 from router.serving.mcp.session import Definition, Session, opened
 from router.serving.mcp.upstream import Upstream, UpstreamFailed
@@ -66,7 +65,7 @@ class Connection:
             return await session.client.call_tool(name, dict(arguments))
         except MCPError as error:
             raise await self._failure(session, error) from error
-        except (RuntimeError, ValidationError) as error:  # against the tool's output schema, or the protocol
+        except (RuntimeError, ValueError) as error:  # against the tool's output schema, or the protocol
             raise UpstreamFailed(f"{self} gave an answer that cannot be used: {said(str(error))}") from error
 
     async def _failure(self, session: Session, error: MCPError) -> UpstreamFailed:

@@ -13,8 +13,8 @@ _READ = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Some tools by id. `following` is the id to go on behind, None at the end; `whole` whether the page is full, or the
-    catalog at its end: else there may be more to find where it stopped reading."""
+    """Some tools by id. `following` is the id to go on behind, None at the end; `whole` whether the page is full or the
+    catalog at its end: else it stopped reading, and there may be more."""
 
     tools: tuple[ToolRecord, ...]
     following: str | None

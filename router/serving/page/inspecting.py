@@ -1,4 +1,4 @@
-"""All that is known of a tool, as the page takes it: `pipeline.inspection` gives it, which the router knows nothing of."""
+"""All that is known of a tool, as the page takes it. `pipeline.inspection` has it; the router knows nothing of that."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

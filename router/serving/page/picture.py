@@ -40,7 +40,7 @@ def strips(tool: RoutedTool, signals: Sequence[Signal], depth: int) -> list[Stri
 
 
 def place(rank: int, depth: int) -> float:
-    """Where a rank stands between the strip's ends, 1 on the left: by its logarithm, for the first ranks matter most."""
+    """Where a rank stands in the strip, 1 on the left: by its logarithm, for the first ranks matter most."""
     along = math.log(max(rank, 1)) / math.log(max(depth, 2))
     return round(_MARGIN + (WIDTH - 2 * _MARGIN) * min(along, 1.0), 1)
 

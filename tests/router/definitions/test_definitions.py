@@ -57,7 +57,11 @@ def test_a_definition_may_be_changed_afterwards() -> None:
 def test_of_duplicates_one_is_kept_and_another_tool_of_an_id_is_numbered() -> None:
     names = ["a b", "a-b", "a b", "a/b"]
     records = records_of([{"name": name} for name in names], "x")
-    assert [(record.tool_id, record.name) for record in records] == [("x/a-b", "a b"), ("x/a-b~2", "a-b"), ("x/a-b~3", "a/b")]
+    assert [(record.tool_id, record.name) for record in records] == [
+        ("x/a-b", "a b"),
+        ("x/a-b~2", "a-b"),
+        ("x/a-b~3", "a/b"),
+    ]
     raws = [RawTool(name, Origin("", ""), provider="x") for name in names]
     assert [record.tool_id for record in catalog_records(raws).records] == [record.tool_id for record in records]
 
@@ -116,7 +120,9 @@ def test_the_place_of_the_wrong_one_is_said() -> None:
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters(), max_size=8), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters(), max_size=8), inner, max_size=3)
+    ),
     max_leaves=12,
 )
 

@@ -54,7 +54,7 @@ def test_a_form_or_detail_that_there_is_not_is_refused_with_those_that_there_are
         render([REFUND], "gemini")
     with pytest.raises(SettingsInvalid, match="no detail 'tiny'"):
         render([REFUND], "openai", detail="tiny")
-    with pytest.raises(ValueError, match="shorter"):
+    with pytest.raises(ValueError, match="1 records and 2 details"):
         render([REFUND], "openai", detail=["full", "short"])
 
 

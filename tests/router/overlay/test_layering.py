@@ -63,7 +63,7 @@ def test_a_removed_tool_is_in_no_list_and_has_no_record(base: Snapshot) -> None:
     router = Router(laid)
     assert len(ids(laid, "tell the team in slack", k=20)) == 7
     assert router.record("slack/chat_postMessage") is None
-    assert all("slack/chat_postMessage" != tool.tool_id for tool in router.tools)
+    assert all(tool.tool_id != "slack/chat_postMessage" for tool in router.tools)
     ordinal = base.records.ordinal("slack/chat_postMessage")
     assert all(ranking.rank_of(ordinal) is None for ranking in router.rankings("send a message to a channel").values())
     assert laid.overlay.gone == {"slack/chat_postMessage", "not/there"}
@@ -96,7 +96,10 @@ def test_ordinals_ids_and_facets_agree(base: Snapshot) -> None:
 
 def test_filters_reach_registered_tools(base: Snapshot) -> None:
     laid = over(base, Overlay().registered([MEETING, record("stop_meeting")]).removed(["weather/getForecast"]))
-    assert set(ids(laid, REQUEST, selection=Selection(providers=("zoom",)))) == {"zoom/start_meeting", "zoom/stop_meeting"}
+    assert set(ids(laid, REQUEST, selection=Selection(providers=("zoom",)))) == {
+        "zoom/start_meeting",
+        "zoom/stop_meeting",
+    }
     assert set(ids(laid, REQUEST, k=20, selection=Selection(categories=("calls",)))) == {"zoom/start_meeting"}
     assert "weather/getForecast" not in ids(laid, "will it rain", k=20, selection=Selection(allow=("*",)))
 
@@ -133,7 +136,11 @@ def test_twins_of_the_snapshot_and_among_each_other_take_one_place(base: Snapsho
     laid = over(base, Overlay().registered([fork, other, MEETING]))
     found = Router(laid).route("pull failed payments, list charges", k=20)
     first = next(tool for tool in found if tool.tool_id.endswith("/list_charges"))
-    assert sorted({first.tool_id, *first.also_from}) == ["forked/list_charges", "stripe/list_charges", "zzz/list_charges"]
+    assert sorted({first.tool_id, *first.also_from}) == [
+        "forked/list_charges",
+        "stripe/list_charges",
+        "zzz/list_charges",
+    ]
     assert laid.twins is not None and laid.twins.tolist() == [*range(8), 6, 9, 6]  # in the order of ids
 
 

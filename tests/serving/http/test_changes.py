@@ -42,6 +42,10 @@ def test_a_list_is_served_from_the_next_request_on_and_after_the_next_start(
     assert changed.status_code == 200, changed.text
     assert changed.json() == {"registered": ["kitchen/brew_coffee"], "tools": len(TOOLS) + 1}
     assert "kitchen/brew_coffee" in ids(client, "brew a cup of coffee")
+    listed = [tool["tool_id"] for tool in client.get("/v1/tools").json()["tools"]]
+    assert listed == sorted([*(tool["id"] for tool in TOOLS), "kitchen/brew_coffee"])
+    following = client.get("/v1/tools", params={"after": "kitchen/brew_coffee", "limit": 1}).json()["tools"]
+    assert following[0]["tool_id"] == "linear/create_issue"
     assert "Brews a cup of coffee." in client.get("/tools/kitchen/brew_coffee").text
     with Router.open(snapshot, overlay=saved) as again:
         assert again.record("kitchen/brew_coffee")
@@ -57,7 +61,7 @@ def test_a_removed_tool_is_served_no_more(client: TestClient) -> None:
 
 
 def test_what_is_no_tool_is_refused_and_changes_nothing(client: TestClient, saved: Path) -> None:
-    for tools in ([{"description": "nameless"}], [LATE, LATE], [LATE, {"name": 7}], [{"name": "x", "inputSchema": 7}]):
+    for tools in ([{"description": "nameless"}], [LATE, {"name": 7}], [{"name": "x", "inputSchema": 7}]):
         assert client.put("/v1/sources/kitchen", json={"tools": tools}).status_code == 422, tools
     assert client.put("/v1/sources/kitchen", json={"tools": "all"}).json()["error"]["field"] == "tools"
     assert client.get("/v1/snapshot").json()["tools"] == len(TOOLS)

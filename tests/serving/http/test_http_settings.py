@@ -31,7 +31,7 @@ def test_a_value_out_of_range_is_refused_with_its_range(field: str, value: Any, 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "example.org"])
 def test_to_listen_beyond_this_machine_takes_a_token_or_a_word(host: str) -> None:
-    with pytest.raises(SettingsInvalid, match="QUARTERMASTER_TOKEN.*--insecure"):
+    with pytest.raises(SettingsInvalid, match=r"QUARTERMASTER_TOKEN.*--insecure"):
         HttpSettings(host=host)
     assert HttpSettings(host=host, token=TOKEN).known_hosts == {"*"}
     assert HttpSettings(host=host, insecure=True).host == host

@@ -61,7 +61,7 @@ def test_a_method_that_a_path_has_not_is_named_with_those_it_has(client: TestCli
 
 
 def test_metrics_count_requests_answers_and_what_was_left_out(client_of: Ask) -> None:
-    client = client_of(request_cache=None) if False else client_of()
+    client = client_of()
     client.post("/v1/route", json={"request": "undo a payment", "selection": {"block": ["stripe/*"]}, "explain": True})
     client.post("/v1/route", json={"request": ""})
     client.get("/v1/tools/stripe/create_refund")

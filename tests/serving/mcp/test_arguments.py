@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from router.serving.mcp.arguments import problems
@@ -108,6 +108,7 @@ KEYWORDS = st.sampled_from(
 )
 
 
+@settings(max_examples=50)
 @given(st.dictionaries(KEYWORDS | st.text(max_size=6), JSON, max_size=5), st.dictionaries(st.text(max_size=4), JSON))
 def test_whatever_a_schema_says_a_check_ends_in_sentences(schema: dict[str, Any], arguments: dict[str, Any]) -> None:
     assert all(said.startswith("$") for said in problems(schema, arguments))

@@ -7,14 +7,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
+from tests.adapters.agent_model import calling
+from tests.enrichment.model_server import ModelServer, Reply, completion
 from tests.serving.mcp.conftest import PLAIN, listening
 
 ROOT = Path(__file__).parents[3]
@@ -142,3 +145,34 @@ def test_a_stdio_server_that_is_terminated_ends_its_own_servers(weather_snapshot
         program.send_signal(signal.SIGTERM)
         assert program.wait(10) == 128 + signal.SIGTERM
     assert not _running(pid)
+
+
+def test_an_agent_of_somebody_elses_making_finds_and_calls_a_tool(
+    http_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loop and the MCP client are the OpenAI Agents SDK's; the model, on loopback, does as the instructions say."""
+    agents = pytest.importorskip("agents", reason="the extra agents is not installed")
+    from agents.mcp import MCPServerStreamableHttp
+
+    def script(body: Mapping[str, Any], _: int) -> Reply:
+        said = [message["content"][0]["text"] for message in body["messages"] if message["role"] == "tool"]
+        if not said:
+            return calling("find_tools", {"request": body["messages"][-1]["content"], "k": 1})
+        if len(said) == 1:
+            return calling("call_tool", {"tool_id": said[0].partition("(")[0], "arguments": {"text": "hi"}})
+        return Reply(completion(f"It says: {said[1]}"))
+
+    async def run() -> str:
+        parameters = {"url": f"http://127.0.0.1:{http_port}/mcp", "headers": {"Authorization": f"Bearer {TOKEN}"}}
+        async with MCPServerStreamableHttp(params=parameters) as server:
+            agent = agents.Agent(name="helper", model="gpt-5-mini", mcp_servers=[server])
+            return str((await agents.Runner.run(agent, "please do echo")).final_output)
+
+    agents.set_default_openai_api("chat_completions")
+    agents.set_tracing_disabled(True)
+    with ModelServer(script) as model:
+        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+        assert json.loads(asyncio.run(run()).removeprefix("It says: "))["arguments"] == {"text": "hi"}
+    offered = [tool["function"]["name"] for tool in model.requests[0].body["tools"]]
+    assert offered == ["find_tools", "describe_tool", "call_tool"]

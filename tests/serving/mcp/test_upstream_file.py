@@ -22,7 +22,7 @@ def test_servers_are_read_as_clients_have_them(write_json: Write) -> None:
                 "shop": {
                     "type": "http",
                     "url": "https://shop.example/mcp",
-                    "headers": {"Authorization": "Bearer ${KEY}"},
+                    "headers": {"X-Key": "Bearer ${KEY}"},
                 },
             }
         },

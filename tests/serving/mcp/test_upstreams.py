@@ -13,6 +13,7 @@ import pytest
 from router import Router, ToolRecord
 from router.serving.mcp import Upstream, UpstreamFailed, connected
 from tests.serving.mcp.conftest import plain
+from tests.serving.mcp.plain_http import serving
 
 T = TypeVar("T")
 
@@ -69,7 +70,7 @@ def test_a_tools_own_error_is_its_answer(weather_router: Router, weather: Upstre
             answer = await servers.call(record(weather_router, "weather/storm"), {"city": "Rome"})
             return answer.is_error, answer.content[0].text
 
-    assert asyncio.run(run()) == (True, "Error executing tool storm")
+    assert asyncio.run(run()) == (True, "Error executing tool storm: no radar over Rome")
 
 
 def test_a_server_that_dies_in_a_call_is_started_anew_by_the_next(weather_router: Router) -> None:
@@ -101,6 +102,7 @@ def test_a_server_that_hangs_holds_no_other_and_is_started_anew(
     weather_router: Router, weather: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("router.serving.mcp.connection._SIGN_OF_LIFE_S", 0.2)
+    monkeypatch.setattr("mcp.client.stdio.PROCESS_TERMINATION_TIMEOUT", 0.1)  # before it is killed
 
     async def talk(call: Any) -> float:
         await call("plain/echo")
@@ -239,3 +241,32 @@ def test_an_upstream_without_a_label_is_known_by_where_the_build_read_it(weather
     forecast = record(weather_router, "weather/forecast")
     assert Upstream("one", url="http://127.0.0.1:1/mcp", place=forecast.origin.file).serves(forecast)
     assert not Upstream("one", url="http://127.0.0.1:1/mcp", place="elsewhere").serves(forecast)
+
+
+def test_a_server_over_http_that_forgot_the_session_is_called_in_a_new_one(weather_router: Router) -> None:
+    with serving() as server:
+        shop = Upstream("shop", url=server.url, provider="plain", headers={"X-Key": "s3"}, timeout_s=10)
+
+        async def talk(call: Any) -> str:
+            await call("plain/echo")
+            server.sessions.clear()
+            return str(await call("plain/echo", text="again"))
+
+        assert json.loads(calling(weather_router, [shop], talk))["arguments"] == {"text": "again"}
+    assert [seen["X-Key"] for seen in server.seen] == ["s3", "s3"]
+
+
+def test_a_server_over_http_that_is_down_is_said_to_be_and_called_once_it_is_up(weather_router: Router) -> None:
+    with serving() as server:
+        port = server.server_port
+    shop = Upstream("shop", url=f"http://127.0.0.1:{port}/mcp?key=sk-secret", provider="plain", timeout_s=10)
+
+    async def talk(call: Any) -> str:
+        for _ in range(2):
+            with serving(port):
+                await call("plain/echo")
+            with pytest.raises(UpstreamFailed, match="the MCP server 'shop' cannot be reached") as down:
+                await call("plain/echo")
+        return str(down.value)
+
+    assert "sk-secret" not in calling(weather_router, [shop], talk)

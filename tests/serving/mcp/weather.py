@@ -1,11 +1,11 @@
-"""A real MCP server for the tests, as a program: `stdio`, or `http PORT`. It tells the time it was asked, and grows."""
+"""A real MCP server for the tests, as a program: `stdio`, or `http PORT`."""
 
 import os
 import sys
 from typing import Any
 
-import anyio
 from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 
 server = MCPServer("weather")
 
@@ -25,7 +25,7 @@ def sea_level(harbour: str) -> str:
 @server.tool()
 def storm(city: str) -> str:
     """Storm warnings for a city."""
-    raise ValueError(f"no radar over {city}")
+    raise ToolError(f"no radar over {city}")
 
 
 @server.tool()
@@ -39,13 +39,6 @@ async def grow(context: Context[Any]) -> str:
     server.add_tool(eclipse)
     await context.notify_tools_changed()
     return "open"
-
-
-@server.tool()
-async def wait(seconds: float) -> str:
-    """Wait."""
-    await anyio.sleep(seconds)
-    return f"waited {seconds:g}"
 
 
 if __name__ == "__main__":
