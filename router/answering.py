@@ -54,6 +54,7 @@ def answer(snapshot: Snapshot, said: Said, options: Options) -> RoutedTools:
         dropped=tuple(Dropped(snapshot.records.tool_id(ordinal), by, reason) for ordinal, by, reason in out),
         notes=(*admission.notes, *chosen.notes),
         failed=chosen.failed,
+        overlay=snapshot.overlay.revision,
         form=options.form or Form.OPENAI,
         tokens=chosen.tokens,
         ms={"find": 1_000 * (searched - start), **dict(chosen.ms), "all": 1_000 * (ended - start)},

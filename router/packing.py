@@ -26,8 +26,8 @@ class Skipped:
 class Packing:
     """What was packed: positions in rank order, each with its detail, and what they cost together.
 
-    `skipped` are the candidates that were passed over before k were packed, in rank order: those that a larger budget
-    would have given.
+    `skipped` are the candidates that were passed over, in rank order: of the first k, and of those before the last
+    that was packed. A larger budget would have given them.
     """
 
     positions: tuple[int, ...]
@@ -52,8 +52,8 @@ def pack(costs: Costs, budget: int, k: int, details: Collection[Detail] = (Detai
     #   Azure's MCP   .022 .734 .966 · .590 .960 .994 · .988 .994 1.00 (1.00)
     #   UltraTool     .602 .783 .889 · .615 .788 .894 · .748 .882 .927 (.927)
     #   MetaTool      .850 .913 .913 · .864 .913 .913 · .864 .913 .913 (.913)
-    # The packing of the greatest value by rank, an exact knapsack over full and short tools, is worse than shortening on
-    # every set: it trades first tools, which are the right ones, for several light ones (UltraTool: .502 .659 .866).
+    # The packing of the greatest value by rank, an exact knapsack over full and short tools, is worse than shortening
+    # on every set: it trades first tools, mostly the right ones, for several light ones (UltraTool: .502 .659 .866).
     columns = [column for column, detail in enumerate(_DETAILS) if detail in details]
     if not columns:
         raise RequestInvalid(f"no detail to say the tools in: choose from {', '.join(_DETAILS)}")
@@ -69,7 +69,7 @@ def pack(costs: Costs, budget: int, k: int, details: Collection[Detail] = (Detai
 def _first_fit(costs: list[int], budget: int, k: int) -> tuple[list[int], list[Skipped], int]:
     """The positions taken, those passed over, and the tokens left."""
     taken: list[int] = []
-    skipped: list[Skipped] = []
+    passed: list[tuple[int, int, int]] = []
     left = budget
     for position, cost in enumerate(costs):
         if len(taken) == k:
@@ -78,7 +78,13 @@ def _first_fit(costs: list[int], budget: int, k: int) -> tuple[list[int], list[S
             taken.append(position)
             left -= cost
         else:
-            skipped.append(Skipped(position, f"needs {cost:,} tokens, {left:,} left of {budget:,}"))
+            passed.append((position, cost, left))
+    end = max(k, taken[-1] + 1) if taken else k
+    skipped = [
+        Skipped(position, f"needs {cost:,} tokens, {room:,} left of {budget:,}")
+        for position, cost, room in passed
+        if position < end
+    ]
     return taken, skipped, left
 
 

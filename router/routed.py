@@ -74,7 +74,8 @@ class RoutedTools:
     `always` are the tools that the selection adds to every answer: they take no ranked place. `dropped` are the
     candidates that it, the budget or a provider's cap left out, best first; with `explain` also those that a filter
     kept from being found. `notes` say what was asked for and not done. `failed` says what of the selection went wrong:
-    the tools are then the fused ranking's, not "none". `tokens` are those of all that is handed over in `form`, where
+    the tools are then the fused ranking's, not "none". `overlay` is the revision of what is registered over the
+    snapshot. `tokens` are those of all that is handed over in `form`, where
     a budget asked for them. `ms` are milliseconds by stage.
     """
 
@@ -88,6 +89,7 @@ class RoutedTools:
     dropped: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
     failed: str = ""
+    overlay: str = ""
     form: Form = Form.OPENAI
     tokens: int | None = None
     ms: Mapping[str, float] = field(default_factory=dict, compare=False)
@@ -129,6 +131,7 @@ class RoutedTools:
             "dropped": [{"tool_id": out.tool_id, "by": out.by, "reason": out.reason} for out in self.dropped],
             "notes": list(self.notes),
             "failed": self.failed,
+            "overlay": self.overlay,
             "form": str(self.form),
             "tokens": self.tokens,
             "ms": dict(self.ms),

@@ -117,8 +117,7 @@ class Router:
 
     def remove(self, tool_ids: Iterable[str]) -> None:
         """Take tools out of the next request and out of every snapshot to come, until they are registered again."""
-        ids = tuple(tool_ids)
-        self._live.change(lambda overlay: overlay.removed(ids))
+        self._live.change(lambda overlay: overlay.removed(tool_ids))
 
     @property
     def overlay(self) -> Overlay:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from router.definitions.json_text import parse_json
+from router.definitions.json_text import parse_json, storable
 from router.definitions.normalize import normalize, numbered
 from router.definitions.parameters import parameter_rows
 from router.definitions.vendors import function_tool, mcp_tool
@@ -37,7 +37,7 @@ def record_of(definition: Definition, provider: str | None = None) -> ToolRecord
     try:
         if isinstance(definition, ToolRecord):
             return _checked(definition)
-        row = _copied(definition)
+        row, provider = _copied(definition), provider and storable(provider)
         if "inputSchema" in row or "annotations" in row:
             return normalize(mcp_tool(row, _REGISTERED, provider))
         return normalize(replace(function_tool(row, _REGISTERED), provider=provider))

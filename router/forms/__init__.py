@@ -3,7 +3,8 @@
 from router.forms.compact import signature
 from router.forms.form import TERMS, Detail, Form, Terms, chosen
 from router.forms.names import hashed_names, id_of, legal_name
-from router.forms.rendering import Note, Rendered, render, variants
+from router.forms.rendering import Note, Rendered, render
+from router.forms.shaping import variants
 
 __all__ = [
     "TERMS",

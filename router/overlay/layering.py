@@ -5,7 +5,11 @@ by ordinal: a registered tool stands behind a tool of the snapshot that scores t
 removed or left off its source's list had been stays in the lists' own files, and is filtered out of every ranking.
 
 What only a build can tell of a tool is taken from elsewhere: a changed tool keeps its phrases, its past requests and
-its standing among everyday requests; a new one has no past and stands as the mean tool does. Tokens are estimated.
+its standing among everyday requests; a new one has no past and stands as the mean tool does. Tokens are estimated,
+vectors come of the requests' own encoder, which may be int8 where a build's is not, and how scores spread over the
+catalog is taken to be as it was. Of 200 tools of a public MCP server 40 were registered over a snapshot of the others:
+hit@1 of the 96 requests for them .969 with the phrases that a build would have and .833 without, nDCG@10 .988 and .937;
+in a snapshot of all .958 and .985. Of the 404 other requests hit@1 .906 and .916, in the snapshot of all .908.
 """
 
 from collections.abc import Mapping, Sequence

@@ -51,8 +51,10 @@ class Overlay:
         """With these tools, each new or in the place of the one that has its id; `phrases` by id.
 
         A tool keeps the phrases that it was registered with, where none are given. Raises SettingsInvalid for two
-        records of one id, and for phrases that are none, or of a tool that is not among the records.
+        records of one id, for a source without a name, and for phrases that are none, or of a tool that is not among
+        the records.
         """
+        source = None if source is None else _label(source)
         given = {tool_id: _phrases(tool_id, texts) for tool_id, texts in (phrases or {}).items()}
         added: dict[str, Registered] = {}
         for record in records:
@@ -80,7 +82,7 @@ class Overlay:
         if isinstance(tool_ids, str):  # it would be taken for its letters
             raise SettingsInvalid(f"the ids are {tool_ids!r:.80}, they must be a list of them")
         ids = frozenset(tool_ids)
-        if wrong := [tool_id for tool_id in ids if not isinstance(tool_id, str)]:
+        if wrong := [tool_id for tool_id in ids if not isinstance(tool_id, str) or storable(tool_id) != tool_id]:
             raise SettingsInvalid(f"the id {wrong[0]!r:.80} is no text")
         return replace(self.without(ids), gone=self.gone | ids)
 
@@ -89,6 +91,7 @@ class Overlay:
     ) -> "Overlay":
         """With just these tools of a source: what else it registered, and what else the snapshot has of the provider of
         that name, serves no longer. Raises SettingsInvalid as `registered` does."""
+        source = _label(source)
         ids = frozenset(record.tool_id for record in records)
         others = [
             tool_id
@@ -125,6 +128,13 @@ class Overlay:
 
 def _sorted(by_name: Mapping[str, Value]) -> dict[str, Value]:
     return dict(sorted(by_name.items()))
+
+
+def _label(source: str) -> str:
+    """A source's name, cleaned as a provider's is. Raises SettingsInvalid where there is none."""
+    if not isinstance(source, str) or not source.strip():
+        raise SettingsInvalid(f"the source is {source!r:.80}, it must be a name: the label of its provider")
+    return str(storable(source)).strip()
 
 
 def _phrases(tool_id: str, texts: Sequence[str]) -> tuple[str, ...]:

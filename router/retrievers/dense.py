@@ -46,9 +46,7 @@ class DenseRetriever:
     `candidates` and `moments` come together, or neither does: then every vector is scored, from a copy in float32.
     """
 
-    def __init__(
-        self, vectors: Vectors, candidates: Candidates | None = None, moments: Moments | None = None
-    ) -> None:
+    def __init__(self, vectors: Vectors, candidates: Candidates | None = None, moments: Moments | None = None) -> None:
         self._vectors = vectors
         self._candidates = candidates
         self._moments = moments

@@ -24,11 +24,11 @@ from pipeline import dense, documents
 from pipeline.enrichment.expansion import Expansion
 from pipeline.lexical import index
 from pipeline.publish import VERSIONS
-from router.definitions.normalize import normalize
 from pipeline.records.twins import twins
 from pipeline.sources import RawTool
 from pipeline.tokens import TokenCounter
 from router import contract, parts
+from router.definitions.normalize import normalize
 from router.fingerprint import file_sha256, fingerprint
 from router.record import Origin, ToolRecord
 from router.snapshot import Snapshot

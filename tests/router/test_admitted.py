@@ -1,6 +1,5 @@
 """Lists over what a filter admits: the whole list without the others, cut to its depth afterwards."""
 
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -36,6 +36,10 @@ def test_at_most_k_are_taken_and_what_comes_behind_was_not_skipped() -> None:
     assert packed.positions == (0, 2) and [skipped.position for skipped in packed.skipped] == [1]
 
 
+def test_of_those_that_did_not_fit_only_the_first_k_had_a_claim_to_a_place() -> None:
+    assert [skipped.position for skipped in pack(alike(90, 50, 50, 50, 50), 100, 3).skipped] == [1, 2]
+
+
 def test_tools_are_said_in_less_before_any_is_dropped() -> None:
     heavy = costs((600, 300, 90), (500, 200, 80), (400, 250, 70))
     assert pack(heavy, 1_000, 3, [FULL]).positions == (0, 2)
@@ -76,7 +80,7 @@ def test_what_is_packed_fits_in_rank_order_and_each_skipped_tool_has_its_reason(
     spent = [int(tools[p, list(Detail).index(d)]) for p, d in zip(packed.positions, packed.details, strict=True)]
     assert sum(spent) == packed.tokens <= budget and len(spent) <= k and set(packed.details) <= allowed
     assert list(packed.positions) == sorted(set(packed.positions))
-    seen = len(tools) if len(spent) < k else packed.positions[-1] + 1
+    seen = min(max(k, *(position + 1 for position in packed.positions), 0), len(tools))
     assert [s.position for s in packed.skipped] == [p for p in range(seen) if p not in packed.positions]
     least = tools[:, [list(Detail).index(detail) for detail in allowed]].min(axis=1)
     for skipped in packed.skipped:

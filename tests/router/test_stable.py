@@ -128,6 +128,13 @@ def test_a_dialogue_goes_on_elsewhere_from_its_ids() -> None:
     assert letters(turn.ids) == "dca" and turn.prefix_tokens == 2
 
 
+def test_a_turn_that_finds_nothing_keeps_what_is_held() -> None:
+    stable = StableSelection(Scripted(), k=2, count=lambda text: 1)
+    stable.select("ab")
+    turn = stable.select("")
+    assert letters(turn.ids) == "ab" and turn.prefix_tokens == 2 and not len(turn.routed)
+
+
 def test_a_turn_that_fails_changes_nothing() -> None:
     stable = StableSelection(Scripted(), k=2)
     stable.select("ab")

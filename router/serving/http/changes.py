@@ -20,12 +20,17 @@ from router.serving.http.service import Service
 _Source = Annotated[str, InPath(min_length=1, max_length=512, pattern=r"\S")]
 
 
+# What every vendor's form has; the rest is theirs, and is checked when it is read.
+_NAME = {"required": ["name"], "properties": {"name": {"type": "string", "pattern": r"\S"}}}
+_NAMED: list[Any] = [_NAME, {"required": ["function"], "properties": {"function": {"type": "object", **_NAME}}}]
+
+
 class Tools(BaseModel):
     """Tools as their vendor defines them: OpenAI's functions, Anthropic's tools, an MCP server's list."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    tools: list[dict[str, Any]] = Field(max_length=1_000)
+    tools: list[Annotated[dict[str, Any], Field(json_schema_extra={"anyOf": _NAMED})]] = Field(max_length=1_000)
 
 
 def changes(service: Service, saved: Path) -> APIRouter:

@@ -1,13 +1,13 @@
 """What each path can answer, for the OpenAPI document."""
 
+import re
 from typing import Any
 
 from fastapi import FastAPI
 from pydantic import BaseModel
 
 from router.serving.http.answers import Failure
-from router.serving.http.gate import PROBES
-from router.serving.http.settings import HttpSettings
+from router.serving.http.settings import PROBES, HttpSettings
 
 Responses = dict[int | str, dict[str, Any]]
 
@@ -40,18 +40,30 @@ GATE = failures(400, 401, 408, 413, 421, 429, 500, 503)
 FAILURES = GATE | failures(404, 422)
 
 
+def allowed(api: FastAPI, path: str) -> str:
+    """The methods that the document has for a path. The framework names those of the first route alone."""
+    found = {
+        method.upper()
+        for template, operations in api.openapi()["paths"].items()
+        if re.fullmatch(re.sub(r"\\{\w+\\}", ".+", re.escape(template)), path)
+        for method in operations
+    }
+    return ", ".join(sorted(found))
+
+
 def describe(api: FastAPI, settings: HttpSettings) -> None:
     """Say in the document of an app what its layers ask for: the token, where there is one."""
     made = api.openapi
 
     def document() -> dict[str, Any]:
-        if api.openapi_schema is None:
-            row = made()
-            if settings.token is not None:
-                row["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-                for path, operations in row["paths"].items():
-                    for operation in () if path in PROBES else operations.values():
-                        operation["security"] = [{"token": []}]
-        return made()
+        if api.openapi_schema is not None:
+            return api.openapi_schema
+        row = made()  # and keeps it
+        if settings.token is not None:
+            row["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+            guarded = (operations for path, operations in row["paths"].items() if path not in PROBES)
+            for operation in (operation for operations in guarded for operation in operations.values()):
+                operation["security"] = [{"token": []}]
+        return row
 
     api.openapi = document  # type: ignore[method-assign]

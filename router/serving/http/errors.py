@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from router.errors import NothingSelected, QuartermasterError, SettingsInvalid, SnapshotInvalid
+from router.serving.http.documented import allowed
 
 _TYPES = {
     400: "malformed",
@@ -64,8 +65,11 @@ def handle_errors(app: FastAPI) -> None:
         return failure(400 if broken else 422, f"{first['msg']}{more}", None if broken else field)
 
     @app.exception_handler(HTTPException)
-    async def _(_request: Request, error: HTTPException) -> Response:
-        return failure(error.status_code, error.detail, headers=error.headers)
+    async def _(request: Request, error: HTTPException) -> Response:
+        headers = dict(error.headers or {})
+        if error.status_code == 405 and (methods := allowed(app, request.url.path)):
+            headers["Allow"] = methods
+        return failure(error.status_code, error.detail, headers=headers)
 
     @app.exception_handler(Exception)
     async def _(_request: Request, _error: Exception) -> Response:

@@ -4,22 +4,22 @@ import asyncio
 import base64
 import binascii
 import hmac
+import re
 import time
 from collections.abc import Mapping
 from typing import cast
 
-from starlette._utils import parse_host_header
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from router.serving.http.errors import failure
 from router.serving.http.rate import Rate
-from router.serving.http.settings import HttpSettings
+from router.serving.http.settings import PROBES, HttpSettings
 
-# Open to whoever watches over the process: they say nothing of the catalog, and a probe has no token.
-PROBES = ("/healthz", "/readyz")
-_API = ("/v1/", "/metrics", "/openapi.json")
+_API = "/v1/"
+# A name or an address, and a port (RFC 9110, 7.2).
+_HOST = re.compile(r"([^\s:@/\[\]]+|\[[0-9A-Fa-f:.]+\])(?::\d*)?")
 
 
 class Gate:
@@ -92,8 +92,8 @@ class Gate:
     def _foreign(self, headers: Headers) -> Response | None:
         if "*" in self._hosts:
             return None
-        parsed = parse_host_header(headers.get("host"))
-        if parsed is not None and parsed.host.strip("[]").lower() in self._hosts:
+        named = _HOST.fullmatch(headers.get("host", ""))
+        if named and named[1].strip("[]").lower() in self._hosts:
             return None
         return failure(421, f"the host {headers.get('host', '')!r} is not served here: --allow-host NAME adds one")
 
@@ -110,7 +110,8 @@ class Gate:
             return None
         api = scope["path"].startswith(_API)
         scheme, _, given = headers.get("authorization", "").partition(" ")
-        # A browser cannot be told to send a bearer token; it asks for a name, any, and a password: the token.
+        # A browser cannot be told to send a bearer token; it asks for a name, any, and a password: the token. Not so
+        # for the API: what a browser sends by itself must change nothing.
         if not api and scheme.lower() == "basic":
             given = _password(given)
         elif scheme.lower() != "bearer":

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from router.errors import SettingsInvalid
 
+# Open to whoever watches over the process: they say nothing of the catalog, and a probe has no token.
+PROBES = ("/healthz", "/readyz")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 # RFC 6750, 2.1: what a bearer token may be made of.
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")

@@ -54,11 +54,19 @@ class Connection:
         """What a tool answers, its own errors among it. Raises UpstreamFailed where no answer comes."""
         session = await self._opened()
         if name not in session.tools:
+            await self._read_again(session)  # a newer catalog may know it, though the server said nothing
+        if name not in session.tools:
             raise UpstreamFailed(f"{self} offers no tool {name!r} now: search again, or build the catalog anew")
         try:
             return await self._ask(session, name, arguments)
         except _NotSent:
             return await self._ask(await self._opened(), name, arguments)
+
+    async def _read_again(self, session: Session) -> None:
+        try:
+            await session.read_tools()
+        except MCPError as error:
+            raise await self._failure(session, error) from error
 
     async def _ask(self, session: Session, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
         try:

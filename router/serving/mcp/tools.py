@@ -113,7 +113,8 @@ class Tools:
 
     async def _record(self, tool_id: str) -> ToolRecord:
         """The record of an id. Raises RequestInvalid, with what comes close, where there is none that is admitted."""
-        record = self.router.record(tool_id)
+        # A model that saw the tool elsewhere may know it by the name that it had there.
+        record = self.router.record(tool_id) or self.router.record(self.router.tool_id_of(tool_id) or "")
         if record is None:
             near = await self.router.route_async(tool_id, k=3, selection=self.selection)
             raise RequestInvalid(
@@ -121,7 +122,7 @@ class Tools:
                 "find_tools gives ids"
             )
         if refusal := _refusal(self.selection, record):
-            raise RequestInvalid(f"{tool_id} may not be used here: {refusal}")
+            raise RequestInvalid(f"{record.tool_id} may not be used here: {refusal}")
         return record
 
 

@@ -3,12 +3,14 @@
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import anyio
 import mcp_types as types
 from anyio.abc import TaskGroup
 
+from router.forms import signature
 from router.record import ToolRecord
 from router.serving.mcp.arguments import problems
 from router.serving.mcp.connection import Connection, OnTools
@@ -41,7 +43,7 @@ class Upstreams:
         if wrong := problems(record.input_schema, arguments):
             raise UpstreamFailed(
                 f"nothing was sent, the arguments of {record.tool_id} are wrong: {'; '.join(wrong)}. "
-                "describe_tool has their schema"
+                f"It is called as {signature(replace(record, name=record.tool_id))}"
             )
         return await connection.call(record.name, arguments)
 

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
@@ -20,7 +20,6 @@ from router.serving.page.picture import WIDTH, signals_of, strips, ticks
 from router.serving.page.rendering import render
 from router.serving.page.tool import about
 
-_T = TypeVar("_T")
 Aside = Callable[[Callable[[], Response]], Awaitable[Response]]
 _SHOWN = 10  # places that are compared
 

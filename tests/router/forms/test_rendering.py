@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 
 from router.errors import RequestInvalid, SettingsInvalid
-from router.forms import Detail, Form, Note, render
-from router.forms.rendering import variants
+from router.forms import Detail, Form, Note, render, variants
 from tests.factories import make_record
 from tests.router.forms.test_schemas import HOSTILE
 
@@ -105,6 +104,28 @@ def test_arguments_keep_a_null_that_the_tool_itself_takes_at_any_depth() -> None
     kept = rendered.arguments("stripe__list_charges", answered)
     assert kept == {"lines": [{"note": None}, {"n": 2, "note": "x"}], "kind": None}
     Draft202012Validator(record.input_schema).validate(kept)
+
+
+def test_anthropic_takes_twenty_strict_tools_and_the_others_are_handed_over_as_they_are() -> None:
+    records = [make_record(f"t{n}", input_schema={"type": "object", "properties": {}}) for n in range(22)]
+    rendered = render(records, Form.ANTHROPIC, strict=True)
+    assert ["strict" in tool for tool in rendered.tools] == [True] * 20 + [False] * 2
+    assert rendered.notes[0].reason.startswith("not strict: a request takes at most 20 strict tools")
+    assert all("strict" in tool["function"] for tool in render(records, Form.OPENAI, strict=True).tools)
+
+
+def test_anthropic_counts_optional_properties_and_unions_over_all_tools_and_lighter_ones_follow() -> None:
+    def of(name: str, count: int, kind: Any) -> Any:
+        properties = {f"p{n}": {"type": "object", "properties": {"q": {"type": kind}}} for n in range(count)}
+        required = list(properties) if kind != "string" else []
+        return make_record(name, input_schema={"type": "object", "properties": properties, "required": required})
+
+    # Each p and each q counts: 20, then 26 with the second, then 22 with the third.
+    rendered = render([of("a", 10, "string"), of("b", 3, "string"), of("c", 1, "string")], "anthropic", strict=True)
+    assert [note.tool_id for note in rendered.notes] == ["stripe/b"]
+    assert "24 optional properties, with this tool they were 26" in rendered.notes[0].reason
+    unions = render([of("a", 17, ["string", "null"])], "anthropic", strict=True)
+    assert "16 properties of several types, with this tool they were 17" in unions.notes[0].reason
 
 
 @pytest.mark.parametrize(

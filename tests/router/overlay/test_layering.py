@@ -6,9 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from router import Router, Signal
 from router.contract import Expanded
+from router.definitions import records_of
+from router.errors import SettingsInvalid
 from router.overlay import Overlay
 from router.overlay.layering import over
 from router.overlay.records import OverlaidRecords
@@ -189,6 +193,36 @@ def test_what_was_encoded_before_is_not_encoded_again(base: Snapshot) -> None:
 def test_a_snapshot_without_vectors_takes_an_overlay_too(tmp_path: Path) -> None:
     base = Snapshot.open(built(tmp_path))
     assert ids(over(base, Overlay().registered([MEETING])), REQUEST)[0] == MEETING.tool_id
+
+
+TEXTS = st.text(st.characters(), max_size=8)
+SCHEMAS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["type", "properties", "items", "anyOf", "$ref", "enum", "required", "description"])
+            | TEXTS,
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=10,
+)
+
+
+@given(TEXTS, TEXTS, SCHEMAS)
+@example("\x00", "\ud800", {"properties": {"\udfff": {"$ref": "#/properties/\udfff"}}})
+@example("a" * 300_000, "b " * 300_000, {"properties": {"c" * 300_000: {"enum": ["d" * 9_000] * 30}}})
+@settings(max_examples=60, deadline=None)
+def test_whatever_a_server_sends_is_refused_or_served(base: Snapshot, name: str, said: str, schema: Any) -> None:
+    try:
+        tools = records_of([{"name": name, "description": said, "inputSchema": schema}], said)
+    except SettingsInvalid:
+        return
+    laid = over(base, Overlay().registered(tools))
+    assert ids(laid, f"x {name}", k=20).count(tools[0].tool_id) == 1
+    assert Router(laid).record(tools[0].tool_id) == tools[0]
 
 
 def test_an_overlay_over_an_overlay_is_refused(base: Snapshot) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from router.errors import SettingsInvalid, SnapshotInvalid
@@ -67,6 +67,16 @@ def test_phrases_that_are_none_are_refused_by_name(phrases: Any, said: str) -> N
         Overlay().registered([START], phrases=phrases)
 
 
+def test_a_source_without_a_name_and_one_id_for_a_list_of_them_are_refused() -> None:
+    for method in (lambda: Overlay().replaced(" ", [START]), lambda: Overlay().registered([START], " ")):
+        with pytest.raises(SettingsInvalid, match="the source is ' ', it must be a name"):
+            method()
+    with pytest.raises(SettingsInvalid, match="the ids are 'zoom/start_meeting', they must be a list"):
+        Overlay().removed("zoom/start_meeting")
+    with pytest.raises(SettingsInvalid, match="the id 3 is no text"):
+        Overlay().removed([3])  # type: ignore[list-item]
+
+
 def test_two_tools_of_one_id_are_refused() -> None:
     with pytest.raises(SettingsInvalid, match="two tools have the id 'zoom/start_meeting'"):
         Overlay().registered([START, START])
@@ -78,10 +88,11 @@ def test_equal_overlays_have_one_revision_and_an_empty_one_has_none() -> None:
     assert Overlay().revision == ""
 
 
-# Anything that JSON can say, half surrogate pairs aside: `record_of` lets none in.
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+# Anything that JSON can say, half surrogate pairs and NUL aside: `record_of` lets none in.
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=12)
 
 
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(texts.filter(str.strip), max_size=4, unique=True), st.lists(texts, max_size=3), st.lists(texts, max_size=2)
 )

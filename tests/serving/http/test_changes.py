@@ -68,6 +68,11 @@ def test_what_is_no_tool_is_refused_and_changes_nothing(client: TestClient, save
     assert not saved.exists()
 
 
+def test_a_method_that_a_tool_has_not_is_refused_with_all_that_it_has(client: TestClient) -> None:
+    response = client.post("/v1/tools/weather/getForecast")
+    assert (response.status_code, response.headers["Allow"]) == (405, "DELETE, GET")
+
+
 def test_without_the_token_nothing_changes(client: TestClient) -> None:
     client.headers.clear()
     assert client.put("/v1/sources/kitchen", json={"tools": [LATE]}).status_code == 401

@@ -36,7 +36,10 @@ TOOLS = [
         "weather", "wait", "Wait for some seconds.", {"type": "object", "properties": {"seconds": {"type": "number"}}}
     ),
     _tool("weather", "gone", "A barometer that was taken down.", {}),
-    *(_tool("plain", name, f"Do {name}.", TEXT) for name in ("echo", "die", "hang", "talk", "grow")),
+    *(
+        _tool("plain", name, f"Do {name}.", TEXT)
+        for name in ("echo", "die", "hang", "talk", "grow", "sprout", "unsaid")
+    ),
     _tool("bank", "refund", "Give money back to a customer.", TEXT),
 ]
 

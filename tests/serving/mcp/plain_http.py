@@ -1,4 +1,4 @@
-"""An MCP server of the protocol before 2026 over HTTP, in this process: it keeps sessions, and forgets them when told."""
+"""An MCP server of the protocol before 2026 over HTTP, in this process: it keeps sessions, and may forget them."""
 
 import json
 import threading

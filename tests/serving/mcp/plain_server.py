@@ -1,6 +1,6 @@
 """An MCP server of the protocol before 2026 in plain Python over stdio, that starts at once and fails as it is told.
 
-python plain_server.py            answers `echo`, `die`, `hang`, `talk`, `grow`
+python plain_server.py            answers `echo`, `die`, `hang`, `talk`, `grow`, `sprout`
 python plain_server.py silent     says nothing at all
 python plain_server.py endless    gives another page of tools for ever
 """
@@ -11,7 +11,7 @@ import sys
 import time
 from typing import Any
 
-NAMES = ["echo", "die", "hang", "talk", "grow"]
+NAMES = ["echo", "die", "hang", "talk", "grow", "sprout"]
 
 
 def tool(name: str) -> dict[str, Any]:
@@ -30,6 +30,8 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         time.sleep(600)
     if name == "talk":
         print("this is no JSON-RPC", flush=True)
+    if name == "sprout":
+        NAMES.append("unsaid")
     if name == "grow":
         NAMES.append("late")
         send(method="notifications/tools/list_changed")

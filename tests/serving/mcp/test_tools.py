@@ -125,6 +125,11 @@ def test_a_described_tool_has_its_whole_schema(weather_router: Router) -> None:
     assert described.structured_content["description"] == record.description
 
 
+def test_a_tool_is_known_by_its_name_in_any_form_too(weather_router: Router) -> None:
+    described = asked(weather_router, "describe_tool", {"tool_id": "weather__sea-level"})
+    assert described.structured_content["tool_id"] == "weather/sea-level"
+
+
 def test_an_unknown_id_is_answered_with_those_that_come_close(weather_router: Router) -> None:
     described = asked(weather_router, "describe_tool", {"tool_id": "weather/forecasts"})
     assert described.is_error

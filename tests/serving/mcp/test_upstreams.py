@@ -174,6 +174,16 @@ def test_a_tool_that_its_server_has_no_more_is_said_to_be_gone(weather_router: R
     calling(weather_router, [weather], talk)
 
 
+def test_a_tool_that_a_server_added_without_a_word_is_called(weather_router: Router) -> None:
+    async def talk(call: Any) -> str:
+        with pytest.raises(UpstreamFailed, match="offers no tool 'unsaid' now"):
+            await call("plain/unsaid")
+        await call("plain/sprout")
+        return str(await call("plain/unsaid", text="here"))
+
+    assert json.loads(calling(weather_router, [plain()], talk))["arguments"] == {"text": "here"}
+
+
 def test_wrong_arguments_are_not_sent(weather_router: Router) -> None:
     async def talk(call: Any) -> None:
         with pytest.raises(UpstreamFailed, match=r"nothing was sent.*\$\.days: 'two' is not of type 'integer'"):
@@ -234,7 +244,7 @@ def test_servers_that_are_started_at_once_tell_what_they_list(weather_router: Ro
             await asyncio.wait_for(done.wait(), 10)
 
     asyncio.run(run())
-    assert told == {"plain": 5}
+    assert told == {"plain": 6}
 
 
 def test_an_upstream_without_a_label_is_known_by_where_the_build_read_it(weather_router: Router) -> None:

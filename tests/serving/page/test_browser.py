@@ -39,17 +39,25 @@ def browser() -> Iterator[Any]:
         chromium.close()
 
 
-@pytest.fixture
-def page(browser: Any, address: str) -> Iterator[Any]:
-    """A page that fails the test for a word on its console, and for a request that leaves this machine."""
-    context = browser.new_context(base_url=address)
-    page = context.new_page()
+@pytest.fixture(scope="module")
+def tab(browser: Any, address: str) -> tuple[Any, list[str]]:
+    """A page, and what it said or asked for that it should not."""
+    page = browser.new_context(base_url=address).new_page()
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda request: said.extend(leaving(request.url)))
+    return page, said
+
+
+@pytest.fixture
+def page(tab: tuple[Any, list[str]]) -> Iterator[Any]:
+    """A page that fails the test for a word on its console, and for a request that leaves this machine."""
+    page, said = tab
+    said.clear()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.emulate_media(color_scheme="light")
     yield page
-    context.close()
     assert said == []
 
 
