@@ -50,7 +50,7 @@ class Turn:
 
     `added` stand last. `evicted` made room, `gone` are no longer in the catalog, `changed` say something else than at
     the last turn and keep their place. `tokens` are those of all tools, `prefix_tokens` those of the tools that both
-    turns begin with. `rendered` is what the provider takes; `routed` the answer to this turn alone.
+    turns begin with. `routed` is the answer to this turn alone.
     """
 
     tools: tuple[ToolRecord, ...]
@@ -60,13 +60,21 @@ class Turn:
     changed: tuple[str, ...]
     tokens: int
     prefix_tokens: int
-    rendered: Rendered
     routed: RoutedTools
+    form: Form = Form.OPENAI
+    detail: Detail = Detail.FULL
 
     @property
     def ids(self) -> tuple[str, ...]:
         """The tools' ids, in order."""
         return tuple(tool.tool_id for tool in self.tools)
+
+    def render(self, *, strict: bool = False) -> Rendered:
+        """The tools as the provider takes them, with the way back from a name to its id.
+
+        They begin as those of the turn before do, if both are strict or neither is: tokens are counted without.
+        """
+        return render(self.tools, self.form, detail=self.detail, strict=strict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +187,9 @@ class StableSelection:
             changed=tuple(tool_id for tool_id in held if known[tool_id].text != self._held[tool_id].text),
             tokens=sum(tool.tokens for tool in tools),
             prefix_tokens=_common([*self._held.values()], tools),
-            rendered=render([tool.record for tool in tools], self._form, detail=self._detail),
             routed=routed,
+            form=self._form,
+            detail=self._detail,
         )
         self._held = dict(zip(placed.ids, tools, strict=True))
         self._turn += 1

@@ -27,7 +27,7 @@ def test_a_tool_too_large_is_skipped_and_smaller_ones_follow() -> None:
         (0, 2, 3),
         (FULL, FULL, FULL),
         90,
-        (Skipped(1, "needs 500 tokens, 70 left of 100"), Skipped(4, "needs 20 tokens, 10 left of 100")),
+        (Skipped(1, "needs 500 tokens, 70 left of 100"),),
     )
 
 

@@ -85,7 +85,7 @@ def test_tokens_are_those_of_the_tools_as_they_are_handed_over() -> None:
     first, second = stable.select("ab"), stable.select("bc")
     assert (first.tokens, first.prefix_tokens) == (sum(sizes[:2]), 0)
     assert (second.tokens, second.prefix_tokens) == (sum(sizes), sum(sizes[:2]))
-    assert second.rendered.tools[:2] == first.rendered.tools
+    assert second.render().tools[:2] == first.render().tools
 
 
 def test_a_budget_of_tokens_holds_at_every_turn() -> None:

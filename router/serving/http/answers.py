@@ -99,6 +99,7 @@ class Answer(_Exact):
     dropped: list[DroppedJson]
     notes: list[str]
     failed: str
+    overlay: str = Field(description="What is registered and removed over the snapshot: its revision.")
     form: Form
     tokens: int | None
     ms: dict[str, float]

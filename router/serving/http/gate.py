@@ -17,7 +17,7 @@ from router.serving.http.errors import failure
 from router.serving.http.rate import Rate
 from router.serving.http.settings import PROBES, HttpSettings
 
-_API = "/v1/"
+_API = ("/v1/", "/mcp")
 # A name or an address, and a port (RFC 9110, 7.2).
 _HOST = re.compile(r"([^\s:@/\[\]]+|\[[0-9A-Fa-f:.]+\])(?::\d*)?")
 

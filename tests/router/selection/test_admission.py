@@ -35,6 +35,8 @@ def admitted(selection: Selection, category: str | None = None, confidence: floa
         (Selection(annotations={"readOnlyHint": True}), ["linear/list_issues"]),
         (Selection(annotations={"readOnlyHint": False}), ["linear/create_issue"]),
         (Selection(allow=("nothing*",)), []),
+        (Selection(allow=("no/such",)), []),
+        (Selection(block=("no/such", "notes", "*/create_*", "*delete*")), ["linear/list_issues"]),
     ],
 )
 def test_filters_admit_the_tools_that_they_name(selection: Selection, expected: list[str]) -> None:
