@@ -42,7 +42,7 @@ $(VENV)/.build: $(VENV)/.created pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.build
-	$(call install,Prefect and the test tools,-e '.[build$(,)evaluation$(,)flows$(,)catalogs$(,)serve$(,)langgraph$(,)agents$(,)telemetry$(,)test]')
+	$(call install,Prefect and the test tools,-e '.[build$(,)evaluation$(,)flows$(,)catalogs$(,)serve$(,)langgraph$(,)agents$(,)test]')
 	@touch $@
 
 , := ,

@@ -166,6 +166,18 @@ class Router:
         ordinal = records.ordinal(tool_id)
         return None if ordinal is None else records.entry(ordinal).record
 
+    def tokens(self, tool_id: str) -> Mapping[Form, Mapping[Detail, int]] | None:
+        """The tokens of a tool in each form and detail; None where there is no such tool.
+
+        Counted when it was built (`manifest.token_counter` says by what), or estimated when it was registered.
+        """
+        snapshot = self._live.snapshot
+        ordinal = snapshot.records.ordinal(tool_id)
+        if ordinal is None:
+            return None
+        counts = snapshot.token_counts[ordinal].tolist()
+        return {form: dict(zip(Detail, row, strict=True)) for form, row in zip(Form, counts, strict=True)}
+
     def tool_id_of(self, name: str) -> str | None:
         """The id of the tool that any answer hands over under this name; None where there is no such tool.
 
@@ -216,60 +228,41 @@ class Router:
         SettingsInvalid for an unknown recipe, form or detail, and for a combined score without vectors;
         NothingSelected where no tool is left and the selection wants an error then.
         """
-        options = Options(
-            k,
-            explain,
-            recipe,
-            self._selection if selection is None else selection,
-            category,
-            category_confidence,
-            token_budget,
-            None if form is None else chosen(Form, form),
-            chosen(Detail, detail),
-            shorten,
-            self._rerank,
+        options = self._options(
+            k, explain, recipe, selection, category, category_confidence, token_budget, form, detail, shorten
         )
         with tracing.route(request, k) as span:
             routed = answer(self._live.snapshot, _clean(said(request)), options)
             span.answered(routed)
         return routed
 
-    def route_many(
-        self,
-        requests: Sequence[str],
-        *,
-        k: int = 10,
-        explain: bool = False,
-        recipe: str | Recipe | None = None,
-    ) -> list[RoutedTools]:
-        """The answers of `route` to many requests, in their order and all of one snapshot.
+    def route_many(self, requests: Sequence[str], **options: Unpack[RouteOptions]) -> list[RoutedTools]:
+        """The answers of `route`, with its options, to many requests: in their order and all of one snapshot.
 
         They and their steps are encoded first, in batches of like length, which takes an fp32 encoder a quarter less
         time; an int8 one, whose vectors would depend on their batch, encodes one by one. Raises RequestInvalid, with
         its place, for a request that `route` refuses, before any is answered.
         """
-        options = Options(k, explain, recipe, self._selection, rerank=self._rerank)
+        asked = self._options(**options)
         if isinstance(requests, str):
             raise RequestInvalid("requests is one text, it must be a sequence of them: use `route` for one")
         cleaned = [_clean_at(place, request) for place, request in enumerate(requests)]
         snapshot = self._live.snapshot
-        ahead = with_vectors(snapshot, cleaned, recipe_of(snapshot, recipe))
-        return [answer(ahead, Said(request), options) for request in cleaned]
+        ahead = with_vectors(snapshot, cleaned, recipe_of(snapshot, asked.recipe))
+        answers = []
+        for request in cleaned:
+            with tracing.route(request, asked.k) as span:
+                answers.append(answer(ahead, Said(request), asked))
+                span.answered(answers[-1])
+        return answers
 
     async def route_async(self, request: str | Sequence[Message], **options: Unpack[RouteOptions]) -> RoutedTools:
         """`route` beside the event loop, on a few threads of the router's own. `close` ends them."""
         return await self._aside.run(partial(self.route, request, **options))
 
-    async def route_many_async(
-        self,
-        requests: Sequence[str],
-        *,
-        k: int = 10,
-        explain: bool = False,
-        recipe: str | Recipe | None = None,
-    ) -> list[RoutedTools]:
+    async def route_many_async(self, requests: Sequence[str], **options: Unpack[RouteOptions]) -> list[RoutedTools]:
         """`route_many` beside the event loop."""
-        return await self._aside.run(partial(self.route_many, requests, k=k, explain=explain, recipe=recipe))
+        return await self._aside.run(partial(self.route_many, requests, **options))
 
     def select(self, request: str | Sequence[Message], k: int = 5, token_budget: int | None = None) -> list[ToolRecord]:
         """The records alone, best first; with a budget, those of the candidates that fit it, at most `k`.
@@ -284,6 +277,34 @@ class Router:
     ) -> list[ToolRecord]:
         """`select` beside the event loop."""
         return await self._aside.run(partial(self.select, request, k, token_budget))
+
+    def _options(
+        self,
+        k: int = 10,
+        explain: bool = False,
+        recipe: str | Recipe | None = None,
+        selection: Selection | None = None,
+        category: str | None = None,
+        category_confidence: float | None = None,
+        token_budget: int | None = None,
+        form: Form | str | None = None,
+        detail: Detail | str = Detail.FULL,
+        shorten: bool = True,
+    ) -> Options:
+        """What `route` takes, checked, with the router's own where nothing is said."""
+        return Options(
+            k,
+            explain,
+            recipe,
+            self._selection if selection is None else selection,
+            category,
+            category_confidence,
+            token_budget,
+            None if form is None else chosen(Form, form),
+            chosen(Detail, detail),
+            shorten,
+            self._rerank,
+        )
 
     def explain(
         self, request: str, tool_id: str, *, recipe: str | Recipe | None = None

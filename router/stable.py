@@ -43,6 +43,10 @@ class Routes(Protocol):
         """`Router.record`."""
         ...
 
+    def tokens(self, tool_id: str) -> Mapping[Form, Mapping[Detail, int]] | None:
+        """`Router.tokens`."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
@@ -123,7 +127,7 @@ class StableSelection:
         self._router, self._k, self._within, self._keep_called = router, k, within, keep_called
         self._capacity, self._budget, self._selection = capacity, token_budget, selection
         self._form, self._detail = chosen(Form, form), chosen(Detail, detail)
-        self._count = count or _estimate
+        self._count = count
         records = (router.record(tool_id) for tool_id in dict.fromkeys(held))
         self._held: Mapping[str, _Held] = {record.tool_id: self._weigh(record) for record in records if record}
         self._called: dict[str, int] = {}
@@ -211,7 +215,15 @@ class StableSelection:
     def _weigh(self, record: ToolRecord) -> _Held:
         tool = render([record], self._form, detail=self._detail).tools[0]
         text = json.dumps(tool, separators=(",", ":"), ensure_ascii=False)
-        return _Held(record, text, self._count(text))
+        return _Held(record, text, self._tokens(record.tool_id, text))
+
+    def _tokens(self, tool_id: str, text: str) -> int:
+        if self._count is not None:
+            return self._count(text)
+        counted = self._router.tokens(tool_id)
+        # A tool may go between the answer and now: a quarter of the characters then, as `manifest.token_counter` means
+        # by "estimate".
+        return counted[self._form][self._detail] if counted else math.ceil(len(text) / 4)
 
 
 def _common(before: Sequence[_Held], now: Sequence[_Held]) -> int:
@@ -222,10 +234,6 @@ def _common(before: Sequence[_Held], now: Sequence[_Held]) -> int:
             break
         tokens += new.tokens
     return tokens
-
-
-def _estimate(text: str) -> int:
-    return math.ceil(len(text) / 4)
 
 
 def _check(name: str, value: int, least: int, most: int | None) -> None:

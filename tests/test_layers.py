@@ -123,6 +123,9 @@ print((dict(os.environ), logging.root.handlers[:], threading.active_count()) == 
         "compare --help",
         "snapshots --help",
         "inspect --help",
+        "serve --help",
+        "serve http --help",
+        "serve mcp --help",
     ],
 )
 def test_help_loads_nothing_heavy(command: str) -> None:

@@ -46,7 +46,7 @@ def filtered(
             refused.append((place, "lexical overlap", said))
             continue
         if scored:
-            scores[place] = combined(signals(record, asked, float(similar[place])), weights)
+            scores[place] = combined(signals(record, asked, float(similar[place]), shared), weights)
             if scores[place] < selection.min_combined_score:
                 said = (
                     f"its combined score is {scores[place]:.3f}, at least {selection.min_combined_score:g} is asked for"

@@ -16,6 +16,7 @@ tool has one category there; here it may have several. Tags (`ToolRecord.tags`) 
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from router.record import ToolRecord
 from router.selection.facets import folded
@@ -24,14 +25,14 @@ from router.selection.facets import folded
 _TOKEN = re.compile(r"[^\W_]+")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
     """A request as the combined score reads it: its tokens, repeated ones too, and its category."""
 
     tokens: tuple[str, ...]
     category: str | None = None
 
-    @property
+    @cached_property
     def unique(self) -> frozenset[str]:
         """Its different tokens."""
         return frozenset(self.tokens)
@@ -48,14 +49,14 @@ def overlap(record: ToolRecord, asked: Collection[str]) -> int:
     return len(own.intersection(asked))
 
 
-def signals(record: ToolRecord, asked: Asked, cosine: float) -> Mapping[str, float]:
-    """The five signals of a tool, each in [0, 1]."""
+def signals(record: ToolRecord, asked: Asked, cosine: float, shared: int) -> Mapping[str, float]:
+    """The five signals of a tool, each in [0, 1]; `shared` is its `overlap` with the request."""
     unique = asked.unique
     tags = [token for tag in record.tags for token in tokens(tag)]
     name = tokens(record.name)
     return {
         "embed": min(max(cosine, 0.0), 1.0),
-        "lexical": _share(overlap(record, unique), len(asked.tokens)),
+        "lexical": _share(shared, len(asked.tokens)),
         "tag": _share(len(unique.intersection(tags)), len(tags)),
         "name": float(bool(name) and unique.issuperset(name)),
         "category": float(asked.category is not None and folded(asked.category) in map(folded, record.categories)),

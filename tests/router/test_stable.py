@@ -38,6 +38,9 @@ class Scripted:
     def record(self, tool_id: str) -> ToolRecord | None:
         return self.catalog.get(tool_id)
 
+    def tokens(self, tool_id: str) -> None:
+        """Of a tool that was not counted."""
+
     def ids(self, letters: str) -> list[str]:
         return [f"acme/{letter}" for letter in letters if f"acme/{letter}" in self.catalog]
 

@@ -7,6 +7,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 from pydantic_core import PydanticCustomError
 
 from router.forms import Detail, Form
+from router.options import RouteOptions
 from router.recipe import RECIPES
 from router.selection import Selection
 from router.serving.bounds import MAX_K, MAX_TEXT
@@ -86,9 +87,28 @@ class _Options(_Strict):
     form: Form | None = Field(None, description="Render the tools as this provider takes them; `rendered` has them.")
     strict: Flag = Field(False, description="Mark the tools that OpenAI's strict mode can take. With `form`.")
 
-    def arguments(self) -> dict[str, Any]:
-        """The options as `Router.route_many` takes them."""
-        return {"k": self.k, "explain": self.explain, "recipe": self.recipe and self.recipe.value}
+    selection: SelectionSettings | None = Field(None, description="Instead of the server's.")
+    category: Name | None = Field(None, description="What the request is about, where the caller knows.")
+    category_confidence: Share | None = Field(None, description="How sure the caller is of `category`.")
+    token_budget: Budget | None = Field(None, description="For all tools of an answer, in `form`, else in OpenAI's.")
+    detail: Detail = Field(Detail.FULL, description="How much of each tool is handed over, at most.")
+    shorten: Flag = Field(True, description="Tell less of a tool where more tools then fit the budget.")
+
+    def arguments(self) -> RouteOptions:
+        """The options as `Router.route` takes them. Raises SettingsInvalid for a selection that is none."""
+        chosen = self.selection
+        return {
+            "k": self.k,
+            "explain": self.explain,
+            "recipe": self.recipe and self.recipe.value,
+            "selection": None if chosen is None else Selection.from_json(chosen.model_dump(exclude_unset=True)),
+            "category": self.category,
+            "category_confidence": self.category_confidence,
+            "token_budget": self.token_budget,
+            "form": self.form,
+            "detail": self.detail,
+            "shorten": self.shorten,
+        }
 
 
 # Told apart by what they are, so that an error is of one branch, and not of both.
@@ -112,26 +132,6 @@ class RouteRequest(_Options):
     """What should be done, and how the answer is to be."""
 
     request: _Request = Field(description="A request, or recent messages, oldest first: the latest counts most.")
-    selection: SelectionSettings | None = Field(None, description="Instead of the server's.")
-    category: Name | None = Field(None, description="What the request is about, where the caller knows.")
-    category_confidence: Share | None = Field(None, description="How sure the caller is of `category`.")
-    token_budget: Budget | None = Field(None, description="For all tools, in `form`.")
-    detail: Detail = Field(Detail.FULL, description="How much of each tool is handed over, at most.")
-    shorten: Flag = Field(True, description="Tell less of a tool where more tools then fit the budget.")
-
-    def arguments(self) -> dict[str, Any]:
-        """The options as `Router.route` takes them. Raises SettingsInvalid for a selection that is none."""
-        chosen = self.selection
-        return {
-            **super().arguments(),
-            "selection": None if chosen is None else Selection.from_json(chosen.model_dump(exclude_unset=True)),
-            "category": self.category,
-            "category_confidence": self.category_confidence,
-            "token_budget": self.token_budget,
-            "form": self.form or Form.OPENAI,
-            "detail": self.detail,
-            "shorten": self.shorten,
-        }
 
     def said(self) -> str | list[str | dict[str, str]]:
         """The request as `Router.route` takes it."""

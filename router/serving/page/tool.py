@@ -25,7 +25,8 @@ def about(router: Router, tool_id: str, shelf: Shelf | None, inspect: Inspect | 
         except QuartermasterError as error:  # a tool that was registered at run time, or a database that is not there
             problem = str(error)
     phrases = _phrases(inspected) if inspected else []
-    return {"record": record, "inspected": inspected, "problem": problem, "phrases": phrases}
+    facts = {"record": record, "inspected": inspected, "problem": problem, "phrases": phrases}
+    return {**facts, "tokens": router.tokens(tool_id) or {}, "counter": router.manifest.token_counter}
 
 
 def _phrases(inspected: Inspected) -> list[tuple[str, tuple[str, ...], str, str]]:

@@ -1,10 +1,14 @@
 """The combined score, by hand and against its definition."""
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.selection.relevance import Asked, combined, overlap, signals, tokens
+from router.record import ToolRecord
+from router.selection import relevance
+from router.selection.relevance import Asked, combined, overlap, tokens
 from router.selection.settings import Weights
 from tests.factories import make_record
 
@@ -15,6 +19,12 @@ REFUND = make_record(
     annotations={"readOnlyHint": True},
 )
 ASKED = Asked(tokens("Refund the refund for customer 42"), "payments")
+
+
+def signals(record: ToolRecord, asked: Asked, cosine: float) -> Mapping[str, float]:
+    return relevance.signals(record, asked, cosine, overlap(record, asked.unique))
+
+
 SEED = Weights(embed=0.7, lexical=0.2, tag=0.05, name=0.05).resolved()
 
 

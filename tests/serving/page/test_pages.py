@@ -70,6 +70,7 @@ def test_a_tools_page_has_its_record_phrases_verdicts_and_neighbours(pages: Test
     ):
         assert part in page
     assert 'href="/tools/stripe/list_charges"' in page
+    assert '<th scope="row">anthropic</th><td class="number">' in page
 
 
 def test_without_the_inspection_database_a_page_says_so_and_shows_the_record(client_of: Ask, catalog: Path) -> None:
