@@ -30,14 +30,15 @@ def answer(snapshot: Snapshot, said: Said, options: Options) -> RoutedTools:
     recipe, selection = recipe_of(snapshot, options.recipe), options.selection
     start = perf_counter()
     admission = admit(lambda: snapshot.records.facets, selection, options.category, options.confidence)
-    found = _found(snapshot, said, recipe, admission.admitted)
-    fit = fits(snapshot, found, recipe)
-    probability, some = fit or (None, True)
+    heard = _heard(snapshot, said, recipe, admission.admitted)
+    found = _together(snapshot, heard, recipe)
+    probability, some = _fit(snapshot, heard, recipe) or (None, True)
     searched = perf_counter()
     chosen = choose(snapshot, found, recipe, not some, options)
     out = list(chosen.out)
     if options.explain and admission.filters:
-        out = left_out(admission, _found(snapshot, said, recipe, None), options.k) + out
+        unfiltered = _together(snapshot, _heard(snapshot, said, recipe, None), recipe)
+        out = left_out(admission, unfiltered, options.k, chosen.always) + out
     if not chosen.rows and not selection.fallback_to_empty:
         raise NothingSelected(_why_nothing(len(found.ranking), out))
     tools = _tools(snapshot, found, chosen, options.explain)
@@ -90,13 +91,22 @@ def explanation(snapshot: Snapshot, request: str, tool_id: str, recipe: Recipe) 
     return Reasoned(snapshot, found, whole, [ordinal]).tool(ordinal, score), place
 
 
-def _found(snapshot: Snapshot, said: Said, recipe: Recipe, admitted: Admitted | None) -> Found:
+def _heard(snapshot: Snapshot, said: Said, recipe: Recipe, admitted: Admitted | None) -> list[Found]:
+    """What each message finds, the latest first; where there are several, with twins apart."""
+    apart = replace(recipe, collapse=False) if said.earlier else recipe
+    return [find(snapshot, text, apart, admitted) for text in (said.request, *said.earlier)]
+
+
+def _together(snapshot: Snapshot, heard: Sequence[Found], recipe: Recipe) -> Found:
     """What the latest message finds, with those before it."""
-    if not said.earlier:
-        return find(snapshot, said.request, recipe, admitted)
-    apart = replace(recipe, collapse=False)
-    latest, *earlier = (find(snapshot, text, apart, admitted) for text in (said.request, *said.earlier))
-    return collapsed(snapshot, in_context(latest, earlier), recipe)
+    latest, *earlier = heard
+    return collapsed(snapshot, in_context(latest, earlier), recipe) if earlier else latest
+
+
+def _fit(snapshot: Snapshot, heard: Sequence[Found], recipe: Recipe) -> tuple[float, bool] | None:
+    """Whether a tool fits some message: no tool fits "and the same for Bob" alone."""
+    verdicts = [verdict for found in heard if (verdict := fits(snapshot, found, recipe))]
+    return max(verdicts, key=lambda verdict: (verdict[1], verdict[0]), default=None)
 
 
 def _tools(snapshot: Snapshot, found: Found, chosen: Chosen, explain: bool) -> tuple[RoutedTool, ...]:

@@ -103,6 +103,8 @@ def fits(snapshot: Snapshot, found: Found, recipe: Recipe) -> tuple[float, bool]
     own = snapshot.recipe
     same = (recipe.dense_view, recipe.adapter, recipe.depth) == (own.dense_view, own.adapter, own.depth)
     rankings = {s: r for s, r in found.rankings.items() if same or s is not Signal.DENSE}
+    if Signal.DENSE in rankings and not len(rankings[Signal.DENSE]):
+        return 0.0, False  # it has every tool that there is: filters left none
     cues = snapshot.cohort.cues(rankings, found.request.terms, found.request.moved if same else None)
     return fitting(snapshot.calibrations, cues)
 

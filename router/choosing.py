@@ -72,10 +72,11 @@ def _kept(
     """The candidates that the selection keeps, by row and best first, their entries where a reranker reads them, and
     those that it left out."""
     selection, ordinals = options.selection, found.ranking.ordinals
-    first = selection.pool(options.k) + len(always)
+    first = selection.pool(options.k)
     if options.rerank:
         first = max(first, options.rerank.candidates(options.k))
-    pool = [row for row in range(min(first, len(ordinals))) if ordinals[row] not in always]
+    within = range(min(first + len(always), len(ordinals)))
+    pool = [row for row in within if ordinals[row] not in always][:first]
     if none_fits and selection.empty_if_none_fits:
         said = "the snapshot says that no tool fits the request"
         return [], [], [(int(ordinals[row]), "none fits", said) for row in pool[: options.k]]
@@ -102,8 +103,7 @@ def _packed(snapshot: Snapshot, chosen: Chosen, ordinals: NDArray[np.int64], opt
     limit = options.k if cap is None else min(options.k, max(cap - len(chosen.always), 0))
     always = [options.detail] * len(chosen.always)
     if options.token_budget is None:
-        rows, capped = chosen.rows[:limit], chosen.rows[limit : options.k]
-        out = [(int(ordinals[row]), "cap", f"{options.form} takes at most {cap} tools") for row in capped]
+        rows, out = chosen.rows[:limit], _capped(chosen.rows[limit : options.k], ordinals, options.form, cap)
         return replace(chosen, rows=rows, details=always + [options.detail] * len(rows), out=[*chosen.out, *out])
     counts = snapshot.token_counts[:, _FORMS.index(options.form or Form.OPENAI)]
     spent = int(counts[list(chosen.always), _DETAILS.index(options.detail)].sum())
@@ -115,6 +115,9 @@ def _packed(snapshot: Snapshot, chosen: Chosen, ordinals: NDArray[np.int64], opt
     allowed = _SHORTENED if options.shorten and options.detail is Detail.FULL else (options.detail,)
     packing = pack(counts[ordinals[list(chosen.rows)]], left, limit, allowed)
     out = [(int(ordinals[chosen.rows[skipped.position]]), "budget", skipped.reason) for skipped in packing.skipped]
+    if len(packing.positions) == limit < options.k:
+        past = packing.positions[-1] + 1
+        out += _capped(chosen.rows[past : options.k], ordinals, options.form, cap)
     return replace(
         chosen,
         rows=[chosen.rows[position] for position in packing.positions],
@@ -124,10 +127,16 @@ def _packed(snapshot: Snapshot, chosen: Chosen, ordinals: NDArray[np.int64], opt
     )
 
 
-def left_out(admission: Admission, unfiltered: Found, k: int) -> list[Out]:
-    """The tools of the first k of a search without filters that filters kept from being found."""
+def _capped(rows: Sequence[int], ordinals: NDArray[np.int64], form: Form | None, cap: int | None) -> list[Out]:
+    """Candidates past a provider's cap."""
+    return [(int(ordinals[row]), "cap", f"{form} takes at most {cap} tools") for row in rows]
+
+
+def left_out(admission: Admission, unfiltered: Found, k: int, always: Sequence[int]) -> list[Out]:
+    """The tools of the first k of a search without filters that filters kept from being found; those of every answer
+    are in it all the same."""
     refused = [(ordinal, admission.refusal(ordinal)) for ordinal in unfiltered.ranking.ordinals[:k].tolist()]
-    return [(ordinal, *why) for ordinal, why in refused if why is not None]
+    return [(ordinal, *why) for ordinal, why in refused if why is not None and ordinal not in always]
 
 
 def _reranked(reranking: Reranking, request: str, k: int, pool: Sequence[int], entries: Sequence[Entry]) -> list[int]:

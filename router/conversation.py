@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from router.asking import Found
+from router.asking import Encoded, Found
 from router.coverage import Covered
 from router.errors import RequestInvalid
 from router.retrievers import Ranking
@@ -44,8 +45,8 @@ def said(request: str | Sequence[Message]) -> Said:
     """The last four messages of the user, of a request that is one text or a dialogue, oldest first.
 
     A message is a text, or a mapping with `content` and a `role`, as chat APIs take them; `content` is a text or a
-    list of parts, of which those with a `text` count. Raises RequestInvalid, with its place, for anything else, and
-    where the user says nothing.
+    list of parts, of which texts and those with a `text` count. Raises RequestInvalid, with its place, for anything
+    else, and where the user says nothing.
     """
     if isinstance(request, str):
         return Said(request)
@@ -71,7 +72,7 @@ def _text(place: int, message: Message) -> str:
         return content
     if not isinstance(content, Sequence):
         raise RequestInvalid(f"messages[{place}].content is {content!r}, it must be a text or a list of parts")
-    parts = [part.get("text") for part in content if isinstance(part, Mapping)]
+    parts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
     return "\n".join(part for part in parts if isinstance(part, str))
 
 
@@ -104,4 +105,18 @@ def in_context(latest: Found, earlier: Sequence[Found]) -> Found:
     texts = (*latest.steps.texts, *(found.request.text for found in earlier))
     share = latest.steps.share if latest.covered is not None else 1.0
     said_so_far = Steps(texts, (*latest.steps.weights, *(_DECAY**age for age in range(1, len(earlier) + 1))), share)
-    return replace(latest, covered=Covered(ranking, gains[order], steps[order]), ranking=ranking, steps=said_so_far)
+    covered = Covered(ranking, gains[order], steps[order])
+    asked = _as_one([latest.request, *(found.request for found in earlier)])
+    return replace(latest, request=asked, covered=covered, ranking=ranking, steps=said_so_far)
+
+
+def _as_one(messages: Sequence[Encoded]) -> Encoded:
+    """A dialogue, the latest message first, as one text and one vector of the dense list, for what looks at the tools
+    found: by "and the same for Bob" alone, thresholds and a reranker would lose what that goes on with."""
+    text = "\n".join(message.text for message in messages)  # the latest first: a reranker reads so far
+    weighed = [_DECAY**age * message.moved for age, message in enumerate(messages) if message.moved is not None]
+    if not weighed:
+        return replace(messages[0], text=text)
+    moved = np.sum(weighed, axis=0)
+    unit: NDArray[np.float32] = (moved / np.linalg.norm(moved)).astype(np.float32)
+    return replace(messages[0], text=text, moved=unit)

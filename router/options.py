@@ -1,6 +1,7 @@
 """How one request is to be answered: all that `Router.route` takes beside the request, checked."""
 
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import TypedDict
 
 from router.errors import RequestInvalid, SettingsInvalid
@@ -51,8 +52,16 @@ class Options:
         at_least_one("k", self.k)
         if self.token_budget is not None:
             at_least_one("token_budget", self.token_budget)
-        if self.confidence is not None and not 0 <= self.confidence <= 1:
+        if self.confidence is not None and not _is_share(self.confidence):
             raise RequestInvalid(f"category_confidence is {self.confidence!r}, it must be a number from 0 to 1")
+        if not isinstance(self.category, str | None):
+            raise RequestInvalid(f"category is {self.category!r}, it must be a text")
+        if not isinstance(self.selection, Selection):
+            raise SettingsInvalid(
+                f"selection is {self.selection!r:.80}, it must be a Selection: of a table, `Selection.from_json`"
+            )
+        if not isinstance(self.rerank, Reranking | None):
+            raise SettingsInvalid(f"rerank is {self.rerank!r:.80}, it must be a Reranking: of a function, `Reranking`")
 
     @property
     def plain(self) -> bool:
@@ -65,9 +74,15 @@ _PLAIN = Selection()
 
 
 def at_least_one(name: str, value: int) -> None:
-    """Raise RequestInvalid for a count below 1."""
+    """Raise RequestInvalid for what is no whole number, or below 1."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise RequestInvalid(f"{name} is {value!r}, it must be a whole number, at least 1")
     if value < 1:
         raise RequestInvalid(f"{name} is {value}, it must be at least 1")
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def recipe_of(snapshot: Snapshot, recipe: str | Recipe | None) -> Recipe:

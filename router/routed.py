@@ -68,15 +68,16 @@ class RoutedTools:
     """An answer: tools by falling score, the id of the one snapshot that gave it, and the recipe that made it.
 
     `fits` is the probability that some tool fits, where as many requests have a fitting tool as have none; None where
-    the snapshot was not calibrated for the recipe's lists. `none_fits` says that it is below the snapshot's threshold:
-    the tools are then what came closest. `steps` are the parts of a request of several steps.
+    the snapshot was not calibrated for the recipe's lists; of a dialogue, that of the message that a tool fits best.
+    `none_fits` says that it is below the snapshot's threshold: the tools are then what came closest. `steps` are the
+    parts of a request of several steps.
 
     `always` are the tools that the selection adds to every answer: they take no ranked place. `dropped` are the
     candidates that it, the budget or a provider's cap left out, best first; with `explain` also those that a filter
     kept from being found. `notes` say what was asked for and not done. `failed` says what of the selection went wrong:
     the tools are then the fused ranking's, not "none". `overlay` is the revision of what is registered over the
-    snapshot. `tokens` are those of all that is handed over in `form`, where
-    a budget asked for them. `ms` are milliseconds by stage.
+    snapshot. `tokens` are those of all that is handed over in `form`, where a budget asked for them. `ms` are
+    milliseconds by stage.
     """
 
     tools: tuple[RoutedTool, ...]

@@ -43,8 +43,9 @@ class Router:
         """Internal: use `open`."""
         self._live = Live(served) if isinstance(served, Snapshot) else served
         self._aside = Aside()
-        self._selection = selection or Selection()
-        self._rerank = rerank
+        # What is none is refused here, not by the first request.
+        own = Options(selection=Selection() if selection is None else selection, rerank=rerank)
+        self._selection, self._rerank = own.selection, own.rerank
 
     @classmethod
     def open(

@@ -16,7 +16,7 @@ At = Annotated[
     Optional[Path], typer.Option("--snapshot", help="A snapshot's or a catalog's folder, instead of the workspace.")
 ]
 RecipeName = Annotated[
-    Optional[str], typer.Option("--recipe", help="default, published or lexical; else the snapshot's own.")
+    Optional[str], typer.Option("--recipe", help="default, adaptive, published or lexical; else the snapshot's own.")
 ]
 SelectionFile = Annotated[
     Optional[Path], typer.Option("--selection", help="TOML or JSON: what is filtered, and how candidates are ordered.")

@@ -38,7 +38,7 @@ def create_agent(
     options = {"form": Form.LANGCHAIN, **options}
 
     def bound(routed: RoutedTools) -> Runnable[Any, AIMessage]:
-        tools = routed.render().tools
+        tools = routed.render(Form.LANGCHAIN).tools
         return model.bind_tools(tools) if tools else model
 
     def answer(state: State) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from agents.tool_context import ToolContext
 
 from router.adapters.calling import Call, as_text
 from router.errors import RequestInvalid
-from router.forms import Form
+from router.forms import Form, Rendered
 from router.routed import RoutedTools
 
 
@@ -26,13 +26,15 @@ def function_tools(routed: RoutedTools, call: Call, *, strict: bool = False) -> 
     told to the model, which may try again; what `call` raises ends the run.
     """
     rendered = routed.render(Form.RESPONSES, strict=strict)
-    return [_tool(tool, rendered.tool_id(tool["name"]), call) for tool in rendered.tools]
+    return [_tool(tool, rendered, call) for tool in rendered.tools]
 
 
-def _tool(tool: dict[str, Any], tool_id: str, call: Call) -> FunctionTool:
+def _tool(tool: dict[str, Any], rendered: Rendered, call: Call) -> FunctionTool:
+    tool_id = rendered.tool_id(tool["name"])
+
     async def invoke(_: ToolContext[Any], arguments: str) -> str:
         try:
-            given = _object(arguments)
+            given = rendered.arguments(tool["name"], _object(arguments))
         except RequestInvalid as error:
             return str(error)
         answer = call(tool_id, given)

@@ -105,6 +105,8 @@ class Selection:
 
     def __post_init__(self) -> None:
         for name in ("allow", "block", "providers", "categories", "always"):
+            if isinstance(value := getattr(self, name), list):
+                object.__setattr__(self, name, tuple(value))
             _check_texts(name, getattr(self, name))
         for name in ("use_category_filter", "empty_if_none_fits", "fallback_to_empty"):
             if not isinstance(value := getattr(self, name), bool):
@@ -142,7 +144,7 @@ class Selection:
     def from_json(cls, row: Mapping[str, Any]) -> Self:
         """A selection from settings. Raises SettingsInvalid, naming the field, on anything unknown or out of range."""
         _check_fields("", row, cls)
-        values: dict[str, Any] = {n: tuple(value) if isinstance(value, list) else value for n, value in row.items()}
+        values = dict(row)
         if isinstance(weights := values.get("weights"), Mapping):
             _check_fields("weights.", weights, Weights)
             values["weights"] = Weights(**weights)

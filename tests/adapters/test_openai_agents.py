@@ -10,7 +10,7 @@ pytest.importorskip("agents", reason="the extra agents is not installed")
 
 from agents import Agent, Runner, set_default_openai_api, set_tracing_disabled
 
-from router import Router
+from router import RoutedTool, RoutedTools, Router, ToolRecord
 from router.adapters.openai_agents import function_tools
 from tests.adapters.agent_model import call_the_first_tool, calling
 from tests.enrichment.model_server import ModelServer, Reply
@@ -68,6 +68,23 @@ def test_arguments_that_are_no_object_are_told_to_the_model(router: Router, mode
     said = answered(router, "do I need an umbrella", lambda tool_id, _: called.append(tool_id), k=1)
     assert "must be a JSON object" in said
     assert called == []
+
+
+def test_the_nulls_that_strict_mode_asks_for_do_not_reach_the_tool(router: Router) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+        "required": ["city"],
+        "additionalProperties": False,
+    }
+    forecast = ToolRecord("weather/days", "weather", "days", "The days' weather.", (), schema)
+    routed = RoutedTools((RoutedTool(forecast.tool_id, forecast, 1.0),), "snapshot", "recipe")
+    called: list[Mapping[str, Any]] = []
+    (tool,) = function_tools(routed, lambda _, given: called.append(given), strict=True)
+    assert tool.strict_json_schema and tool.params_json_schema["required"] == ["city", "days"]
+    invoked = tool.on_invoke_tool(None, '{"city": "Oslo", "days": null}')  # type: ignore[arg-type]
+    asyncio.run(invoked)  # type: ignore[arg-type]
+    assert called == [{"city": "Oslo"}]
 
 
 def test_strict_is_asked_for_only_where_the_schema_has_a_strict_form(router: Router) -> None:

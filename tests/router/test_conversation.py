@@ -1,14 +1,18 @@
 """A dialogue as a request."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from router import RECIPES, Normalization, Router
-from router.conversation import Said, said
+from router import RECIPES, Normalization, Reranking, Router, Selection
+from router.asking import find
+from router.conversation import Said, in_context, said
 from router.errors import RequestInvalid
+from router.snapshot import Snapshot
 
 # The scores of two messages are comparable where each list's are counted in spreads.
 LEXICAL = replace(RECIPES["lexical"], normalization=Normalization.STANDARD)
@@ -23,6 +27,7 @@ LEXICAL = replace(RECIPES["lexical"], normalization=Normalization.STANDARD)
         ([{"role": "user", "content": "a"}, {"role": "assistant", "content": "Done."}, "b"], Said("b", ("a",))),
         ([{"role": "system", "content": "Be brief."}, {"content": "a"}], Said("a")),
         ([{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url"}]}], Said("a")),
+        ([{"role": "user", "content": ["a", {"type": "text", "text": "b"}]}], Said("a\nb")),
         (["a", "  ", {"role": "user", "content": None}], Said("a")),
     ],
 )
@@ -67,6 +72,35 @@ def test_the_latest_message_comes_first_and_the_one_before_it_next(router: Route
         assert sum(tool.contributions.values()) + tool.gain == pytest.approx(tool.score)
     assert next(tool for tool in routed if tool.tool_id == "weather/getForecast").step == "will it rain tomorrow"
     assert routed.steps == ()
+
+
+DIALOGUE = ["give the customer their money back", "and the same for Bob"]
+
+
+def test_a_threshold_counts_what_was_said_before(router: Router) -> None:
+    # create_refund, "Refunds a charge in full or in part": refund, a, charge; nothing of the latest message.
+    dialogue, selection = ["refund a charge", "and the same for Bob"], Selection(min_lexical_overlap=3)
+    assert router.route(dialogue, recipe=LEXICAL, selection=selection).ids == ("stripe/create_refund",)
+
+
+def test_the_cosine_of_a_dialogue_is_that_of_its_messages_the_latest_counting_most(snapshot: Path) -> None:
+    opened = Snapshot.open(snapshot)
+    latest, before = (find(opened, text, opened.recipe) for text in ("will it rain tomorrow", "undo a payment"))
+    assert latest.request.moved is not None and before.request.moved is not None
+    expected = latest.request.moved + 0.6 * before.request.moved
+    moved = in_context(latest, [before]).request.moved
+    assert moved == pytest.approx(expected / np.linalg.norm(expected), abs=1e-6)
+
+
+def test_a_reranker_hears_the_whole_dialogue_the_latest_message_first(snapshot: Path) -> None:
+    heard: list[str] = []
+
+    def scorer(request: str, texts: Sequence[str]) -> list[float]:
+        heard.append(request)
+        return [0.0] * len(texts)
+
+    Router.open(snapshot, rerank=Reranking(scorer)).route(DIALOGUE, k=2)
+    assert heard == ["and the same for Bob\ngive the customer their money back"]
 
 
 def test_a_dialogue_of_one_message_is_that_message(router: Router) -> None:

@@ -1,8 +1,10 @@
 """Filters, thresholds, budgets, forms and a second pass, over a snapshot of real parts."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -121,6 +123,29 @@ def test_where_none_fits_the_answer_may_be_empty_and_says_what_came_closest(open
     assert [(out.tool_id, out.by) for out in routed.dropped] == [(tool_id, "none fits") for tool_id in closest.ids]
 
 
+def test_where_filters_leave_no_tool_none_fits_for_certain(opened: Snapshot) -> None:
+    statistics = np.stack([np.zeros(8), np.ones(8)]).astype(np.float32)
+    rule = Calibration({Signal.DENSE: 1.0}, 0.0, 0.5, 0.05, "phrases")
+    router = Router(replace(opened, cohort=Cohort({Signal.DENSE: statistics}), calibrations=(rule,)))
+    assert 0 < (router.route(REQUEST).fits or 0) < 1
+    routed = router.route(REQUEST, selection=Selection(allow=("nobody/*",)))
+    assert (routed.fits, routed.none_fits, routed.ids) == (0.0, True, ())
+    json.dumps(routed.to_json(), allow_nan=False)
+
+
+def test_a_dialogue_fits_where_one_of_its_messages_does(opened: Snapshot) -> None:
+    statistics = np.stack([np.full(8, 1.0), np.ones(8)]).astype(np.float32)
+    rule = Calibration({Signal.DESCRIPTION: 1.0}, 0.0, 0.5, 0.05, "phrases")
+    router = Router(replace(opened, cohort=Cohort({Signal.DESCRIPTION: statistics}), calibrations=(rule,)))
+    refund, follow_up = "refund a charge in full or in part", "same for Bob"
+    fits = [router.route(said).fits or 0 for said in (refund, follow_up)]
+    assert [router.route(said).none_fits for said in (refund, follow_up)] == [False, True]
+    selection = Selection(empty_if_none_fits=True)
+    routed = router.route([refund, follow_up], selection=selection)
+    assert routed.fits == max(fits) and not routed.none_fits and "stripe/create_refund" in routed.ids
+    assert router.route([follow_up, follow_up], selection=selection).ids == ()
+
+
 def test_a_budget_gives_what_fits_with_its_tokens_and_why_the_others_do_not(router: Router, opened: Snapshot) -> None:
     costs = opened.token_counts[:, 0, 0]  # in OpenAI's form, whole
     budget = int(costs.max()) + int(np.sort(costs)[0])
@@ -149,6 +174,32 @@ def test_a_provider_takes_at_most_its_cap(opened: Snapshot, monkeypatch: pytest.
     routed = Router(opened).route(REQUEST, k=4, form="openai", selection=selection)
     assert len(routed) == 2 and [out.by for out in routed.dropped] == ["cap", "cap"]
     assert len(Router(opened).route(REQUEST, k=4)) == 4
+
+
+def test_within_a_budget_the_cap_is_told_too(opened: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+    from router.forms import TERMS, Form
+
+    monkeypatch.setitem(TERMS, Form.OPENAI, replace(TERMS[Form.OPENAI], cap=3))
+    routed = Router(opened).route(REQUEST, k=5, form="openai", token_budget=100_000)
+    whole = Router(opened).route(REQUEST, k=5)
+    assert routed.ids == whole.ids[:3]
+    assert [(out.tool_id, out.by) for out in routed.dropped] == [(tool_id, "cap") for tool_id in whole.ids[3:]]
+    assert Router(opened).route(REQUEST, k=2, form="openai", token_budget=100_000).dropped == ()
+
+
+def test_a_tool_of_every_answer_is_not_told_to_be_left_out(router: Router) -> None:
+    selection = Selection(always=("stripe/create_refund",), block=("stripe/*",))
+    routed = router.route("undo a payment", k=3, selection=selection, explain=True)
+    assert [tool.tool_id for tool in routed.always] == ["stripe/create_refund"]
+    assert "stripe/create_refund" in router.route("undo a payment", k=3).ids
+    assert "stripe/create_refund" not in [out.tool_id for out in routed.dropped]
+
+
+def test_tools_of_every_answer_make_the_pool_no_larger(router: Router) -> None:
+    found = router.route(REQUEST, k=8).ids
+    for always in (found[0], found[-1], "weather/getForecast"):
+        routed = router.route(REQUEST, k=8, selection=Selection(candidate_pool_size=2, always=(always,)))
+        assert routed.ids == tuple(tool_id for tool_id in found if tool_id != always)[:2]
 
 
 def last_first(request: str, texts: Sequence[str]) -> list[float]:
@@ -181,11 +232,30 @@ def test_a_reranker_that_fails_is_told_and_the_fused_order_stands(opened: Snapsh
             r"category_confidence is 1\.1, it must be a number",
         ),
         ({"token_budget": 0}, "token_budget is 0, it must be at least 1"),
+        ({"token_budget": 50.5}, r"token_budget is 50\.5, it must be a whole number"),
+        ({"category": 3}, "category is 3, it must be a text"),
+        ({"category": "x", "category_confidence": "0.5"}, "category_confidence is '0.5', it must be a number"),
+        ({"selection": {"allow": ["x"]}}, r"selection is \{'allow': \['x'\]\}, it must be a Selection"),
     ],
 )
 def test_an_option_out_of_its_range_is_refused(router: Router, options: dict[str, object], says: str) -> None:
     with pytest.raises(SettingsInvalid, match=says):
         router.route(REQUEST, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("k", ["5", 2.5, True, None])
+def test_a_k_that_is_no_whole_number_is_refused(router: Router, k: Any) -> None:
+    with pytest.raises(RequestInvalid, match=r"k is .*, it must be a whole number, at least 1"):
+        router.route(REQUEST, k=k)
+
+
+def test_what_is_no_selection_or_reranking_is_refused_when_the_router_is_opened(opened: Snapshot) -> None:
+    wrong: Any = {"allow": ["stripe/*"]}
+    with pytest.raises(SettingsInvalid, match=r"it must be a Selection: of a table, `Selection\.from_json`"):
+        Router(opened, wrong)
+    bare: Any = last_first
+    with pytest.raises(SettingsInvalid, match="it must be a Reranking: of a function, `Reranking`"):
+        Router(opened, rerank=bare)
 
 
 def test_the_facade_has_the_tools_by_id_and_their_number(router: Router) -> None:

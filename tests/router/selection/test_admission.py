@@ -43,6 +43,29 @@ def test_filters_admit_the_tools_that_they_name(selection: Selection, expected: 
     assert admitted(selection) == expected
 
 
+def test_a_name_with_a_globs_marks_is_blocked_by_itself() -> None:
+    facets = Facets(
+        (Facet("files/what[0]", "what[0]", "files", (), {}), Facet("files/what0", "what0", "files", (), {}))
+    )
+    assert facets.matching(["files/what[0]"]).tolist() == [True, True]  # as a glob it names the second
+    assert facets.matching(["files/what?0?"]).tolist() == [True, False]
+
+
+def test_what_the_last_filters_let_pass_is_looked_up_and_not_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    facets = Facets(ROWS)
+    hints: dict[str, object] = {"readOnlyHint": True}
+    first = [facets.matching(["*list*"]), facets.of_providers(["linear"]), facets.annotated(hints)]
+    monkeypatch.setattr(Facets, "_where", None)
+    monkeypatch.setattr(Facets, "_matching", None)
+    again = [facets.matching(["*LIST*"]), facets.of_providers(["Linear"]), facets.annotated(dict(hints))]
+    assert all(one is other for one, other in zip(first, again, strict=True))
+    with pytest.raises(ValueError, match="read-only"):
+        first[0][:] = True
+    monkeypatch.undo()
+    assert facets.annotated({"readOnlyHint": 1}).tolist() == [False, False, False, True, False]
+    assert all(facets.matching([f"*{number}*"]).sum() == 0 for number in range(600)) and len(facets._masks) <= 256
+
+
 def test_where_nothing_is_asked_for_no_record_is_looked_at() -> None:
     def facets() -> Facets:
         raise AssertionError("read")

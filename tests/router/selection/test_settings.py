@@ -25,7 +25,7 @@ from router.selection import Selection, Weights
         ({"weights": 1}, r"weights is 1, it must be a table of embed"),
         ({"allow": "stripe/*"}, r"allow is 'stripe/\*', it must be a list of texts"),
         ({"block": ["a", ""]}, r"block is \('a', ''\), it must be a list of texts"),
-        ({"annotations": ["readOnlyHint"]}, r"annotations is \('readOnlyHint',\), it must be a table"),
+        ({"annotations": ["readOnlyHint"]}, r"annotations is \['readOnlyHint'\], it must be a table"),
         ({"fallback_to_empty": "no"}, r"fallback_to_empty is 'no', it must be true or false"),
         ({"alow": []}, r"there is no field alow: choose from allow, block"),
     ],
@@ -84,6 +84,10 @@ def test_a_file_that_is_none_is_refused_with_its_name(tmp_path: Path, name: str,
         Selection.load(tmp_path / name)
     with pytest.raises(SettingsInvalid, match="cannot be read"):
         Selection.load(tmp_path / "missing.toml")
+
+
+def test_a_list_in_python_is_taken_as_the_tuple_that_a_file_gives() -> None:
+    assert Selection(allow=["stripe/*"], always=["a"]) == Selection(allow=("stripe/*",), always=("a",))  # type: ignore[arg-type]
 
 
 def test_the_pool_is_five_times_k_and_twenty_at_least_unless_it_is_set() -> None:
