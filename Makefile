@@ -38,7 +38,7 @@ $(VENV)/.created:
 # torch first and by its exact version: asked for in a range, an installer may take a build with gigabytes of CUDA.
 $(VENV)/.build: $(VENV)/.created pyproject.toml constraints.txt
 	$(call install,torch (large),torch==2.13.0)
-	$(call install,quartermaster[build],-e '.[build$(,)evaluation]')
+	$(call install,quartermaster[build$(,)serve],-e '.[build$(,)evaluation$(,)serve]')
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.build
@@ -56,6 +56,7 @@ demo: $(VENV)/.build
 	@echo
 	@echo 'Next:'
 	@echo '  $(BIN)/quartermaster search "who is on call tonight"'
+	@echo '  $(BIN)/quartermaster serve http                      a page to look with, and an HTTP API'
 	@echo '  $(BIN)/quartermaster inspect stripe/createRefund     all that is known of a tool'
 	@echo '  $(BIN)/quartermaster evaluate --bench catalogs/demo'
 	@echo '  $(BIN)/quartermaster build openapi.yaml              a file of your own'

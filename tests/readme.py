@@ -1,4 +1,4 @@
-"""README.md as the tests read it: each marked block, by what its mark says."""
+"""README.md, and that of the servers, as the tests read them: each marked block, by what its mark says."""
 
 import re
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+_SERVERS = (ROOT / "router" / "serving" / "README.md").read_text(encoding="utf-8")
 _BLOCKS = re.compile(r"<!-- run(?:: (\w+))? -->\n```(\w+)\n(.*?)```", re.DOTALL)
 
 
@@ -21,6 +22,6 @@ def examples(mark: str = "") -> list[str]:
 
 
 def _blocks(language: str, mark: str) -> Iterator[str]:
-    for found_mark, found_language, block in _BLOCKS.findall(README):
+    for found_mark, found_language, block in _BLOCKS.findall(README + _SERVERS):
         if (found_mark, found_language) == (mark, language):
             yield block

@@ -14,6 +14,7 @@ from langchain_openai import ChatOpenAI
 
 from router import Router
 from router.adapters.langgraph import create_agent
+from router.options import RouteOptions
 from tests.adapters.agent_model import call_the_first_tool, calling
 from tests.enrichment.model_server import ModelServer, Reply
 
@@ -67,6 +68,19 @@ def test_a_tool_that_was_not_at_hand_is_not_called_and_the_model_hears_why(route
     assert told.status == "error"
     assert told.content == "there is no tool 'stripe__delete_account' at hand, only weather__getForecast"
     assert called == []
+
+
+def test_a_tool_is_found_by_its_name_whatever_form_the_budget_is_counted_in(router: Router, model: ModelServer) -> None:
+    own = Router(router._live.snapshot)
+    long = "reads_the_barometer_" * 4  # 80 characters: Anthropic takes them, LangChain's models do not
+    own.register([{"name": long, "description": "The barometer's pressure.", "input_schema": {}}], provider="late")
+    called: list[str] = []
+    options: RouteOptions = {"k": 1, "form": "anthropic", "token_budget": 500}
+    agent = create_agent(
+        ChatOpenAI(model="gpt-5-mini"), own, lambda tool_id, _: called.append(tool_id), **options
+    ).compile()
+    agent.invoke({"messages": [("user", "what is the pressure of the barometer")]})
+    assert called == [f"late/{long}"]
 
 
 def test_what_the_call_raises_ends_the_run(router: Router, model: ModelServer) -> None:
