@@ -128,8 +128,9 @@ def _tools(snapshot: Snapshot, found: Found, chosen: Chosen, explain: bool) -> t
 
 def _score(found: Found, ordinal: int) -> float:
     """The fused score of a tool; 0 where no list has it."""
-    place = found.ranking.rank_of(ordinal)
-    return float(found.ranking.scores[place - 1]) if place else 0.0
+    ranking = found.covered.ranking if found.covered else found.whole  # with twins that stand under another
+    place = ranking.rank_of(ordinal)
+    return float(ranking.scores[place - 1]) if place else 0.0
 
 
 def _steps_of(found: Found, said: Said) -> tuple[str, ...]:

@@ -76,7 +76,8 @@ def _kept(
     if options.rerank:
         first = max(first, options.rerank.candidates(options.k))
     within = range(min(first + len(always), len(ordinals)))
-    pool = [row for row in within if ordinals[row] not in always][:first]
+    beside = frozenset(always)
+    pool = [row for row in within if int(ordinals[row]) not in beside][:first]
     if none_fits and selection.empty_if_none_fits:
         said = "the snapshot says that no tool fits the request"
         return [], [], [(int(ordinals[row]), "none fits", said) for row in pool[: options.k]]

@@ -32,8 +32,8 @@ class Options:
     """`category` and its `confidence`, from 0 to 1, come with the request: the router never invents one.
 
     `token_budget` holds for all tools of an answer, as tokens of `form`: OpenAI's where that is None, and then no
-    provider's cap holds. `detail` is the most that is told of each, `shorten` whether less may be told where more tools
-    then fit.
+    provider's cap holds. `detail` is the most that is told of each, `shorten` whether full ones may be shortened where
+    more tools then fit.
     """
 
     k: int = 10

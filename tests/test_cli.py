@@ -130,6 +130,7 @@ def test_as_a_process_it_answers_and_fails_as_when_it_is_called(
         (["search", "refund", "--recipe", "best", "--workspace", "{workspace}"], 2, "published"),
         (["evaluate", "--bench", "{catalog}"], 2, "queries.jsonl"),
         (["explain", "refund", "no/tool", "--workspace", "{workspace}"], 2, "no/tool"),
+        (["explain", "refund", "no/tool", "--category", "x", "--workspace", "{workspace}"], 2, "leave out --category"),
         (["snapshots", "nothing", "--workspace", "{workspace}"], 4, "nothing"),
         (["snapshots", "--rollback", "--use", "x", "--workspace", "{workspace}"], 2, "--use"),
         (["evaluate", "--bench", "{catalog}", "--json", "nowhere/x.json"], 2, "queries.jsonl"),

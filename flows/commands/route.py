@@ -21,6 +21,7 @@ from flows.commands.arguments import (
     open_router,
 )
 from router import Signal
+from router.errors import SettingsInvalid
 
 
 def search(
@@ -76,11 +77,16 @@ def explain(
     """Why these tools: ranks, shares, nearest phrases.
 
     For each tool its rank and its share of the score by signal, and the phrase that came nearest; what was left out,
-    and why. With a TOOL, where that one tool stands in every list, however far down.
+    and why. With a TOOL, where that one tool stands in every list, however far down, whatever a selection says of it.
     """
     from flows.screens.answer import explained_table, show_left_out, show_verdict
     from flows.screens.screen import out, plain
 
+    made = {"--selection": selection, "--category": category, "--token-budget": token_budget}
+    if tool is not None and (in_vain := [name for name, value in made.items() if value is not None]):
+        raise SettingsInvalid(
+            f"of one TOOL the lists are shown, from which nothing is selected: leave out {in_vain[0]}"
+        )
     router = open_router(snapshot, workspace, catalog, selection)
     if tool is None:
         routed = router.route(

@@ -1,5 +1,6 @@
 """serve: the router behind a protocol, for as long as it runs."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -10,6 +11,8 @@ from flows.commands.arguments import WORKSPACE, At, Catalog, Workspace, folder_o
 if TYPE_CHECKING:
     from pipeline.inspection.answers import ToolPage
     from router.serving.mcp import Upstream
+
+_VARIABLE = "QUARTERMASTER_TOKEN"
 
 serve = typer.Typer(
     help="""Serve the router to programs, and to people who want to look.
@@ -32,7 +35,7 @@ def http(
     port: Annotated[int, typer.Option(help="The port; 0 takes any that is free.")] = 8080,
     token: Annotated[
         Optional[str],
-        typer.Option(envvar="QUARTERMASTER_TOKEN", help="Ask for this bearer token; better in the environment."),
+        typer.Option(envvar=_VARIABLE, help="Ask for this bearer token; better in the environment."),
     ] = None,
     allow_host: Annotated[
         Optional[list[str]], typer.Option(help="A name that requests may give as their host; may be repeated.")
@@ -66,7 +69,7 @@ def http(
     settings = HttpSettings(
         host=host,
         port=port,
-        token=token or None,
+        token=_given(token),
         hosts=tuple(allow_host or ()),
         insecure=insecure,
         overlay=overlay,
@@ -112,7 +115,7 @@ def mcp(
     port: Annotated[int, typer.Option(help="With --http: the port; 0 takes any that is free.")] = 8081,
     token: Annotated[
         Optional[str],
-        typer.Option(envvar="QUARTERMASTER_TOKEN", help="With --http: the bearer token; better in the environment."),
+        typer.Option(envvar=_VARIABLE, help="With --http: the bearer token; better in the environment."),
     ] = None,
     allow_host: Annotated[
         Optional[list[str]], typer.Option(help="With --http: a name that requests may give as their host.")
@@ -145,13 +148,19 @@ def mcp(
         from router.serving.mcp.http import PATH, http_app
 
         settings = HttpSettings(
-            host=host, port=port, token=token or None, hosts=tuple(allow_host or ()), insecure=insecure
+            host=host, port=port, token=_given(token), hosts=tuple(allow_host or ()), insecure=insecure
         )
         configure_logs()
         with listen(settings) as listening:
             where = f"{address_of(listening)}{PATH}"
             typer.echo(f"{len(router):,} tools of {router.manifest.snapshot} at {where}")
             serve_app(http_app(served, settings), settings, listening)
+
+
+def _given(token: Optional[str]) -> Optional[str]:
+    """The token as it was given. An empty one is refused as too short: a secret that was not filled in is no leave to
+    serve without, and the command line would take an empty variable for none."""
+    return os.environ.get(_VARIABLE) if token is None else token
 
 
 def live_servers(folder: Path) -> "tuple[Upstream, ...]":

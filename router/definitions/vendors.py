@@ -9,12 +9,11 @@ def function_tool(row: object, origin: Origin) -> RawTool:
     `{"type": "function", "function": {…}}` and its flat Responses form. Raises RecordRejected, naming the field."""
     outer = Fields(row, origin)
     fields = Fields(outer.row["function"], origin) if "function" in outer.row else outer
-    schema = next((key for key in ("parameters", "input_schema", "inputSchema") if fields.row.get(key)), "parameters")
     return RawTool(
         name=fields.name(),
         origin=origin,
         description=fields.text("description"),
-        input_schema=fields.mapping(schema),
+        input_schema=fields.mapping(_schema_key(fields, "parameters")),
         examples=tuple(fields.texts("input_examples")) + fields.texts("examples"),
         annotations={"strict": True} if fields.row.get("strict") is True else {},
     )
@@ -29,7 +28,12 @@ def mcp_tool(row: object, origin: Origin, server: str | None) -> RawTool:
         name=fields.name(),
         origin=origin,
         description=fields.text("description") or (title if isinstance(title, str) else ""),
-        input_schema=fields.mapping("inputSchema"),
+        input_schema=fields.mapping(_schema_key(fields, "inputSchema")),
         provider=server,
         annotations={**annotations, **({"title": title} if title else {})},
     )
+
+
+def _schema_key(fields: Fields, own: str) -> str:
+    """Under which name a vendor has the schema: its own, or another's."""
+    return next((key for key in (own, "parameters", "input_schema", "inputSchema") if fields.row.get(key)), own)

@@ -22,6 +22,8 @@ _SPELLING = {
     marks: str.maketrans({letter: pair for letter, pair in _PAIRS.items() if letter not in marks})
     for marks in {terms.marks for terms in TERMS.values()}
 }
+# Forms of equal rules give equal names.
+_RULES = tuple({(terms.length, terms.marks): terms for terms in TERMS.values()}.values())
 _LETTERS = {pair: letter for letter, pair in _PAIRS.items()}
 _PAIR = re.compile("__|_-|-_|--")
 # 40 bits: ids that share the rest of the name are few, and `render` hands out no name twice.
@@ -35,16 +37,16 @@ def legal_name(tool_id: str, form: Form) -> str:
     return _spelled(tool_id, terms) or _hashed(tool_id, terms)
 
 
-def id_of(name: str, has: Callable[[str], bool], hashed: Mapping[str, str]) -> str | None:
+def id_of(name: str, has: Callable[[str], bool], hashed: Callable[[], Mapping[str, str]]) -> str | None:
     """The id of the tool that a form gave this name; None where no tool has it.
 
-    `has` tells whether there is a tool of an id. `hashed` is `hashed_names` of the catalog's ids: read only for a name
-    that ends in a hash, so that it can be made when the first such name comes.
+    `has` tells whether there is a tool of an id. `hashed` gives `hashed_names` of the catalog's ids: asked only for a
+    name that ends in a hash, so that a name that a model made up costs no look at every id.
     """
     if _HASHED.search(name):
-        return hashed.get(name)
+        return hashed().get(name)
     tool_id = _read(name)
-    spelled = any(_spelled(tool_id, terms) == name for terms in TERMS.values())
+    spelled = any(_spelled(tool_id, terms) == name for terms in _RULES)
     return tool_id if spelled and has(tool_id) else None
 
 
@@ -53,7 +55,7 @@ def hashed_names(tool_ids: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     twice: set[str] = set()
     for tool_id in tool_ids:
-        for terms in TERMS.values():
+        for terms in _RULES:
             if _spelled(tool_id, terms) is None:
                 name = _hashed(tool_id, terms)
                 if found.setdefault(name, tool_id) != tool_id:

@@ -1,7 +1,6 @@
 """Routing beside an event loop, which goes on meanwhile."""
 
 import asyncio
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,6 +12,7 @@ import pytest
 from router import RequestInvalid, Router, SettingsInvalid
 from router.aside import THREADS
 from router.snapshot import Snapshot
+from tests.router.threads import Own
 
 REQUEST = "give the customer their money back"
 
@@ -50,8 +50,14 @@ def slow(snapshot: Path) -> Iterator[tuple[Router, Slow]]:
         yield router, encoder
 
 
-def threads() -> int:
-    return sum(thread.name.startswith("quartermaster-route") for thread in threading.enumerate())
+@pytest.fixture(autouse=True)
+def own() -> Own:
+    """Made before the router of a test."""
+    return Own()
+
+
+def threads(own: Own) -> int:
+    return len(own.names("quartermaster-route"))
 
 
 def test_answers_are_those_of_the_methods_without_async(router: Router) -> None:
@@ -63,7 +69,7 @@ def test_answers_are_those_of_the_methods_without_async(router: Router) -> None:
     asyncio.run(ask())
 
 
-def test_the_loop_ticks_on_while_fifty_requests_run(slow: tuple[Router, Slow]) -> None:
+def test_the_loop_ticks_on_while_fifty_requests_run(slow: tuple[Router, Slow], own: Own) -> None:
     router, encoder = slow
 
     async def ask() -> int:
@@ -78,7 +84,7 @@ def test_the_loop_ticks_on_while_fifty_requests_run(slow: tuple[Router, Slow]) -
     # 50 × 20 ms on four threads at most are 250 ms: blocked, the loop would tick once.
     assert asyncio.run(ask()) > 30
     assert encoder.most <= THREADS
-    assert 0 < threads() <= THREADS
+    assert 0 < threads(own) <= THREADS
 
 
 def test_errors_come_as_they_do_without_async(router: Router) -> None:
@@ -119,14 +125,14 @@ def test_a_cancelled_request_under_way_ends_unheard(slow: tuple[Router, Slow]) -
     assert encoder.calls == 2
 
 
-def test_threads_start_when_first_asked_for_and_end_with_close(snapshot: Path) -> None:
+def test_threads_start_when_first_asked_for_and_end_with_close(snapshot: Path, own: Own) -> None:
     router = Router.open(snapshot)
-    assert threads() == 0
+    assert threads(own) == 0
     asyncio.run(router.route_async(REQUEST))
-    assert threads() == 1
+    assert threads(own) == 1
     router.close()
     router.close()
-    assert threads() == 0
+    assert threads(own) == 0
     with pytest.raises(RequestInvalid, match="closed"):
         asyncio.run(router.route_async(REQUEST))
     assert router.route(REQUEST).ids

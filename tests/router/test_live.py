@@ -21,6 +21,7 @@ from router.live import Live
 from router.snapshot import Snapshot
 from tests.router.publishing import Publications, corrupt, sign
 from tests.router.soak import asking, known_answers
+from tests.router.threads import Own
 
 LOOK = 0.02
 REQUEST = "give the customer their money back"
@@ -53,8 +54,14 @@ def until(happens: Callable[[], object], seconds: float = 20) -> bool:
     return bool(happens())
 
 
-def watchers() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name.startswith("quartermaster")]
+@pytest.fixture(autouse=True)
+def own() -> Own:
+    """Made before the router of a test."""
+    return Own()
+
+
+def watchers(own: Own) -> list[str]:
+    return own.names("quartermaster")
 
 
 def test_a_reload_serves_what_was_published_and_answers_name_it(office: Publications) -> None:
@@ -213,13 +220,13 @@ def test_a_new_snapshot_of_another_encoder_begins_with_an_empty_cache(office: Pu
     assert (router.cache.size, router.cache.capacity) == (0, 7)
 
 
-def test_watching_picks_up_what_is_published_and_close_ends_it(office: Publications) -> None:
+def test_watching_picks_up_what_is_published_and_close_ends_it(office: Publications, own: Own) -> None:
     with Router.open(office.folder, watch=LOOK) as router:
-        assert len(watchers()) == 1
+        assert len(watchers(own)) == 1
         for name in ("second", "first", "second"):
             office.publish(name)
             assert until(lambda name=name: router.route(REQUEST).snapshot == name)
-    assert watchers() == []
+    assert watchers(own) == []
     office.publish("first")
     time.sleep(3 * LOOK)
     assert router.route(REQUEST).snapshot == "second"
@@ -254,21 +261,21 @@ def test_a_snapshot_that_was_mended_serves_when_it_is_published_again(office: Pu
         assert until(lambda: router.manifest.snapshot == "second")
 
 
-def test_without_watch_there_is_no_thread(office: Publications) -> None:
+def test_without_watch_there_is_no_thread(office: Publications, own: Own) -> None:
     router = Router.open(office.folder)
-    assert watchers() == []
+    assert watchers(own) == []
     router.close()
     assert router.route(REQUEST).snapshot == "first"
 
 
 @pytest.mark.usefixtures("counted")
-def test_a_router_that_nobody_holds_goes_though_it_watches(office: Publications) -> None:
+def test_a_router_that_nobody_holds_goes_though_it_watches(office: Publications, own: Own) -> None:
     router = Router.open(office.folder, watch=60)
     gone = weakref.ref(router._live.snapshot)
-    assert len(watchers()) == 1
+    assert len(watchers(own)) == 1
     del router
     assert gone() is None
-    assert until(lambda: not watchers())
+    assert until(lambda: not watchers(own))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="has no fork")

@@ -195,6 +195,16 @@ def test_a_tool_of_every_answer_is_not_told_to_be_left_out(router: Router) -> No
     assert "stripe/create_refund" not in [out.tool_id for out in routed.dropped]
 
 
+def test_a_tool_of_every_answer_that_stands_under_its_twin_keeps_its_own_score(opened: Snapshot) -> None:
+    router = Router(opened)
+    refund = router.record("stripe/create_refund")
+    assert refund is not None
+    router.register([replace(refund, tool_id="other/create_refund", provider="other")])
+    selection = Selection(always=router.route("undo a payment", k=1)[0].also_from)
+    (tool,) = router.route("undo a payment", selection=selection, explain=True).always
+    assert tool.score > 0 and tool.score == pytest.approx(sum(tool.contributions.values()) + tool.gain)
+
+
 def test_tools_of_every_answer_make_the_pool_no_larger(router: Router) -> None:
     found = router.route(REQUEST, k=8).ids
     for always in (found[0], found[-1], "weather/getForecast"):
@@ -256,6 +266,19 @@ def test_what_is_no_selection_or_reranking_is_refused_when_the_router_is_opened(
     bare: Any = last_first
     with pytest.raises(SettingsInvalid, match="it must be a Reranking: of a function, `Reranking`"):
         Router(opened, rerank=bare)
+
+
+def test_a_name_that_a_model_made_up_costs_no_look_at_every_id(
+    opened: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(_: object) -> None:
+        raise AssertionError("every id is read")
+
+    monkeypatch.setattr(type(opened.records), "facets", property(read))
+    assert Router(opened).tool_id_of("nobody__has_this") is None
+    assert Router(opened).tool_id_of("stripe__create_refund") == "stripe/create_refund"
+    with pytest.raises(AssertionError, match="every id is read"):
+        Router(opened).tool_id_of("tool--k5xw3qzb")
 
 
 def test_the_facade_has_the_tools_by_id_and_their_number(router: Router) -> None:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
-from router.errors import QuartermasterError
+from router.errors import NothingSelected, QuartermasterError
 from router.router import Router
 from router.serving.http.catalog import catalog
 from router.serving.http.changes import changes
@@ -82,7 +82,8 @@ def _living(service: Service) -> Callable[[FastAPI], Any]:
     async def living(_: FastAPI) -> AsyncIterator[None]:
         # The first run of the encoder is the slowest: it is nobody's request.
         try:
-            await service.aside(lambda: service.router.route(_FIRST, k=1))
+            with suppress(NothingSelected):  # an answer too
+                await service.aside(lambda: service.router.route(_FIRST, k=1))
         except QuartermasterError as error:
             service.problem = f"the snapshot does not answer: {error}"
             _logger.error("%s", service.problem)

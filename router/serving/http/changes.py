@@ -1,10 +1,10 @@
 """PUT and DELETE of tools in the running router: only where the settings open them, and behind the token."""
 
-import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter
 from fastapi import Path as InPath
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,12 +13,11 @@ from starlette.responses import Response
 from router.record import ToolRecord
 from router.serving.http import answers
 from router.serving.http.catalog import ToolId
-from router.serving.http.documented import FAILURES, json_of
+from router.serving.http.documented import FAILURES, OF_A_BODY, json_of
 from router.serving.http.errors import failure, json_response
 from router.serving.http.service import Service
 
 _Source = Annotated[str, InPath(min_length=1, max_length=512, pattern=r"\S")]
-
 
 # What every vendor's form has; the rest is theirs, and is checked when it is read.
 _NAME = {"required": ["name"], "properties": {"name": {"type": "string", "pattern": r"\S"}}}
@@ -37,19 +36,21 @@ def changes(service: Service, saved: Path) -> APIRouter:
     """The paths that change what is served, now and after the next start."""
     routes = APIRouter(prefix="/v1", tags=["changes"])
     router = service.router
-    # One change at a time, so that the file is of the last one.
-    changing = threading.Lock()
+    # One change at a time, so that the file is of the last one; those that wait take no thread of requests.
+    changing = CapacityLimiter(1)
 
-    def changed(change: Callable[[], Iterable[ToolRecord]]) -> Response:
-        with changing:
+    async def changed(change: Callable[[], Iterable[ToolRecord]]) -> Response:
+        def saving() -> Response:
             registered = change()
             router.save_overlay(saved)
-        return json_response({"registered": [record.tool_id for record in registered], "tools": len(router)})
+            return json_response({"registered": [record.tool_id for record in registered], "tools": len(router)})
 
-    @routes.put("/sources/{source:path}", responses={**json_of(answers.Changed), **FAILURES})
+        return await to_thread.run_sync(saving, limiter=changing)
+
+    @routes.put("/sources/{source:path}", responses={**json_of(answers.Changed), **OF_A_BODY})
     async def replace(source: _Source, body: Tools) -> Response:
         """The tools of a source, such as an MCP server, are now exactly these."""
-        return await service.aside(lambda: changed(lambda: router.replace(source, body.tools)))
+        return await changed(lambda: router.replace(source, body.tools))
 
     @routes.delete("/tools/{tool_id:path}", responses={**json_of(answers.Changed), **FAILURES})
     async def remove(tool_id: ToolId) -> Response:
@@ -61,6 +62,6 @@ def changes(service: Service, saved: Path) -> APIRouter:
 
         if router.record(tool_id) is None:
             return failure(404, f"there is no tool {tool_id!r}", "tool_id")
-        return await service.aside(lambda: changed(none_left))
+        return await changed(none_left)
 
     return routes

@@ -17,6 +17,7 @@ _SAID = {
     404: "There is no such thing.",
     408: "The body did not come in time.",
     413: "The body is too large.",
+    415: "The body is not said to be JSON.",
     421: "The host that was asked is not served here.",
     422: "A field is wrong: which, and what it may be.",
     429: "Too many requests: `Retry-After` says how many seconds to wait.",
@@ -38,6 +39,7 @@ def failures(*statuses: int) -> Responses:
 # What the gate refuses, whatever is asked for.
 GATE = failures(400, 401, 408, 413, 421, 429, 500, 503)
 FAILURES = GATE | failures(404, 422)
+OF_A_BODY = FAILURES | failures(415)
 
 
 def allowed(api: FastAPI, path: str) -> str:

@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import binascii
 import hmac
 import re
 import time
@@ -126,7 +125,7 @@ class Gate:
 def _password(given: str) -> str:
     try:
         return base64.b64decode(given, validate=True).decode("utf-8").partition(":")[2]
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:  # no base64, or no UTF-8 in it
         return ""
 
 

@@ -5,7 +5,7 @@ import time
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from router.serving.http.errors import failure
+from router.serving.http.errors import failure, route_of
 from router.serving.http.metrics import Metrics
 
 _access = logging.getLogger("router.access")
@@ -38,21 +38,16 @@ class Observed:
         try:
             await self._app(scope, receive, watched)
         except Exception:
-            route = _route(scope)
+            route = route_of(scope)
             _logger.exception("%s %s failed", scope["method"], route)
             if status and not whole:  # the connection ends, so that nobody takes half an answer for a whole one
                 raise
             if not status:
                 await failure(500, "an error of the server's own; its log says which")(scope, receive, watched)
         finally:
-            seconds, route = time.perf_counter() - begun, _route(scope)
+            seconds, route = time.perf_counter() - begun, route_of(scope)
             self._metrics.request(route, scope["method"], status, seconds)
             if _access.isEnabledFor(logging.INFO):
                 client = (scope.get("client") or ("-",))[0]
                 line = (client, scope["method"], route, status, size, seconds * 1_000)
                 _access.info("%s %s %s %d %d B %.1f ms", *line)
-
-
-def _route(scope: Scope) -> str:
-    """The path as it is declared, so that neither ids nor what somebody tried become labels."""
-    return getattr(scope.get("route"), "path", "unmatched")

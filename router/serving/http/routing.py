@@ -10,7 +10,7 @@ from starlette.responses import Response
 from router.forms import Rendered
 from router.routed import RoutedTools
 from router.serving.http import answers
-from router.serving.http.documented import FAILURES, json_of
+from router.serving.http.documented import OF_A_BODY, json_of
 from router.serving.http.models import RouteManyRequest, RouteRequest
 from router.serving.http.service import Service
 
@@ -19,7 +19,7 @@ def routing(service: Service) -> APIRouter:
     """The paths that route requests."""
     routes = APIRouter(prefix="/v1", tags=["routing"])
 
-    @routes.post("/route", responses={**json_of(answers.Answer), **FAILURES})
+    @routes.post("/route", responses={**json_of(answers.Answer), **OF_A_BODY})
     async def route(body: RouteRequest) -> Response:
         """The tools that fit a request, or the latest of several messages, best first."""
 
@@ -31,7 +31,7 @@ def routing(service: Service) -> APIRouter:
         service.metrics.answer(routed)
         return Response(content, media_type="application/json")
 
-    @routes.post("/route-many", responses={**json_of(answers.Answers), **FAILURES})
+    @routes.post("/route-many", responses={**json_of(answers.Answers), **OF_A_BODY})
     async def route_many(body: RouteManyRequest) -> Response:
         """The answers to several requests, all of one snapshot: encoded together, then as `/v1/route`."""
 

@@ -1,6 +1,7 @@
 """Settings of the HTTP server, checked when they are made."""
 
 import ipaddress
+import os
 import re
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -65,6 +66,8 @@ class HttpSettings:
             raise SettingsInvalid(
                 f"overlay is {str(self.overlay)!r} and there is no token: tools are registered only by who has one"
             )
+        if self.overlay is not None and not os.access(self.overlay.parent, os.W_OK):
+            raise SettingsInvalid(f"overlay is {str(self.overlay)!r}, its folder must be there and writable")
 
     def __repr__(self) -> str:
         shown = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -87,7 +90,7 @@ class HttpSettings:
         answers as if they were its own.
         """
         named = {host.lower() for host in self.hosts}
-        if not self.loopback and not named:
+        if not self.loopback and not named and self.token is not None:
             return frozenset(("*",))
         return frozenset((*named, *_LOOPBACK, self.host.lower()))
 

@@ -2,8 +2,9 @@
 
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from router.serving.http.errors import failure
 from router.serving.http.gate import Gate
 from router.serving.http.settings import HttpSettings
 from router.serving.mcp.tools import Tools
@@ -27,4 +28,21 @@ def http_app(served: Server[Tools], settings: HttpSettings) -> ASGIApp:
         max_request_body_size=settings.max_request_bytes,
         transport_security=security,
     )
-    return Gate(app, settings)
+    return Gate(_without_streams(app), settings)
+
+
+def _without_streams(app: ASGIApp) -> ASGIApp:
+    """An app that refuses to open a stream for what a server says unasked, as the protocol lets it.
+
+    Without sessions nothing is ever said there, and each client of 2025 would hold one of the requests that are
+    answered at a time.
+    """
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "GET":
+            nothing = failure(405, "nothing is said here unasked: requests come by POST", headers={"Allow": "POST"})
+            await nothing(scope, receive, send)
+        else:
+            await app(scope, receive, send)
+
+    return answer

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from router.errors import QuartermasterError, SettingsInvalid
+from router.errors import QuartermasterError
 from router.forms import Detail
 from router.recipe import RECIPES
 from router.router import Router
@@ -19,6 +19,7 @@ from router.serving.page.inspecting import Inspect
 from router.serving.page.picture import WIDTH, signals_of, strips, ticks
 from router.serving.page.rendering import render
 from router.serving.page.tool import about
+from router.serving.status import status_of
 
 Aside = Callable[[Callable[[], Response]], Awaitable[Response]]
 _SHOWN = 10  # places that are compared
@@ -77,7 +78,7 @@ def _routed(router: Router, asked: Asked, page: Callable[..., Response]) -> Resp
         arguments = asked.arguments()
         routed = router.route(asked.request, explain=True, **arguments)
     except QuartermasterError as error:
-        return page("route.jinja", title, _status(error), routed=None, problem=str(error), **offered)
+        return page("route.jinja", title, status_of(error), routed=None, problem=str(error), **offered)
     depth = router.recipe(arguments["recipe"]).depth
     signals = signals_of(routed, router.manifest.signals)
     drawn = [strips(tool, signals, depth) for tool in routed]
@@ -103,9 +104,5 @@ def _compared(
     try:
         answers = tuple(shelf.opened(name).route(request, k=_SHOWN) for name in (before, after))
     except QuartermasterError as error:
-        return page("compare.jinja", "Compare", _status(error), **{**facts, "problem": str(error)})
+        return page("compare.jinja", "Compare", status_of(error), **{**facts, "problem": str(error)})
     return page("compare.jinja", "Compare", **{**facts, "answers": answers, "moved": moved(*answers)})
-
-
-def _status(error: QuartermasterError) -> int:
-    return 422 if isinstance(error, SettingsInvalid) else 503

@@ -40,6 +40,12 @@ def test_mcps_hints_and_title_are_kept() -> None:
     assert record.annotations == ANNOTATIONS
 
 
+@pytest.mark.parametrize("key", ["inputSchema", "input_schema", "parameters"])
+def test_a_schema_is_found_beside_hints_under_any_vendors_name_for_it(key: str) -> None:
+    record = record_of({"name": "mail", key: SCHEMA, "annotations": ANNOTATIONS})
+    assert (record.input_schema, record.annotations) == (SCHEMA, ANNOTATIONS)
+
+
 def test_a_record_keeps_its_id_and_is_given_its_parameter_rows() -> None:
     record = ToolRecord("own:id", "acme", "mail", "", input_schema=MappingProxyType(SCHEMA))
     made = record_of(record, "other")

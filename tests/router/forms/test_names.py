@@ -24,7 +24,7 @@ IDS = st.text("ab/@.~_-2:é顧 ", min_size=1, max_size=12) | st.text(min_size=1,
 )
 def test_an_id_is_spelled_out_with_its_provider(tool_id: str, name: str) -> None:
     assert {legal_name(tool_id, form) for form in Form} == {name}
-    assert id_of(name, {tool_id}.__contains__, {}) == tool_id
+    assert id_of(name, {tool_id}.__contains__, dict) == tool_id
 
 
 def test_an_mcp_name_keeps_its_dot() -> None:
@@ -42,9 +42,9 @@ def test_a_name_that_cannot_be_read_back_ends_in_a_hash() -> None:
 def test_a_name_is_one_of_its_tool_alone_whatever_else_is_in_the_catalog() -> None:
     known = hashed_names(["a_/b", "a/_b", "é"])
     assert set(known.values()) == {"a_/b", "é"}
-    assert id_of("nobody__has_this", {"a/_b"}.__contains__, known) is None
-    assert id_of("nobody--aaaaaaaa", {"a/_b"}.__contains__, known) is None
-    assert id_of("a b", {"a b"}.__contains__, known) is None  # an id, and the name of none
+    assert id_of("nobody__has_this", {"a/_b"}.__contains__, lambda: known) is None
+    assert id_of("nobody--aaaaaaaa", {"a/_b"}.__contains__, lambda: known) is None
+    assert id_of("a b", {"a b"}.__contains__, lambda: known) is None  # an id, and the name of none
 
 
 @given(st.lists(IDS, unique=True, max_size=12), st.sampled_from(Form))
@@ -54,7 +54,7 @@ def test_two_ids_never_meet_and_each_name_is_legal_and_leads_back(ids: list[str]
     assert len(names) == len(ids)
     assert all(re.fullmatch(f"[a-zA-Z0-9{terms.marks}]{{1,{terms.length}}}", name) for name in names)
     known = hashed_names(ids)
-    assert {name: id_of(name, set(ids).__contains__, known) for name in names} == names
+    assert {name: id_of(name, set(ids).__contains__, lambda: known) for name in names} == names
 
 
 @given(IDS)

@@ -1,7 +1,11 @@
 """Which tools a request may find."""
 
+import fnmatch
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from router.selection import Facets, Selection, admit
 from router.selection.facets import Facet
@@ -49,6 +53,15 @@ def test_a_name_with_a_globs_marks_is_blocked_by_itself() -> None:
     )
     assert facets.matching(["files/what[0]"]).tolist() == [True, True]  # as a glob it names the second
     assert facets.matching(["files/what?0?"]).tolist() == [True, False]
+
+
+MARKS = st.text("ab*?[]-!|(.^", min_size=1, max_size=5).filter(str.strip)
+
+
+@given(st.lists(MARKS, max_size=4), st.lists(MARKS, min_size=1, max_size=6, unique=True))
+def test_patterns_together_name_what_each_names(patterns: list[str], names: list[str]) -> None:
+    found = Facets(tuple(Facet(name, name, None, (), {}) for name in names)).matching(patterns)
+    assert found.tolist() == [any(name == p or fnmatch.fnmatchcase(name, p) for p in patterns) for name in names]
 
 
 def test_what_the_last_filters_let_pass_is_looked_up_and_not_found_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,8 @@
 """Tools that clients with the token register and remove in the running server."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from router import Router
+from router.aside import THREADS
 from tests.factories import TOOLS
 from tests.serving.conftest import TOKEN, Ask
 
@@ -58,6 +62,28 @@ def test_a_removed_tool_is_served_no_more(client: TestClient) -> None:
     assert client.delete("/v1/tools/weather/getForecast").json() == {"registered": [], "tools": len(TOOLS) - 1}
     assert "weather/getForecast" not in ids(client, "will it rain tomorrow")
     assert client.delete("/v1/tools/weather/getForecast").status_code == 404
+
+
+def test_requests_are_answered_while_tools_are_registered(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    registering, done = threading.Event(), threading.Event()
+
+    def slow(self: Router, source: str, tools: Any) -> tuple[()]:
+        registering.set()
+        assert done.wait(10)
+        return ()
+
+    monkeypatch.setattr(Router, "replace", slow)
+    with ThreadPoolExecutor() as clients:
+        try:
+            put = partial(client.put, "/v1/sources/kitchen", json={"tools": []})
+            changes = [clients.submit(put) for _ in range(THREADS + 1)]
+            assert registering.wait(10)
+            asked = clients.submit(client.get, "/v1/tools")
+            assert asked.result(5).status_code == 200
+            assert not any(change.done() for change in changes)
+        finally:
+            done.set()
+    assert {change.result().status_code for change in changes} == {200}
 
 
 def test_what_is_no_tool_is_refused_and_changes_nothing(client: TestClient, saved: Path) -> None:

@@ -34,7 +34,9 @@ def test_to_listen_beyond_this_machine_takes_a_token_or_a_word(host: str) -> Non
     with pytest.raises(SettingsInvalid, match=r"QUARTERMASTER_TOKEN.*--insecure"):
         HttpSettings(host=host)
     assert HttpSettings(host=host, token=TOKEN).known_hosts == {"*"}
-    assert HttpSettings(host=host, insecure=True).host == host
+    # A page that has its own name lead here (DNS rebinding) needs no token where there is none.
+    assert HttpSettings(host=host, insecure=True).known_hosts == {host, "localhost", "127.0.0.1", "::1"}
+    assert HttpSettings(host=host, insecure=True, hosts=("*",)).known_hosts >= {"*"}
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
@@ -58,6 +60,11 @@ def test_settings_do_not_show_their_token() -> None:
 def test_tools_are_changed_only_by_who_has_a_token() -> None:
     with pytest.raises(SettingsInvalid, match=r"overlay is 'late\.json' and there is no token"):
         HttpSettings(overlay=Path("late.json"))
+
+
+def test_an_overlay_that_could_not_be_written_is_refused_at_the_start(tmp_path: Path) -> None:
+    with pytest.raises(SettingsInvalid, match=r"nowhere/late\.json', its folder must be there"):
+        HttpSettings(overlay=tmp_path / "nowhere" / "late.json", token=TOKEN)
 
 
 def test_a_port_that_is_taken_is_an_error_that_says_the_way_out() -> None:

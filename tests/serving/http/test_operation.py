@@ -7,7 +7,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
-from router import Router
+from router import Router, SnapshotInvalid
 from tests.factories import TOOLS
 from tests.serving.conftest import Ask
 
@@ -42,8 +42,6 @@ def test_the_snapshot_says_what_serves(client: TestClient, router: Router) -> No
 def test_ready_names_the_snapshot_and_not_ready_the_reason(client_of: Ask, snapshot: Path) -> None:
     class Broken(Router):
         def route(self, *_: object, **__: object) -> None:  # type: ignore[override]
-            from router import SnapshotInvalid
-
             raise SnapshotInvalid("the disk is gone")
 
     assert client_of().get("/readyz").json()["status"] == "ok"
@@ -112,3 +110,17 @@ def test_an_error_that_nobody_foresaw_is_logged_and_not_shown(
     assert "inside" not in response.text and "Traceback" not in response.text
     assert "a secret of the inside" in caplog.text
     assert response.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_a_failure_of_the_servers_own_stands_in_the_log_too(
+    client_of: Ask, snapshot: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Broken(Router):
+        def record(self, tool_id: str) -> None:
+            raise SnapshotInvalid("the disk is gone")
+
+    client = client_of(Broken.open(snapshot))
+    assert client.get("/v1/tools/stripe/create_refund").status_code == 503
+    assert client.post("/v1/route", json={"request": ""}).status_code == 422
+    logged = [record.getMessage() for record in caplog.records if record.name == "router.http"]
+    assert logged == ["GET /v1/tools/{tool_id:path} failed: the disk is gone"]

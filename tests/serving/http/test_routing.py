@@ -107,6 +107,15 @@ def test_what_is_no_json_is_malformed(client: TestClient) -> None:
     assert (response.status_code, response.json()["error"]["type"]) == (400, "malformed")
 
 
+@pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded"])
+def test_a_body_that_is_not_said_to_be_json_is_refused_with_what_to_say(client: TestClient, kind: str | None) -> None:
+    """As curl sends it by itself, and pages elsewhere without asking."""
+    headers = {"Content-Type": kind} if kind else {}
+    response = client.post("/v1/route", content=b'{"request": "refund"}', headers=headers)
+    assert (response.status_code, response.json()["error"]["type"]) == (415, "no_json")
+    assert "Content-Type: application/json" in response.json()["error"]["message"]
+
+
 def test_half_a_surrogate_pair_is_refused_and_no_error_of_the_server(client: TestClient) -> None:
     for body in (
         b'{"request": "\\ud800"}',

@@ -12,6 +12,8 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.command_line import ROOT, called, started
 from tests.serving.conftest import TOKEN
 
@@ -62,6 +64,19 @@ def test_settings_that_cannot_be_are_refused_before_anything_is_opened(tmp_path:
     done = called(tmp_path, "serve", "http", "--port", "0")
     assert done.returncode == 4
     assert "has no snapshot" in done.stderr
+
+
+def test_an_empty_token_is_a_secret_that_was_not_filled_in_and_no_leave_to_serve_without(
+    snapshot: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serving = ("serve", "http", "--snapshot", snapshot, "--host", "0.0.0.0")  # refused in any case
+    refused = "quartermaster: token has 0 characters"
+    assert called(tmp_path, *serving, "--token", "").stderr.startswith(refused)
+    monkeypatch.setenv("QUARTERMASTER_TOKEN", "")
+    for command in (serving, ("serve", "mcp", "--http", *serving[2:])):
+        done = called(tmp_path, *command)
+        assert done.returncode == 2
+        assert done.stderr.startswith(refused), done.stderr
 
 
 def test_without_the_extra_the_command_says_what_to_install(snapshot: Path, tmp_path: Path) -> None:

@@ -122,6 +122,13 @@ def test_over_http_strangers_are_refused(http_port: int, headers: dict[str, str]
     assert answer.status_code == status
 
 
+def test_over_http_no_stream_is_held_open_for_what_is_never_said(http_port: int) -> None:
+    """Clients of 2025 open one each: the server would soon be busy with silence."""
+    headers = {"Accept": "text/event-stream", "Authorization": f"Bearer {TOKEN}"}
+    answer = httpx2.get(f"http://127.0.0.1:{http_port}/mcp", headers=headers, timeout=5)
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
+
+
 def test_a_stdio_server_that_is_terminated_ends_its_own_servers(weather_snapshot: Path, servers: Path) -> None:
     """As a client does that does not close the pipe first."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "WEATHER_SECRET": "s3"}

@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from flows.commands.serve import inspected
-from router import Router
+from router import Router, Selection
 from router.serving.page.browsing import listed
 from router.serving.page.comparing import Shelf, moved
 from tests.serving.conftest import TOKEN, Ask
@@ -58,6 +58,13 @@ def test_blank_fields_say_nothing(pages: TestClient) -> None:
 def test_a_request_that_no_tool_fits_is_said_so(pages: TestClient) -> None:
     page = text(pages, "/", request=REQUEST, providers="nobody")
     assert "No tool is left" in page
+
+
+def test_no_tool_left_is_not_found_where_the_server_wants_an_error(client_of: Ask, snapshot: Path) -> None:
+    selection = Selection(providers=("nobody",), fallback_to_empty=False)
+    client = client_of(Router.open(snapshot, selection=selection))
+    assert "no admitted tool has anything in common" in text(client, "/", 404, request=REQUEST)
+    assert client.get("/readyz").status_code == 200  # as it is for its first request too
 
 
 def test_a_tools_page_has_its_record_phrases_verdicts_and_neighbours(pages: TestClient) -> None:
