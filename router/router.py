@@ -93,7 +93,8 @@ class Router:
         source: str | None = None,
         phrases: Mapping[str, Sequence[str]] | None = None,
     ) -> tuple[ToolRecord, ...]:
-        """Add tools, or change those of the same ids, in the next request and in every snapshot to come; the records.
+        """Add tools, or change those of the same ids, from the next request on and over the next snapshots, until one
+        has them unchanged: from then on they are the build's. Their records.
 
         `tools` are definitions as OpenAI, Anthropic and MCP write them, or records; `provider` is their label, the
         first part of their ids. `source` is who lists them, for `replace`. `phrases` by id are requests that a tool is
@@ -266,12 +267,14 @@ class Router:
         return await self._aside.run(partial(self.route_many, requests, **options))
 
     def select(self, request: str | Sequence[Message], k: int = 5, token_budget: int | None = None) -> list[ToolRecord]:
-        """The records alone, best first; with a budget, those of the candidates that fit it, at most `k`.
+        """The records alone: those that the router's selection always has, then the best `k`; with a budget, those that
+        fit it.
 
         Tokens are those of a whole tool in OpenAI's function form, counted at build time (`manifest.token_counter` says
-        by what). Those that the router's selection always has are not among them. Raises what `route` raises.
+        by what). Raises what `route` raises.
         """
-        return [tool.record for tool in self.route(request, k=k, token_budget=token_budget, shorten=False)]
+        routed = self.route(request, k=k, token_budget=token_budget, shorten=False)
+        return [tool.record for tool in (*routed.always, *routed.tools)]
 
     async def select_async(
         self, request: str | Sequence[Message], k: int = 5, token_budget: int | None = None

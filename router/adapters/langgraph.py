@@ -31,9 +31,9 @@ def create_agent(
 ) -> "StateGraph[State]":
     """A graph, to be compiled, that answers with the tools of the user's messages bound, and calls them by `call`.
 
-    The tools are chosen anew whenever the user speaks, and stay the same until then. `options` are those of
-    `Router.route`, such as `k` and `token_budget`. The node "agent" raises what `Router.route` raises; the node "tools"
-    what `call` raises, and answers a call of a tool that was not at hand with an error that the model sees.
+    The tools are chosen by what the user has said: between his messages they stay the same, unless the catalog changes.
+    `options` are those of `Router.route`, such as `k` and `token_budget`. The node "agent" raises what `Router.route`
+    raises; the node "tools" what `call` raises, and answers a call of a tool that was not at hand with an error that the model sees.
     """
     options = {"form": Form.LANGCHAIN, **options}
 

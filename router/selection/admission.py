@@ -40,7 +40,12 @@ def admit(
     held = facets()
     filters = list(_filters(held, selection))
     mask = np.logical_and.reduce([passing for _, _, passing in filters]) if filters else np.ones(len(held.rows), bool)
-    notes = []
+    # A name that is misspelled would block nothing, unsaid.
+    notes = [
+        f"{field}: there is no tool {pattern!r}"
+        for field in ("allow", "block")
+        for pattern in held.unknown(getattr(selection, field))
+    ]
     if gates and category is not None:
         threshold = selection.category_confidence_threshold
         within = held.of_categories([category])

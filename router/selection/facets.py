@@ -59,6 +59,10 @@ class Facets:
                     mask[ordinals] = True
         return mask
 
+    def unknown(self, patterns: Iterable[str]) -> list[str]:
+        """Those of some patterns that are no globs, and name nothing."""
+        return [pattern for pattern in patterns if not _GLOB.search(pattern) and folded(pattern) not in self._places]
+
     def of_providers(self, providers: Iterable[str]) -> Mask:
         """The tools of some providers; bool (tools,), read-only."""
         wanted = frozenset(map(folded, providers))

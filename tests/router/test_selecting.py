@@ -281,6 +281,12 @@ def test_a_name_that_a_model_made_up_costs_no_look_at_every_id(
         Router(opened).tool_id_of("tool--k5xw3qzb")
 
 
+def test_select_begins_with_what_every_answer_has(opened: Snapshot) -> None:
+    router = Router(opened, Selection(always=("weather/getForecast",)))
+    records = router.select("undo a payment", 2)
+    assert records[0].tool_id == "weather/getForecast" and len(records) == 3
+
+
 def test_the_facade_has_the_tools_by_id_and_their_number(router: Router) -> None:
     assert router.size == len(router.tools) == 8
     assert [record.tool_id for record in router.tools] == sorted(record.tool_id for record in router.tools)

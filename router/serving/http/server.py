@@ -52,6 +52,8 @@ def serve(app: ASGIApp, settings: HttpSettings, listening: socket.socket) -> Non
         # Else whoever is on this machine could give itself any address, and so a rate of its own.
         proxy_headers=False,
         ws="none",
+        # httptools, which uvicorn prefers where it is installed, reads headers without end, before any token is seen.
+        http="h11",
         lifespan="on",
         timeout_graceful_shutdown=round(settings.stop_timeout_s),
     )

@@ -2,10 +2,10 @@
 
 import asyncio
 import logging
+import os
 import stat
 import sys
 from collections.abc import AsyncIterator
-from os import fstat
 from typing import Any
 
 import anyio
@@ -19,13 +19,17 @@ _LONGEST = 16 << 20  # bytes of a message: four times what the HTTP transport ta
 
 
 def serve_stdio(served: Server[Tools]) -> None:
-    """Answer on standard output what standard input asks, until that ends. Whatever else is printed goes to stderr."""
+    """Answer on standard output what standard input asks, until either ends. Whatever else is printed goes to stderr."""
 
     async def run() -> None:
         async with stdio_server(stdin=_standard_input()) as (reading, writing):
             await served.run(reading, writing, served.create_initialization_options())
 
-    anyio.run(run)
+    try:
+        anyio.run(run)
+    except* BrokenPipeError:
+        _logger.warning("the client went before it had read its answers")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python fails once more, at its end
 
 
 def _standard_input() -> Any:
@@ -33,7 +37,7 @@ def _standard_input() -> Any:
 
     That reads in a thread, which a signal cannot end: a server that is stopped would wait for its client.
     """
-    kind = fstat(sys.stdin.fileno()).st_mode
+    kind = os.fstat(sys.stdin.fileno()).st_mode
     return None if stat.S_ISREG(kind) else _lines()
 
 
@@ -46,7 +50,7 @@ async def _lines() -> AsyncIterator[str]:
         while True:
             try:
                 line = await reader.readline()
-            except ValueError:  # what is left of it is no message, and answered so
+            except ValueError:  # what is left of it is no message either
                 _logger.warning("a message of more than %s bytes was passed over", f"{_LONGEST:,}")
                 continue
             if not line:

@@ -111,6 +111,11 @@ def test_the_category_counts_where_its_confidence_reaches_the_threshold_and_a_to
     assert len(notes) == bool(note) and note in "".join(notes)
 
 
+def test_a_name_that_no_tool_has_is_told_and_a_glob_that_finds_none_is_not() -> None:
+    selection = Selection(allow=("linear/*", "gone/*"), block=("linear/list_isues", "notes"))
+    assert admit(lambda: FACETS, selection, None, None).notes == ("block: there is no tool 'linear/list_isues'",)
+
+
 def test_a_refused_tool_is_told_the_first_filter_that_leaves_it_out() -> None:
     admission = admit(lambda: FACETS, Selection(allow=("linear/*",), block=("*list*",)), None, None)
     assert [admission.refusal(place) for place in range(5)] == [

@@ -129,6 +129,25 @@ def test_over_http_no_stream_is_held_open_for_what_is_never_said(http_port: int)
     assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
 
 
+def test_a_stdio_server_whose_client_is_gone_ends_without_a_traceback(weather_snapshot: Path, servers: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "WEATHER_SECRET": "s3"}
+    command = [sys.executable, *_command(weather_snapshot, servers)]
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as nobody:
+        asked = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}) + "\n"
+        pipe = subprocess.PIPE
+        with subprocess.Popen(command, stdin=pipe, stdout=nobody, stderr=pipe, env=environment, text=True) as program:
+            try:
+                assert program.stdin and program.stderr
+                program.stdin.write(asked)
+                program.stdin.flush()
+                assert program.wait(20) == 0  # though the other pipe is open
+                assert program.stderr.read() == "the client went before it had read its answers\n"
+            finally:
+                program.kill()
+
+
 def test_a_stdio_server_that_is_terminated_ends_its_own_servers(weather_snapshot: Path, servers: Path) -> None:
     """As a client does that does not close the pipe first."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "WEATHER_SECRET": "s3"}
