@@ -1,5 +1,6 @@
 """Every command and example of the README that is marked to run, runs."""
 
+import json
 import os
 import re
 import shlex
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.agent_model import call_the_first_tool
-from tests.command_line import called
+from tests.command_line import called, started
 from tests.enrichment.model_server import ModelServer
 from tests.readme import README, ROOT, commands, examples
 
@@ -37,10 +38,32 @@ def quartermaster(folder: Path, command: str, **variables: str) -> subprocess.Co
     """Run a line of the README, which must end well, say something, and warn of nothing."""
     program, *arguments = shlex.split(command)
     assert program == "quartermaster"
-    done = run(folder, sys.executable, "-c", "from flows.cli import main; main()", *arguments, **variables)
+    # Prefect's settings are those of its process; the others need not import what this one has.
+    done = (started if "--flow" in arguments else called)(folder, *arguments, **variables)
     assert done.returncode == 0, f"{command}\n{done.stderr}"
     assert done.stdout.strip(), command
     return done
+
+
+def exampled(folder: Path, written: list[str], **variables: str) -> list[str]:
+    """What each of some examples prints, which must end well and warn of nothing; in one process, for its imports."""
+    program = (
+        "import contextlib, io, json, sys\n"
+        "for example in json.load(sys.stdin):\n"
+        "    with contextlib.redirect_stdout(io.StringIO()) as said:\n"
+        "        exec(example, {'__name__': '__main__'})\n"
+        "    print(json.dumps(said.getvalue().strip()))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        input=json.dumps(written),
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def test_the_readme_shows_every_command_of_the_command_line() -> None:
@@ -83,17 +106,13 @@ def test_every_command_and_example_runs_in_order(
         # What is said besides the answer is the encoder's name or nothing: no warning, no traceback, no leak.
         assert not re.search(r"warn|traceback|error|leak", done.stderr, re.IGNORECASE), f"{command}\n{done.stderr}"
     assert len(examples()) == 10
-    for example in examples():
-        done = run(folder, sys.executable, "-W", "error", "-c", example)
-        assert done.returncode == 0, done.stderr
-        assert bool(done.stdout.strip()) == ("print(" in example)
+    for example, said in zip(examples(), exampled(folder, examples()), strict=True):
+        assert bool(said) == ("print(" in example), example
     assert len(examples("agent")) == 3
     with ModelServer(call_the_first_tool) as model:
         reached = {"OPENAI_BASE_URL": model.base_url, "OPENAI_API_KEY": "sk-loopback"}
-        for example in examples("agent"):
-            done = run(folder, sys.executable, "-W", "error", "-c", example, **reached)
-            assert done.returncode == 0, done.stderr
-            at_hand, answer = done.stdout.splitlines()
+        for said in exampled(folder, examples("agent"), **reached):
+            at_hand, answer = said.splitlines()
             # The model called the first tool that it was offered, and heard what that answered.
             assert re.search(r"'([^']+)'", at_hand)[1] in answer.partition("It says: ")[2]  # type: ignore[index]
 

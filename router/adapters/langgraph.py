@@ -33,7 +33,8 @@ def create_agent(
 
     The tools are chosen by what the user has said: between his messages they stay the same, unless the catalog changes.
     `options` are those of `Router.route`, such as `k` and `token_budget`. The node "agent" raises what `Router.route`
-    raises; the node "tools" what `call` raises, and answers a call of a tool that was not at hand with an error that the model sees.
+    raises; the node "tools" what `call` raises, and answers a call of a tool that was not at hand with an error that
+    the model sees.
     """
     options = {"form": Form.LANGCHAIN, **options}
 

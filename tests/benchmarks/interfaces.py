@@ -1,7 +1,8 @@
 """What an interface adds to a route, and its answer costs a model: `python -m tests.benchmarks.interfaces SNAPSHOT`.
 
 Each request is asked by every way in turn, one at a time, so that a neighbour's load falls on all of them:
-`Router.route`, then find_tools of the MCP server in this process, over stdio and over streamable HTTP on loopback.
+`Router.route`, `POST /v1/route` on loopback, then find_tools of the MCP server in this process, over stdio and over
+streamable HTTP on loopback.
 Tokens are those of the text that find_tools answers, five tools, by detail; of what `tools/list` says; and, beside
 them, of the five tools in OpenAI's form. Counted as a build counts (`pipeline.tokens`).
 """
@@ -9,7 +10,6 @@ them, of the five tools in OpenAI's form. Counted as a build counts (`pipeline.t
 import argparse
 import asyncio
 import json
-import socket
 import statistics
 import subprocess
 import sys
@@ -19,6 +19,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx2
 from mcp import Client, StdioServerParameters
 
 from pipeline.tokens import TokenCounter
@@ -30,18 +31,21 @@ from tests.benchmarks.asked import own_requests
 from tests.benchmarks.measuring import about, on_one_thread, percentiles, report
 
 WARM_UP, K = 10, 5
-_SERVE = ["-c", "from flows.cli import main; main()", "serve", "mcp", "--watch", "0", "--snapshot"]
+_SERVE = ["-c", "from flows.cli import main; main()", "serve"]
 
 
 async def measure(snapshot: Path, requests: Sequence[str]) -> dict[str, Any]:
     """Milliseconds by way, and tokens of an answer by detail."""
     taken: dict[str, list[float]] = {}
-    with Router.open(snapshot) as router:
+    with Router.open(snapshot) as router, _serving(snapshot, "http") as url, httpx2.Client(base_url=url) as api:
         async with _clients(snapshot, router) as clients:
             for number, request in enumerate(requests):
                 begun = time.perf_counter()
                 router.route(request, k=K)
                 laps = {"Router.route": time.perf_counter() - begun}
+                begun = time.perf_counter()
+                api.post("/v1/route", json={"request": request, "k": K}).raise_for_status()
+                laps["POST /v1/route"] = time.perf_counter() - begun
                 for name, client in clients.items():
                     begun = time.perf_counter()
                     await client.call_tool("find_tools", {"request": request, "k": K})
@@ -76,8 +80,9 @@ async def _tokens(router: Router, client: Client, requests: Sequence[str]) -> di
 
 @asynccontextmanager
 async def _clients(snapshot: Path, router: Router) -> AsyncIterator[dict[str, Client]]:
-    program = StdioServerParameters(command=sys.executable, args=[*_SERVE, str(snapshot)], cwd=Path.cwd())
-    with _over_http(snapshot) as url:
+    arguments = [*_SERVE, "mcp", "--watch", "0", "--snapshot", str(snapshot)]
+    program = StdioServerParameters(command=sys.executable, args=arguments, cwd=Path.cwd())
+    with _serving(snapshot, "mcp", "--http") as url:
         async with AsyncExitStack() as stack:
             yield {
                 "in this process": await stack.enter_async_context(Client(server(router))),
@@ -87,11 +92,9 @@ async def _clients(snapshot: Path, router: Router) -> AsyncIterator[dict[str, Cl
 
 
 @contextmanager
-def _over_http(snapshot: Path) -> Iterator[str]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, *_SERVE, str(snapshot), "--http", "--port", str(port)]
+def _serving(snapshot: Path, *what: str) -> Iterator[str]:
+    """The address of a server on loopback, for as long as it is needed."""
+    command = [sys.executable, *_SERVE, *what, "--watch", "0", "--snapshot", str(snapshot), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as program:
         try:
             assert program.stdout is not None

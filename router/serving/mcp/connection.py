@@ -11,6 +11,8 @@ import mcp_types as types
 from anyio.abc import TaskGroup, TaskStatus
 from mcp import MCPError
 
+from router.definitions.json_text import storable
+from router.record import ToolRecord
 from router.serving.mcp.session import Definition, Session, opened
 from router.serving.mcp.upstream import Upstream, UpstreamFailed
 
@@ -22,6 +24,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-
 _SESSION_GONE = "Session terminated"  # the client's own word for a 404 to a session: nothing was carried out
 _SETTLED_S = 0.1  # a server that changes a hundred tools says so a hundred times
 _SIGN_OF_LIFE_S = 5.0
+_AT_RUN_TIME = "registered"  # the origin that `router.definitions` gives what was registered in the running router
 
 
 class _NotSent(UpstreamFailed):
@@ -45,6 +48,17 @@ class Connection:
         self._opening = anyio.Lock()
         self._session: Session | None = None
         self._lost: BaseException | None = None
+        self._own_name: str | None = None
+
+    @property
+    def label(self) -> str | None:
+        """The provider of the server's tools; without one that was given, its own name, once it was open."""
+        return self.upstream.provider or self._own_name
+
+    def serves(self, record: ToolRecord) -> bool:
+        """Whether a tool of the catalog is one of this server's, or one that the router serves since it listed it."""
+        listed = record.origin.file == _AT_RUN_TIME and record.provider == self.label
+        return listed or self.upstream.serves(record)
 
     async def tools(self) -> Mapping[str, Definition]:
         """The server's tools by name. Raises UpstreamFailed where it cannot be asked."""
@@ -111,6 +125,7 @@ class Connection:
             except Exception as error:  # groups of whatever its transport met
                 raise UpstreamFailed(f"{self} cannot be reached: {_reason(error)}") from error
             assert isinstance(session, Session)
+            self._own_name = storable(session.name).strip()
             return session
 
     async def _hold(self, *, task_status: TaskStatus[Session]) -> None:
@@ -139,7 +154,7 @@ class Connection:
         while True:
             if self._on_tools is not None and self._told not in (None, session.tools):
                 try:
-                    await self._on_tools(self.upstream.provider or session.name, list(session.tools.values()))
+                    await self._on_tools(self.label or session.name, list(session.tools.values()))
                 except Exception:  # of whoever listens: the server itself is well, and is called as before
                     _logger.exception("%s: its tools could not be taken over", self)
             self._told = session.tools

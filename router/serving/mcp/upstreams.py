@@ -60,7 +60,7 @@ class Upstreams:
             _logger.warning("%s", error)
 
     async def _connection(self, record: ToolRecord) -> Connection:
-        own = [connection for connection in self._connections if connection.upstream.serves(record)]
+        own = [connection for connection in self._connections if connection.serves(record)]
         # Where two servers share a label, the one that the build read it from.
         own.sort(key=lambda connection: connection.upstream.place != record.origin.file)
         if not own:
@@ -70,13 +70,24 @@ class Upstreams:
                 f"{record.provider!r} (connected: {connected}). Call it by your own means with the schema of "
                 "describe_tool, or have its server named to `quartermaster serve mcp` (--upstream, --catalog-folder)"
             )
-        for connection in own[:-1]:
+        if len(own) == 1:
+            return own[0]
+        failed: UpstreamFailed | None = None
+        alike: list[Connection] = []  # servers that one program runs (npx, uvx) share their place until they are open
+        for connection in own:
             try:
-                if record.name in await connection.tools():
-                    return connection
+                tools = await connection.tools()
             except UpstreamFailed as error:
                 _logger.warning("%s", error)
-        return own[-1]
+                failed = failed or error
+                continue
+            if connection.label == record.provider:
+                if record.name in tools:
+                    return connection
+                alike.append(connection)
+        if failed or not alike:  # never at another that has a tool of this name
+            raise failed or UpstreamFailed(f"none of {len(own)} MCP servers says that it is {record.provider!r}")
+        return alike[-1]
 
 
 @asynccontextmanager

@@ -41,7 +41,7 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 def answer(method: str, params: dict[str, Any], mode: str) -> dict[str, Any] | None:
     if method == "initialize":
-        info = {"name": "plain", "version": "1"}
+        info = {"name": os.environ.get("NAME", "plain"), "version": "1"}
         return {"protocolVersion": "2025-06-18", "capabilities": {"tools": {"listChanged": True}}, "serverInfo": info}
     if method == "tools/list":
         if mode == "endless":

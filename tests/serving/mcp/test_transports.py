@@ -149,13 +149,12 @@ def test_a_stdio_server_whose_client_is_gone_ends_without_a_traceback(weather_sn
 
 
 def test_a_stdio_server_that_is_terminated_ends_its_own_servers(weather_snapshot: Path, servers: Path) -> None:
-    """As a client does that does not close the pipe first."""
+    """As a client does that does not close the pipe first, and whatever is under way: no traceback."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "WEATHER_SECRET": "s3"}
+    command = [sys.executable, *_command(weather_snapshot, servers)]
     pipe = subprocess.PIPE
-    with subprocess.Popen(
-        [sys.executable, *_command(weather_snapshot, servers)], stdin=pipe, stdout=pipe, env=environment, text=True
-    ) as program:
-        assert program.stdin is not None and program.stdout is not None
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, text=True) as program:
+        assert program.stdin and program.stdout and program.stderr
         client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
         call = {"name": "call_tool", "arguments": {"tool_id": "plain/echo"}}
         for message in (
@@ -168,8 +167,14 @@ def test_a_stdio_server_that_is_terminated_ends_its_own_servers(weather_snapshot
         answers = [json.loads(program.stdout.readline()) for _ in range(2)]
         pid = json.loads(answers[1]["result"]["content"][0]["text"])["pid"]
         assert _running(pid)
+        program.stdin.writelines(
+            json.dumps({"jsonrpc": "2.0", "id": n, "method": "ping"}) + "\n" for n in range(3, 203)
+        )
+        program.stdin.flush()
+        program.stdout.readline()
         program.send_signal(signal.SIGTERM)
         assert program.wait(10) == 128 + signal.SIGTERM
+        assert "Traceback" not in program.stderr.read()
     assert not _running(pid)
 
 

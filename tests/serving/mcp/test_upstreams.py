@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any, TypeVar
 import pytest
 
 from router import Router, ToolRecord
+from router.record import Origin
 from router.serving.mcp import Upstream, UpstreamFailed, connected
 from tests.serving.mcp.conftest import plain
 from tests.serving.mcp.plain_http import serving
@@ -251,6 +253,42 @@ def test_an_upstream_without_a_label_is_known_by_where_the_build_read_it(weather
     forecast = record(weather_router, "weather/forecast")
     assert Upstream("one", url="http://127.0.0.1:1/mcp", place=forecast.origin.file).serves(forecast)
     assert not Upstream("one", url="http://127.0.0.1:1/mcp", place="elsewhere").serves(forecast)
+
+
+@pytest.mark.parametrize("first", ["own", "other"])
+def test_of_two_servers_that_one_program_runs_the_one_of_the_tools_provider_is_called(
+    weather_router: Router, first: str
+) -> None:
+    """They are known by their program alone until they are open: `npx`, `uvx`, `python`."""
+    echo = record(weather_router, "plain/echo")
+    python = {"provider": None, "place": sys.executable}
+    own, other = (replace(plain(SECRET=name, NAME=name), **python) for name in ("plain", "other"))
+    gone = replace(own, command=("no-such-mcp-server",))
+
+    async def run(*servers: Upstream) -> str:
+        async with connected(servers) as upstreams:
+            try:
+                answer = await upstreams.call(replace(echo, origin=Origin(sys.executable, "/tools/0")), {})
+            except UpstreamFailed as error:
+                return str(error)
+            return str(json.loads(answer.content[0].text)["secret"])
+
+    assert asyncio.run(run(*((own, other) if first == "own" else (other, own)))) == "plain"
+    assert "there is no such program" in asyncio.run(run(*((gone, other) if first == "own" else (other, gone))))
+
+
+def test_a_tool_that_a_server_without_a_label_listed_since_is_called_there(weather_router: Router) -> None:
+    echo = replace(record(weather_router, "plain/echo"), origin=Origin("registered", ""))
+    server = replace(plain(), provider=None, place=sys.executable)
+
+    async def run() -> bool:
+        async with connected([server]) as upstreams:
+            await upstreams.start()
+            with pytest.raises(UpstreamFailed, match="no MCP server is connected for the provider 'bank'"):
+                await upstreams.call(replace(echo, provider="bank"), {})
+            return (await upstreams.call(echo, {})).is_error or False
+
+    assert not asyncio.run(run())
 
 
 def test_a_server_over_http_that_forgot_the_session_is_called_in_a_new_one(weather_router: Router) -> None:
