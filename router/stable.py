@@ -15,6 +15,7 @@ from router.conversation import Message
 from router.errors import RequestInvalid, SettingsInvalid
 from router.forms import Detail, Form, Rendered, render
 from router.forms.form import chosen
+from router.permission import refusal
 from router.placement import Room, place
 from router.record import ToolRecord
 from router.routed import RoutedTools
@@ -52,9 +53,9 @@ class Routes(Protocol):
 class Turn:
     """The tools of one turn, in the order in which they are to be handed over, and what changed since the last.
 
-    `added` stand last. `evicted` made room, `gone` are no longer in the catalog, `changed` say something else than at
-    the last turn and keep their place. `tokens` are those of all tools, `prefix_tokens` those of the tools that both
-    turns begin with. `routed` is the answer to this turn alone.
+    `added` stand last. `evicted` made room, `gone` are no longer in the catalog or no longer admitted, `changed` say
+    something else than at the last turn and keep their place. `tokens` are those of all tools, `prefix_tokens` those of
+    the tools that both turns begin with. `routed` is the answer to this turn alone.
     """
 
     tools: tuple[ToolRecord, ...]
@@ -95,9 +96,10 @@ class StableSelection:
     `token_budget` tokens if it is given. Where it runs out, those go that are useful no more: neither among the first
     `keep_within` of this turn (None: k) nor called within the last `keep_called` turns.
 
-    `selection` holds for the whole dialogue, so that no tool stays that it would refuse now. `held` are the ids of a
-    dialogue that goes on elsewhere, in order. `count` gives the tokens of a text; a quarter of the characters, an
-    estimate, if there is none. With a reranker, `keep_within` × multiplier candidates are read each turn.
+    `selection` holds for the whole dialogue, so that no tool stays that it would refuse now; the router's own, where
+    none is given, holds only for what each turn finds. `held` are the ids of a dialogue that goes on elsewhere, in
+    order. `count` gives the tokens of a text; left out, they are the build's counts. With a reranker, `keep_within` ×
+    multiplier candidates are read each turn.
 
     Raises SettingsInvalid for a setting out of its range.
     """
@@ -129,7 +131,9 @@ class StableSelection:
         self._form, self._detail = chosen(Form, form), chosen(Detail, detail)
         self._count = count
         records = (router.record(tool_id) for tool_id in dict.fromkeys(held))
-        self._held: Mapping[str, _Held] = {record.tool_id: self._weigh(record) for record in records if record}
+        self._held: Mapping[str, _Held] = {
+            record.tool_id: self._weigh(record) for record in records if record and self._admits(record)
+        }
         self._called: dict[str, int] = {}
         self._turn = 0
 
@@ -206,11 +210,14 @@ class StableSelection:
         return list(dict.fromkeys([*(held[place] for _, place in called), *ranking[: self._within]]))
 
     def _again(self, held: _Held, found: ToolRecord | None) -> _Held | None:
-        """A held tool as the catalog has it now; None where it has it no more."""
+        """A held tool as the catalog has it now; None where it has it no more, or the selection refuses it."""
         record = found or self._router.record(held.record.tool_id)
         if record is None or record == held.record:
             return held if record else None
-        return self._weigh(record)
+        return self._weigh(record) if self._admits(record) else None
+
+    def _admits(self, record: ToolRecord) -> bool:
+        return self._selection is None or refusal(self._selection, record) is None
 
     def _weigh(self, record: ToolRecord) -> _Held:
         tool = render([record], self._form, detail=self._detail).tools[0]

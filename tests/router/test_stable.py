@@ -13,6 +13,7 @@ from router.errors import RequestInvalid, SettingsInvalid
 from router.forms import Form, render
 from router.record import ToolRecord
 from router.routed import RoutedTool, RoutedTools
+from router.selection import Selection
 from router.stable import StableSelection, Turn
 from tests.factories import make_record
 
@@ -129,6 +130,19 @@ def test_a_dialogue_goes_on_elsewhere_from_its_ids() -> None:
     second = StableSelection(Scripted(), k=2, held=[*first.ids, "acme/gone"], count=lambda text: 1)
     turn = second.select("a")
     assert letters(turn.ids) == "dca" and turn.prefix_tokens == 2
+
+
+def test_no_tool_is_held_that_the_selection_refuses_now() -> None:
+    scripted = Scripted()
+    selection = Selection(block=("acme/d",), annotations={"readOnlyHint": True})
+    for letter in "abc":
+        scripted.catalog[f"acme/{letter}"] = make_record(letter, "acme", annotations={"readOnlyHint": True})
+    stable = StableSelection(scripted, k=2, held=["acme/d", "acme/e", "acme/a"], selection=selection)
+    assert letters(stable.ids) == "a"
+    assert letters(stable.select("b").ids) == "ab"
+    scripted.catalog["acme/a"] = make_record("a", "acme", annotations={"readOnlyHint": False})
+    turn = stable.select("c")
+    assert (letters(turn.ids), letters(turn.gone)) == ("bc", "a")
 
 
 def test_a_turn_that_finds_nothing_keeps_what_is_held() -> None:

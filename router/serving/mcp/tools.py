@@ -8,10 +8,10 @@ import mcp_types as types
 
 from router.errors import QuartermasterError, RequestInvalid
 from router.forms import Form
+from router.permission import refusal
 from router.record import ToolRecord
 from router.router import Router
-from router.selection import Facets, Selection, admit
-from router.selection.facets import Facet
+from router.selection import Selection
 from router.serving.mcp import answers
 from router.serving.mcp.asked import CallTool, DescribeTool, FindTools, read, schema_of
 from router.serving.mcp.upstreams import Upstreams
@@ -121,15 +121,6 @@ class Tools:
                 f"the catalog has no tool {tool_id!r}; ids that come close: {', '.join(near.ids) or 'none'}. "
                 "find_tools gives ids"
             )
-        if refusal := _refusal(self.selection, record):
-            raise RequestInvalid(f"{record.tool_id} may not be used here: {refusal}")
+        if refused := refusal(self.selection, record):
+            raise RequestInvalid(f"{record.tool_id} may not be used here: {refused}")
         return record
-
-
-def _refusal(selection: Selection, record: ToolRecord) -> str | None:
-    """What of a selection keeps a tool out; None where it is admitted."""
-    if record.tool_id in selection.always:
-        return None
-    row = Facet(record.tool_id, record.name, record.provider, record.categories, dict(record.annotations))
-    refused = admit(lambda: Facets((row,)), selection, None, None).refusal(0)
-    return None if refused is None else refused[1]
