@@ -168,6 +168,11 @@ class Router:
         ordinal = records.ordinal(tool_id)
         return None if ordinal is None else records.entry(ordinal).record
 
+    @property
+    def selection(self) -> Selection:
+        """That of every request that brings none of its own."""
+        return self._selection
+
     def tokens(self, tool_id: str) -> Mapping[Form, Mapping[Detail, int]] | None:
         """The tokens of a tool in each form and detail; None where there is no such tool.
 

@@ -44,6 +44,11 @@ class Routes(Protocol):
         """`Router.record`."""
         ...
 
+    @property
+    def selection(self) -> Selection:
+        """`Router.selection`."""
+        ...
+
     def tokens(self, tool_id: str) -> Mapping[Form, Mapping[Detail, int]] | None:
         """`Router.tokens`."""
         ...
@@ -127,7 +132,8 @@ class StableSelection:
         if token_budget is not None:
             _check("token_budget", token_budget, 1, None)
         self._router, self._k, self._within, self._keep_called = router, k, within, keep_called
-        self._capacity, self._budget, self._selection = capacity, token_budget, selection
+        self._capacity, self._budget = capacity, token_budget
+        self._selection = router.selection if selection is None else selection
         self._form, self._detail = chosen(Form, form), chosen(Detail, detail)
         self._count = count
         records = (router.record(tool_id) for tool_id in dict.fromkeys(held))
@@ -217,7 +223,7 @@ class StableSelection:
         return self._weigh(record) if self._admits(record) else None
 
     def _admits(self, record: ToolRecord) -> bool:
-        return self._selection is None or refusal(self._selection, record) is None
+        return refusal(self._selection, record) is None
 
     def _weigh(self, record: ToolRecord) -> _Held:
         tool = render([record], self._form, detail=self._detail).tools[0]

@@ -23,6 +23,8 @@ IDS = tuple(f"acme/{letter}" for letter in "abcdefgh")
 class Scripted:
     """A router that answers each request, a list of letters, with their tools; a catalog that may change."""
 
+    selection = Selection()
+
     def __init__(self, always: str = "") -> None:
         self.catalog = {
             tool_id: make_record(tool_id[-1], "acme", description=f"Does {tool_id[-1]}.") for tool_id in IDS

@@ -1,10 +1,12 @@
 """The pages' paths: `/`, `/tools`, `/tools/{id}`, `/compare`, and the one style sheet."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
@@ -29,6 +31,7 @@ def pages(router: Router, aside: Aside, folder: Path | None, inspect: Inspect | 
     """The paths of the pages. `aside` runs what would hold up the event loop; the rest is as `http.app` takes it."""
     routes = APIRouter(include_in_schema=False, default_response_class=Response)
     shelf = Shelf(folder) if folder else None
+    comparing = CapacityLimiter(1)  # it opens snapshots, beside the threads that route
     style = files(__package__).joinpath("style.css").read_bytes()
 
     def page(template: str, title: str, status: int = 200, **facts: Any) -> Response:
@@ -60,7 +63,8 @@ def pages(router: Router, aside: Aside, folder: Path | None, inspect: Inspect | 
 
     @routes.get("/compare")
     async def compare(request: str = "", a: str = "", b: str = "") -> Response:
-        return await aside(lambda: _compared(router, shelf, (request.strip(), a, b), page))
+        compared = partial(_compared, router, shelf, (request.strip(), a, b), page)
+        return await to_thread.run_sync(compared, limiter=comparing)
 
     @routes.get("/style.css")
     async def style_sheet() -> Response:

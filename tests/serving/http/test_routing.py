@@ -134,3 +134,9 @@ def test_a_server_selection_holds_where_a_request_brings_none(client_of: Ask, sn
         ids = [tool["tool_id"] for tool in asked(client, request=REQUEST, k=8)["tools"]]
         assert ids and not [tool_id for tool_id in ids if tool_id.startswith("stripe/")]
         assert asked(client, request=REQUEST, k=1, selection={})["tools"][0]["tool_id"] == "stripe/create_refund"
+
+
+def test_many_requests_of_a_large_k_are_refused_with_the_most(client: TestClient) -> None:
+    refused = client.post("/v1/route-many", json={"requests": ["undo a payment"] * 20, "k": 51})
+    assert refused.status_code == 422
+    assert "20 requests of k = 51 ask for 1,020 tools, at most 1,000 are given" in refused.json()["error"]["message"]
