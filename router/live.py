@@ -188,6 +188,8 @@ def _pointer(path: Path) -> tuple[str, str, int]:
     """What a publication changes: where the path leads, what CURRENT says, and since when. Two small reads."""
     current = path / CURRENT
     try:
-        return str(path.resolve()), current.read_text(encoding="utf-8"), current.stat().st_mtime_ns
+        # Of one opened file: what it says and since when would else be those of two publications.
+        with current.open(encoding="utf-8") as opened:
+            return str(path.resolve()), opened.read(), os.fstat(opened.fileno()).st_mtime_ns
     except (OSError, UnicodeDecodeError) as error:
         return str(path.resolve()), str(error), 0
