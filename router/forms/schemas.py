@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from router.forms.references import points_to
+from router.definitions.pointer import point
 
 Schema = dict[str, Any]
 
@@ -61,7 +61,7 @@ def _settle(schema: Schema, root: Schema) -> None:
     if reference.startswith("#/definitions/"):
         reference = reference.replace("definitions", "$defs", 1)
     try:
-        found = isinstance(points_to(root, reference), Mapping)
+        found = reference.startswith("#") and isinstance(point(root, reference), Mapping)
     except LookupError:
         found = False
     if found:
