@@ -79,7 +79,7 @@ _CASES = [
 
 def _settings(server: ModelServer, **fields: Any) -> Any:
     return server.settings(
-        **{"max_retries": 2, "retry_delay_s": 0.001, "timeout_s": 0.3, "requests_per_minute": 600_000, **fields}
+        **{"max_retries": 2, "retry_delay_s": 0.001, "timeout_s": 10.0, "requests_per_minute": 600_000, **fields}
     )
 
 
