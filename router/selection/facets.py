@@ -29,10 +29,6 @@ class Facet(msgspec.Struct, frozen=True):
     categories: tuple[str, ...]
     annotations: dict[str, Any]
 
-    def is_in(self, category: str) -> bool:
-        """Whether it has a category, case apart."""
-        return folded(category) in map(folded, self.categories)
-
 
 @dataclass(frozen=True, eq=False)
 class Facets:
