@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from pipeline import documents, enrichment, publish, records, sources, tuning, vectors
+from pipeline import enrichment, publish, records, sources, tuning, vectors
 from pipeline.copies import Copies
 from pipeline.enrichment.chain import generators
 from pipeline.enrichment.estimate import estimate
@@ -23,7 +23,7 @@ from pipeline.progress import Clock, Progress, Silent
 from pipeline.publish import gate
 from pipeline.report import BuildReport
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
-from router import Manifest, Router
+from router import Manifest, Router, documents
 from router.evaluation import judgements_of
 from router.fingerprint import file_sha256, fingerprint
 

@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline import documents, enrichment, publish, records, tuning, vectors
+from pipeline import enrichment, publish, records, tuning, vectors
 from pipeline.copies import Copies
 from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.execution import Execution
 from pipeline.progress import Clock
 from pipeline.settings import CatalogSettings
+from router.documents import FieldDocuments
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ def lesson_of(
     settings: CatalogSettings,
     catalog: records.Catalog,
     expanded: enrichment.Enrichment,
-    projected: Sequence[documents.FieldDocuments],
+    projected: Sequence[FieldDocuments],
     copies: Copies | None,
     serving: Path | None,
 ) -> Lesson | None:
@@ -73,7 +74,7 @@ def calibration_of(
 def tune(
     lesson: Lesson | None,
     catalog: records.Catalog,
-    projected: Sequence[documents.FieldDocuments],
+    projected: Sequence[FieldDocuments],
     collected: vectors.Vectors | None,
     embedding: vectors.Embedding | None,
     do: Execution,

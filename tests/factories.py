@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from pipeline.enrichment.expansion import Expansion
 from pipeline.sources import RawTool
+from router.expansion import Expansion
 from router.record import Origin, ToolRecord
 
 

@@ -14,13 +14,13 @@ import duckdb
 import pytest
 
 from pipeline.build import build
-from pipeline.documents import project
 from pipeline.enrichment.prompt import INSTRUCTIONS
 from pipeline.enrichment.quality import Screen
 from pipeline.ledger import Ledger
 from pipeline.report import BuildReport
 from pipeline.settings import load
 from router import Router
+from router.documents import project
 from tests.enrichment import honest_tools
 from tests.enrichment.attack import Attack, honest_answer
 from tests.enrichment.attacks import ATTACKS

@@ -20,7 +20,6 @@ STAGES = (
     "records",
     "ledger",
     "enrichment",
-    "documents",
     "lexical",
     "vectors",
     "dense",

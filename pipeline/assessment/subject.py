@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from pipeline.documents import project
-from pipeline.enrichment.expansion import Expansion
+from router.documents import project
+from router.expansion import Expansion
 from router.record import ToolRecord
 
 

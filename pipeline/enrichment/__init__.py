@@ -6,13 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.enrichment.expansion import Expansion
 from pipeline.enrichment.generator import Answer, Failure, Generator, Outcome, Question, Usage
 from pipeline.enrichment.prompt import PROMPT_VERSION
 from pipeline.enrichment.verdict import Verdict
 from pipeline.ledger import Entry, Ledger
 from pipeline.progress import Progress
 from pipeline.records import Catalog
+from router.expansion import Expansion
 from router.fingerprint import fingerprint
 from router.record import ToolRecord
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.enrichment.expansion import Expansion
 from pipeline.enrichment.generator import Answer, Failure, Outcome, Question, Usage
 from pipeline.errors import RecordRejected
 from pipeline.sources.document import read_lines
+from router.expansion import Expansion
 from router.fingerprint import fingerprint
 from router.record import Origin, ToolRecord
 

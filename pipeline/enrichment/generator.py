@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from pipeline.enrichment.expansion import Expansion
+from router.expansion import Expansion
 from router.record import ToolRecord
 
 

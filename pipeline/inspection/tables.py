@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pipeline.documents import FieldDocuments
 from pipeline.enrichment import Written
 from pipeline.enrichment.verdict import Verdict
 from pipeline.errors import RecordRejected
 from pipeline.records import Catalog
 from pipeline.vectors import Vectors
+from router.documents import FieldDocuments
 from router.fingerprint import canonical_json
 from router.text import ENGLISH
 

@@ -8,7 +8,6 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from pipeline.documents import FieldDocuments
 from pipeline.enrichment import Enrichment, Written
 from pipeline.errors import RecordRejected
 from pipeline.inspection import comparing, tables
@@ -16,6 +15,7 @@ from pipeline.ledger import CONNECTION, Ledger
 from pipeline.records import Catalog
 from pipeline.vectors import Vectors
 from router.contract import CATALOG_DB
+from router.documents import FieldDocuments
 
 # DuckDB writes for its own version alone unless it is told: this is the oldest that `quartermaster[inspect]` allows.
 _READABLE = {"storage_compatibility_version": "v1.3.0"}

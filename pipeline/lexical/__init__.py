@@ -5,9 +5,9 @@ from pathlib import Path
 
 import tantivy
 
-from pipeline.documents import FieldDocuments
 from pipeline.errors import RunAborted
 from router.contract import LEXICAL_SIGNALS, ORDINAL_FIELD, Signal, text_field
+from router.documents import FieldDocuments
 from router.text import ENGLISH, analyzer, analyzer_name, split
 
 __all__ = ["index"]

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pipeline.assessment import ASSESSMENT_VERSION
-from pipeline.documents import PROJECTION_VERSION, FieldDocuments
 from pipeline.enrichment import Enrichment
 from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.enrichment.prompt import PROMPT_VERSION
@@ -26,6 +25,7 @@ from pipeline.tuning import TUNING_VERSION, PastRequests, TakenCalibration, Tuni
 from pipeline.vectors import Vectors
 from router import Router
 from router.contract import CATALOG_DB, FORMAT_VERSION, Expanded, Manifest, Signal
+from router.documents import PROJECTION_VERSION, FieldDocuments
 from router.fingerprint import file_sha256
 from router.snapshot import resolve
 from router.store import SnapshotStore, Stored

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from pipeline import dense
-from pipeline.documents import FieldDocuments
 from pipeline.records import Catalog
 from pipeline.records.twins import twins
 from pipeline.tokens import TokenCounter
 from pipeline.vectors import Vectors
 from router import contract
+from router.documents import FieldDocuments
 
 
 def write(

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.documents import FieldDocuments, project
 from pipeline.records import Catalog
 from pipeline.tuning.adapter import learn_adapter
 from pipeline.tuning.calibration import Calibrated, calibrate
@@ -23,6 +22,7 @@ from pipeline.tuning.taking_over import LEARNED_FROM, Keys, Taken, phrase_keys, 
 from pipeline.tuning.usage import PastRequests, past_requests
 from pipeline.vectors import Embedding, Vectors
 from router.contract import ADAPTER
+from router.documents import FieldDocuments, project
 
 __all__ = [
     "TUNING_VERSION",

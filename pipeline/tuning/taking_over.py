@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.documents import FieldDocuments
 from pipeline.errors import SnapshotInvalid
 from pipeline.records import Catalog
 from pipeline.tuning.adapter import FEWEST_PHRASES
 from router.contract import ADAPTER, EncoderManifest, Manifest
+from router.documents import FieldDocuments
 from router.fingerprint import file_sha256
 
 LEARNED_FROM = "adapter_phrases.npy"  # keys of the phrases, see `phrase_keys`

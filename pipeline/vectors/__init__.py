@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.documents import FieldDocuments
 from pipeline.vectors.embedding import Embedding
 from pipeline.vectors.encoding import BatchEncoder
 from pipeline.vectors.export import Export, export
 from pipeline.vectors.model import EncoderModel, resolve
 from pipeline.vectors.reference import ReferenceEncoder
+from router.documents import FieldDocuments
 from router.fingerprint import fingerprint
 
 __all__ = [

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.assessment import Assessment, Subject, assess
-from pipeline.documents import project
 from pipeline.settings import AssessmentSettings
+from router.documents import project
 from tests.assessment.makers import Catalog, vectors
 from tests.factories import make_expansion, make_record
 

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline import records, sources
-from pipeline.documents import project
 from pipeline.enrichment.file import FileGenerator
 from pipeline.enrichment.generator import Answer, Question
 from pipeline.progress import Silent
 from pipeline.settings import load
 from pipeline.vectors import BatchEncoder, ReferenceEncoder, export, resolve
+from router.documents import project
 from tests.benchmarks.measuring import RESULTS, about, report
 
 Vectors = NDArray[np.float32]

@@ -20,15 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from pipeline import dense, documents
-from pipeline.enrichment.expansion import Expansion
+from pipeline import dense
 from pipeline.lexical import index
 from pipeline.publish import VERSIONS
 from pipeline.records.twins import twins
 from pipeline.sources import RawTool
 from pipeline.tokens import TokenCounter
-from router import contract, parts
+from router import contract, documents, parts
 from router.definitions.normalize import normalize
+from router.expansion import Expansion
 from router.fingerprint import file_sha256, fingerprint
 from router.record import Origin, ToolRecord
 from router.snapshot import Snapshot

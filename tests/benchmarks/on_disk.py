@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.documents import FieldDocuments
 from router import contract, parts
+from router.documents import FieldDocuments
 from router.record import ToolRecord
 from router.records import RecordStore
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.documents import project
-from pipeline.enrichment.expansion import Expansion
+from router.documents import project
+from router.expansion import Expansion
 from tests.factories import make_expansion, make_record
 
 _TRANSLATED = make_expansion("do it", translations={"de": ("mach es", "tu es"), "ja": ("やって",)})

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import tantivy
 
-from pipeline.documents import FieldDocuments
 from pipeline.lexical import index
 from router import Signal
+from router.documents import FieldDocuments
 from router.retrievers import LexicalRetriever
 from router.text import terms
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import router.text
-from pipeline.documents import FieldDocuments, project
-from pipeline.enrichment.expansion import Expansion
 from pipeline.lexical import index
 from router import Signal
+from router.documents import FieldDocuments, project
 from router.evaluation import Judgement, read_judgements
+from router.expansion import Expansion
 from router.retrievers import LexicalRetriever
 from router.text import analyzer, terms, terms_by_language
 from tests.factories import make_record

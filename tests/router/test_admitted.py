@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pipeline.documents import FieldDocuments
 from pipeline.lexical import index
+from router.documents import FieldDocuments
 from router.retrievers import Admitted, Candidates, DenseRetriever, DenseView, LexicalRetriever, Moments, ToolVectors
 
 TOOLS, DIM = 600, 16

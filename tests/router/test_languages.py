@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.documents import FieldDocuments
 from pipeline.lexical import index
 from router import SnapshotInvalid
+from router.documents import FieldDocuments
 from router.retrievers import MAX_QUERY_TERMS, LexicalRetriever
 from router.text import LANGUAGES, STOP_WORDS, analyzer, terms, terms_by_language
 

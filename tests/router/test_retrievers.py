@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.documents import FieldDocuments
 from pipeline.lexical import index
 from router import SnapshotInvalid
+from router.documents import FieldDocuments
 from router.retrievers import DenseRetriever, DenseView, LexicalRetriever, ToolVectors
 from router.text import terms
 

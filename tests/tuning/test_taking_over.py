@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from pipeline.build import build
-from pipeline.documents import project
 from pipeline.records import Catalog, record_hash
 from pipeline.report import BuildReport
 from pipeline.settings import load
@@ -18,6 +17,7 @@ from pipeline.tuning import TUNING_VERSION
 from pipeline.tuning.taking_over import LEARNED_FROM, changed_share, phrase_keys, take_over
 from router import Router
 from router.contract import ADAPTER, EncoderManifest, Manifest
+from router.documents import project
 from router.fingerprint import file_sha256
 from tests.factories import make_expansion, make_record
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.documents import FieldDocuments
 from pipeline.execution import Direct
 from pipeline.ledger import Ledger
 from pipeline.progress import Silent
 from pipeline.settings import VectorSettings
 from pipeline.vectors import BatchEncoder, Embedding, ReferenceEncoder, Vectors, collect, export, resolve
+from router.documents import FieldDocuments
 
 
 def document(name: str, *phrases: str) -> FieldDocuments:

@@ -5,9 +5,9 @@ import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from pipeline.enrichment.expansion import Expansion
 from pipeline.enrichment.generator import Question
 from pipeline.enrichment.prompt import echo
+from router.expansion import Expansion
 
 _LISTS = ("user_phrases", "synonyms", "related_concepts", "task_categories")
 _THOUGHT = re.compile(r"^.*</think>", re.DOTALL)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from openai.types import Batch as ServerBatch
 from openai.types import BatchError
 
-from pipeline.enrichment.expansion import Expansion
 from pipeline.enrichment.generator import Answer, Failure, Outcome, Question, Usage
 from pipeline.enrichment.openai.answers import Unreadable
 from pipeline.enrichment.openai.client import Completion, Fault
@@ -15,6 +14,7 @@ from pipeline.enrichment.openai.exchange import judge
 from pipeline.enrichment.openai.handing import Job, Office
 from pipeline.enrichment.openai.requests import RUNGS
 from pipeline.ledger import BatchRequest, Entry
+from router.expansion import Expansion
 from router.record import ToolRecord
 
 _GROUP = 1_000  # outcomes committed together

@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 import openai
 
 from pipeline.enrichment.budget import Allowance
-from pipeline.enrichment.expansion import Expansion
 from pipeline.enrichment.generator import Answer, Failure, Outcome, Question, Usage
 from pipeline.enrichment.openai.answers import Unreadable, read
 from pipeline.enrichment.openai.client import Completion, Fault, complete
 from pipeline.enrichment.openai.limits import Limiter
 from pipeline.enrichment.openai.requests import RUNGS, Requests
 from pipeline.settings import EnrichmentSettings
+from router.expansion import Expansion
 
 # A wrong answer was paid for: one more may be luck, three of a kind are the tool's or the model's nature.
 _ANSWERS = 2

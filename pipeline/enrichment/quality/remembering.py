@@ -9,11 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pipeline.enrichment.expansion import Expansion
 from pipeline.enrichment.prompt import PROMPT_VERSION
 from pipeline.enrichment.quality import SCREEN_VERSION, Screen
 from pipeline.enrichment.quality.names import Changed
 from pipeline.enrichment.verdict import Consequence, Verdict
+from router.expansion import Expansion
 from router.fingerprint import fingerprint
 from router.record import ToolRecord
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.documents import FieldDocuments
 from pipeline.lexical import index
+from router.documents import FieldDocuments
 from router.overlay.lexical import OverlaidLexical, Postings
 from router.retrievers import Admitted, LexicalRetriever
 from router.text import terms, terms_by_language

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.documents import FieldDocuments, project
 from pipeline.enrichment import Expansion
 from router import Signal
 from router.contract import DOCUMENT_SIGNALS
+from router.documents import FieldDocuments, project
 from router.record import Parameter, ToolRecord
 from tests.factories import make_expansion, make_record
 

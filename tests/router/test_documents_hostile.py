@@ -1,6 +1,6 @@
 """What a hostile record says stands in no document."""
 
-from pipeline.documents import project
+from router.documents import project
 from router.record import Parameter
 from tests.factories import make_expansion, make_record
 
