@@ -44,6 +44,7 @@ class OnnxEncoder:
         self._tokenizer = tokenizer
         self._session = session
         self._query_prefix = spec.query_prefix
+        self._dim = spec.dim
         # In int8 a run's activations share one scale: a vector would hang on the texts beside it, by a cosine of .005.
         self._together = spec.precision != "int8"
         self._pools = ENCODER_TOKENS in [output.name for output in session.get_outputs()]
@@ -78,6 +79,8 @@ class OnnxEncoder:
 
         In fp32 all in one run, padded to the longest; in int8 one after the other.
         """
+        if not texts:
+            return np.empty((0, self._dim), np.float32)
         runs = [texts] if self._together else [[text] for text in texts]
         made = [self._session.run(["vector"], self.feeds(run))[0] for run in runs]
         vectors: NDArray[np.float32] = made[0] if len(made) == 1 else np.concatenate(made)

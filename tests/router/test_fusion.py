@@ -126,6 +126,13 @@ def test_nothing_is_assumed_where_the_expansions_list_finds_no_tool() -> None:
     )
 
 
+@pytest.mark.parametrize("score", [0.0, 1e-9])
+def test_an_expansion_list_whose_best_tool_earns_next_to_nothing_lets_next_to_nothing_be_assumed(score: float) -> None:
+    lists = {Signal.DENSE: standard(0, 1, (2, 4.0)), Signal.EXPANSION: standard(0, 1, (1, score))}
+    chosen = replace(recipe(Fusion.CONVEX, dense=1, expansion=1), normalization=Normalization.STANDARD)
+    assert fuse(lists, chosen, marks(no=[2]))[2].tolist() == pytest.approx([score / 2, 0])
+
+
 def test_a_name_alone_lets_nothing_be_assumed() -> None:
     lists = {Signal.NAME: ranking((2, 1.0)), Signal.EXPANSION: ranking((1, 1.0))}
     assert fuse(lists, recipe(name=1, expansion=1), marks(no=[2]))[2].tolist() == [0, 0]

@@ -1,5 +1,6 @@
 """Parts of a request encoded by one run of the model, from the tokens that it gives."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,9 @@ import pytest
 from pipeline.progress import Silent
 from pipeline.settings import VectorSettings
 from pipeline.vectors import ReferenceEncoder, export, resolve
+from router import Router
 from router.encoder import OnnxEncoder
+from router.snapshot import Snapshot
 from router.steps import find_steps
 from tests.small_encoder import save
 
@@ -72,3 +75,21 @@ def test_the_spans_of_steps_are_their_texts() -> None:
     steps = find_steps('  "Pull the failed   payments from Stripe,\n then file a ticket in Linear."  ')
     assert len(steps) == 2
     assert [" ".join(steps.request[first:last] for first, last in spans) for spans in steps.spans] == list(steps.texts)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_many_requests_of_several_steps_each_leave_no_text_to_encode_alone(
+    tmp_path: Path, snapshot: Path, precision: str
+) -> None:
+    made = encoder(tmp_path, precision=precision)
+    router = Router(replace(Snapshot.open(snapshot), encoder=made))
+    requests = ["pull failed payments from Stripe, file a ticket in Linear, and notify the channel in Slack"] * 2
+    many = router.route_many(requests)
+    assert all(answer.steps for answer in many)
+    assert [answer.ids for answer in many] == [router.route(request).ids for request in requests]
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_no_text_has_no_vector(tmp_path: Path, precision: str) -> None:
+    made = encoder(tmp_path, precision=precision)
+    assert made.encode([]).shape == made.encode_requests([]).shape == (0, 32)
