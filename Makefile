@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 REQUEST := a customer was charged twice, give one of the payments back
 
-.PHONY: help demo test lint clean
+.PHONY: help demo test fuzz lint clean
 
 help:
 	@echo "make demo   set up, build catalogs/demo, answer a request and say why"
 	@echo "make test   set up and run the tests"
+	@echo "make fuzz   run the property tests on new random inputs"
 	@echo "make lint   ruff and mypy"
 	@echo "make clean  remove the environment (never .quartermaster: its ledger holds paid answers)"
 
@@ -64,6 +65,9 @@ demo: $(VENV)/.build
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest
+
+fuzz: $(VENV)/.test
+	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile fuzz
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -9,10 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from router import Router
 from tests.factories import TOOLS, expansion_row
 from tests.once import made_once
+
+
+# The gate tries the same inputs each time; `make fuzz` tries new ones. No deadline: a busy machine is no failure.
+settings.register_profile("gate", derandomize=True, deadline=None)
+settings.register_profile("fuzz", derandomize=False, deadline=None, max_examples=1_000, print_blob=True)
+settings.load_profile("gate")
 
 
 def pytest_configure() -> None:

@@ -83,7 +83,11 @@ def test_many_requests_of_several_steps_each_leave_no_text_to_encode_alone(
 ) -> None:
     made = encoder(tmp_path, precision=precision)
     router = Router(replace(Snapshot.open(snapshot), encoder=made))
-    requests = ["pull failed payments from Stripe, file a ticket in Linear, and notify the channel in Slack"] * 2
+    # Short enough for the small encoder, whose tokens are characters, to read whole.
+    requests = [
+        "pull payments from Stripe, file a ticket in Linear",
+        "get the payments of Stripe, file a ticket in Linear",
+    ]
     many = router.route_many(requests)
     assert all(answer.steps for answer in many)
     assert [answer.ids for answer in many] == [router.route(request).ids for request in requests]
