@@ -15,7 +15,6 @@ from router import Router
 from tests.factories import TOOLS, expansion_row
 from tests.once import made_once
 
-
 # The gate tries the same inputs each time; `make fuzz` tries new ones. No deadline: a busy machine is no failure.
 settings.register_profile("gate", derandomize=True, deadline=None)
 settings.register_profile("fuzz", derandomize=False, deadline=None, max_examples=1_000, print_blob=True)
