@@ -45,8 +45,8 @@ class Router:
         self, served: Snapshot | Live, selection: Selection | None = None, rerank: Reranking | None = None
     ) -> None:
         """Internal: use `open` or `from_tools`."""
-        self._live = Live(served) if isinstance(served, Snapshot) else served
-        self._functions = Functions(lambda tool_id: self._live.snapshot.records.ordinal(tool_id) is not None)
+        self._live = live = Live(served) if isinstance(served, Snapshot) else served
+        self._functions = Functions(lambda tool_id: live.snapshot.records.ordinal(tool_id) is not None)
         self._aside = Aside()
         # What is none is refused here, not by the first request.
         own = Options(selection=Selection() if selection is None else selection, rerank=rerank)

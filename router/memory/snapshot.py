@@ -20,6 +20,7 @@ from router.encoder import Encoder
 from router.expansion import Expansion
 from router.fingerprint import fingerprint
 from router.memory.encoders import OpenedEncoder
+from router.memory.screening import screened
 from router.overlay.estimate import estimated_tokens
 from router.recipe import DEFAULT
 from router.record import ToolRecord
@@ -77,7 +78,7 @@ def _tool(record: ToolRecord, phrases: tuple[str, ...] | None) -> _Tool:
     if phrases is not None:
         made = documents.project(record, Expansion("", phrases) if phrases else None)
         return _Tool(record, made, Expanded.YES if phrases or left_out else Expanded.NO, _GIVEN)
-    made = documents.project(record, lexicon.expand(clean))
+    made = documents.project(record, screened(lexicon.expand(clean)))
     # Nothing is made up for a tool that steers: it is left with what it has.
     return _Tool(record, made, Expanded.YES if left_out else Expanded.STOPGAP, _LEXICON)
 
