@@ -46,6 +46,15 @@ def has_fields(annotation: type) -> bool:
     return named_tuple or _is_typed_dict(annotation) or dataclasses.is_dataclass(annotation)
 
 
+def field_hints(annotation: type) -> dict[str, Any]:
+    """Return the annotations of a class's fields, as far as a caller gives them."""
+    hints = hints_of(annotation)
+    if not dataclasses.is_dataclass(annotation):
+        return hints
+    given = {field.name for field in dataclasses.fields(annotation) if field.init}
+    return {name: hint for name, hint in hints.items() if name in given}
+
+
 def required_fields(annotation: Any, hints: Mapping[str, Any]) -> list[str]:
     """Return the names of the fields that have no default, of a class with fields."""
     if _is_typed_dict(annotation):

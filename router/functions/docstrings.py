@@ -36,10 +36,9 @@ def read_docstring(text: str | None) -> Docs:
 
     text = inspect.cleandoc(text)
     try:
-        parsed = parse(text)
+        parsed = parse(f"\n{text}")  # it takes margins away, beginning with the second line
     except ParseError:
         return Docs(text.strip())
-    returned = parsed.returns.description if parsed.returns else None
     parameters: dict[str, str] = {}
     types: dict[str, str] = {}
     for parameter in parsed.params:
@@ -50,4 +49,6 @@ def read_docstring(text: str | None) -> Docs:
                 parameters[name] = " ".join(parameter.description.split())
             if kind := _TYPES.get((parameter.type_name or "").partition("[")[0].strip().lower()):
                 types[name] = kind
-    return Docs((parsed.description or returned or "").strip(), parameters, types)
+    # One that tells of the answer alone is a description all the same.
+    description = parsed.description or ("" if parsed.params else text)
+    return Docs(description.strip(), parameters, types)

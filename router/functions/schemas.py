@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from router.functions.annotations import description_of, has_fields, hints_of, required_fields
+from router.functions.annotations import description_of, field_hints, has_fields, required_fields
 from router.functions.docstrings import read_docstring
 
 Schema = dict[str, Any]
@@ -122,7 +122,7 @@ class SchemaMaker:
             own = annotation.__doc__ or ""
             made_up = own.startswith(f"{annotation.__name__}(")  # by dataclass or NamedTuple
             docs = read_docstring("" if made_up else own)
-            hints = hints_of(annotation)
+            hints = field_hints(annotation)
             fields = {field: self.of(hint) for field, hint in hints.items()}
             for field in fields.keys() & docs.parameters.keys():
                 fields[field].setdefault("description", docs.parameters[field])
