@@ -1,5 +1,6 @@
 """An encoder that keeps the vectors of the requests last asked, and encodes what it lacks in batches of like length."""
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,7 +10,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from router.encoder import Encoder, Spans
+from router.encoder import Encoder, OnnxEncoder, Spans
 from router.forking import renew_in_child
 from router.snapshot import Snapshot
 
@@ -134,6 +135,32 @@ def statistics(snapshot: Snapshot) -> CacheStatistics:
 
 def _key(text: str, kind: bytes = b"") -> bytes:
     return blake2b(text.encode("utf-8"), digest_size=16, person=kind).digest()
+
+
+def vectors_of(encoder: Encoder, texts: Iterable[str]) -> dict[str, Vector]:
+    """Return the vectors of texts as they are, without the query prefix, encoded in batches of like length.
+
+    ONNX sessions run on every core at once, each batch on one: a vector does not hang on what runs beside it.
+    """
+    todo = list(batches(dict.fromkeys(texts)))
+    workers = min(len(todo), _cores()) if isinstance(encoder, OnnxEncoder) else 1
+    if workers > 1:
+        from concurrent.futures import ThreadPoolExecutor  # here: most routers encode one request at a time
+
+        with ThreadPoolExecutor(workers, "quartermaster-encode") as pool:
+            made = list(pool.map(encoder.encode, todo))
+    else:
+        made = [encoder.encode(batch) for batch in todo]
+    return {
+        text: vector
+        for batch, vectors in zip(todo, made, strict=True)
+        for text, vector in zip(batch, vectors, strict=True)
+    }
+
+
+def _cores() -> int:
+    """The processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def batches(texts: Iterable[str], most: int = _BATCH) -> Iterator[list[str]]:

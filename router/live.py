@@ -30,7 +30,7 @@ class Live:
 
     def __init__(self, snapshot: Snapshot, path: Path | None = None, request_cache: int = 0) -> None:
         self.snapshot = self._base = snapshot
-        self._path = path or snapshot.folder
+        self._path = path or snapshot.folder  # None in memory: nothing is read anew
         self._request_cache = request_cache
         self._changing = threading.Lock()
         renew_in_child(self, "_changing")
@@ -54,8 +54,7 @@ class Live:
             isinstance(watch, bool) or not isinstance(watch, int | float) or not 0 < watch <= _LONGEST_WATCH
         ):
             raise SettingsInvalid(f"watch is {watch!r}, it must be seconds above 0, up to {_LONGEST_WATCH:,}, or None")
-        if isinstance(request_cache, bool) or not isinstance(request_cache, int) or request_cache < 0:
-            raise SettingsInvalid(f"request_cache is {request_cache!r}, it must be a number of requests, 0 for none")
+        checked_request_cache(request_cache)
         path = path.absolute()  # the process may go to another folder
         seen = _pointer(path)  # before what it leads to is opened: a publication in between is then found
         live = cls(cached(_open(_folder(path)), request_cache), path, request_cache)
@@ -70,14 +69,16 @@ class Live:
         return live
 
     def reload(self) -> bool:
-        """Serve what the path serves now; whether that is another snapshot.
+        """Serve what the path serves now; whether that is another snapshot. In memory there is none.
 
         It is opened and verified before it takes the place of the old one, and shares its encoder where they are the
         same. Raises SnapshotInvalid where it cannot be opened: then the old one serves on.
         """
+        if self._path is None:
+            return False
         with self._changing:
             before, folder = self._base, _folder(self._path)
-            if folder == before.folder.resolve():
+            if before.folder is not None and folder == before.folder.resolve():
                 return False
             after = _open(folder, before)
             kept = after.encoder is before.encoder  # with its cache
@@ -111,8 +112,7 @@ class Live:
         One that is refused is warned of once and tried again, ever more seldom: it may still be on its way, or the
         disk may have failed for a moment.
         """
-        pointer = _pointer(self._path)
-        if pointer == self._seen:
+        if self._path is None or (pointer := _pointer(self._path)) == self._seen:
             return
         if pointer == self._refused and self._pause:
             self._pause -= 1
@@ -170,6 +170,13 @@ def _watch_in_child() -> None:
 _watching: "weakref.WeakSet[Live]" = weakref.WeakSet()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_watch_in_child)
+
+
+def checked_request_cache(request_cache: int) -> int:
+    """Return how many requests' vectors are kept. Raises SettingsInvalid for what is no such number."""
+    if isinstance(request_cache, bool) or not isinstance(request_cache, int) or request_cache < 0:
+        raise SettingsInvalid(f"request_cache is {request_cache!r}, it must be a number of requests, 0 for none")
+    return request_cache
 
 
 def _folder(path: Path) -> Path:

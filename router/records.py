@@ -1,7 +1,8 @@
 """Records as a snapshot keeps them: one JSON line a tool, read where they are asked for."""
 
+import json
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, overload
@@ -72,7 +73,7 @@ class Entries(Protocol):
 
 
 class RecordStore:
-    """Records by ordinal: one JSON line each in a memory-mapped file, so that opening reads none of them.
+    """Records by ordinal: one JSON line each, of a file that is mapped, so that opening reads none of them.
 
     `lines` are the bytes of the file, `offsets`, of shape (tools + 1,), where each line begins.
     """
@@ -80,6 +81,13 @@ class RecordStore:
     def __init__(self, lines: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
         self._lines = lines
         self._offsets = offsets
+
+    @classmethod
+    def of(cls, entries: Iterable[Entry]) -> "RecordStore":
+        """Return a store in memory, of tools sorted by id."""
+        lines = lines_of(entries)
+        offsets = np.cumsum([0, *map(len, lines)], dtype=np.int64)
+        return cls(np.frombuffer(b"".join(lines), np.uint8), offsets)
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
@@ -112,6 +120,12 @@ class RecordStore:
     def by_id(self) -> NDArray[np.int64]:
         """The ordinals in the order of their ids: all of them, rising."""
         return np.arange(len(self))
+
+
+def lines_of(entries: Iterable[Entry]) -> list[bytes]:
+    """Return the JSON lines of tools, as `RecordStore` reads them."""
+    rows = ({"record": entry.record.to_json(), "phrases": entry.phrases} for entry in entries)
+    return [json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows]
 
 
 class Records(Sequence[ToolRecord]):

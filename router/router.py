@@ -1,22 +1,24 @@
 """The router: a request in, the few tools that fit out, with the reasons."""
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self, Unpack
+from typing import Any, Self, Unpack
 
 from router import tracing
 from router.answering import answer, explanation, with_vectors
 from router.aside import Aside
 from router.asking import clean, encode, find, rank
-from router.cached_encoder import CacheStatistics, statistics
+from router.cached_encoder import CacheStatistics, cached, statistics
 from router.contract import Manifest, Signal
 from router.conversation import Message, Said, said
-from router.definitions import Definition, records_of
-from router.errors import RequestInvalid
+from router.errors import RequestInvalid, SettingsInvalid
 from router.forms import Detail, Form, chosen, id_of
-from router.live import Live
+from router.functions import Functions, Tools, ToolSet, read_tools
+from router.live import Live, checked_request_cache
+from router.memory import EncoderChoice, open_encoder, phrases_by_id, snapshot_of
 from router.options import Options, RouteOptions, recipe_of
 from router.overlay import Overlay
 from router.recipe import Recipe
@@ -27,6 +29,8 @@ from router.retrievers import Ranking
 from router.routed import RoutedTool, RoutedTools
 from router.selection import Selection
 from router.snapshot import Snapshot
+
+_logger = logging.getLogger("router")
 
 
 class Router:
@@ -40,8 +44,9 @@ class Router:
     def __init__(
         self, served: Snapshot | Live, selection: Selection | None = None, rerank: Reranking | None = None
     ) -> None:
-        """Internal: use `open`."""
-        self._live = Live(served) if isinstance(served, Snapshot) else served
+        """Internal: use `open` or `from_tools`."""
+        self._live = live = Live(served) if isinstance(served, Snapshot) else served
+        self._functions = Functions(lambda tool_id: live.snapshot.records.ordinal(tool_id) is not None)
         self._aside = Aside()
         # What is none is refused here, not by the first request.
         own = Options(selection=Selection() if selection is None else selection, rerank=rerank)
@@ -77,8 +82,43 @@ class Router:
         live = Live.open(Path(path), watch=watch, request_cache=request_cache, overlay=saved)
         return cls(live, selection, rerank)
 
+    @classmethod
+    def from_tools(
+        cls,
+        tools: Tools,
+        *,
+        provider: str | None = None,
+        phrases: Mapping[str, Sequence[str]] | None = None,
+        encoder: EncoderChoice = "auto",
+        selection: Selection | None = None,
+        rerank: Reranking | None = None,
+        request_cache: int = 0,
+    ) -> "Router":
+        """Return a router over tools in memory: no workspace, no build, no file.
+
+        `tools` are Python functions (name, docstring and annotations say what they are), definitions as OpenAI,
+        Anthropic and MCP write them, MCP's and LangChain's own objects, or records; or a mapping from a provider's
+        label to such a list. `provider` is the label of tools that have none, the first part of their ids.
+
+        `phrases`, by id or name, are requests that a tool is for, in the place of the lexicon's. `encoder` makes the
+        vectors: "auto" takes the encoder that was exported for this user, and does without where there is none; None
+        does without; else the folder of an exported encoder or of a snapshot, or an object with `encode(texts)`.
+        `selection`, `rerank` and `request_cache` are as in `open`.
+
+        What was renamed, merged, or has no JSON form is told by the logger "router". Raises SettingsInvalid, with its
+        place, for what is no tool, and where there is none; SnapshotInvalid for an encoder that does not load.
+        """
+        checked_request_cache(request_cache)
+        given = _told(read_tools(tools, provider))
+        if not given.records:
+            raise SettingsInvalid("tools is empty: give at least one function or definition")
+        snapshot = snapshot_of(given.records, phrases_by_id(phrases, given.records), open_encoder(encoder))
+        router = cls(Live(cached(snapshot, request_cache)), selection, rerank)
+        router._with_functions(given)
+        return router
+
     def reload(self) -> bool:
-        """Serve what the path serves now; whether that is another snapshot than before.
+        """Serve what the path serves now; whether that is another snapshot than before. Never, of tools in memory.
 
         The new one is opened and verified while the old one serves, which ends with the last request that it answers.
         Raises SnapshotInvalid where the new one cannot be opened: the old one serves on.
@@ -87,7 +127,7 @@ class Router:
 
     def register(
         self,
-        tools: Iterable[Definition],
+        tools: Tools,
         *,
         provider: str | None = None,
         source: str | None = None,
@@ -96,30 +136,47 @@ class Router:
         """Add tools, or change those of the same ids, from the next request on and over the next snapshots, until one
         has them unchanged: from then on they are the build's. Their records.
 
-        `tools` are definitions as OpenAI, Anthropic and MCP write them, or records; `provider` is their label, the
-        first part of their ids. `source` is who lists them, for `replace`. `phrases` by id are requests that a tool is
-        for: without any, one that the snapshot knows keeps its own. Raises SettingsInvalid for what is no tool: then
-        nothing is changed.
+        `tools` are what `from_tools` takes; `provider` is their label, the first part of their ids. `source` is who
+        lists them, for `replace`. `phrases` by id are requests that a tool is for: without any, one that the snapshot
+        knows keeps its own. Raises SettingsInvalid for what is no tool: then nothing is changed.
         """
-        records = records_of(tools, provider)
-        self._live.change(lambda overlay: overlay.registered(records, source, phrases))
-        return records
+        given = _told(read_tools(tools, provider))
+        self._live.change(lambda overlay: overlay.registered(given.records, source, phrases))
+        return self._with_functions(given)
 
     def replace(
-        self, source: str, tools: Iterable[Definition], *, phrases: Mapping[str, Sequence[str]] | None = None
+        self, source: str, tools: Tools, *, phrases: Mapping[str, Sequence[str]] | None = None
     ) -> tuple[ToolRecord, ...]:
         """Make these the only tools of a source, as after MCP's `list_changed`; the records.
 
         `source` is their provider's label: what the snapshot or the overlay has of it besides serves no longer. Raises
         as `register` does.
         """
-        records = records_of(tools, source)
-        self._live.change(lambda overlay: overlay.replaced(source, records, phrases))
-        return records
+        given = _told(read_tools(tools, source))
+        self._live.change(lambda overlay: overlay.replaced(source, given.records, phrases))
+        return self._with_functions(given)
 
     def remove(self, tool_ids: Iterable[str]) -> None:
         """Take tools out of the next request and out of every snapshot to come, until they are registered again."""
         self._live.change(lambda overlay: overlay.removed(tool_ids))
+
+    def _with_functions(self, given: ToolSet) -> tuple[ToolRecord, ...]:
+        self._functions.put((record.tool_id for record in given.records), given.functions)
+        return given.records
+
+    @property
+    def functions(self) -> Functions:
+        """The Python functions behind the tools that serve, by tool id: `router.functions[routed[0].tool_id]`."""
+        return self._functions
+
+    def call(self, tool_id: str, arguments: Mapping[str, Any]) -> Any:
+        """Call the function behind a tool with the arguments that a model gave; what it returns, of an async one its
+        coroutine.
+
+        Arguments become what the annotations say: an Enum, a dataclass, a date. Raises RequestInvalid where no function
+        is behind the tool, or the arguments do not fit it; what the function raises is its own.
+        """
+        return self._functions.call(tool_id, arguments)
 
     @property
     def overlay(self) -> Overlay:
@@ -349,6 +406,12 @@ class Router:
     def recipe(self, recipe: str | Recipe | None = None) -> Recipe:
         """The recipe that a name stands for; the snapshot's own for None. Raises SettingsInvalid."""
         return recipe_of(self._live.snapshot, recipe)
+
+
+def _told(given: ToolSet) -> ToolSet:
+    for note in given.notes:
+        _logger.warning("%s", note)
+    return given
 
 
 def _clean(said: Said) -> Said:

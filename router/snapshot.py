@@ -1,6 +1,9 @@
-"""A snapshot on disk, opened read-only, verified, memory-mapped. Anything wrong fails closed with SnapshotInvalid."""
+"""A snapshot, opened: read-only, verified and memory-mapped from disk, or made in memory (`router.memory`).
 
-from collections.abc import Mapping
+On disk, anything wrong fails closed with SnapshotInvalid.
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -67,15 +70,16 @@ def _checked(manifest: Manifest, whole: bool) -> Mapping[str, str]:
 class Snapshot:
     """An opened snapshot. Everything in it is immutable and safe to read from many threads.
 
-    `overlay` is what lies over it (`router.overlay.layering`). Of the ordinals then only those in `served` are tools;
-    None where all are.
+    `folder` is None in memory. `counting` gives the token counts, which memory has counted where they are first asked
+    for. `overlay` is what lies over it (`router.overlay.layering`). Of the ordinals then only those in `served` are
+    tools; None where all are.
     """
 
-    folder: Path
+    folder: Path | None
     manifest: Manifest
     recipe: Recipe
     records: Entries
-    token_counts: NDArray[np.int32]
+    counting: Callable[[], NDArray[np.int32]]
     lexical: Mapping[Signal, Lexical]
     dense: DenseRetriever | None
     encoder: Encoder | None
@@ -124,6 +128,7 @@ class Snapshot:
             for signal in contract.LEXICAL_SIGNALS
             if signal in manifest.signals
         }
+        token_counts = parts.token_counts(folder, tools)
         cohort, calibrations = parts.fitting(folder, manifest, tools)
         shared = before is not None and parts.encoder_files(before.manifest) == parts.encoder_files(manifest)
         return cls(
@@ -131,7 +136,7 @@ class Snapshot:
             manifest=manifest,
             recipe=recipe,
             records=RecordStore(lines, offsets),
-            token_counts=parts.token_counts(folder, tools),
+            counting=lambda: token_counts,
             lexical=lexical,
             dense=parts.open_dense(folder, manifest, tools),
             encoder=before.encoder if before and shared else parts.open_encoder(folder, manifest),
@@ -142,6 +147,11 @@ class Snapshot:
             cohort=cohort,
             calibrations=calibrations,
         )
+
+    @property
+    def token_counts(self) -> NDArray[np.int32]:
+        """Tokens of each tool, int32 (tools, forms, details): counted by a build, or estimated."""
+        return self.counting()
 
     def serving(self, admitted: Admitted | None) -> Admitted | None:
         """Of the admitted tools those that serve; None where that is every ordinal."""

@@ -1,6 +1,5 @@
 """The files that the router maps into memory: records, token counts, vectors, the encoder."""
 
-import json
 import os
 import shutil
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from pipeline.tokens import TokenCounter
 from pipeline.vectors import Vectors
 from router import contract
 from router.documents import FieldDocuments
+from router.records import Entry, lines_of
 
 
 def write(
@@ -26,10 +26,9 @@ def write(
     expanded: Sequence[contract.Expanded],
 ) -> None:
     """Write everything that is not an index, in the order of ordinals."""
-    lines = [
-        json.dumps({"record": record.to_json(), "phrases": document.phrases}, ensure_ascii=False).encode() + b"\n"
-        for record, document in zip(catalog.records, documents, strict=True)
-    ]
+    lines = lines_of(
+        Entry(record, document.phrases) for record, document in zip(catalog.records, documents, strict=True)
+    )
     (folder / contract.RECORDS).write_bytes(b"".join(lines))
     np.save(folder / contract.RECORD_OFFSETS, np.cumsum([0, *map(len, lines)], dtype=np.int64))
     np.save(folder / contract.TOKEN_COUNTS, counter.counts(catalog.records))

@@ -70,6 +70,8 @@ class Asker:
     @cached_property
     def vectors(self) -> ToolVectors:
         """The tools' vectors, as the snapshot has them."""
+        if self.snapshot.folder is None:
+            raise ValueError("a snapshot in memory has no stored vectors")
         return stored_vectors(self.snapshot.folder)
 
     def moved(self, requests: Sequence[str], vectors: NDArray[np.float32] | None = None) -> NDArray[np.float32] | None:

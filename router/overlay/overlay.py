@@ -55,7 +55,7 @@ class Overlay:
         the records.
         """
         source = None if source is None else _label(source)
-        given = {tool_id: _phrases(tool_id, texts) for tool_id, texts in (phrases or {}).items()}
+        given = {tool_id: cleaned_phrases(tool_id, texts) for tool_id, texts in (phrases or {}).items()}
         added: dict[str, Registered] = {}
         for record in records:
             if record.tool_id in added:
@@ -137,8 +137,8 @@ def _label(source: str) -> str:
     return str(storable(source)).strip()
 
 
-def _phrases(tool_id: str, texts: Sequence[str]) -> tuple[str, ...]:
-    """Phrases of one line each, no repeats. Raises SettingsInvalid."""
+def cleaned_phrases(tool_id: str, texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the phrases of a tool as one line each, without repeats. Raises SettingsInvalid for what is none."""
     if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
         raise SettingsInvalid(f"the phrases of {tool_id!r} are {texts!r:.80}, they must be a list of texts")
     lines = (" ".join(storable(text).split()) for text in texts)

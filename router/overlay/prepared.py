@@ -1,13 +1,13 @@
 """A registered tool as a snapshot's lists read it: its entry, the terms of its texts, its vectors, its tokens."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from router.cached_encoder import batches
+from router.cached_encoder import vectors_of
 from router.contract import Expanded, Signal
 from router.documents import dense_document, description_document, joined, name_document
 from router.encoder import Encoder
@@ -49,7 +49,7 @@ def prepare(
     """The tools in their order; of `known` ones, by id and made by the same encoder, nothing is made again."""
     drafts = {entry.record.tool_id: _Draft(entry) for entry in entries if not _same(entry, known)}
     texts = [text for draft in drafts.values() for text in draft.texts] if encoder else []
-    vectors = _encoded(encoder, texts) if encoder else {}
+    vectors = vectors_of(encoder, texts) if encoder else {}
     return tuple(
         drafts[tool_id].prepared(vectors, alike(entry.record))
         if (tool_id := entry.record.tool_id) in drafts
@@ -81,11 +81,3 @@ class _Draft:
 def _same(entry: Entry, known: Mapping[str, Prepared]) -> bool:
     before = known.get(entry.record.tool_id)
     return before is not None and before.entry == entry
-
-
-def _encoded(encoder: Encoder, texts: Iterable[str]) -> dict[str, NDArray[np.float32]]:
-    """The vectors of texts as they are, without the query prefix, in batches of like length."""
-    made: dict[str, NDArray[np.float32]] = {}
-    for batch in batches(dict.fromkeys(texts)):
-        made.update(zip(batch, encoder.encode(batch), strict=True))
-    return made

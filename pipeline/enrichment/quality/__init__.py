@@ -16,10 +16,10 @@ from pipeline.enrichment.prompt import INSTRUCTIONS
 from pipeline.enrichment.quality import operations
 from pipeline.enrichment.quality.links import advertised
 from pipeline.enrichment.quality.names import Name, Names
-from pipeline.enrichment.quality.repeats import repeated, term_set
 from pipeline.enrichment.verdict import Consequence, Verdict
 from router.expansion import Expansion
 from router.record import ToolRecord
+from router.repeats import repeated, term_set
 from router.trust import trusted
 from router.trust.characters import foreign, hidden, scripts, scripts_of
 from router.trust.speech import Finding, echoed, shingles, spoken

@@ -1,0 +1,87 @@
+"""A program's tools → records with ids, the functions behind them, and what a person should know."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from router.definitions import record_of, records_of
+from router.errors import RecordRejected, SettingsInvalid
+from router.functions.objects import Given, read_tool
+from router.functions.signatures import Function
+from router.record import Origin, ToolRecord
+
+# A function, a definition or record, or an object of MCP, LangChain or OpenAI's Agents SDK.
+Tool = Any
+Tools = Iterable[Tool] | Mapping[str, Iterable[Tool]]
+
+_LIST = "tools"
+
+
+@dataclass(frozen=True)
+class ToolSet:
+    """`records` in the order that they were given in, the functions behind them by tool id, and `notes`."""
+
+    records: tuple[ToolRecord, ...]
+    functions: Mapping[str, Function] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def read_tools(tools: Tools, provider: str | None = None) -> ToolSet:
+    """Return the records of a program's tools; of a mapping, the keys are the providers.
+
+    As in a build, of exact duplicates one is kept, and another tool of an id that is taken gets `~2`, `~3` in their
+    order: `notes` say so. Raises SettingsInvalid, with the place of the first that is no tool.
+    """
+    given: dict[str, Given] = {}
+    records: dict[str, ToolRecord] = {}
+    for place, tool, label in _places(tools, provider):
+        try:
+            one = read_tool(tool)
+            record = record_of(one.definition, label)
+        except RecordRejected as rejected:
+            raise SettingsInvalid(f"{place}: {rejected.reason}") from None
+        except SettingsInvalid as error:
+            raise SettingsInvalid(f"{place}: {error}") from None
+        given[place] = one
+        records[place] = record if one.origin is None else replace(record, origin=one.origin)
+    # Under its place for an origin, each record that is kept leads back to what was given.
+    kept = {r.origin.pointer: r for r in records_of([replace(r, origin=Origin(_LIST, p)) for p, r in records.items()])}
+    functions = {r.tool_id: f for place, r in kept.items() if (f := given[place].function) is not None}
+    served = tuple(replace(record, origin=records[place].origin) for place, record in kept.items())
+    return ToolSet(served, functions, tuple(_notes(given, records, kept)))
+
+
+def _places(tools: Tools, provider: str | None) -> Iterator[tuple[str, Tool, str | None]]:
+    """Each tool with its place, for messages, and its provider."""
+    for name, group, label in _groups(tools, provider):
+        if isinstance(group, str | Mapping | ToolRecord) or not isinstance(group, Iterable):
+            raise SettingsInvalid(f"{name} is {group!r:.60}, it must be a list of tools")
+        for place, tool in enumerate(group):
+            yield f"{name}[{place}]", tool, label
+
+
+def _groups(tools: Any, provider: str | None) -> Iterator[tuple[str, Any, str | None]]:
+    listed = tools.get(_LIST) if isinstance(tools, Mapping) else getattr(tools, _LIST, None)
+    if isinstance(listed, Sequence) and not isinstance(listed, str):
+        yield _LIST, listed, provider  # an answer of MCP's `tools/list`, as JSON or as an object
+    elif isinstance(tools, Mapping) and not isinstance(tools.get("name"), str) and "function" not in tools:
+        for label, group in tools.items():
+            yield f"{_LIST}[{label!r}]", group, str(label)
+    elif isinstance(tools, Mapping | ToolRecord) or callable(tools):
+        raise SettingsInvalid(f"{_LIST} is one tool, it must be a list: [tool]")
+    else:
+        yield _LIST, tools, provider
+
+
+def _notes(
+    given: Mapping[str, Given], records: Mapping[str, ToolRecord], kept: Mapping[str, ToolRecord]
+) -> Iterator[str]:
+    """What was renamed, merged, or could not be said in JSON."""
+    for place, record in records.items():
+        if place not in kept:
+            yield f"{place}: {record.tool_id} is there already, word for word: it is served once"
+            continue
+        if (tool_id := kept[place].tool_id) != record.tool_id:
+            yield f"{place}: the id {record.tool_id} is taken, this tool is served as {tool_id}"
+        for note in given[place].notes:
+            yield f"{place}, {tool_id}: {note}"
