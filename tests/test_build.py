@@ -26,9 +26,8 @@ def catalog(catalog_folder: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(encoder_folder: Path, workspace: Path, tmp_path: Path) -> Any:
-    """Build a catalog in the test's own workspace, where the encoder is exported already."""
-    shutil.copytree(workspace / "encoders", tmp_path / "ws" / "encoders")
+def run(encoder_folder: Path, tmp_path: Path) -> Any:
+    """Build a catalog in the test's own workspace."""
 
     def _run(path: Path, encoder: str | None = None, **sections: dict[str, Any]) -> BuildReport:
         overrides = {"vectors": {"encoder": encoder or str(encoder_folder)}, **sections}

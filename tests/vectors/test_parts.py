@@ -9,6 +9,7 @@ from pipeline.progress import Silent
 from pipeline.settings import VectorSettings
 from pipeline.vectors import ReferenceEncoder, export, resolve
 from router.encoder import OnnxEncoder
+from router.encoding import ExportCache, cache_folder
 from router.steps import find_steps
 from tests.small_encoder import save
 
@@ -17,7 +18,7 @@ def encoder(tmp_path: Path, pooling: str = "mean", precision: str = "fp32", pref
     folder = save(tmp_path / f"{pooling}-{precision}", pooling=pooling)
     model = resolve(VectorSettings(encoder=str(folder), query_prefix=prefix), Silent())
     assert model is not None
-    made = export(model, precision, ReferenceEncoder(model, 8), tmp_path / "cache")
+    made = export(model, precision, ReferenceEncoder(model, 8), ExportCache([cache_folder()]))
     return OnnxEncoder.open(made.folder, made.spec)
 
 
