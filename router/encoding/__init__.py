@@ -4,9 +4,10 @@ All of it works without torch. `onnx` and `safetensors` are imported where an ex
 """
 
 from router.encoding.cache import Export, ExportCache, cache_folder, spec_of
-from router.encoding.model import PACKAGED, EncoderModel, describe, packaged_folder
+from router.encoding.model import INSTALL_PACKAGED, PACKAGED, EncoderModel, describe, packaged_folder
 
 __all__ = [
+    "INSTALL_PACKAGED",
     "PACKAGED",
     "EncoderModel",
     "Export",

@@ -22,7 +22,11 @@ WEIGHTS = "model.safetensors"
 _OPSET, _IR = 17, 8
 _PREFIX = "bert."  # of the weights' names, where a checkpoint has heads beside the encoder
 _KINDS = ("F32", "F16")
-_NORMS = ("attention.output", "output")
+_PARTS = (
+    *(f"attention.self.{part}" for part in ("query", "key", "value")),
+    *("attention.output.dense", "attention.output.LayerNorm"),
+    *("intermediate.dense", "output.dense", "output.LayerNorm"),
+)
 _MODULES = (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"])
 _NEEDED = {"num_attention_heads", "num_hidden_layers", "hidden_size", "intermediate_size", "max_position_embeddings"}
 # What a tokenizer's settings may say against its tokenizer.json; transformers then follows the settings.
@@ -45,8 +49,10 @@ def obstacle(model: EncoderModel) -> str | None:
     settings = read_json(folder / "tokenizer_config.json")
     if config.get("model_type") != "bert":
         return f"its model_type is {config.get('model_type')!r}, not 'bert'"
-    if missing := sorted(_NEEDED - config.keys()):
-        return f"its config.json has no {missing[0]}"
+    if missing := sorted(name for name in _NEEDED if not isinstance(config.get(name), int)):
+        return f"its config.json has no number for {missing[0]}"
+    if config["hidden_size"] % config["num_attention_heads"]:
+        return "its hidden_size is no multiple of its num_attention_heads"
     if config.get("hidden_act", "gelu") != "gelu":
         return f"its hidden_act is {config['hidden_act']!r}, not 'gelu'"
     if config.get("position_embedding_type", "absolute") != "absolute" or config.get("is_decoder"):
@@ -182,11 +188,8 @@ def _unusable(path: Path, config: Mapping[str, Any]) -> str | None:
 def _names(layers: int) -> Iterator[str]:
     """The names of the weights that are read."""
     yield from (f"embeddings.{kind}_embeddings.weight" for kind in ("word", "position", "token_type"))
-    dense = ("attention.self.query", "attention.self.key", "attention.self.value")
-    dense += ("attention.output.dense", "intermediate.dense", "output.dense")
-    norms = [f"encoder.layer.{layer}.{name}.LayerNorm" for layer in range(layers) for name in _NORMS]
-    places = [f"encoder.layer.{layer}.{name}" for layer in range(layers) for name in dense]
-    for place in ("embeddings.LayerNorm", *norms, *places):
+    parts = [f"encoder.layer.{layer}.{part}" for layer in range(layers) for part in _PARTS]
+    for place in ("embeddings.LayerNorm", *parts):
         yield from (f"{place}.weight", f"{place}.bias")
 
 

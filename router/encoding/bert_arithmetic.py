@@ -75,5 +75,4 @@ def _gelu(x: Array) -> Array:
     for factor in reversed(_ERF):
         series = (series + np.float32(factor)) * t
     erf = np.sign(x) * (1 - series * np.exp(-(magnitude**2)))
-    made: Array = x * (1 + erf) / 2
-    return made
+    return np.asarray(x * (1 + erf) / 2, np.float32)

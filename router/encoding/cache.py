@@ -83,7 +83,7 @@ class ExportCache:
         if found := self.find(spec):
             return found
         self._begin()
-        problems = []
+        problems: list[str] = []
         for folder in self._folders:
             if problems:
                 self._note(f"the encoder's cache cannot be written ({problems[-1]}): it is kept in {folder}")

@@ -23,6 +23,7 @@ from router.errors import EncoderInvalid, SnapshotInvalid
 _LEAST_FP32 = 0.9999
 _MEAN_INT8 = 0.99
 
+WITH_TORCH = "pip install 'quartermaster[models]' brings it"
 # Numpy takes three times as long as ONNX Runtime; the longest text is among them.
 _BY_ARITHMETIC = AGREEMENT_TEXTS[::-3]
 _TOGETHER = 4
@@ -85,6 +86,7 @@ def _make(
 
 def _full(model: EncoderModel, tracer: Tracer | None, folder: Path) -> dict[str, float]:
     reason = obstacle(model)
+    texts: Sequence[str] = AGREEMENT_TEXTS
     if reason is None:
         write_bert(model, folder / ENCODER_MODEL)
         shutil.copyfile(model.folder / ENCODER_TOKENIZER, folder / ENCODER_TOKENIZER)
@@ -93,10 +95,10 @@ def _full(model: EncoderModel, tracer: Tracer | None, folder: Path) -> dict[str,
     elif tracer is not None:
         tracer.export(folder / ENCODER_MODEL)
         tracer.save_tokenizer(folder / ENCODER_TOKENIZER)
-        made, texts = _opened(folder, model, "fp32"), AGREEMENT_TEXTS
+        made = _opened(folder, model, "fp32")
         expected = tracer.encode(texts)
     else:
-        raise EncoderInvalid(f"the encoder {model.name} cannot be exported without torch: {reason}")
+        raise EncoderInvalid(f"the encoder {model.name} cannot be exported without torch: {reason}. {WITH_TORCH}")
     return _agreement(_encoded(made, texts), expected, model, "fp32")
 
 

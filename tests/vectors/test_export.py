@@ -47,9 +47,7 @@ def test_what_torch_exports_agrees_with_the_model_for_every_pooling(tmp_path: Pa
 
 
 @pytest.mark.parametrize("pooling", ["cls", "mean", "max"])
-def test_a_bert_exported_without_torch_gives_the_vectors_of_sentence_transformers(
-    tmp_path: Path, pooling: str
-) -> None:
+def test_a_bert_exported_without_torch_gives_the_vectors_of_sentence_transformers(tmp_path: Path, pooling: str) -> None:
     model = model_of(save(tmp_path / "model", pooling=pooling))
     made = exported(model, tmp_path / "cache")
     vectors = OnnxEncoder.open(made.folder, made.spec).encode(AGREEMENT_TEXTS)
