@@ -226,3 +226,19 @@ def test_without_a_writable_cache_the_workspace_keeps_the_encoder_and_it_is_told
     assert build(settings, workspace=tmp_path / "ws", progress=Heard()).outcome == "published"
     assert len(list((tmp_path / "ws" / "encoders").glob("[!.]*"))) == 2
     assert [note for note in notes if "cannot be written" in note and str(tmp_path / "ws") in note]
+
+
+def test_a_build_without_faiss_says_what_each_request_will_be_held_against(
+    catalog: Path, encoder_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes: list[str] = []
+
+    class Heard(Silent):
+        def note(self, message: str) -> None:
+            notes.append(message)
+
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    monkeypatch.setattr("pipeline.publish.serving.MOST_COPIED", 30)  # of the catalog's 40 vectors
+    settings = load(catalog, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
+    assert build(settings, workspace=tmp_path / "ws", progress=Heard()).outcome == "published"
+    assert [note for note in notes if note.startswith("without faiss") and "quartermaster[large]" in note]
