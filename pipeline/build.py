@@ -100,10 +100,11 @@ def _build(
         why = f": {len(rejected)} were rejected, the first {rejected[0]}" if rejected else ""
         raise RunAborted(f"the catalog {settings.name!r} holds no tool{why}")
     # Before anything is paid for: an encoder that cannot be had would waste it.
+    clock.start("resolve", None)
     model = do("resolve", partial(vectors.resolve, settings.vectors, clock))
-    if model:
-        clock.start("export", None)
-    copies = Copies(settings, workspace, model, do) if model else None
+    copies = Copies(settings, workspace, model, do, clock) if model else None
+    if copies:
+        copies.of_tools(), copies.of_requests()  # here, where the stage says what is waited for
     embedding = vectors.Embedding(model, copies.batches(), ledger, do, clock) if model and copies else None
     clock.start("estimate", None)
     estimated = estimate(catalog, chain, settings.enrichment, ledger, assessed=settings.assesses)

@@ -6,18 +6,20 @@ from pathlib import Path
 
 from pipeline import vectors
 from pipeline.execution import Execution
+from pipeline.progress import Progress
 from pipeline.settings import CatalogSettings
 
 
 @dataclass(frozen=True)
 class Copies:
-    """The exported encoders of a build, from the workspace's cache, each made when first asked for: tools are embedded
-    in fp32, once, and requests encoded in the precision of the settings."""
+    """The exported encoders of a build, from the user's cache, each made when first asked for: tools are embedded in
+    fp32, once, and requests encoded in the precision of the settings."""
 
     settings: CatalogSettings
     workspace: Path
     model: vectors.EncoderModel
     do: Execution
+    progress: Progress
     made: dict[str, vectors.Export] = field(default_factory=dict)
 
     def of_tools(self) -> vectors.Export:
@@ -35,6 +37,7 @@ class Copies:
     def _export(self, precision: str) -> vectors.Export:
         if precision not in self.made:
             reference = vectors.ReferenceEncoder(self.model, self.settings.vectors.batch_size)
-            export = partial(vectors.export, self.model, precision, reference, self.workspace / "encoders")
+            cache = vectors.user_cache(self.model, self.workspace, self.progress)
+            export = partial(vectors.export, self.model, precision, reference, cache)
             self.made[precision] = self.do("export", export)
         return self.made[precision]

@@ -5,6 +5,7 @@
     │   └── RequestInvalid the request cannot be routed; the router stays open         (exit code 2)
     ├── NothingSelected    a selection left no tool, and is to say so by an error      (exit code 3)
     ├── RerankingFailed    a reranker gave no usable scores (`router.reranking`)       (exit code 3)
+    ├── EncoderInvalid     an encoder cannot be read or exported                       (exit code 3)
     ├── RecordRejected     one record cannot be used: a build reports it and goes on
     └── SnapshotInvalid    a snapshot is missing, corrupt or foreign: fail closed      (exit code 4)
 
@@ -32,6 +33,10 @@ class RequestInvalid(SettingsInvalid):
 
 class NothingSelected(QuartermasterError):
     """No tool is left for a request, and the selection's `fallback_to_empty` is false."""
+
+
+class EncoderInvalid(QuartermasterError):
+    """An encoder's files cannot be read, exported, or do not give the vectors that they should."""
 
 
 class SnapshotInvalid(QuartermasterError):

@@ -1,5 +1,6 @@
 """The parts of a snapshot on disk: each opened, and held against the catalog that it says it is of."""
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,19 @@ from router.encoder import Encoder, OnnxEncoder
 from router.errors import SnapshotInvalid
 from router.fitting import Calibration
 from router.forms import Detail, Form
-from router.retrievers import VIEWS, Candidates, DenseRetriever, IntentRetriever, Moments, ToolVectors
+from router.retrievers import (
+    MOST_COPIED,
+    VIEWS,
+    WITHOUT_FAISS,
+    Candidates,
+    DenseRetriever,
+    IntentRetriever,
+    Moments,
+    ToolVectors,
+    has_faiss,
+)
+
+_logger = logging.getLogger("router")
 
 
 def token_counts(folder: Path, tools: int) -> NDArray[np.int32]:
@@ -39,7 +52,10 @@ def open_dense(folder: Path, manifest: Manifest, tools: int) -> DenseRetriever |
         raise SnapshotInvalid(
             f"{folder}: vectors of shape {held.rows.shape} of {len(held)} tools do not fit {tools} tools of {dim} dims"
         )
-    if contract.CANDIDATES not in manifest.files:
+    if contract.CANDIDATES not in manifest.files or not has_faiss():
+        if len(held.rows) > MOST_COPIED:
+            again = "" if contract.CANDIDATES in manifest.files else ", and build the catalog again"
+            _logger.warning("%s: %s%s", folder, WITHOUT_FAISS.format(vectors=len(held.rows)), again)
         return DenseRetriever(held)
     return DenseRetriever(
         held,

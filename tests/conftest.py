@@ -6,12 +6,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from router import Router
+from router.encoding.cache import VARIABLE
 from tests.factories import TOOLS, expansion_row
 from tests.once import made_once
 
@@ -21,11 +23,16 @@ settings.register_profile("fuzz", derandomize=False, deadline=None, max_examples
 settings.load_profile("gate")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """No key, no setting and no hub of the machine reaches a test, or a process that it starts."""
+    is_worker = hasattr(config, "workerinput")
     for variable in list(os.environ):
-        if variable.startswith(("QUARTERMASTER_", "OPENAI_", "PREFECT_")):
+        if variable.startswith(("QUARTERMASTER_", "OPENAI_", "PREFECT_")) and not (is_worker and variable == VARIABLE):
             del os.environ[variable]
+    if not is_worker:  # workers inherit it: an encoder is exported once a run
+        cache = TemporaryDirectory(prefix="quartermaster-cache-")
+        config.add_cleanup(cache.cleanup)
+        os.environ[VARIABLE] = cache.name
     # Hugging Face reads it when it is imported.
     os.environ["HF_HUB_OFFLINE"] = "1"
     # torch takes every core, as each worker does: a build of the demo is 29 s of CPU so, and 16 with a thread each.

@@ -1,7 +1,10 @@
 """The whole build: incremental by content, gated, atomic."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +15,14 @@ import pytest
 from pipeline.build import build
 from pipeline.errors import RunAborted
 from pipeline.ledger import Ledger
+from pipeline.progress import Silent
 from pipeline.report import BuildReport
 from pipeline.settings import load
 from router import Router, Signal
 from router.contract import DOCUMENT_SIGNALS, VECTOR_OFFSETS, VECTOR_SCALES, VECTORS
 from router.retrievers import ToolVectors
+
+ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture
@@ -26,9 +32,8 @@ def catalog(catalog_folder: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(encoder_folder: Path, workspace: Path, tmp_path: Path) -> Any:
-    """Build a catalog in the test's own workspace, where the encoder is exported already."""
-    shutil.copytree(workspace / "encoders", tmp_path / "ws" / "encoders")
+def run(encoder_folder: Path, tmp_path: Path) -> Any:
+    """Build a catalog in the test's own workspace."""
 
     def _run(path: Path, encoder: str | None = None, **sections: dict[str, Any]) -> BuildReport:
         overrides = {"vectors": {"encoder": encoder or str(encoder_folder)}, **sections}
@@ -186,3 +191,54 @@ def test_the_order_of_a_file_does_not_matter(run: Any, catalog: Path) -> None:
     (catalog / "tools.jsonl").write_text("".join(reversed(lines)), encoding="utf-8")
     second = Router.open(run(catalog).snapshot).route("open an issue", explain=True).tools
     assert [(t.tool_id, t.score, t.ranks) for t in first] == [(t.tool_id, t.score, t.ranks) for t in second]
+
+
+def test_a_build_of_a_bert_needs_no_torch(catalog: Path, encoder_folder: Path, tmp_path: Path) -> None:
+    code = f"""
+import sys
+for name in ("torch", "transformers", "sentence_transformers", "scipy", "sklearn", "faiss"):
+    sys.modules[name] = None  # an import of it fails
+from pathlib import Path
+from pipeline.build import build
+from pipeline.settings import load
+settings = load(Path({str(catalog)!r}), {{"vectors": {{"encoder": {str(encoder_folder)!r}}}}}, environment={{}})
+print(build(settings, workspace=Path({str(tmp_path / "ws")!r})).outcome)
+"""
+    variables = {**os.environ, "QUARTERMASTER_CACHE": str(tmp_path / "cache")}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=variables, cwd=ROOT)
+    assert (done.stdout, done.stderr) == ("published\n", "")
+    assert len(list((tmp_path / "cache" / "encoders").glob("[!.]*"))) == 2  # fp32 and int8
+    assert not (tmp_path / "ws" / "encoders").exists()
+
+
+def test_without_a_writable_cache_the_workspace_keeps_the_encoder_and_it_is_told(
+    catalog: Path, encoder_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes: list[str] = []
+
+    class Heard(Silent):
+        def note(self, message: str) -> None:
+            notes.append(message)
+
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("QUARTERMASTER_CACHE", str(tmp_path / "file" / "cache"))
+    settings = load(catalog, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
+    assert build(settings, workspace=tmp_path / "ws", progress=Heard()).outcome == "published"
+    assert len(list((tmp_path / "ws" / "encoders").glob("[!.]*"))) == 2
+    assert [note for note in notes if "cannot be written" in note and str(tmp_path / "ws") in note]
+
+
+def test_a_build_without_faiss_says_what_each_request_will_be_held_against(
+    catalog: Path, encoder_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes: list[str] = []
+
+    class Heard(Silent):
+        def note(self, message: str) -> None:
+            notes.append(message)
+
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    monkeypatch.setattr("pipeline.publish.serving.MOST_COPIED", 30)  # of the catalog's 40 vectors
+    settings = load(catalog, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
+    assert build(settings, workspace=tmp_path / "ws", progress=Heard()).outcome == "published"
+    assert [note for note in notes if note.startswith("without faiss") and "quartermaster[large]" in note]

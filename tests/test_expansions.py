@@ -1,7 +1,6 @@
 """The expansions of a snapshot: assessed against the catalog, contrasted, and asked for once."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +29,8 @@ def _twins(body: dict[str, Any], _: int) -> Reply:
 
 
 @pytest.fixture
-def run(tmp_path: Path, encoder_folder: Path, workspace: Path) -> Any:
-    """Build three tools whose words a server writes, where the encoder is exported already."""
-    shutil.copytree(workspace / "encoders", tmp_path / "ws" / "encoders")
+def run(tmp_path: Path, encoder_folder: Path) -> Any:
+    """Build three tools whose words a server writes."""
 
     def _run(server: ModelServer, **fields: Any) -> BuildReport:
         lines = [{"id": f"desk/{n}", "name": n, "provider": "desk", "description": d} for n, d in _TOOLS.items()]

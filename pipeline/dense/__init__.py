@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pipeline.dense.candidates import index_centroids
 from pipeline.dense.moments import Measuring, centroids
 from router import contract
-from router.retrievers import DenseView, ToolVectors, candidates_of
+from router.retrievers import DenseView, ToolVectors, candidates_of, has_faiss
 
 __all__ = ["MOST_SCORED", "write"]
 
@@ -25,11 +25,11 @@ def write(
     """Write the dense part of a snapshot, block by block: the matrices may be memory-mapped.
 
     `documents` (tools, dim) and `phrases` (phrases, dim) are L2-normalised; tool i owns
-    phrases[offsets[i]:offsets[i+1]].
+    phrases[offsets[i]:offsets[i+1]]. A large catalog gets an index where faiss is installed; without one the router
+    scores every vector.
     """
     held = _write_vectors(folder, documents, phrases, offsets)
-    few = len(documents) <= candidates_of(len(documents))  # then all tools are candidates
-    if few or len(held.rows) <= MOST_SCORED:
+    if not _is_large(len(documents), len(held.rows)) or not has_faiss():
         return
     measuring = Measuring.of(held)
     middles = np.lib.format.open_memmap(folder / ".centroids.npy", "w+", np.float32, documents.shape)
@@ -42,6 +42,11 @@ def write(
         index_centroids(middles, folder / contract.CANDIDATES)
     finally:
         (folder / ".centroids.npy").unlink()
+
+
+def _is_large(tools: int, vectors: int) -> bool:
+    """Whether candidates come first in a catalog of so many: not where all tools would be candidates."""
+    return tools > candidates_of(tools) and vectors > MOST_SCORED
 
 
 def _write_vectors(

@@ -81,6 +81,8 @@ def write(
         progress.start("write", None)
         counter = TokenCounter()
         serving.write(folder, contents.catalog, contents.documents, contents.vectors, counter, _expanded(contents))
+        if contents.vectors and (told := serving.unindexed(folder, contents.vectors)):
+            progress.note(told)
         contents.tuning.save(folder)
         vectors = contents.vectors
         created_at = datetime.now(UTC)

@@ -15,6 +15,7 @@ from pipeline.vectors import Vectors
 from router import contract
 from router.documents import FieldDocuments
 from router.records import Entry, lines_of
+from router.retrievers import MOST_COPIED, WITHOUT_FAISS
 
 
 def write(
@@ -44,6 +45,14 @@ def write(
     (folder / contract.ENCODER_FOLDER).mkdir()
     for name in (contract.ENCODER_MODEL, contract.ENCODER_TOKENIZER):
         _link(vectors.export.folder / name, folder / contract.ENCODER_FOLDER / name)
+
+
+def unindexed(folder: Path, vectors: Vectors) -> str | None:
+    """What to say where a request will be held against so many vectors that it is felt; None where it will not."""
+    count = len(vectors.documents) + len(vectors.phrases)
+    if count <= MOST_COPIED or (folder / contract.CANDIDATES).exists():
+        return None
+    return WITHOUT_FAISS.format(vectors=count)
 
 
 def _link(source: Path, target: Path) -> None:

@@ -176,7 +176,7 @@ class AssessmentSettings(_Section):
 class VectorSettings(_Section):
     """Which encoder. `auto`: `preferred` if it is on disk or the hub answers, else the packaged all-MiniLM-L6-v2.
 
-    `precision` is that of requests: `auto` is int8 where it agrees with the model (pipeline/vectors/quantization.py),
+    `precision` is that of requests: `auto` is int8 where it agrees with the model (router/encoding/quantization.py),
     else fp32; tools are embedded in fp32. `batch_size`: at most so many texts at once.
     """
 

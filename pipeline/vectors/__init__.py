@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from pipeline.vectors.embedding import Embedding
 from pipeline.vectors.encoding import BatchEncoder
-from pipeline.vectors.export import Export, export
-from pipeline.vectors.model import EncoderModel, resolve
+from pipeline.vectors.export import export, user_cache
+from pipeline.vectors.model import resolve
 from pipeline.vectors.reference import ReferenceEncoder
 from router.documents import FieldDocuments
+from router.encoding import EncoderModel, Export
 from router.fingerprint import fingerprint
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "collect",
     "export",
     "resolve",
+    "user_cache",
 ]
 
 

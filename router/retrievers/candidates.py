@@ -13,6 +13,17 @@ from numpy.typing import NDArray
 
 from router.errors import SnapshotInvalid
 
+WITHOUT_FAISS = "without faiss each request is held against all {vectors:,} vectors: pip install 'quartermaster[large]'"
+
+
+def has_faiss() -> bool:
+    """Whether faiss is installed, which the extra `large` brings. It is imported: ask for large catalogs alone."""
+    try:
+        import faiss  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
 
 class Candidates:
     """An index of centroids, by ordinal. Searching changes nothing: it may be asked from many threads."""

@@ -23,6 +23,7 @@ from pipeline.progress import Silent
 from pipeline.settings import load
 from pipeline.vectors import BatchEncoder, ReferenceEncoder, export, resolve
 from router.documents import project
+from router.encoding import ExportCache
 from tests.benchmarks.measuring import RESULTS, about, report
 
 Vectors = NDArray[np.float32]
@@ -70,7 +71,7 @@ def main() -> None:
     }
     with tempfile.TemporaryDirectory() as folder:
         for precision in ("fp32", "int8"):
-            copy = export(model, precision, ReferenceEncoder(model, settings.batch_size), Path(folder))
+            copy = export(model, precision, ReferenceEncoder(model, settings.batch_size), ExportCache([Path(folder)]))
             ways[precision] = BatchEncoder(copy, settings.batch_size).encode
             ways[f"{precision}, one thread"] = BatchEncoder(copy, settings.batch_size, 1).encode
         for encode in ways.values():

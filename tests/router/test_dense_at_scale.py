@@ -1,5 +1,7 @@
 """Candidates first: what a large catalog's index and moments leave of the exact ranking."""
 
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,10 +10,13 @@ from numpy.typing import NDArray
 
 from pipeline import dense
 from router import contract
+from router.contract import EncoderManifest, Manifest, Signal
 from router.errors import SnapshotInvalid
+from router.parts import open_dense
 from router.retrievers import VIEWS, Candidates, DenseRetriever, DenseView, Moments, ToolVectors
 
 TOOLS, DIM = 1_500, 32
+BARE = Manifest("s", "c", "", "", {}, (), None, {}, {}, {}, "", {})
 
 
 def unit(rows: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -143,3 +148,62 @@ def test_tools_that_are_all_candidates_need_no_index(tmp_path: Path) -> None:
     dense.write(tmp_path, rows[:200], rows[200:], np.linspace(0, 5_800, 201).astype(np.int64))
     assert not (tmp_path / contract.CANDIDATES).exists()
     assert (tmp_path / contract.VECTORS).exists()
+
+
+@pytest.fixture
+def no_faiss(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An import of faiss fails, as where the extra `large` is not installed."""
+    monkeypatch.setitem(sys.modules, "faiss", None)
+
+
+def test_without_faiss_a_large_catalog_is_written_and_ranks_as_every_vector_does(
+    catalog: Path, requests: NDArray[np.float32], no_faiss: None, tmp_path: Path
+) -> None:
+    held = vectors(catalog)
+    dense.write(tmp_path, held.documents(), held.phrases(), held.offsets - np.arange(TOOLS + 1))
+    assert not {contract.CANDIDATES, contract.MOMENTS} & {path.name for path in tmp_path.iterdir()}
+    assert (vectors(tmp_path).rows == held.rows).all()
+
+
+def _opened(folder: Path, files: tuple[str, ...]) -> DenseRetriever:
+    """The retriever of a snapshot's folder, opened as the router does."""
+    spec = EncoderManifest("m", "r", "mean", "", DIM, 64, "fp32")
+    manifest = replace(BARE, signals=(Signal.DENSE,), encoder=spec, files=dict.fromkeys(files, ""))
+    opened = open_dense(folder, manifest, TOOLS)
+    assert opened is not None
+    return opened
+
+
+@pytest.mark.parametrize("files", [(contract.CANDIDATES, contract.MOMENTS), ()], ids=["indexed", "not indexed"])
+@pytest.mark.parametrize("most", [50_000, 100], ids=["copied", "in blocks"])
+def test_without_faiss_the_router_scores_every_vector(
+    catalog: Path,
+    requests: NDArray[np.float32],
+    files: tuple[str, ...],
+    most: int,
+    no_faiss: None,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    exact = DenseRetriever(vectors(catalog))
+    for module in ("router.retrievers.dense", "router.parts"):
+        monkeypatch.setattr(f"{module}.MOST_COPIED", most)
+    opened = _opened(catalog, files)
+    for request in requests[:5]:
+        expected, ranking = exact.rank(request, 20, DenseView.MEAN), opened.rank(request, 20, DenseView.MEAN)
+        assert ranking.scores == pytest.approx(expected.scores, abs=2e-6)
+        assert ranking.center == pytest.approx(expected.center, abs=1e-5)
+    told = [record.getMessage() for record in caplog.records]
+    assert len(told) == (most == 100)
+    for message in told:
+        assert "6,900 vectors: pip install 'quartermaster[large]'" in message
+        assert message.endswith("build the catalog again") == (not files)
+
+
+def test_tools_added_at_run_time_are_ranked_without_faiss_too(
+    catalog: Path, requests: NDArray[np.float32], no_faiss: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("router.retrievers.dense.MOST_COPIED", 100)
+    held = vectors(catalog)
+    added = DenseRetriever(held).with_later(ToolVectors.of(requests[:1], requests[:0], np.array([0, 0])))
+    assert added.rank(requests[0], 3, DenseView.DOCUMENT).ordinals[0] == TOOLS

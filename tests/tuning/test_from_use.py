@@ -28,12 +28,11 @@ REQUESTS = {
 
 
 class Built:
-    """A catalog of eight tools and a workspace of its own, where the encoder is exported already."""
+    """A catalog of eight tools and a workspace of its own."""
 
-    def __init__(self, folder: Path, catalog: Path, workspace: Path, encoder: Path) -> None:
+    def __init__(self, folder: Path, catalog: Path, encoder: Path) -> None:
         self.catalog, self._workspace, self._encoder = folder / "office", folder / "ws", encoder
         shutil.copytree(catalog, self.catalog)
-        shutil.copytree(workspace / "encoders", self._workspace / "encoders")
         rows: list[dict[str, Any]] = [{"request": request, "tools": [tool_id]} for request, tool_id in REQUESTS.items()]
         self.log(*rows, {"request": "gone", "tools": ["old/tool"]})
         self.first = self.build()
@@ -48,10 +47,8 @@ class Built:
 
 
 @pytest.fixture(scope="module")
-def built(
-    catalog_folder: Path, workspace: Path, encoder_folder: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Built:
-    return Built(tmp_path_factory.mktemp("use"), catalog_folder, workspace, encoder_folder)
+def built(catalog_folder: Path, encoder_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Built:
+    return Built(tmp_path_factory.mktemp("use"), catalog_folder, encoder_folder)
 
 
 def test_a_snapshot_with_past_requests_has_their_signal_and_says_what_it_gains(built: Built) -> None:

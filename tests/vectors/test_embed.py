@@ -11,6 +11,7 @@ from pipeline.progress import Silent
 from pipeline.settings import VectorSettings
 from pipeline.vectors import BatchEncoder, Embedding, ReferenceEncoder, Vectors, collect, export, resolve
 from router.documents import FieldDocuments
+from router.encoding import ExportCache, cache_folder
 
 
 def document(name: str, *phrases: str) -> FieldDocuments:
@@ -22,7 +23,7 @@ def embedded(documents: list[FieldDocuments], encoder: Path, workspace: Path) ->
     model = resolve(VectorSettings(encoder=str(encoder)), Silent())
     assert model is not None
     with Ledger.open(workspace) as ledger:
-        exported = export(model, "fp32", ReferenceEncoder(model, 8), workspace / "encoders")
+        exported = export(model, "fp32", ReferenceEncoder(model, 8), ExportCache([cache_folder()]))
         embedding = Embedding(model, BatchEncoder(exported), ledger, Direct(), Silent())
         return collect(documents, embedding, exported), embedding.embedded
 

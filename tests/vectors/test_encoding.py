@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from pipeline.errors import RunAborted
 from pipeline.progress import Silent
 from pipeline.settings import VectorSettings
-from pipeline.vectors import BatchEncoder, Export, ReferenceEncoder, export, resolve
+from pipeline.vectors import BatchEncoder, ReferenceEncoder, export, resolve
 from pipeline.vectors.encoding import batches
+from router.encoding import Export, ExportCache, cache_folder
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +20,7 @@ def exported(workspace: Path, encoder_folder: Path) -> Export:
     """The copy that the run's workspace holds."""
     model = resolve(VectorSettings(encoder=str(encoder_folder)), Silent())
     assert model is not None
-    return export(model, "fp32", ReferenceEncoder(model, 8), workspace / "encoders")
+    return export(model, "fp32", ReferenceEncoder(model, 8), ExportCache([cache_folder()]))
 
 
 def test_batches_are_filled_longest_first() -> None:

@@ -11,6 +11,7 @@ from pipeline.settings import VectorSettings
 from pipeline.vectors import ReferenceEncoder, export, resolve
 from router import Router
 from router.encoder import OnnxEncoder
+from router.encoding import ExportCache, cache_folder
 from router.snapshot import Snapshot
 from router.steps import find_steps
 from tests.small_encoder import save
@@ -20,7 +21,7 @@ def encoder(tmp_path: Path, pooling: str = "mean", precision: str = "fp32", pref
     folder = save(tmp_path / f"{pooling}-{precision}", pooling=pooling)
     model = resolve(VectorSettings(encoder=str(folder), query_prefix=prefix), Silent())
     assert model is not None
-    made = export(model, precision, ReferenceEncoder(model, 8), tmp_path / "cache")
+    made = export(model, precision, ReferenceEncoder(model, 8), ExportCache([cache_folder()]))
     return OnnxEncoder.open(made.folder, made.spec)
 
 

@@ -62,7 +62,7 @@ def typed(hint: Any) -> Function:
         (Annotated[int, "Cents."], 3, 3),
         (Item, {"name": "a"}, Item(name="a")),
         (list[Item], [{"name": "a"}], [Item(name="a")]),
-        (pathlib.Path, "/tmp", pathlib.Path("/tmp")),  # noqa: S108 - no file
+        (pathlib.Path, "/tmp", pathlib.Path("/tmp")),
         (tuple[int, int], [1, 2], (1, 2)),
         (list[int] | list[str], ["a"], ["a"]),
         (Any, {"a": 1}, {"a": 1}),
