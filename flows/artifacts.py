@@ -11,8 +11,10 @@ from typing import Any
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
 from flows.money import dollars
+from flows.screens.coverage import COLUMNS, cells
 from flows.screens.evaluation import judged, number, span
 from pipeline.report import BuildReport
+from pipeline.sources.coverage import by_source
 from router.evaluation import METRICS
 
 _SHOWN = 100
@@ -25,7 +27,8 @@ def slug(name: str) -> str:
 
 
 def show_build(catalog: str, report: BuildReport) -> None:
-    """The build in figures, what was rejected, what the model failed on, and where the snapshot is."""
+    """The build in figures, what of each source was read, what was rejected, what the model failed on, and where the
+    snapshot is."""
     key = slug(catalog)
     create_markdown_artifact(_summary(report), key=f"build-{key}", description=f"Build: {report.outcome}")
     create_link_artifact(
@@ -34,12 +37,26 @@ def show_build(catalog: str, report: BuildReport) -> None:
         key=f"snapshot-{key}",
         description=f"The snapshot ({report.outcome})",
     )
+    _show_coverage(key, report)
     rejected = [{"file": r.origin.file, "place": r.origin.pointer, "reason": r.reason} for r in report.rejected]
     failed = [{"tool": f.tool_id, "kind": f.kind, "message": f.message} for f in report.failures if not f.postponed]
     for name, rows in (("rejected", rejected), ("failed", failed)):
         if rows:
             shown = f"{len(rows):,} {name}" + (f", the first {_SHOWN}" if len(rows) > _SHOWN else "")
             create_table_artifact(rows[:_SHOWN], key=f"{name}-{key}", description=shown)
+
+
+def _show_coverage(key: str, report: BuildReport) -> None:
+    """A row a source, those with problems first, and what the problems are."""
+    rows = [
+        {**dict(zip(COLUMNS, (source, *cells(one)), strict=True)), "problems": " · ".join(one.problems)}
+        for source, one in sorted(by_source(report.coverage).items(), key=lambda item: not item[1].problems)
+    ]
+    wrong = sum(bool(one.problems) for one in report.coverage)
+    shown = f"{len(rows):,} sources, {wrong:,} of them not read in full" + (
+        f"; the first {_SHOWN}" if len(rows) > _SHOWN else ""
+    )
+    create_table_artifact(rows[:_SHOWN], key=f"coverage-{key}", description=shown)
 
 
 def show_evaluation(catalog: str, result: Mapping[str, Any]) -> None:

@@ -97,8 +97,7 @@ def _build(
     rejected = (*reading.rejected, *_rejected_expansions(chain, catalog), *(past.usage.rejected if past else ()))
     ledger.put_catalog(run, settings.name, catalog, rejected)
     if not catalog.records:
-        why = f": {len(rejected)} were rejected, the first {rejected[0]}" if rejected else ""
-        raise RunAborted(f"the catalog {settings.name!r} holds no tool{why}")
+        raise RunAborted(f"the catalog {settings.name!r} holds no tool{_why_none(reading)}")
     # Before anything is paid for: an encoder that cannot be had would waste it.
     clock.start("resolve", None)
     model = do("resolve", partial(vectors.resolve, settings.vectors, clock))
@@ -133,7 +132,17 @@ def _build(
         tuned = tune(lesson, catalog, projected, collected, embedding, do, clock)
         past = past.embedded(embedding) if past else None
         contents = publish.Contents(
-            catalog, rejected, expanded, projected, collected, tuned, content_hash, held, past, calibration
+            catalog,
+            rejected,
+            expanded,
+            projected,
+            collected,
+            tuned,
+            content_hash,
+            held,
+            past,
+            calibration,
+            reading.coverage,
         )
         folder, found = do("write", partial(publish.write, settings, contents, store, ledger, run, clock, judged))
         held = (*held, *found.held)
@@ -163,6 +172,7 @@ def _build(
         estimate=estimated,
         verdicts=expanded.verdicts,
         embedded=embedding.embedded if embedding else 0,
+        coverage=reading.coverage,
         encoder=model.name if model else None,
         removed=tuple(removed),
         evaluation=manifest.evaluation,
@@ -171,6 +181,14 @@ def _build(
         cpu_seconds=clock.cpu_seconds,
         peak_mb=clock.peak_mb,
     )
+
+
+def _why_none(reading: sources.Reading) -> str:
+    """Why nothing is left of the sources: what to do where no record has a name, else the first that was rejected."""
+    if advice := [f"{one.source}: {one.advice}" for one in reading.coverage if one.advice]:
+        return f": {'; '.join(advice)}"
+    rejected = reading.rejected
+    return f": {len(rejected)} were rejected, the first {rejected[0]}" if rejected else ""
 
 
 def _judged(settings: CatalogSettings, serving: Path | None, clock: Clock, new: Router) -> publish.Judged:

@@ -12,13 +12,15 @@ from pipeline.enrichment.generator import Usage
 from pipeline.enrichment.verdict import Verdict
 from pipeline.errors import RecordRejected
 from pipeline.records import Notice
+from pipeline.sources.coverage import Coverage, by_source
 
 
 @dataclass(frozen=True)
 class BuildReport:
     """What a build did. `outcome` is "published", "unchanged" (the current snapshot says the same already) or "held"
     (written, not serving). `held` says what the gate found, also of a build that changed nothing. `evaluation` is the
-    manifest's: how judged requests are answered; so is `tuning`: what was learned. By stage: `seconds`, `cpu_seconds`
+    manifest's: how judged requests are answered; so is `tuning`: what was learned. `coverage` says of each source what was
+    read and what was not. By stage: `seconds`, `cpu_seconds`
     of all threads, and `peak_mb`, the most memory that the process had held by its end."""
 
     snapshot: Path
@@ -35,6 +37,7 @@ class BuildReport:
     estimate: Estimate
     verdicts: tuple[Verdict, ...]
     embedded: int
+    coverage: tuple[Coverage, ...] = ()
     encoder: str | None = None
     removed: tuple[str, ...] = ()
     evaluation: Mapping[str, Any] | None = None
@@ -53,6 +56,7 @@ class BuildReport:
             "rejected": [
                 {"file": r.origin.file, "pointer": r.origin.pointer, "reason": r.reason} for r in self.rejected
             ],
+            "coverage": {source: one.to_json() for source, one in by_source(self.coverage).items()},
             "generators": dict(self.generators),
             "asked": dict(self.asked),
             "reused": self.reused,

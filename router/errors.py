@@ -46,9 +46,13 @@ class SnapshotInvalid(QuartermasterError):
 
 
 class RecordRejected(QuartermasterError):
-    """One record cannot be used. It is reported and stored with its origin; the rest go on."""
+    """One record cannot be used. It is reported and stored with its origin; the rest go on.
 
-    def __init__(self, origin: Origin, reason: str) -> None:
+    `keys` are those that a record without a name has instead.
+    """
+
+    def __init__(self, origin: Origin, reason: str, *, keys: tuple[str, ...] = ()) -> None:
         super().__init__(f"{origin.file} {origin.pointer}: {reason}")
         self.origin = origin
         self.reason = reason
+        self.keys = keys

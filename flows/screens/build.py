@@ -4,6 +4,7 @@ import shlex
 from collections import Counter
 
 from flows.money import dollars
+from flows.screens.coverage import show_coverage
 from flows.screens.evaluation import judged
 from flows.screens.screen import err, out, plain, rows_table
 from pipeline.enrichment.estimate import Estimate
@@ -45,6 +46,7 @@ def show_report(report: BuildReport) -> None:
     if dropped:
         checks = ", ".join(f"{count:,} {check}" for check, count in dropped.most_common())
         err.print(f"{dropped.total():,} texts left out: {checks} (FROM verdicts)", style="yellow", soft_wrap=True)
+    show_coverage(report.coverage)
     for reason in report.held:
         err.print(plain(f"gate: {reason}", "bold red"), soft_wrap=True)
     if report.outcome == "held":

@@ -10,6 +10,7 @@ from pipeline.enrichment import Written
 from pipeline.enrichment.verdict import Verdict
 from pipeline.errors import RecordRejected
 from pipeline.records import Catalog
+from pipeline.sources.coverage import Coverage, by_source
 from pipeline.vectors import Vectors
 from router.documents import FieldDocuments
 from router.fingerprint import canonical_json
@@ -150,6 +151,41 @@ def notices(catalog: Catalog) -> pa.Table:
             "message": pa.array([n.message for n in catalog.notices], pa.string()),
             "file": pa.array([n.origin.file for n in catalog.notices], pa.string()),
             "pointer": pa.array([n.origin.pointer for n in catalog.notices], pa.string()),
+        }
+    )
+
+
+def coverage(found: Sequence[Coverage]) -> pa.Table:
+    """One row a source: what was read of it."""
+    rows = by_source(found)
+    counts = pa.map_(pa.string(), pa.int64())
+    texts = pa.list_(pa.string())
+    return pa.table(
+        {
+            "source": pa.array(list(rows), pa.string()),
+            "records": pa.array([c.records for c in rows.values()], pa.int64()),
+            "tools": pa.array([c.tools for c in rows.values()], pa.int64()),
+            "described": pa.array([c.described for c in rows.values()], pa.int64()),
+            "with_parameters": pa.array([c.with_parameters for c in rows.values()], pa.int64()),
+            "lost_parameters": pa.array([c.lost_parameters for c in rows.values()], pa.int64()),
+            "rejected": pa.array([c.rejected for c in rows.values()], pa.int64()),
+            "reasons": pa.array([list(c.reasons.items()) for c in rows.values()], counts),
+            "shapes": pa.array([list(c.shapes.items()) for c in rows.values()], counts),
+            "empty": pa.array([list(c.empty) for c in rows.values()], texts),
+            "problems": pa.array([list(c.problems) for c in rows.values()], texts),
+        }
+    )
+
+
+def unread_keys(found: Sequence[Coverage]) -> pa.Table:
+    """One row a key of a source that no reader knows."""
+    rows = [(source, key) for source, one in by_source(found).items() for key in one.unread]
+    return pa.table(
+        {
+            "source": pa.array([source for source, _ in rows], pa.string()),
+            "key": pa.array([key.key for _, key in rows], pa.string()),
+            "records": pa.array([key.records for _, key in rows], pa.int64()),
+            "example": pa.array([key.example for _, key in rows], pa.string()),
         }
     )
 

@@ -47,6 +47,21 @@ COMMENT ON TABLE rejections IS 'The records, and the lines of expansions, that c
 
 COMMENT ON TABLE notices IS 'What an operator should know of tools that were kept: merged, renamed, thin, open.';
 
+COMMENT ON TABLE coverage IS 'What was read of each source, and what was not. Counts are of records, and of the tools that they became.';
+COMMENT ON COLUMN coverage.source IS 'The source as catalog.toml names it: its path, program or address.';
+COMMENT ON COLUMN coverage.records IS 'All that it holds, the rejected too.';
+COMMENT ON COLUMN coverage.described IS 'Tools with a description.';
+COMMENT ON COLUMN coverage.with_parameters IS 'Tools with a parameter or more.';
+COMMENT ON COLUMN coverage.lost_parameters IS 'Tools that declare parameters in a shape that no reader knows.';
+COMMENT ON COLUMN coverage.reasons IS 'Why records were rejected, and how many for each reason; each is in rejections.';
+COMMENT ON COLUMN coverage.shapes IS 'Where the parameters stood and in which shape, and in how many tools.';
+COMMENT ON COLUMN coverage.empty IS 'Files without a record.';
+COMMENT ON COLUMN coverage.problems IS 'What to look at, in sentences.';
+
+COMMENT ON TABLE unread_keys IS 'Keys of records that no reader knows and that look as if they mattered: they are on many records, or called like a field. [source.fields] in catalog.toml maps them.';
+COMMENT ON COLUMN unread_keys.records IS 'How many of the source''s records have it.';
+COMMENT ON COLUMN unread_keys.example IS 'What it says on the first of them, shortened.';
+
 COMMENT ON TABLE failures IS 'The generators'' failures: all of this build''s, and of earlier builds'' the last that each model has left standing. One stands where the build did not ask that model, and the tool has the lexicon''s words or none.';
 COMMENT ON COLUMN failures.kind IS 'shape, empty, mismatch, refusal, truncated, refused, rate, quota, timeout, connection or server.';
 COMMENT ON COLUMN failures.cost_usd IS 'US dollars; NULL where the price is unknown. A failure may have been paid for.';
@@ -67,6 +82,19 @@ COMMENT ON COLUMN history.detail IS 'What changed, or who wrote it, the tokens a
 COMMENT ON TABLE changes IS 'What differs from the snapshot that served when this one was written: see snapshot.previous. Empty where there was none.';
 COMMENT ON COLUMN changes.change IS 'added, removed or changed.';
 COMMENT ON COLUMN changes.what IS 'The parts of a changed tool that differ: name, provider, description, schema, examples, categories, annotations, deprecated, expansion.';
+
+CREATE VIEW unread_sources AS
+SELECT source, records, tools, rejected, lost_parameters, unnest(problems) AS problem
+FROM coverage
+WHERE len(problems) > 0
+ORDER BY lost_parameters DESC, rejected DESC, source;
+COMMENT ON VIEW unread_sources IS 'Sources of which something was not read, one row a problem, lost parameters first. Empty where all was read.';
+COMMENT ON COLUMN unread_sources.source IS 'The source.';
+COMMENT ON COLUMN unread_sources.records IS 'Its records.';
+COMMENT ON COLUMN unread_sources.tools IS 'The tools that they became.';
+COMMENT ON COLUMN unread_sources.rejected IS 'The records that could not be used.';
+COMMENT ON COLUMN unread_sources.lost_parameters IS 'Tools whose parameters could not be read.';
+COMMENT ON COLUMN unread_sources.problem IS 'What was not read, in a sentence.';
 
 -- A letter of Chinese, Japanese or Thai counts as a word: those scripts leave no spaces.
 CREATE VIEW thin_descriptions AS

@@ -13,6 +13,7 @@ from pipeline.errors import RecordRejected
 from pipeline.inspection import comparing, tables
 from pipeline.ledger import CONNECTION, Ledger
 from pipeline.records import Catalog
+from pipeline.sources import Coverage
 from pipeline.vectors import Vectors
 from router.contract import CATALOG_DB
 from router.documents import FieldDocuments
@@ -35,6 +36,7 @@ def write(
     identity: Mapping[str, Any],
     ledger: Ledger,
     previous: Path | None,
+    coverage: Sequence[Coverage] = (),
 ) -> None:
     """Write a new DuckDB file; rows are in the order of ordinals.
 
@@ -52,6 +54,8 @@ def write(
             ("siblings", tables.siblings(enrichment.siblings)),
             ("rejections", tables.rejections(rejected)),
             ("notices", tables.notices(catalog)),
+            ("coverage", tables.coverage(coverage)),
+            ("unread_keys", tables.unread_keys(coverage)),
         ):
             connection.register("arrow_rows", table)
             connection.execute(f"CREATE TABLE {name} AS SELECT * FROM arrow_rows")

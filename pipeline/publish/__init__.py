@@ -20,6 +20,7 @@ from pipeline.publish.judged import UNJUDGED, Judged, judge
 from pipeline.publish.learned import learned
 from pipeline.records import Catalog
 from pipeline.settings import CatalogSettings
+from pipeline.sources import Coverage
 from pipeline.tokens import TokenCounter
 from pipeline.tuning import TUNING_VERSION, PastRequests, TakenCalibration, Tuning
 from pipeline.vectors import Vectors
@@ -58,6 +59,7 @@ class Contents:
     held: tuple[str, ...]
     past: PastRequests | None = None
     calibration: TakenCalibration | None = None
+    coverage: Sequence[Coverage] = ()
 
 
 def write(
@@ -104,6 +106,7 @@ def write(
             },
             ledger=ledger,
             previous=current(store),
+            coverage=contents.coverage,
         )
         manifest = _manifest(settings, contents, folder, created_at, lengths, counter)
         manifest.write(folder)

@@ -9,28 +9,34 @@ from pipeline.errors import RecordRejected, RunAborted
 from pipeline.execution import Direct, Execution
 from pipeline.settings import CatalogSettings, SourceSettings
 from pipeline.sources import fetch, function_schema, jsonl, mcp, openapi
+from pipeline.sources.coverage import Coverage, coverage_of
 from pipeline.sources.detect import detect
 from router.definitions.raw_tool import RawTool
 from router.record import Origin
 
-__all__ = ["RawTool", "Reading", "RecordRejected", "read"]
+__all__ = ["Coverage", "RawTool", "Reading", "RecordRejected", "read"]
 
 _READERS = {"function": function_schema.read, "openapi": openapi.read, "mcp": mcp.read, "jsonl": jsonl.read}
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """All that the sources held: tools in source order, and what was rejected."""
+    """All that the sources held: tools in source order, what was rejected, and what of each source was read."""
 
     tools: tuple[RawTool, ...]
     rejected: tuple[RecordRejected, ...]
+    coverage: tuple[Coverage, ...] = ()
 
 
 def read(catalog: CatalogSettings, do: Execution | None = None) -> Reading:
     """Read every source of a catalog, each as a stage of its own. Raises RunAborted where one cannot be read at all."""
     do = do or Direct()
     readings = [do("read", partial(_read, catalog, source), source.label) for source in catalog.source]
-    return Reading(tuple(t for r in readings for t in r.tools), tuple(j for r in readings for j in r.rejected))
+    return Reading(
+        tuple(t for r in readings for t in r.tools),
+        tuple(j for r in readings for j in r.rejected),
+        tuple(c for r in readings for c in r.coverage),
+    )
 
 
 def _read(catalog: CatalogSettings, source: SourceSettings) -> Reading:
@@ -41,7 +47,12 @@ def _read(catalog: CatalogSettings, source: SourceSettings) -> Reading:
             rejected.append(item)
         else:
             tools.append(item)
-    return Reading(tuple(tools), tuple(rejected))
+    return Reading(tuple(tools), tuple(rejected), (coverage_of(_name(source), tools, rejected),))
+
+
+def _name(source: SourceSettings) -> str:
+    """What a source is called in reports: its path as it is written, or where it is, without what may be a secret."""
+    return source.path.as_posix() if source.path is not None else fetch.place(source)
 
 
 def _read_source(catalog: CatalogSettings, source: SourceSettings) -> Iterator[RawTool | RecordRejected]:
@@ -68,7 +79,7 @@ def _placed(items: Iterator[RawTool | RecordRejected], path: Path, place: str) -
         for item in items:
             origin = Origin(place, item.origin.pointer)
             if isinstance(item, RecordRejected):
-                yield RecordRejected(origin, item.reason)
+                yield RecordRejected(origin, item.reason, keys=item.keys)
             else:
                 yield replace(item, origin=origin)
     except RunAborted as error:

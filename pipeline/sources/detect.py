@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.sources.document import read_document, read_lines
-from pipeline.sources.mcp import pages
+from router.definitions.nesting import listed
 
 Format = Literal["function", "openapi", "mcp", "jsonl"]
 
@@ -21,26 +21,20 @@ def detect(path: Path) -> Format:
     value = read_document(path)
     if isinstance(value, dict) and ("openapi" in value or "swagger" in value):
         return "openapi"
-    if _is_answer(value):
-        return "mcp"
-    tools = _tools(value)
+    tools = listed(value)
     if tools is None:
         raise RunAborted(
             f"the source {path} is no known format: an OpenAPI or Swagger document, function schemas, "
-            "a saved MCP tools/list answer or JSONL"
+            "a saved MCP tools/list answer or JSONL. If it holds tools all the same, [source.fields] says where"
         )
-    # MCP alone writes the schema's name in camel case.
-    return "mcp" if any(isinstance(tool, dict) and "inputSchema" in tool for tool in tools) else "function"
+    # MCP alone writes the schema's name in camel case; the reader of function schemas takes a single tool.
+    named = any(isinstance(tool.row, dict) and "inputSchema" in tool.row and tool.row is not value for tool in tools)
+    return "mcp" if named or _is_answer(value) else "function"
 
 
 def _is_answer(value: Any) -> bool:
     """Whether it has a shape that only a saved MCP answer has: JSON-RPC's, or a list of pages."""
-    return (isinstance(value, list) or (isinstance(value, dict) and "result" in value)) and pages(value) is not None
-
-
-def _tools(value: Any) -> list[Any] | None:
-    if not isinstance(value, dict):
-        return value if isinstance(value, list) else None
-    listed = next((value[key] for key in ("tools", "functions") if isinstance(value.get(key), list)), None)
-    # A single tool, in whichever form: the reader of function schemas takes it.
-    return [] if listed is None and ("name" in value or "function" in value) else listed
+    rows = value if isinstance(value, list) else [value]
+    pages = [row.get("result", row) for row in rows if isinstance(row, dict) and not ("name" in row and "tools" in row)]
+    answer = isinstance(value, list) or (isinstance(value, dict) and "result" in value)
+    return answer and bool(rows) and len(pages) == len(rows) and all("tools" in page for page in pages)

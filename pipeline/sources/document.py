@@ -1,6 +1,5 @@
 """Files to JSON values. A file that cannot be read stops the run; a line that cannot be read is one rejected record."""
 
-import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 import yaml
 
 from pipeline.errors import RecordRejected, RunAborted
-from router.definitions.json_text import MAX_DEPTH, check_depth, parse_json, storable
+from router.definitions.json_text import MAX_DEPTH, check_depth, lenient_integer, parse_json, storable
 from router.record import Origin
 
 # Aliases let a YAML file of a few lines stand for billions of values; a real document has fewer than this.
@@ -29,6 +28,9 @@ class _CoreLoader(yaml.CSafeLoader):
     def construct_text(self, node: Any) -> Any:
         return storable(self.construct_scalar(node))
 
+    def construct_integer(self, node: Any) -> Any:
+        return lenient_integer(str(self.construct_scalar(node)))
+
 
 _CoreLoader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if tag in (f"{_TAG}null", f"{_TAG}merge")]
@@ -47,6 +49,7 @@ _CoreLoader.yaml_constructors = {
     if tag not in [_TAG + kind for kind in ("binary", "set", "omap", "pairs", "timestamp")]
 }
 _CoreLoader.add_constructor(f"{_TAG}str", _CoreLoader.construct_text)
+_CoreLoader.add_constructor(f"{_TAG}int", _CoreLoader.construct_integer)
 
 
 def read_text(path: Path) -> str:
@@ -75,7 +78,7 @@ def read_document(path: Path) -> Any:
             _count(value)
             check_depth(value)  # again, for aliases add depth
             return value
-        return parse_json(text)
+        return parse_json(text, lenient=True)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         kind = "YAML" if path.suffix.lower() in (".yaml", ".yml") else "JSON"
         why = f"is not readable {kind}: {error}" if text.strip() else "is empty"
@@ -96,7 +99,7 @@ def read_lines(path: Path) -> Iterator[tuple[Origin, Any] | RecordRejected]:
 
 
 def _count(value: Any) -> None:
-    """Raise ValueError on more values than any real document has, aliases followed, and on infinite ones."""
+    """Raise ValueError on more values than any real document has, aliases followed."""
     stack, seen = [value], 1
     while stack:
         item = stack.pop()
@@ -107,8 +110,6 @@ def _count(value: Any) -> None:
             stack.extend(item.values())
         elif isinstance(item, list):
             stack.extend(item)
-        elif isinstance(item, float) and not math.isfinite(item):
-            raise ValueError(f"{item} is not JSON")
 
 
 def _measure_yaml(text: str) -> None:

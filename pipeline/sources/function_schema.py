@@ -1,8 +1,7 @@
-"""Function schemas as OpenAI and Anthropic take them.
+"""Tools in a JSON or YAML document, or one a line, in any shape that `router.definitions.vendors` reads.
 
-Bare `{"name", "description", "parameters"}`, Anthropic's `{"name", "description", "input_schema"}`, OpenAI's
-`{"type": "function", "function": {…}}` and its flat Responses form; a JSON list, an object with `tools` or
-`functions`, a single schema, or one schema a line.
+OpenAI's and Anthropic's function schemas are the best known. They may lie in a list, under `tools` or `functions`, by
+name, or under the servers that offer them, which are then their providers (`router.definitions.nesting`).
 """
 
 from collections.abc import Iterator
@@ -11,35 +10,43 @@ from typing import Any
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.sources.document import read_document, read_lines
+from router.definitions.nesting import Listed, listed, under
 from router.definitions.raw_tool import RawTool
-from router.definitions.vendors import function_tool
+from router.definitions.vendors import read_tool
 from router.record import Origin
 
 
 def read(path: Path) -> Iterator[RawTool | RecordRejected]:
-    """Tools of a JSON or JSONL file of function schemas. Raises RunAborted where the file holds no such thing."""
-    rows = read_lines(path) if path.suffix.lower() == ".jsonl" else _entries(path)
-    for item in rows:
-        if isinstance(item, RecordRejected):
-            yield item
-            continue
-        origin, row = item
-        try:
-            yield function_tool(row, origin)
-        except RecordRejected as rejected:
-            yield rejected
-
-
-def _entries(path: Path) -> Iterator[tuple[Origin, Any]]:
-    value = read_document(path)
-    pointer = ""
-    if isinstance(value, dict):
-        key = next((key for key in ("tools", "functions") if isinstance(value.get(key), list)), None)
-        if key is not None:
-            value, pointer = value[key], f"/{key}"
-        elif "name" in value or "function" in value:
-            value = [value]
-    if not isinstance(value, list):
+    """Yield the tools of a file. Raises RunAborted where the file holds no such thing."""
+    if path.suffix.lower() == ".jsonl":
+        yield from read_rows(path)
+        return
+    found = listed(read_document(path))
+    if found is None:
         raise RunAborted(f"the source {path} holds no function schemas: expected a list, or an object with `tools`")
-    for index, row in enumerate(value):
-        yield Origin(path.name, f"{pointer}/{index}"), row
+    for one in found:
+        yield tool(one, path.name)
+
+
+def read_rows(path: Path, *, own_id: bool = False) -> Iterator[RawTool | RecordRejected]:
+    """Yield the tools of a JSONL file; a row may be a tool, or hold several."""
+    for line in read_lines(path):
+        if isinstance(line, RecordRejected):
+            yield line
+            continue
+        origin, row = line
+        for one in under(row, origin.pointer):
+            yield tool(one, path.name, own_id=own_id)
+
+
+def tool(one: Listed, file: str, *, own_id: bool = False) -> RawTool | RecordRejected:
+    """Return a listed definition as a tool, or why it is rejected."""
+    return tool_of(one.row, Origin(file, one.pointer), one.provider, own_id=own_id)
+
+
+def tool_of(row: Any, origin: Origin, provider: str | None = None, *, own_id: bool = False) -> RawTool | RecordRejected:
+    """Return a definition as a tool, or why it is rejected."""
+    try:
+        return read_tool(row, origin, provider, own_id=own_id)
+    except RecordRejected as rejected:
+        return rejected

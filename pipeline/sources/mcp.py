@@ -10,8 +10,9 @@ from pipeline.errors import RecordRejected, RunAborted, Unavailable
 from pipeline.settings import SourceSettings
 from pipeline.sources import fetch
 from pipeline.sources.document import read_document
+from pipeline.sources.function_schema import tool, tool_of
+from router.definitions.nesting import listed
 from router.definitions.raw_tool import RawTool
-from router.definitions.vendors import mcp_tool
 from router.record import Origin
 
 # The most pages that a server may answer: 10,000 pages of even one tool are more than any real server has.
@@ -19,11 +20,13 @@ _MAX_PAGES = 10_000
 
 
 def read(path: Path) -> Iterator[RawTool | RecordRejected]:
-    """Tools of a saved answer: the result, the whole JSON-RPC response, a list of pages, or a bare list of tools."""
-    value = read_document(path)
-    server = _server_name(value)
-    for pointer, row in _saved(value, path):
-        yield _tool(row, Origin(path.name, pointer), server)
+    """Yield the tools of saved answers: the result, the whole JSON-RPC response, a list of pages, a bare list of tools,
+    or the answers of several servers by their names."""
+    found = listed(read_document(path))
+    if found is None:
+        raise RunAborted(f"the source {path} is not a saved tools/list answer: it has no list of tools")
+    for one in found:
+        yield tool(one, path.name)
 
 
 def read_live(source: SourceSettings, folder: Path) -> Iterator[RawTool | RecordRejected]:
@@ -47,7 +50,7 @@ def read_live(source: SourceSettings, folder: Path) -> Iterator[RawTool | Record
         why = fetch.said(f"{type(cause).__name__}: {cause}", source) + (f" (HTTP {status})" if status else "")
         raise kind(f"the MCP server {place!r} could not be read: {why}") from error
     for index, row in enumerate(rows):
-        yield _tool(row, Origin(place, f"/tools/{index}"), server)
+        yield tool_of(row, Origin(place, f"/tools/{index}"), server)
 
 
 async def _introspect(
@@ -92,47 +95,6 @@ async def _pages(client: Any) -> AsyncIterator[dict[str, Any]]:
             raise RunAborted(f"the MCP server gave the cursor {cursor!r} twice: its list of tools has no end")
         seen.add(cursor)
     raise RunAborted(f"the MCP server answered {_MAX_PAGES:,} pages and more: its list of tools has no end")
-
-
-def pages(value: Any) -> list[tuple[str, list[Any]]] | None:
-    """The lists of tools in a saved answer, each with its JSON pointer; None where it is no such answer.
-
-    An answer is a page (`{"tools": […]}`), a JSON-RPC response around one, or a list of either.
-    """
-    listed = [(f"/{number}", page) for number, page in enumerate(value)] if isinstance(value, list) else [("", value)]
-    found = []
-    for pointer, page in listed:
-        if isinstance(page, dict) and isinstance(page.get("result"), dict):
-            pointer, page = f"{pointer}/result", page["result"]
-        if not isinstance(page, dict) or not isinstance(page.get("tools"), list):
-            return None
-        found.append((f"{pointer}/tools", page["tools"]))
-    return found or None
-
-
-def _saved(value: Any, path: Path) -> Iterator[tuple[str, Any]]:
-    found = pages(value)
-    if found is None and isinstance(value, list) and not any("tools" in row for row in value if isinstance(row, dict)):
-        found = [("", value)]  # tools alone
-    if found is None:
-        raise RunAborted(f"the source {path} is not a saved tools/list answer: it has no list of tools")
-    for pointer, tools in found:
-        for index, row in enumerate(tools):
-            yield f"{pointer}/{index}", row
-
-
-def _server_name(value: Any) -> str | None:
-    """Some recorders keep the `serverInfo` of the handshake beside the answer."""
-    info = value.get("serverInfo") if isinstance(value, dict) else None
-    name = info.get("name") if isinstance(info, dict) else None
-    return name if isinstance(name, str) else None
-
-
-def _tool(row: object, origin: Origin, server: str | None) -> RawTool | RecordRejected:
-    try:
-        return mcp_tool(row, origin, server)
-    except RecordRejected as rejected:
-        return rejected
 
 
 def _cause(error: BaseException) -> BaseException:

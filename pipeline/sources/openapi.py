@@ -13,10 +13,16 @@ from pipeline.errors import RecordRejected, RunAborted
 from pipeline.sources.document import read_document
 from pipeline.sources.json_schema import SchemaScope, resolve_pointer
 from router.definitions.raw_tool import Fields, RawTool
+from router.definitions.vendors import unread_keys
 from router.record import Origin
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 _JSON_MEDIA = re.compile(r"^application/(?:[\w.+-]+\+)?json\b", re.IGNORECASE)
+# What an operation says that is read here, and what says nothing of what a tool is for.
+_KNOWN = set(
+    "operationId summary description tags parameters requestBody deprecated security servers callbacks externalDocs "
+    "produces consumes schemes".split()
+)
 _READ_ONLY = ("get", "head", "options", "trace", "query")
 
 
@@ -97,6 +103,8 @@ def _operation(
         annotations={"method": method.upper(), "path": route, "readOnlyHint": method in _READ_ONLY},
         deprecated=fields.row.get("deprecated") is True,
         notices=tuple(scope.notices),
+        shape="parameters: OpenAPI" if properties else "",
+        unread=dict(unread_keys(fields.row, _KNOWN)),
     )
 
 

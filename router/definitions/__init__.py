@@ -12,9 +12,10 @@ from typing import Any
 import msgspec
 
 from router.definitions.json_text import parse_json, storable
+from router.definitions.nesting import under
 from router.definitions.normalize import normalize, numbered
 from router.definitions.parameters import parameter_rows
-from router.definitions.vendors import function_tool, mcp_tool
+from router.definitions.vendors import read_tool
 from router.errors import RecordRejected, SettingsInvalid
 from router.fingerprint import fingerprint
 from router.record import Origin, ToolRecord
@@ -29,35 +30,39 @@ _REGISTERED = Origin("registered", "")
 
 
 def record_of(definition: Definition, provider: str | None = None) -> ToolRecord:
-    """The record of a definition: OpenAI's (chat or Responses), Anthropic's, a row of MCP's `tools/list`, or a record.
+    """Return the record of a definition in any shape that a build reads: OpenAI's (chat or Responses), Anthropic's,
+    Gemini's, a row of MCP's `tools/list` or of this project's JSONL; or of a record.
 
-    `provider` is the label that the tool's id begins with; a record keeps its own. The definition is copied, so that it
-    may be changed afterwards. Raises SettingsInvalid, naming the field, for what is none.
+    `provider` is the label that the tool's id begins with; a record keeps its own, and so does a row that has both `id`
+    and `provider`, unless there is a label. The definition is copied, so that it may be changed afterwards. Raises
+    SettingsInvalid, naming the field, for what is none.
     """
     try:
         if isinstance(definition, ToolRecord):
             return _checked(definition)
         row, provider = _copied(definition), provider and storable(provider)
-        if "inputSchema" in row or "annotations" in row:
-            return normalize(mcp_tool(row, _REGISTERED, provider))
-        return normalize(replace(function_tool(row, _REGISTERED), provider=provider))
+        # Under a label whoever lists the tools could otherwise take the id of another's.
+        raw = read_tool(row, _REGISTERED, own_id=provider is None and {"id", "provider"} <= row.keys())
+        return normalize(replace(raw, provider=provider or raw.provider))
     except RecordRejected as rejected:
         raise SettingsInvalid(f"the tool {_named(definition)} cannot be used: {rejected.reason}") from None
 
 
 def records_of(definitions: Iterable[Definition], provider: str | None = None) -> tuple[ToolRecord, ...]:
-    """The records of several definitions. As in a build, of exact duplicates one is kept, and another tool of an id
+    """Return the records of several definitions; of one that holds tools (`{"name": "ClickHouse", "tools": […]}`)
+    those of its tools, whose provider it is. As in a build, of exact duplicates one is kept, and another tool of an id
     that is taken gets `~2`, `~3` in their order. Raises SettingsInvalid, with the place of the one that is wrong."""
     if isinstance(definitions, Mapping | ToolRecord | str):
         raise SettingsInvalid("tools is one definition, it must be a sequence of them")
     kept: dict[str, ToolRecord] = {}
     contents: set[str] = set()
     numbers: dict[str, int] = {}
-    for place, definition in enumerate(definitions):
+    held = (one for place, definition in enumerate(definitions) for one in under(definition, f"tools[{place}]"))
+    for one in held:
         try:
-            record = record_of(definition, provider)
+            record = record_of(one.row, provider or one.provider)
         except SettingsInvalid as error:
-            raise SettingsInvalid(f"tools[{place}]: {error}") from None
+            raise SettingsInvalid(f"{one.pointer}: {error}") from None
         content = fingerprint(record.content())
         if content in contents:
             continue

@@ -8,14 +8,24 @@ from typing import Any
 # JSON may escape half of a surrogate pair, and NUL: neither can be stored as UTF-8 text.
 _UNSTORABLE = re.compile("[\ud800-\udfff\x00]")
 _ESCAPED_UNSTORABLE = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
+# Much that reads JSON holds a number as a double, which ends at 1.8e308.
+_DIGITS = 308
+_PAST = 10**_DIGITS
 # Python gives up at about 1,000 calls, and some of what walks a value takes two or three a level.
 MAX_DEPTH = 200
 
 
-def parse_json(text: str) -> Any:
-    """A JSON value. Raises ValueError with line and column, also for NaN, Infinity and nesting past any use."""
+def parse_json(text: str, *, lenient: bool = False) -> Any:
+    """A JSON value. Raises ValueError with line and column, also for nesting past any use.
+
+    So it does for NaN, Infinity and numbers past any use; `lenient` reads them as what is not finite, for a document of
+    many records: `unusable` then finds the one record that holds them.
+    """
     try:
-        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        if lenient:
+            value = json.loads(text, parse_int=lenient_integer)
+        else:
+            value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_integer)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     if text.count("[") + text.count("{") > MAX_DEPTH:
@@ -47,6 +57,40 @@ def check_depth(value: Any) -> None:
         if not level:
             return
     raise ValueError(f"nested more than {MAX_DEPTH} levels deep")
+
+
+def unusable(value: Any) -> str | None:
+    """What in a value cannot be stored or sent, in words; None where all of it can.
+
+    A number that is not finite has no JSON, and one past the range of a double stops whoever reads it as one.
+    """
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            stack.extend(item.values())
+        elif isinstance(item, list | tuple):
+            stack.extend(item)
+        elif isinstance(item, float):
+            if not math.isfinite(item):
+                return "it holds a number that is too large, or none (NaN, Infinity)"
+        elif isinstance(item, int) and abs(item) >= _PAST:
+            return f"it holds a whole number of more than {_DIGITS} digits"
+    return None
+
+
+def lenient_integer(digits: str) -> float:
+    """A whole number; infinite where it has more digits than a double can stand for."""
+    if len(digits.lstrip("+-")) <= _DIGITS:
+        return int(digits)
+    return -math.inf if digits.startswith("-") else math.inf
+
+
+def _integer(digits: str) -> float:
+    value = lenient_integer(digits)
+    if math.isinf(value):
+        raise ValueError(f"{digits[:20]}… has {len(digits.lstrip('-'))} digits: it is too large a number")
+    return value
 
 
 def _refuse_constant(name: str) -> None:

@@ -1,9 +1,10 @@
-"""What every reader gives: a vendor's tool, unharmonised, with its origin."""
+"""What every reader gives: a vendor's tool, unharmonised, with its origin, and what of it was not read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from router.definitions.json_text import unusable
 from router.errors import RecordRejected
 from router.fingerprint import canonical_json
 from router.record import Origin
@@ -11,7 +12,12 @@ from router.record import Origin
 
 @dataclass(frozen=True, slots=True)
 class RawTool:
-    """A tool in a vendor's words. `id` is the source's own, where it has one; `notices` say what could not be kept."""
+    """A tool in a vendor's words. `id` is the source's own, where it has one; `notices` say what could not be kept.
+
+    `shape` says where the parameters stood and in which shape; `lost` names the key of declared parameters that no
+    reader understands. `unread` are other keys that no reader knows, each with what it says, shortened. Raises
+    RecordRejected for a value that cannot be stored.
+    """
 
     name: str
     origin: Origin
@@ -24,6 +30,13 @@ class RawTool:
     annotations: Mapping[str, Any] = field(default_factory=dict)
     deprecated: bool = False
     notices: tuple[str, ...] = ()
+    shape: str = field(default="", compare=False)
+    lost: str | None = field(default=None, compare=False)
+    unread: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        if reason := unusable([self.input_schema, self.annotations]):
+            raise RecordRejected(self.origin, reason)
 
 
 class Fields:
@@ -39,8 +52,12 @@ class Fields:
         """A name: a text that is not empty."""
         value = self.text(field).strip()
         if not value:
-            raise RecordRejected(self.origin, f"{field} is missing or empty")
+            raise RecordRejected(self.origin, f"{field} is missing or empty", keys=tuple(self.row))
         return value
+
+    def kind(self, field: str) -> str:
+        """What kind of value a field has, in words."""
+        return _kind(self.row.get(field))
 
     def text(self, field: str) -> str:
         """A text; missing and null are empty."""

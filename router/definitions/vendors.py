@@ -1,39 +1,229 @@
-"""One tool in a vendor's words → RawTool: OpenAI's and Anthropic's function schemas, MCP's rows of `tools/list`."""
+"""One tool in any vendor's words → RawTool: the only reader of a definition, for builds and at run time.
 
+What the makers of definitions call each field stands in the tables below: a new shape is a new entry.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from router.definitions.parameters import parameter_rows
 from router.definitions.raw_tool import Fields, RawTool
+from router.definitions.schema_shapes import JSON_SCHEMA, Parameters, is_empty, parameters_of, with_required
+from router.errors import RecordRejected
+from router.fingerprint import canonical_json
 from router.record import Origin
 
+# A definition that lies in an object of its own: OpenAI's chat form, Amazon Bedrock's.
+WRAPPERS = ("function", "toolSpec", "tool_spec", "tool")
+# Where the description may stand; the first that says something counts.
+DESCRIPTIONS = ("description", "desc", "modelDescription", "summary", "title", "annotations.title")
+# Where the parameters may stand, and whether nothing else is ever called so: what is unreadable there costs the record.
+# Anything else of these names may be something else, and is reported as not read.
+PARAMETERS = {
+    "inputSchema.json": False,  # Amazon Bedrock
+    "inputSchema": True,  # MCP
+    "input_schema": True,  # Anthropic
+    "parameters": True,  # OpenAI; a mapping by name: ToolBench, xLAM, API-Bank; a list: Dify, OpenAPI
+    "parametersJsonSchema": False,  # Gemini
+    "parameters_json_schema": False,
+    "schema.parameters": False,
+    "schema.inputSchema": False,
+    "schema.input_schema": False,
+    "schema": False,
+    "args_schema": False,  # LangChain
+    "parameter_definitions": False,  # Cohere
+    "input_parameters": False,
+    "inputParameters": False,
+    "inputs": False,  # smolagents
+    "args": False,
+    "arguments": False,  # Docker's registry of MCP servers, and MCP's prompts
+    "parameter": False,  # MCP-Zero
+    "params": False,
+}
+# Two lists that are one: those that are required, and the others.
+SPLIT_PARAMETERS = ("required_parameters", "optional_parameters")
+PROVIDERS = ("provider", "serverInfo.name", "server.name", "server", "server_name", "serverName")
+CATEGORIES = ("category", "categories", "tags")
+EXAMPLES = ("input_examples", "examples")
+# What says nothing of what a tool is for: where it is kept, how it looks, what it answers with.
+METADATA = frozenset(
+    "$schema id uid uuid slug key type kind version schema_version url uri link homepage website repository repo "
+    "source icon icons image logo avatar color theme _meta meta metadata outputSchema output_schema output outputs "
+    "output_type outputType returns return_type response responses strict execution created created_at createdAt "
+    "updated updated_at updatedAt timestamp author authors license licence maintainer owner embedding embeddings "
+    "vector vectors cache_control defer_loading allowed_callers enabled disabled hidden status index order position "
+    "hash checksum stars downloads nextCursor _id name_embedding description_embedding".split()
+)
+_LONGEST = 60  # characters of what an unread key says
 
-def function_tool(row: object, origin: Origin) -> RawTool:
-    """A function schema: bare `{"name", "description", "parameters"}`, Anthropic's with `input_schema`, OpenAI's
-    `{"type": "function", "function": {…}}` and its flat Responses form. Raises RecordRejected, naming the field."""
+
+def read_tool(row: object, origin: Origin, provider: str | None = None, *, own_id: bool = False) -> RawTool:
+    """Return the tool that a definition describes, whatever its shape. Raises RecordRejected, naming the field.
+
+    `provider` is whom the tool is listed under, unless the definition names one itself. `own_id`: its `id` is the
+    tool's, as in this project's own JSONL. Elsewhere it may be anything, and a server could take another's.
+    """
     outer = Fields(row, origin)
-    fields = Fields(outer.row["function"], origin) if "function" in outer.row else outer
-    return RawTool(
+    fields, wrapper = _unwrapped(outer)
+    read = _Read(fields)
+    key, parameters = _parameters(fields, read)
+    schema = parameters.schema
+    if isinstance(fields.row.get("required"), list):
+        schema = with_required(schema, fields.row["required"])
+        read.used.add("required")
+    annotations = fields.mapping("annotations")  # hints that filters go by: unreadable ones are not passed over
+    title = read.text("title")
+    lost = key if key and not is_empty(schema) and not _has_parameters(schema) else None
+    tool = RawTool(
         name=fields.name(),
         origin=origin,
-        description=fields.text("description"),
-        input_schema=fields.mapping(_schema_key(fields, "parameters")),
-        examples=tuple(fields.texts("input_examples")) + fields.texts("examples"),
-        annotations={"strict": True} if fields.row.get("strict") is True else {},
+        description=read.first_text(DESCRIPTIONS),
+        input_schema=_commented(schema, key, parameters.shape),
+        id=(fields.text("id").strip() or None) if own_id else None,
+        provider=_provider(fields, read, provider),
+        examples=tuple(example for field in EXAMPLES for example in read.texts(field)),
+        categories=tuple(category for field in CATEGORIES for category in read.texts(field)),
+        annotations={
+            **annotations,
+            **({"title": title} if title else {}),
+            **({"strict": True} if fields.row.get("strict") is True else {}),
+        },
+        deprecated=fields.row.get("deprecated") is True,
+        shape=f"{key}: {parameters.shape}" if parameters.shape else "",
+        lost=lost or (None if schema else read.lost),
     )
+    unread = dict(unread_keys(fields.row, {*read.used, "name", "annotations", "deprecated"}, f"{wrapper}." if wrapper else ""))
+    if wrapper:
+        unread |= unread_keys(outer.row, {wrapper})
+    return replace(tool, unread=unread) if unread else tool
 
 
-def mcp_tool(row: object, origin: Origin, server: str | None) -> RawTool:
-    """A row of an MCP server's list; its title stands for a description where it has none. Raises RecordRejected."""
-    fields = Fields(row, origin)
-    annotations = fields.mapping("annotations")
-    title = fields.text("title") or annotations.get("title")
-    return RawTool(
-        name=fields.name(),
-        origin=origin,
-        description=fields.text("description") or (title if isinstance(title, str) else ""),
-        input_schema=fields.mapping(_schema_key(fields, "inputSchema")),
-        provider=server,
-        annotations={**annotations, **({"title": title} if title else {})},
-    )
+def unread_keys(row: Mapping[str, Any], used: set[str], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the keys that nobody read and that say something, each with what it says, shortened."""
+    for key, value in row.items():
+        empty = value is None or value in ("", [], {}) or isinstance(value, bool)
+        if key not in used and key not in METADATA and not empty and not key.startswith(("x-", "$", "_")):
+            yield prefix + key, _shown(value)
 
 
-def _schema_key(fields: Fields, own: str) -> str:
-    """Under which name a vendor has the schema: its own, or another's."""
-    return next((key for key in (own, "parameters", "input_schema", "inputSchema") if fields.row.get(key)), own)
+class _Read:
+    """The fields that are auxiliary: of another type than expected they cost nothing, and are reported as not read."""
+
+    def __init__(self, fields: Fields) -> None:
+        self.used: set[str] = set()
+        self.lost: str | None = None
+        self._fields = fields
+
+    def first_text(self, places: tuple[str, ...]) -> str:
+        """The first text that says something. The first place is the field's own: anything but a text is refused."""
+        own = self._fields.text(places[0])
+        self.used.add(places[0])
+        if own.strip():
+            return own
+        for place in places[1:]:
+            value = at(self._fields.row, place)
+            if isinstance(value, str) and value.strip():
+                self.used.add(place.partition(".")[0])
+                return value
+        return own
+
+    def text(self, field: str) -> str:
+        """A text; empty where it is none."""
+        value = self._fields.row.get(field)
+        if not isinstance(value, str):
+            return ""
+        self.used.add(field)
+        return value
+
+    def texts(self, field: str) -> tuple[str, ...]:
+        """A text, or a list with other JSON kept as text; empty where it is neither."""
+        value = self._fields.row.get(field)
+        if not isinstance(value, str | list):
+            return ()
+        self.used.add(field)
+        return self._fields.texts(field)
+
+
+def at(row: Mapping[str, Any], place: str) -> Any:
+    """The value at a dotted place; None where there is none."""
+    value: Any = row
+    for key in place.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _unwrapped(outer: Fields) -> tuple[Fields, str | None]:
+    """The object that has the name, and the key that it lies under; the object itself where it lies under none."""
+    for wrapper in WRAPPERS:
+        if wrapper not in outer.row:
+            continue
+        if isinstance(outer.row[wrapper], dict) or (wrapper == WRAPPERS[0] and "name" not in outer.row):
+            return Fields(outer.row[wrapper], outer.origin), wrapper
+    return outer, None
+
+
+def _parameters(fields: Fields, read: _Read) -> tuple[str, Parameters]:
+    """The parameters, and the key that they stand under."""
+    empty = Parameters()
+    for place, certain in PARAMETERS.items():
+        value = at(fields.row, place)
+        if value is None:
+            continue
+        found = parameters_of(value)
+        if found is None and certain:
+            expected = "an object" if not isinstance(value, list) else "an object or a list of named ones"
+            raise RecordRejected(fields.origin, f"{place} is {fields.kind(place)}, not {expected}")
+        if found is None:
+            read.lost = read.lost or place
+        else:
+            read.used.add(place.partition(".")[0])
+            if found.schema:
+                return place, found
+    return _split_parameters(fields, read) or ("", empty)
+
+
+def _split_parameters(fields: Fields, read: _Read) -> tuple[str, Parameters] | None:
+    required, optional = (parameters_of(fields.row.get(key)) for key in SPLIT_PARAMETERS)
+    if required is None or optional is None or not (required.schema or optional.schema):
+        return None
+    read.used |= set(SPLIT_PARAMETERS)
+    names = required.schema.get("properties", {})
+    properties = {**names, **optional.schema.get("properties", {})}
+    schema = with_required({"type": "object", "properties": properties}, list(names))
+    return " and ".join(SPLIT_PARAMETERS), Parameters(schema, required.shape or optional.shape)
+
+
+def _commented(schema: dict[str, Any], key: str, shape: str) -> dict[str, Any]:
+    """A schema that was something else says what: whoever looks for the original finds it."""
+    return {"$comment": f"read from {key}, {shape}", **schema} if schema and shape != JSON_SCHEMA else schema
+
+
+def _has_parameters(schema: dict[str, Any]) -> bool:
+    properties = schema.get("properties")
+    return bool(properties) if isinstance(properties, dict) else bool(parameter_rows(schema))
+
+
+def _provider(fields: Fields, read: _Read, listed: str | None) -> str | None:
+    """The definition's own word, where null is a word too; else whom it is listed under."""
+    if "provider" in fields.row:
+        read.used.add("provider")
+        return fields.text("provider") or listed
+    for place in PROVIDERS:
+        value = at(fields.row, place)
+        if isinstance(value, str) and value.strip():
+            read.used.add(place.partition(".")[0])
+            return value
+    return listed
+
+
+def _shown(value: Any) -> str:
+    """What a value says, in a few characters; a vector of a thousand numbers is not written out."""
+    if isinstance(value, list):
+        first = _shown(value[0]) if len(value) == 1 else f"{_shown(value[0])}, … {len(value):,} items"
+        return f"[{first}]"
+    if isinstance(value, dict):
+        keys = ", ".join(str(key) for key in list(value)[:4])
+        return f"{{{keys[:_LONGEST]}{', …' if len(value) > 4 else ''}}}"
+    text = " ".join((value if isinstance(value, str) else canonical_json(value)).split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

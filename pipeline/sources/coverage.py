@@ -1,0 +1,163 @@
+"""What was read of each source, and what was not: so that nothing is lost without a word."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipeline.errors import RecordRejected
+from router.definitions.parameters import parameter_rows
+from router.definitions.raw_tool import RawTool
+
+# A key that this share of a source's records has says something of them all.
+_MANY = 0.2
+# A key with one of these in its name is of interest however few have it: it is a field by another name.
+_TELLING = ("param", "arg", "input", "schema", "desc", "name", "summary", "example", "categor", "prompt", "usage")
+_SHOWN_KEYS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadKey:
+    """A key that no reader knows: on how many records, and what it says on the first of them, shortened."""
+
+    key: str
+    records: int
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What a source gave. `records` are all that it holds, `rejected` ones too.
+
+    `described` and `with_parameters` count tools; `lost_parameters` those that declare parameters in a shape that no
+    reader knows, `lost_under` the keys where. `shapes` counts tools by where their parameters stood and in which shape.
+    `empty` names the files without a record. `unnamed` are the keys of records that have no name, most frequent first.
+    """
+
+    source: str
+    records: int = 0
+    described: int = 0
+    with_parameters: int = 0
+    lost_parameters: int = 0
+    lost_under: tuple[str, ...] = ()
+    rejected: int = 0
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    shapes: Mapping[str, int] = field(default_factory=dict)
+    unread: tuple[UnreadKey, ...] = ()
+    empty: tuple[str, ...] = ()
+    unnamed: tuple[str, ...] = ()
+
+    @property
+    def tools(self) -> int:
+        """How many records became tools."""
+        return self.records - self.rejected
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What an operator should look at, in sentences, the worst first; empty where all was read."""
+        found = []
+        if self.lost_parameters:
+            found.append(
+                f"{self.lost_parameters:,} of {self.tools:,} tools declare parameters under "
+                f"{_quoted(self.lost_under)} that could not be read"
+            )
+        if advice := self.advice:
+            found.append(advice)
+        elif self.rejected:
+            found.append(f"{self.rejected:,} of {self.records:,} records were rejected: {_counted(self.reasons)}")
+        if self.unread:
+            keys = ", ".join(f"{key.key} ({key.records:,}: {key.example})" for key in self.unread[:_SHOWN_KEYS])
+            more = f" and {len(self.unread) - _SHOWN_KEYS:,} more" if len(self.unread) > _SHOWN_KEYS else ""
+            found.append(f"keys that were not read: {keys}{more}")
+        if self.empty:
+            found.append(f"no tool in {', '.join(self.empty[:_SHOWN_KEYS])}")
+        return tuple(found)
+
+    @property
+    def advice(self) -> str | None:
+        """Where every record lacks a name: the keys that they have, and how to say which of them is the name."""
+        if not self.unnamed or self.rejected < self.records:
+            return None
+        guess = next((key for key in self.unnamed if "name" in key.lower()), self.unnamed[0])
+        return (
+            f"none of the {self.records:,} records has a name. Their keys are {_quoted(self.unnamed[:_SHOWN_KEYS])}: "
+            f"say in catalog.toml, under the [[source]], which of them is which, such as "
+            f'[source.fields] name = "{guess}"'
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-ready dict, for programs."""
+        return {
+            "records": self.records,
+            "tools": self.tools,
+            "described": self.described,
+            "with_parameters": self.with_parameters,
+            "lost_parameters": self.lost_parameters,
+            "lost_under": list(self.lost_under),
+            "rejected": self.rejected,
+            "reasons": dict(self.reasons),
+            "shapes": dict(self.shapes),
+            "unread": [{"key": key.key, "records": key.records, "example": key.example} for key in self.unread],
+            "empty": list(self.empty),
+            "problems": list(self.problems),
+        }
+
+
+def coverage_of(source: str, tools: Sequence[RawTool], rejected: Sequence[RecordRejected]) -> Coverage:
+    """Return what a source, a file or a server, gave."""
+    unnamed = Counter(key for record in rejected for key in record.keys)
+    lost = Counter(tool.lost for tool in tools if tool.lost)
+    return Coverage(
+        source=source,
+        records=len(tools) + len(rejected),
+        described=sum(bool(tool.description.strip()) for tool in tools),
+        with_parameters=sum(map(_takes_parameters, tools)),
+        lost_parameters=lost.total(),
+        lost_under=tuple(key for key, _ in lost.most_common()),
+        rejected=len(rejected),
+        reasons=dict(Counter(record.reason for record in rejected).most_common()),
+        shapes=dict(Counter(tool.shape for tool in tools if tool.shape).most_common()),
+        unread=_unread(tools),
+        empty=() if tools or rejected else (source,),
+        unnamed=tuple(key for key, _ in unnamed.most_common()),
+    )
+
+
+def by_source(coverage: Iterable[Coverage]) -> dict[str, Coverage]:
+    """Return coverages by their source; of sources of one name, the second is `name (2)`."""
+    named: dict[str, Coverage] = {}
+    for one in coverage:
+        name, number = one.source, 1
+        while name in named:
+            number += 1
+            name = f"{one.source} ({number})"
+        named[name] = one
+    return named
+
+
+def _takes_parameters(tool: RawTool) -> bool:
+    return bool(tool.input_schema.get("properties")) or bool(parameter_rows(tool.input_schema))
+
+
+def _unread(tools: Sequence[RawTool]) -> tuple[UnreadKey, ...]:
+    """The keys that look as if they mattered: on many records, or called like a field that is read."""
+    counts: Counter[str] = Counter()
+    examples: dict[str, str] = {}
+    for tool in tools:
+        for key, example in tool.unread.items():
+            counts[key] += 1
+            examples.setdefault(key, example)
+    return tuple(
+        UnreadKey(key, count, examples[key])
+        for key, count in counts.most_common()
+        if count >= _MANY * len(tools) or any(word in key.lower() for word in _TELLING)
+    )
+
+
+def _quoted(keys: Iterable[str]) -> str:
+    return ", ".join(f"`{key}`" for key in keys)
+
+
+def _counted(reasons: Mapping[str, int]) -> str:
+    listed = [f"{count:,} because {reason}" for reason, count in list(reasons.items())[:3]]
+    return "; ".join(listed) + ("; …" if len(reasons) > 3 else "")
