@@ -21,8 +21,10 @@ from pipeline.ledger import Ledger
 from pipeline.lessons import Lesson, calibration_of, lesson_of, tune
 from pipeline.progress import Clock, Progress, Silent
 from pipeline.publish import gate
+from pipeline.publish.missing import missing
 from pipeline.report import BuildReport
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
+from pipeline.sources.gaps import no_tool
 from router import Manifest, Router, documents
 from router.evaluation import judgements_of
 from router.fingerprint import file_sha256, fingerprint
@@ -95,10 +97,11 @@ def _build(
     chain = generators(settings, ledger, clock.note)
     past = tuning.past_requests(settings, {record.tool_id for record in catalog.records})
     rejected = (*reading.rejected, *_rejected_expansions(chain, catalog), *(past.usage.rejected if past else ()))
-    ledger.put_catalog(run, settings.name, catalog, rejected)
+    skipped = tuple(gap.rejection() for gap in reading.gaps if gap.skipped)
+    ledger.put_catalog(run, settings.name, catalog, (*skipped, *rejected))
     if not catalog.records:
-        why = f": {len(rejected)} were rejected, the first {rejected[0]}" if rejected else ""
-        raise RunAborted(f"the catalog {settings.name!r} holds no tool{why}")
+        raise no_tool(settings.name, reading.gaps, reading.sources, rejected)
+    gaps = missing(reading.gaps, reading.sources, catalog.hashes, publish.current(store))
     # Before anything is paid for: an encoder that cannot be had would waste it.
     model = do("resolve", partial(vectors.resolve, settings.vectors, clock))
     if model:
@@ -122,7 +125,7 @@ def _build(
     content_hash = _content_hash(settings, catalog, expanded, model, past, lesson)
     if calibration is not None:
         content_hash = calibration.named_in(content_hash)
-    held = gate.held(settings.publish, catalog, len(reading.tools), len(reading.rejected), expanded)
+    held = gate.held(settings.publish, catalog, len(reading.tools), len(reading.rejected), expanded, gaps)
     judged = partial(_judged, settings, publish.current(store), clock)
     same = None if force else _unchanged(store, content_hash, held, judged)
 
@@ -132,7 +135,16 @@ def _build(
         tuned = tune(lesson, catalog, projected, collected, embedding, do, clock)
         past = past.embedded(embedding) if past else None
         contents = publish.Contents(
-            catalog, rejected, expanded, projected, collected, tuned, content_hash, held, past, calibration
+            catalog,
+            (*skipped, *rejected),
+            expanded,
+            projected,
+            collected,
+            tuned,
+            content_hash,
+            held,
+            past,
+            calibration,
         )
         folder, found = do("write", partial(publish.write, settings, contents, store, ledger, run, clock, judged))
         held = (*held, *found.held)
@@ -153,6 +165,7 @@ def _build(
             **{kind: catalog.count(kind) for kind in ("merged", "renamed", "thin", "open")},
         },
         rejected=rejected,
+        missing=gaps,
         notices=catalog.notices,
         generators=expanded.generators,
         asked=dict(expanded.asked),

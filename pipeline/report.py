@@ -11,6 +11,7 @@ from pipeline.enrichment.estimate import Estimate
 from pipeline.enrichment.generator import Usage
 from pipeline.enrichment.verdict import Verdict
 from pipeline.errors import RecordRejected
+from pipeline.publish.missing import Missing
 from pipeline.records import Notice
 
 
@@ -19,7 +20,8 @@ class BuildReport:
     """What a build did. `outcome` is "published", "unchanged" (the current snapshot says the same already) or "held"
     (written, not serving). `held` says what the gate found, also of a build that changed nothing. `evaluation` is the
     manifest's: how judged requests are answered; so is `tuning`: what was learned. By stage: `seconds`, `cpu_seconds`
-    of all threads, and `peak_mb`, the most memory that the process had held by its end."""
+    of all threads, and `peak_mb`, the most memory that the process had held by its end. `missing` tells the
+    sources that gave no tool."""
 
     snapshot: Path
     outcome: str
@@ -37,6 +39,7 @@ class BuildReport:
     embedded: int
     encoder: str | None = None
     removed: tuple[str, ...] = ()
+    missing: Missing = field(default_factory=Missing)
     evaluation: Mapping[str, Any] | None = None
     tuning: Mapping[str, Any] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
@@ -53,6 +56,7 @@ class BuildReport:
             "rejected": [
                 {"file": r.origin.file, "pointer": r.origin.pointer, "reason": r.reason} for r in self.rejected
             ],
+            **self.missing.to_json(),
             "generators": dict(self.generators),
             "asked": dict(self.asked),
             "reused": self.reused,

@@ -18,6 +18,7 @@ from pipeline.settings.sections import (
     PublishSettings,
     RetrievalSettings,
     SourceSettings,
+    SourcesSettings,
     TuningSettings,
     VectorSettings,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "PublishSettings",
     "RetrievalSettings",
     "SourceSettings",
+    "SourcesSettings",
     "TuningSettings",
     "VectorSettings",
     "load",

@@ -17,7 +17,7 @@ CATALOG_FILE = "catalog.toml"
 _PREFIX = "QUARTERMASTER_"
 # What may lie beside tool definitions in the formats of this project.
 _NOT_TOOLS = ("expansions.jsonl", "judgements.jsonl", "queries.jsonl", "usage.jsonl", "meta.json")
-_SECTIONS = ("enrichment", "assessment", "vectors", "tuning", "retrieval", "publish", "flow")
+_SECTIONS = ("sources", "enrichment", "assessment", "vectors", "tuning", "retrieval", "publish", "flow")
 
 
 def load(
@@ -67,9 +67,11 @@ def overrides(
     max_cost: float | None = None,
     max_tools: int | None = None,
     mode: str | None = None,
+    skip_unreadable: bool | None = None,
 ) -> dict[str, dict[str, Any]]:
     """The settings that are arguments too, as `load` takes them; None leaves the catalog's own."""
     chosen: dict[str, dict[str, Any]] = {
+        "sources": {"skip_unreadable": skip_unreadable},
         "enrichment": {"generator": generator, "max_cost_usd": max_cost, "max_tools": max_tools, "mode": mode},
         "vectors": {"encoder": encoder},
     }

@@ -58,6 +58,12 @@ class SourceSettings(_Section):
         return urlsplit(self.url).hostname or "url" if self.url else Path((self.command or ("",))[0]).name
 
 
+class SourcesSettings(_Section):
+    """How all sources are read. `skip_unreadable`: go on without a source that cannot be read; the gate counts it."""
+
+    skip_unreadable: bool = False
+
+
 class Price(_Section):
     """US dollars for a million tokens; `batch` is the share of it that the Batch API takes."""
 
@@ -244,6 +250,9 @@ class RetrievalSettings(_Section):
 class PublishSettings(_Section):
     """The gate and the retention. A snapshot that a share holds back is kept, and CURRENT stays where it was.
 
+    Skipped are sources that could not be read (`sources.skip_unreadable`): their share of the sources counts, and that of
+    the serving snapshot's tools which came from them. One file of five may be missing, not the one with most tools.
+
     Postponed are tools that a budget, or a batch still under way, left to a later build: the lexicon serves them
     meanwhile, so by default they hold nothing back.
 
@@ -253,6 +262,7 @@ class PublishSettings(_Section):
 
     keep: int = Field(5, ge=1)
     max_rejected_share: Share = 0.05
+    max_skipped_share: Share = 0.2
     max_failed_share: Share = 0.2
     max_postponed_share: Share = 1.0
     judged: bool = True
@@ -286,6 +296,7 @@ class CatalogSettings(_Section):
     name: str
     folder: Path
     source: tuple[SourceSettings, ...] = Field(min_length=1)
+    sources: SourcesSettings = SourcesSettings()
     enrichment: EnrichmentSettings = EnrichmentSettings()
     assessment: AssessmentSettings = AssessmentSettings()
     vectors: VectorSettings = VectorSettings()

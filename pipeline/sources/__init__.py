@@ -10,27 +10,52 @@ from pipeline.execution import Direct, Execution
 from pipeline.settings import CatalogSettings, SourceSettings
 from pipeline.sources import fetch, function_schema, jsonl, mcp, openapi
 from pipeline.sources.detect import detect
+from pipeline.sources.gaps import Gap, name_of, origin_of, stopped
 from router.definitions.raw_tool import RawTool
 from router.record import Origin
 
-__all__ = ["RawTool", "Reading", "RecordRejected", "read"]
+__all__ = ["Gap", "RawTool", "Reading", "RecordRejected", "read"]
 
 _READERS = {"function": function_schema.read, "openapi": openapi.read, "mcp": mcp.read, "jsonl": jsonl.read}
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """All that the sources held: tools in source order, and what was rejected."""
+    """All that the sources held: tools in source order, what was rejected, and which of the `sources` gave nothing."""
 
     tools: tuple[RawTool, ...]
     rejected: tuple[RecordRejected, ...]
+    gaps: tuple[Gap, ...] = ()
+    sources: int = 1
 
 
 def read(catalog: CatalogSettings, do: Execution | None = None) -> Reading:
-    """Read every source of a catalog, each as a stage of its own. Raises RunAborted where one cannot be read at all."""
+    """Read every source of a catalog, each as a stage of its own.
+
+    A source that cannot be read is a gap where `sources.skip_unreadable` is set, unless no source can be read. Else
+    raises RunAborted, once all were tried, with every problem; Unavailable where each of them may pass.
+    """
     do = do or Direct()
-    readings = [do("read", partial(_read, catalog, source), source.label) for source in catalog.source]
-    return Reading(tuple(t for r in readings for t in r.tools), tuple(j for r in readings for j in r.rejected))
+    readings: list[Reading] = []
+    problems: list[RunAborted] = []
+    gaps: list[Gap] = []
+    for source in catalog.source:
+        try:
+            readings.append(reading := do("read", partial(_read, catalog, source), source.label))
+        except RunAborted as error:
+            problems.append(error)
+            gaps.append(Gap(name_of(source), origin_of(source), " ".join(str(error).split())))
+        else:
+            if not reading.tools and not reading.rejected:
+                gaps.append(Gap(name_of(source), origin_of(source)))
+    if problems and (not readings or not catalog.sources.skip_unreadable):
+        raise stopped(problems, len(catalog.source))
+    return Reading(
+        tuple(t for r in readings for t in r.tools),
+        tuple(j for r in readings for j in r.rejected),
+        tuple(gaps),
+        len(catalog.source),
+    )
 
 
 def _read(catalog: CatalogSettings, source: SourceSettings) -> Reading:
