@@ -31,7 +31,7 @@ def held(
     shares = (
         ("{:.1%} of the sources were skipped", len(missing.skipped) / max(missing.sources, 1), "max_skipped_share"),
         (
-            "{:.1%} of the tools that serve came from skipped sources",
+            "{:.1%} of the serving tools came from skipped sources",
             lost / max(missing.serving, 1),
             "max_skipped_share",
         ),

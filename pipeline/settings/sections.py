@@ -16,7 +16,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, allow_inf_nan=False)
 
 
 class SourceSettings(_Section):
@@ -230,6 +230,13 @@ class RetrievalSettings(_Section):
 
     recipe: str | dict[str, Any] = "default"
 
+    @field_validator("recipe", mode="before")
+    @classmethod
+    def _named_or_written_out(cls, value: Any) -> Any:
+        if not isinstance(value, str | dict):
+            raise ValueError("it must be the name of a recipe, or a table that writes one out")
+        return value
+
     @field_validator("recipe")
     @classmethod
     def _known(cls, value: str | dict[str, Any]) -> str | dict[str, Any]:
@@ -239,7 +246,7 @@ class RetrievalSettings(_Section):
             try:
                 Recipe.from_json(value)
             except SettingsInvalid as error:
-                raise ValueError(str(error)) from error
+                raise ValueError(str(error).removeprefix("recipe: ")) from error
         return value
 
     def resolve(self) -> Recipe:
@@ -250,8 +257,8 @@ class RetrievalSettings(_Section):
 class PublishSettings(_Section):
     """The gate and the retention. A snapshot that a share holds back is kept, and CURRENT stays where it was.
 
-    Skipped are sources that could not be read (`sources.skip_unreadable`): their share of the sources counts, and that of
-    the serving snapshot's tools which came from them. One file of five may be missing, not the one with most tools.
+    Skipped are sources that could not be read (`sources.skip_unreadable`): their share of the sources counts, and
+    that of the serving tools which came from them. One file of five may be missing, not the one with most tools.
 
     Postponed are tools that a budget, or a batch still under way, left to a later build: the lexicon serves them
     meanwhile, so by default they hold nothing back.
@@ -309,7 +316,7 @@ class CatalogSettings(_Section):
     @classmethod
     def _folder_name(cls, value: str) -> str:
         if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]*", value):
-            raise ValueError(f"name is {value!r}, it must be letters, digits, '.', '_' and '-', for it names a folder")
+            raise ValueError(f"{value!r} cannot name a folder here: use letters, digits, '.', '_' and '-'")
         return value
 
     @property
