@@ -7,6 +7,7 @@ Environment: `QUARTERMASTER_<SECTION>__<FIELD>` for any field of a section below
 
 from pathlib import Path
 
+from pipeline.settings.access import OAuthSettings
 from pipeline.settings.loading import CATALOG_FILE, load, overrides
 from pipeline.settings.sections import (
     AssessmentSettings,
@@ -31,6 +32,7 @@ __all__ = [
     "CatalogSettings",
     "EnrichmentSettings",
     "FlowSettings",
+    "OAuthSettings",
     "Price",
     "PublishSettings",
     "RetrievalSettings",

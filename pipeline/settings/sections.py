@@ -5,9 +5,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 
 from pipeline.errors import SettingsInvalid
+from pipeline.settings import variables
+from pipeline.settings.access import OAuthSettings, check_env, check_headers
+from pipeline.settings.section import Section as _Section
 from router.evaluation import judgements_of
 from router.recipe import RECIPES, Recipe
 from router.text import ENGLISH, LANGUAGES
@@ -15,15 +18,14 @@ from router.text import ENGLISH, LANGUAGES
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, allow_inf_nan=False)
-
-
 class SourceSettings(_Section):
     """One source of a catalog: a file (`path`), or what a `command` or `url` gives at each build.
 
     Without a format, or as "mcp", a command (over stdio) or url is a live MCP server; as any other format, the
     command's standard output, or the body of the GET, is a document of that format.
+
+    `headers` go to the `url` alone, `env` to the `command`; in their values, in `oauth` and in `url` the environment
+    fills in `${VARIABLE}` when the source is read.
     """
 
     format: Literal["function", "openapi", "mcp", "jsonl"] | None = None
@@ -32,6 +34,9 @@ class SourceSettings(_Section):
     url: str | None = None
     provider: str | None = None
     timeout_s: float = Field(30.0, gt=0)
+    headers: dict[str, SecretStr] = Field(default_factory=dict)
+    env: dict[str, SecretStr] = Field(default_factory=dict)
+    oauth: OAuthSettings | None = None
 
     @model_validator(mode="after")
     def _one_place(self) -> "SourceSettings":
@@ -39,8 +44,22 @@ class SourceSettings(_Section):
             raise ValueError("a source has exactly one of path, command and url")
         if self.command is not None and not self.command:
             raise ValueError("command is empty: it holds the program and its arguments")
-        if self.url is not None and not _is_web(self.url):
+        if self.url is not None and not _may_be_web(self.url):
             raise ValueError("url is no address of http or https")
+        return self
+
+    @model_validator(mode="after")
+    def _asked_with(self) -> "SourceSettings":
+        if (self.headers or self.oauth) and self.url is None:
+            raise ValueError(f"{'headers' if self.headers else 'oauth'} are for a url")
+        if self.env and self.command is None:
+            raise ValueError("env is for a command")
+        if self.oauth and not self.is_live_server:
+            raise ValueError("oauth is for an MCP server: send another document's token in headers")
+        if self.oauth and any(name.lower() == "authorization" for name in self.headers):
+            raise ValueError("the header Authorization is what oauth gives: leave one of the two out")
+        check_headers(self.headers)
+        check_env(self.env)
         return self
 
     @property
@@ -336,9 +355,18 @@ class CatalogSettings(_Section):
         return path if path.is_absolute() else self.folder / path
 
 
-def _is_web(url: str) -> bool:
+def is_web(url: str) -> bool:
+    """Whether a URL is one of http or https that can be asked."""
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # quotes the user and password of what it refuses
         return False
+
+
+def _may_be_web(url: str) -> bool:
+    """Whether a URL is one of http or https, as far as that can be told before its variables are known."""
+    written = variables.check(url)
+    if not variables.has_variables(written):
+        return is_web(written)
+    return written.startswith("${") or is_web(variables.stand_in(written))

@@ -8,9 +8,10 @@ from pathlib import Path
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.execution import Direct, Execution
 from pipeline.settings import CatalogSettings, SourceSettings
-from pipeline.sources import fetch, function_schema, jsonl, mcp, openapi
+from pipeline.sources import fetch, function_schema, jsonl, mcp, mcp_client, openapi
 from pipeline.sources.detect import detect
 from pipeline.sources.gaps import Gap, name_of, origin_of, stopped
+from pipeline.sources.naming import place
 from router.definitions.raw_tool import RawTool
 from router.record import Origin
 
@@ -71,21 +72,25 @@ def _read(catalog: CatalogSettings, source: SourceSettings) -> Reading:
 
 def _read_source(catalog: CatalogSettings, source: SourceSettings) -> Iterator[RawTool | RecordRejected]:
     if source.is_live_server:
-        yield from _labelled(mcp.read_live(source, catalog.folder), source.provider, "mcp")
+        yield from _labelled(mcp_client.read_live(source, catalog.folder), source.provider, "mcp")
     elif source.path is None:
         with fetch.document(source, catalog.folder) as path:
-            yield from _read_file(path, source, fetch.place(source))
+            yield from _read_file(path, source, place(source))
     else:
         yield from _read_file(catalog.resolve(source.path), source)
 
 
-def _read_file(path: Path, source: SourceSettings, place: str | None = None) -> Iterator[RawTool | RecordRejected]:
-    """Read a document. A fetched one is named by its `place`, not by the temporary file that it lies in."""
+def _read_file(
+    path: Path, source: SourceSettings, fetched_from: str | None = None
+) -> Iterator[RawTool | RecordRejected]:
+    """Read a document. One that was `fetched_from` elsewhere is named by that, not by the temporary file it lies in."""
     kind = source.format or detect(path)
     # Only JSONL may leave a tool without provider: its null is the vendor's word.
-    fallback = None if kind == "jsonl" else Path(place or path).stem
+    fallback = None if kind == "jsonl" else Path(fetched_from or path).stem
     items = _READERS[kind](path)
-    yield from _labelled(items if place is None else _placed(items, path, place), source.provider, fallback)
+    yield from _labelled(
+        items if fetched_from is None else _placed(items, path, fetched_from), source.provider, fallback
+    )
 
 
 def _placed(items: Iterator[RawTool | RecordRejected], path: Path, place: str) -> Iterator[RawTool | RecordRejected]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pipeline.errors import RecordRejected, RunAborted, Unavailable
 from pipeline.settings import SourceSettings
-from pipeline.sources import fetch
+from pipeline.sources.naming import place
 from router.record import Origin
 
 _NAMED = 3
@@ -42,12 +42,12 @@ class Gap:
 
 def name_of(source: SourceSettings) -> str:
     """What a source is called in messages: its path as it is written, its program or its URL, without secrets."""
-    return str(source.path) if source.path is not None else fetch.place(source)
+    return str(source.path) if source.path is not None else place(source)
 
 
 def origin_of(source: SourceSettings) -> str:
     """The file that the origins of a source's tools name."""
-    return source.path.name if source.path is not None else fetch.place(source)
+    return source.path.name if source.path is not None else place(source)
 
 
 def stopped(problems: Sequence[RunAborted], sources: int) -> RunAborted:
