@@ -27,8 +27,8 @@ def slug(name: str) -> str:
 
 
 def show_build(catalog: str, report: BuildReport) -> None:
-    """The build in figures, what of each source was read, what was rejected, what the model failed on, and where the
-    snapshot is."""
+    """Show the build in figures, what was read of each source, the sources that gave no tool, what was rejected, what
+    the model failed on, and where the snapshot is."""
     key = slug(catalog)
     create_markdown_artifact(_summary(report), key=f"build-{key}", description=f"Build: {report.outcome}")
     create_link_artifact(
@@ -40,7 +40,8 @@ def show_build(catalog: str, report: BuildReport) -> None:
     _show_coverage(key, report)
     rejected = [{"file": r.origin.file, "place": r.origin.pointer, "reason": r.reason} for r in report.rejected]
     failed = [{"tool": f.tool_id, "kind": f.kind, "message": f.message} for f in report.failures if not f.postponed]
-    for name, rows in (("rejected", rejected), ("failed", failed)):
+    skipped, empty = ([gap.to_json() for gap in gaps] for gaps in (report.missing.skipped, report.missing.empty))
+    for name, rows in (("skipped", skipped), ("empty", empty), ("rejected", rejected), ("failed", failed)):
         if rows:
             shown = f"{len(rows):,} {name}" + (f", the first {_SHOWN}" if len(rows) > _SHOWN else "")
             create_table_artifact(rows[:_SHOWN], key=f"{name}-{key}", description=shown)
@@ -81,6 +82,12 @@ def _cells(values: Mapping[str, float | None]) -> dict[str, str]:
     return {metric: _NONE if (value := values[metric]) is None else f"{value:.3f}" for metric in METRICS}
 
 
+def _sources(report: BuildReport) -> str:
+    missing = report.missing
+    counted = [(len(missing.skipped), "skipped"), (len(missing.empty), "empty")]
+    return ", ".join([f"{missing.sources:,}", *(f"{count:,} {what}" for count, what in counted if count)])
+
+
 def _summary(report: BuildReport) -> str:
     usage = report.usage
     cost, expected = (dollars(cost) for cost in (usage.cost_usd, report.estimate.cost_usd))
@@ -89,6 +96,7 @@ def _summary(report: BuildReport) -> str:
     written = ", ".join(f"{count:,} by {name}" for name, count in report.generators.items()) or "none"
     rows = [
         ("outcome", f"**{report.outcome}**"),
+        ("sources", _sources(report)),
         ("records read", f"{report.counts['read']:,}"),
         ("rejected", f"{report.counts['rejected']:,}"),
         ("tools", f"{report.counts['tools']:,}"),

@@ -28,6 +28,7 @@ def build_catalog(
     max_cost: float | None = None,
     max_tools: int | None = None,
     mode: str | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Any:
     """Build a catalog's snapshot, publish it, and measure it where it is new and the catalog's folder has judgements.
 
@@ -36,7 +37,7 @@ def build_catalog(
     Failed, with the reason in a sentence, where the build stopped: then what served before serves on.
     """
     try:
-        settings = load(Path(path), overrides(generator, encoder, max_cost, max_tools, mode))
+        settings = load(Path(path), overrides(generator, encoder, max_cost, max_tools, mode, skip_unreadable))
         progress = FlowProgress(settings.name)
         report = build(
             settings,

@@ -21,8 +21,10 @@ from pipeline.ledger import Ledger
 from pipeline.lessons import Lesson, calibration_of, lesson_of, tune
 from pipeline.progress import Clock, Progress, Silent
 from pipeline.publish import gate
+from pipeline.publish.missing import missing
 from pipeline.report import BuildReport
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
+from pipeline.sources.gaps import no_tool
 from router import Manifest, Router, documents
 from router.evaluation import judgements_of
 from router.fingerprint import file_sha256, fingerprint
@@ -95,9 +97,11 @@ def _build(
     chain = generators(settings, ledger, clock.note)
     past = tuning.past_requests(settings, {record.tool_id for record in catalog.records})
     rejected = (*reading.rejected, *_rejected_expansions(chain, catalog), *(past.usage.rejected if past else ()))
-    ledger.put_catalog(run, settings.name, catalog, rejected)
+    skipped = tuple(gap.rejection() for gap in reading.gaps if gap.skipped)
+    ledger.put_catalog(run, settings.name, catalog, (*skipped, *rejected))
     if not catalog.records:
-        raise RunAborted(f"the catalog {settings.name!r} holds no tool{_why_none(reading)}")
+        raise no_tool(settings.name, reading.gaps, reading.sources, rejected, reading.coverage)
+    gaps = missing(reading.gaps, reading.sources, catalog.hashes, publish.current(store))
     # Before anything is paid for: an encoder that cannot be had would waste it.
     clock.start("resolve", None)
     model = do("resolve", partial(vectors.resolve, settings.vectors, clock))
@@ -122,7 +126,7 @@ def _build(
     content_hash = _content_hash(settings, catalog, expanded, model, past, lesson)
     if calibration is not None:
         content_hash = calibration.named_in(content_hash)
-    held = gate.held(settings.publish, catalog, len(reading.tools), len(reading.rejected), expanded)
+    held = gate.held(settings.publish, catalog, len(reading.tools), len(reading.rejected), expanded, gaps)
     judged = partial(_judged, settings, publish.current(store), clock)
     same = None if force else _unchanged(store, content_hash, held, judged)
 
@@ -133,7 +137,7 @@ def _build(
         past = past.embedded(embedding) if past else None
         contents = publish.Contents(
             catalog,
-            rejected,
+            (*skipped, *rejected),
             expanded,
             projected,
             collected,
@@ -163,6 +167,7 @@ def _build(
             **{kind: catalog.count(kind) for kind in ("merged", "renamed", "thin", "open")},
         },
         rejected=rejected,
+        missing=gaps,
         notices=catalog.notices,
         generators=expanded.generators,
         asked=dict(expanded.asked),
@@ -181,14 +186,6 @@ def _build(
         cpu_seconds=clock.cpu_seconds,
         peak_mb=clock.peak_mb,
     )
-
-
-def _why_none(reading: sources.Reading) -> str:
-    """Why nothing is left of the sources: what to do where no record has a name, else the first that was rejected."""
-    if advice := [f"{one.source}: {one.advice}" for one in reading.coverage if one.advice]:
-        return f": {'; '.join(advice)}"
-    rejected = reading.rejected
-    return f": {len(rejected)} were rejected, the first {rejected[0]}" if rejected else ""
 
 
 def _judged(settings: CatalogSettings, serving: Path | None, clock: Clock, new: Router) -> publish.Judged:

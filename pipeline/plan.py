@@ -2,26 +2,30 @@
 but an empty ledger where there was none."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pipeline import records, sources
 from pipeline.enrichment.chain import generators
 from pipeline.enrichment.estimate import Estimate, estimate
-from pipeline.errors import RunAborted, SnapshotInvalid
+from pipeline.errors import SnapshotInvalid
 from pipeline.execution import Direct
 from pipeline.inspection.reading import Inspection
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress, Silent
+from pipeline.publish import current
+from pipeline.publish.missing import Missing, missing
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
+from pipeline.sources.gaps import no_tool
 from router.store import SnapshotStore
 
 
 @dataclass(frozen=True)
 class Plan:
     """Tools of the catalog against the snapshot that serves (None where none does), records that would be rejected, and
-    what the model's part would take. `mode`, "direct" or "batch", and `max_cost_usd` are those of the settings."""
+    what the model's part would take. `mode`, "direct" or "batch", and `max_cost_usd` are those of the settings.
+    `missing` tells the sources that gave no tool."""
 
     catalog: str
     serving: str | None
@@ -34,10 +38,13 @@ class Plan:
     mode: str
     max_cost_usd: float | None
     estimate: Estimate
+    missing: Missing = field(default_factory=Missing)
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready dict, for programs."""
-        return asdict(self)
+        told = asdict(self)
+        del told["missing"]
+        return {**told, **self.missing.to_json()}
 
 
 def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, progress: Progress | None = None) -> Plan:
@@ -47,12 +54,13 @@ def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, prog
     reading = sources.read(settings, Direct())
     catalog = records.catalog_records(reading.tools)
     if not catalog.records:
-        raise RunAborted(f"the catalog {settings.name!r} holds no tool")
+        raise no_tool(settings.name, reading.gaps, reading.sources, reading.rejected, reading.coverage)
     progress.start("estimate", None)
     with Ledger.open(workspace) as ledger:
         chain = generators(settings, ledger, progress.note)
         expected = estimate(catalog, chain, settings.enrichment, ledger, assessed=settings.assesses)
-    serving, before = _serving(SnapshotStore(Path(workspace), settings.name))
+    store = SnapshotStore(Path(workspace), settings.name)
+    serving, before = _serving(store)
     known = {tool_id: before[tool_id] == digest for tool_id, digest in catalog.hashes.items() if tool_id in before}
     return Plan(
         catalog=settings.name,
@@ -66,6 +74,7 @@ def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, prog
         mode=settings.enrichment.mode,
         max_cost_usd=settings.enrichment.max_cost_usd,
         estimate=expected,
+        missing=missing(reading.gaps, reading.sources, catalog.hashes, current(store)),
     )
 
 

@@ -11,6 +11,7 @@ from pipeline.enrichment.estimate import Estimate
 from pipeline.enrichment.generator import Usage
 from pipeline.enrichment.verdict import Verdict
 from pipeline.errors import RecordRejected
+from pipeline.publish.missing import Missing
 from pipeline.records import Notice
 from pipeline.sources.coverage import Coverage, by_source
 
@@ -19,9 +20,9 @@ from pipeline.sources.coverage import Coverage, by_source
 class BuildReport:
     """What a build did. `outcome` is "published", "unchanged" (the current snapshot says the same already) or "held"
     (written, not serving). `held` says what the gate found, also of a build that changed nothing. `evaluation` is the
-    manifest's: how judged requests are answered; so is `tuning`: what was learned. `coverage` says of each source what was
-    read and what was not. By stage: `seconds`, `cpu_seconds`
-    of all threads, and `peak_mb`, the most memory that the process had held by its end."""
+    manifest's: how judged requests are answered; so is `tuning`: what was learned. `coverage` says how much of each
+    source was read; `missing` names the sources that gave no tool. By stage: `seconds`, `cpu_seconds` of all threads,
+    and `peak_mb`, the most memory that the process had held by its end."""
 
     snapshot: Path
     outcome: str
@@ -40,6 +41,7 @@ class BuildReport:
     coverage: tuple[Coverage, ...] = ()
     encoder: str | None = None
     removed: tuple[str, ...] = ()
+    missing: Missing = field(default_factory=Missing)
     evaluation: Mapping[str, Any] | None = None
     tuning: Mapping[str, Any] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
@@ -57,6 +59,7 @@ class BuildReport:
                 {"file": r.origin.file, "pointer": r.origin.pointer, "reason": r.reason} for r in self.rejected
             ],
             "coverage": {source: one.to_json() for source, one in by_source(self.coverage).items()},
+            **self.missing.to_json(),
             "generators": dict(self.generators),
             "asked": dict(self.asked),
             "reused": self.reused,

@@ -45,23 +45,27 @@ def _refusal(folder: Path, overrides: dict[str, dict[str, Any]] | None = None, *
         ("[publish]\nmax_failed_share = nan", "publish.max_failed_share"),
         ("enrichment = 'lexicon'", "enrichment"),
         ("name = 7", "name"),
-        ("color = 'red'", "color"),
-        ("[enrichment]\ncolor = 'red'", "enrichment.color"),
-        ("[vectors]\ncolor = 'red'", "vectors.color"),
-        ("[publish]\ncolor = 'red'", "publish.color"),
-        ("[colors]\nred = 1", "colors"),
+        ("color = 'red'", 'unknown setting "color"'),
+        ("[enrichment]\ncolor = 'red'", 'enrichment: unknown setting "color"'),
+        ("[vectors]\ncolor = 'red'", 'vectors: unknown setting "color"'),
+        ("[publish]\ncolor = 'red'", 'publish: unknown setting "color"'),
+        ("[colors]\nred = 1", 'unknown setting "colors"'),
     ],
 )
 def test_a_wrong_or_unknown_value_names_its_file_and_field(tmp_path: Path, text: str, field: str) -> None:
     folder = _catalog(tmp_path, text)
-    assert f"settings of {folder / 'catalog.toml'}: {field}" in _refusal(folder)
+    refusal = _refusal(folder)
+    assert refusal.startswith(f"settings of {folder / 'catalog.toml'}: ") and field in refusal
 
 
 def test_every_wrong_field_is_named_at_once(tmp_path: Path) -> None:
     message = _refusal(
         _catalog(tmp_path, "[publish]\nkeep = 0\n[vectors]\nbatch_size = 0\n"), {"enrichment": {"color": "red"}}
     )
-    assert all(field in message for field in ("publish.keep: ", "vectors.batch_size: ", "enrichment.color: "))
+    assert all(
+        field in message
+        for field in ("  publish.keep is 0", "  vectors.batch_size is 0", '  enrichment: unknown setting "color"')
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,25 +76,25 @@ def test_a_section_that_is_no_table_is_refused_though_it_is_added_to(
     tmp_path: Path, overrides: dict[str, Any], environment: dict[str, str]
 ) -> None:
     message = _refusal(_catalog(tmp_path, "enrichment = 'lexicon'"), overrides, **environment)
-    assert "enrichment: Input should be a valid dictionary" in message
+    assert 'enrichment is "lexicon": it must be a table' in message
 
 
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
-        ("", "source: it is missing"),
-        ("source = []", "source: Tuple should have at least 1 item"),
-        ("[[source]]", "source.0: a source has exactly one of path, command and url"),
-        (f"{SOURCE}url = 'http://x'", "source.0: a source has exactly one of path, command and url"),
-        (f"{SOURCE}[[source]]\nurl = 'file:///a'", "source.1: url is no address of http or https"),
-        ("[[source]]\nurl = 'http://'\nformat = 'openapi'", "source.0: url is no address of http or"),
-        ("[[source]]\nurl = 'http://[x'", "source.0: url is no address of http or https"),
-        ("[[source]]\nurl = 'http://x:port'", "source.0: url is no address of http or https"),
-        ("[[source]]\ncommand = []", "source.0: command is empty"),
-        ("[[source]]\ncommand = 'npx x'", "source.0.command: Input should be a valid tuple"),
-        (f"{SOURCE}format = 'csv'", "source.0.format: Input should be 'function', 'openapi', 'mcp' or 'jsonl'"),
-        (f"{SOURCE}timeout_s = 0", "source.0.timeout_s: Input should be greater than 0"),
-        (f"{SOURCE}color = 'red'", "source.0.color: there is no such setting"),
+        ("", "source is missing"),
+        ("source = []", "source is missing"),
+        ("[[source]]", "source 1: a source has exactly one of path, command and url"),
+        (f"{SOURCE}url = 'http://x'", "source 1: a source has exactly one of path, command and url"),
+        (f"{SOURCE}[[source]]\nurl = 'file:///a'", "source 2: url is no address of http or https"),
+        ("[[source]]\nurl = 'http://'\nformat = 'openapi'", "source 1: url is no address of http or"),
+        ("[[source]]\nurl = 'http://[x'", "source 1: url is no address of http or https"),
+        ("[[source]]\nurl = 'http://x:port'", "source 1: url is no address of http or https"),
+        ("[[source]]\ncommand = []", "source 1: command is empty"),
+        ("[[source]]\ncommand = 'npx x'", "source 1: command must be a list"),
+        (f"{SOURCE}format = 'csv'", "source 1: format is \"csv\": it must be 'function', 'openapi', 'mcp' or 'jsonl'"),
+        (f"{SOURCE}timeout_s = 0", "source 1: timeout_s is 0: it must be more than 0"),
+        (f"{SOURCE}color = 'red'", 'source 1: unknown setting "color", choose from format, path,'),
     ],
 )
 def test_a_wrong_source_is_refused_with_its_number(tmp_path: Path, source: str, reason: str) -> None:
@@ -116,4 +120,4 @@ def test_a_path_that_does_not_exist_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", ".", "..", ".hidden", "a/b", "a b", "a\\\\b", "büro", "../x", "a\\n"])
 def test_a_name_that_cannot_be_a_folder_is_refused(tmp_path: Path, name: str) -> None:
-    assert ": name: name is " in _refusal(_catalog(tmp_path, f'name = "{name}"'))
+    assert " cannot name a folder here: use letters" in _refusal(_catalog(tmp_path, f'name = "{name}"'))

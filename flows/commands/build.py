@@ -30,6 +30,9 @@ def build(
     batch: Annotated[
         bool, typer.Option("--batch", help="Ask through the Batch API: half the price, within a day.")
     ] = False,
+    skip_unreadable: Annotated[
+        bool, typer.Option("--skip-unreadable", help="Go on without sources that cannot be read, and tell each.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Write a snapshot though nothing changed.")] = False,
     flow: Annotated[
         bool, typer.Option("--flow", help="Run it as a Prefect flow: retries, time-outs, artifacts, an evaluation.")
@@ -52,7 +55,8 @@ def build(
     from pipeline.settings import load, overrides
 
     mode = "batch" if batch else None
-    settings = load(path, overrides(generator, encoder, max_cost, max_tools, mode))
+    skip = skip_unreadable or None
+    settings = load(path, overrides(generator, encoder, max_cost, max_tools, mode, skip))
     if plan:
         with Bars() as bars:
             planned = plan_build(settings, workspace=workspace, progress=bars)
@@ -75,6 +79,7 @@ def build(
                 max_cost=max_cost,
                 max_tools=max_tools,
                 mode=mode,
+                skip_unreadable=skip,
             )
         else:
             report = run(settings, workspace=workspace, force=force, progress=bars)

@@ -166,7 +166,7 @@ def _given(token: Optional[str]) -> Optional[str]:
 def live_servers(folder: Path) -> "tuple[Upstream, ...]":
     """The MCP servers that a catalog's build asks for their tools."""
     from pipeline.settings import load
-    from pipeline.sources import fetch
+    from pipeline.sources.naming import place
     from router.serving.mcp import Upstream
 
     catalog = load(folder)
@@ -176,7 +176,7 @@ def live_servers(folder: Path) -> "tuple[Upstream, ...]":
             command=source.command or (),
             url=source.url,
             provider=source.provider,
-            place=fetch.place(source),
+            place=place(source),
             folder=catalog.folder,
             timeout_s=source.timeout_s,
         )

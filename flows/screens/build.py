@@ -9,7 +9,10 @@ from flows.screens.evaluation import judged
 from flows.screens.screen import err, out, plain, rows_table
 from pipeline.enrichment.estimate import Estimate
 from pipeline.plan import Plan
+from pipeline.publish.missing import Missing
 from pipeline.report import BuildReport
+from pipeline.sources import Gap
+from pipeline.sources.gaps import empties
 
 _SHOWN = 5
 
@@ -28,6 +31,7 @@ def show_report(report: BuildReport) -> None:
         ("outcome", f"{report.outcome}, {seconds:.1f} s ({_slowest(report)})"),
     ]
     out.print(rows_table(("", ""), rows))
+    _missing(report.missing)
     _list("rejected", [f"{r.origin.file} {r.origin.pointer}: {r.reason}" for r in report.rejected])
     kinds = Counter(notice.kind for notice in report.notices)
     for kind, explanation in (
@@ -90,6 +94,24 @@ def show_plan(plan: Plan) -> None:
     else:
         rows.append(("to ask", "nothing"))
     out.print(rows_table(("", ""), rows))
+    _missing(plan.missing)
+
+
+def _missing(missing: Missing) -> None:
+    """Print every source that was skipped, with the serving tools that it takes along, and a few that are empty."""
+    for gap in missing.skipped:
+        err.print(plain(f"skipped: {' '.join(gap.reason.split())[:600]}{_gone(gap)}", "yellow"), soft_wrap=True)
+    if told := empties(missing.gaps, missing.sources):
+        err.print(plain(told, "yellow"), soft_wrap=True)
+    for gap in missing.empty:
+        if gap.serving:
+            err.print(plain(f"empty: {gap.source}{_gone(gap)}", "yellow"), soft_wrap=True)
+
+
+def _gone(gap: Gap) -> str:
+    if not gap.serving:
+        return ""
+    return f" ({gap.serving:,} {'tool' if gap.serving == 1 else 'tools'} of it serve until now, and are missing here)"
 
 
 def _counted(expected: Estimate) -> str:

@@ -69,6 +69,10 @@ class Inspection(AbstractContextManager["Inspection"]):
         """The hash of each tool's record."""
         return dict(self._connection.execute("SELECT tool_id, record_hash FROM tools").fetchall())
 
+    def origins(self) -> dict[str, str]:
+        """The file that each tool was read from."""
+        return dict(self._connection.execute("SELECT tool_id, origin_file FROM tools").fetchall())
+
     def comment(self, name: str) -> str:
         """What a table or view holds. Raises SettingsInvalid where there is none of that name."""
         kind, comment = self._listed.get(name, ("", ""))

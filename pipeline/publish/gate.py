@@ -2,6 +2,7 @@
 
 from pipeline.enrichment import Enrichment
 from pipeline.enrichment.lexicon import LexiconGenerator
+from pipeline.publish.missing import Missing
 from pipeline.records import Catalog
 from pipeline.settings import PublishSettings
 
@@ -9,10 +10,16 @@ _BY_ENVIRONMENT = "QUARTERMASTER_PUBLISH__"  # the way for a bare file, which ha
 
 
 def held(
-    settings: PublishSettings, catalog: Catalog, read: int, rejected: int, enrichment: Enrichment
+    settings: PublishSettings,
+    catalog: Catalog,
+    read: int,
+    rejected: int,
+    enrichment: Enrichment,
+    missing: Missing | None = None,
 ) -> tuple[str, ...]:
-    """Why the snapshot must not serve yet: shares of rejected records, of tools that the model failed on, and of tools
-    that are still to be asked about. `read` and `rejected` count records."""
+    """Say why the snapshot must not serve yet: too many sources skipped, records rejected, tools that the model failed
+    on, or tools that are still to be asked about. `read` and `rejected` count records."""
+    missing = missing or Missing()
     tools = len(catalog.records)
     # A tool that another model or file had an answer for is no failure; the lexicon's words are a stopgap.
     answered = {tool_id for tool_id, w in enrichment.written.items() if w.generator != LexiconGenerator.name}
@@ -20,7 +27,14 @@ def held(
     # An answer that the checks refused is no failure of the model's: asked again, it would say the same.
     faults = {f.tool_id for f in enrichment.failures if not f.postponed and f.kind != "rejected"}
     failed = faults - answered - postponed
+    lost = sum(gap.serving for gap in missing.skipped)
     shares = (
+        ("{:.1%} of the sources were skipped", len(missing.skipped) / max(missing.sources, 1), "max_skipped_share"),
+        (
+            "{:.1%} of the serving tools came from skipped sources",
+            lost / max(missing.serving, 1),
+            "max_skipped_share",
+        ),
         ("{:.1%} of the records were rejected", rejected / max(read + rejected, 1), "max_rejected_share"),
         ("enrichment failed for {:.1%} of the tools", len(failed) / tools, "max_failed_share"),
         ("{:.1%} of the tools wait to be asked about", len(postponed) / tools, "max_postponed_share"),

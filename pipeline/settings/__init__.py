@@ -7,6 +7,7 @@ Environment: `QUARTERMASTER_<SECTION>__<FIELD>` for any field of a section below
 
 from pathlib import Path
 
+from pipeline.settings.access import OAuthSettings
 from pipeline.settings.loading import CATALOG_FILE, load, overrides
 from pipeline.settings.sections import (
     AssessmentSettings,
@@ -18,6 +19,7 @@ from pipeline.settings.sections import (
     PublishSettings,
     RetrievalSettings,
     SourceSettings,
+    SourcesSettings,
     TuningSettings,
     VectorSettings,
 )
@@ -30,10 +32,12 @@ __all__ = [
     "CatalogSettings",
     "EnrichmentSettings",
     "FlowSettings",
+    "OAuthSettings",
     "Price",
     "PublishSettings",
     "RetrievalSettings",
     "SourceSettings",
+    "SourcesSettings",
     "TuningSettings",
     "VectorSettings",
     "load",

@@ -4,20 +4,31 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from pipeline.errors import SettingsInvalid
+from pipeline.settings.problems import Place, problems
 from pipeline.settings.sections import CatalogSettings
 
 CATALOG_FILE = "catalog.toml"
 _PREFIX = "QUARTERMASTER_"
 # What may lie beside tool definitions in the formats of this project.
 _NOT_TOOLS = ("expansions.jsonl", "judgements.jsonl", "queries.jsonl", "usage.jsonl", "meta.json")
-_SECTIONS = ("enrichment", "assessment", "vectors", "tuning", "retrieval", "publish", "flow")
+# The settings that are options of the command line too.
+OPTIONS = {
+    ("sources", "skip_unreadable"): "--skip-unreadable",
+    ("enrichment", "generator"): "--generator",
+    ("enrichment", "max_cost_usd"): "--max-cost",
+    ("enrichment", "max_tools"): "--max-tools",
+    ("enrichment", "mode"): "--batch",
+    ("vectors", "encoder"): "--encoder",
+}
+_SECTIONS = ("sources", "enrichment", "assessment", "vectors", "tuning", "retrieval", "publish", "flow")
 
 
 def load(
@@ -41,24 +52,23 @@ def load(
     else:
         settings = _defaults(path)
         folder = path if path.is_dir() else path.parent
-    _merge(settings, _from_environment(os.environ if environment is None else environment))
+    wrong = ["folder cannot be set: it is the folder of the catalog itself"] if "folder" in settings else []
+    given, variables, refused = _from_environment(os.environ if environment is None else environment)
+    _merge(settings, given)
     _merge(settings, overrides or {})
+    arguments = {(section, field) for section, fields in (overrides or {}).items() for field in fields}
+    written: dict[Place, str] = {place: name for place, name in variables.items() if place not in arguments}
+    written |= {place: f"the argument {OPTIONS[place]}" for place in arguments & OPTIONS.keys()}
     try:
-        return CatalogSettings(**{**settings, "folder": folder})
+        loaded = CatalogSettings(**{**settings, "folder": folder})
     except ValidationError as error:
-        problems = "; ".join(dict.fromkeys(_problem(p, error.errors()) for p in error.errors()))
-        raise SettingsInvalid(f"settings of {declaration or path}: {problems}") from None
-
-
-def _problem(error: Any, errors: Sequence[Any]) -> str:
-    """One wrong field, in a sentence. A list whose items are wrong is counted as too short, which says nothing new."""
-    loc = error["loc"]
-    inner = [e for e in errors if len(e["loc"]) > len(loc) and e["loc"][: len(loc)] == loc]
-    if error["type"] == "too_short" and inner:
-        return _problem(inner[0], errors)
-    said = {"extra_forbidden": "there is no such setting", "missing": "it is missing"}
-    message = said.get(error["type"], error["msg"].removeprefix("Value error, "))
-    return f"{'.'.join(map(str, loc)) or 'catalog'}: {message}"
+        wrong += problems(error, CatalogSettings, written)
+    wrong += refused
+    if wrong:
+        head = f"settings of {declaration or path}:"
+        told = wrong[0] if len(wrong) == 1 else "\n  ".join([f"{len(wrong)} problems", *wrong])
+        raise SettingsInvalid(f"{head} {told}")
+    return loaded
 
 
 def overrides(
@@ -67,9 +77,11 @@ def overrides(
     max_cost: float | None = None,
     max_tools: int | None = None,
     mode: str | None = None,
+    skip_unreadable: bool | None = None,
 ) -> dict[str, dict[str, Any]]:
     """The settings that are arguments too, as `load` takes them; None leaves the catalog's own."""
     chosen: dict[str, dict[str, Any]] = {
+        "sources": {"skip_unreadable": skip_unreadable},
         "enrichment": {"generator": generator, "max_cost_usd": max_cost, "max_tools": max_tools, "mode": mode},
         "vectors": {"encoder": encoder},
     }
@@ -80,7 +92,7 @@ def overrides(
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # ValueError: no UTF-8, no TOML, a number of 5,000 digits
         raise SettingsInvalid(f"{path} cannot be read: {error}") from error
 
 
@@ -112,18 +124,32 @@ def _defaults(path: Path) -> dict[str, Any]:
     return settings
 
 
-def _from_environment(environment: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+def _from_environment(
+    environment: Mapping[str, str],
+) -> tuple[dict[str, dict[str, Any]], dict[tuple[str, str], str], list[str]]:
+    """The fields that variables give, the variable of each, and what is wrong with variables."""
     found: dict[str, dict[str, Any]] = {}
+    named: dict[tuple[str, str], str] = {}
+    wrong: list[str] = []
     for variable, field in (("OPENAI_API_KEY", "api_key"), ("OPENAI_BASE_URL", "base_url")):
         if environment.get(variable):
             found.setdefault("enrichment", {})[field] = environment[variable]
+            named["enrichment", field] = variable
     for variable, value in environment.items():
         section, separator, field = variable.removeprefix(_PREFIX).lower().partition("__")
-        if variable.startswith(_PREFIX) and separator:
-            if section not in _SECTIONS:
-                raise SettingsInvalid(f"{variable}: there is no section {section!r}: use {', '.join(_SECTIONS)}")
-            found.setdefault(section, {})[field] = _value(variable, value)
-    return found
+        if not variable.startswith(_PREFIX) or not separator:
+            continue
+        if section not in _SECTIONS:
+            near = get_close_matches(section, _SECTIONS, 1)
+            meant = f"did you mean {near[0]!r}? " if near else ""
+            wrong.append(f"{variable}: there is no section {section!r}: {meant}use {', '.join(_SECTIONS)}")
+            continue
+        try:
+            found.setdefault(section, {})[field] = _value(value)
+        except (ValueError, RecursionError) as error:
+            wrong.append(f"{variable} is not JSON: {error}")
+        named[section, field] = variable
+    return found, named, wrong
 
 
 def _merge(settings: dict[str, Any], over: Mapping[str, Mapping[str, Any]]) -> None:
@@ -133,11 +159,7 @@ def _merge(settings: dict[str, Any], over: Mapping[str, Mapping[str, Any]]) -> N
             settings[section] = {**declared, **fields}
 
 
-def _value(variable: str, text: str) -> Any:
-    """A field's value: JSON where it is written as an object (`ENRICHMENT__PARAMETERS`), else the text."""
-    if not text.lstrip().startswith("{"):
-        return text
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise SettingsInvalid(f"{variable} is not JSON: {error}") from None
+def _value(text: str) -> Any:
+    """A field's value: JSON where it is written as an object (`ENRICHMENT__PARAMETERS`), else the text. Raises
+    ValueError where it is not JSON."""
+    return json.loads(text) if text.lstrip().startswith("{") else text

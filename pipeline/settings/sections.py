@@ -5,9 +5,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 
 from pipeline.errors import SettingsInvalid
+from pipeline.settings import variables
+from pipeline.settings.access import OAuthSettings, check_env, check_headers
+from pipeline.settings.section import Section as _Section
 from router.evaluation import judgements_of
 from router.recipe import RECIPES, Recipe
 from router.text import ENGLISH, LANGUAGES
@@ -15,15 +18,14 @@ from router.text import ENGLISH, LANGUAGES
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
-
-
 class SourceSettings(_Section):
     """One source of a catalog: a file (`path`), or what a `command` or `url` gives at each build.
 
     Without a format, or as "mcp", a command (over stdio) or url is a live MCP server; as any other format, the
     command's standard output, or the body of the GET, is a document of that format.
+
+    `headers` go to the `url` alone, `env` to the `command`; in their values, in `oauth` and in `url` the environment
+    fills in `${VARIABLE}` when the source is read.
     """
 
     format: Literal["function", "openapi", "mcp", "jsonl"] | None = None
@@ -32,6 +34,9 @@ class SourceSettings(_Section):
     url: str | None = None
     provider: str | None = None
     timeout_s: float = Field(30.0, gt=0)
+    headers: dict[str, SecretStr] = Field(default_factory=dict)
+    env: dict[str, SecretStr] = Field(default_factory=dict)
+    oauth: OAuthSettings | None = None
 
     @model_validator(mode="after")
     def _one_place(self) -> "SourceSettings":
@@ -39,8 +44,22 @@ class SourceSettings(_Section):
             raise ValueError("a source has exactly one of path, command and url")
         if self.command is not None and not self.command:
             raise ValueError("command is empty: it holds the program and its arguments")
-        if self.url is not None and not _is_web(self.url):
+        if self.url is not None and not _may_be_web(self.url):
             raise ValueError("url is no address of http or https")
+        return self
+
+    @model_validator(mode="after")
+    def _asked_with(self) -> "SourceSettings":
+        if (self.headers or self.oauth) and self.url is None:
+            raise ValueError(f"{'headers' if self.headers else 'oauth'} are for a url")
+        if self.env and self.command is None:
+            raise ValueError("env is for a command")
+        if self.oauth and not self.is_live_server:
+            raise ValueError("oauth is for an MCP server: send another document's token in headers")
+        if self.oauth and any(name.lower() == "authorization" for name in self.headers):
+            raise ValueError("the header Authorization is what oauth gives: leave one of the two out")
+        check_headers(self.headers)
+        check_env(self.env)
         return self
 
     @property
@@ -56,6 +75,12 @@ class SourceSettings(_Section):
         if self.path is not None:
             return self.path.name
         return urlsplit(self.url).hostname or "url" if self.url else Path((self.command or ("",))[0]).name
+
+
+class SourcesSettings(_Section):
+    """How all sources are read. `skip_unreadable`: go on without a source that cannot be read; the gate counts it."""
+
+    skip_unreadable: bool = False
 
 
 class Price(_Section):
@@ -224,6 +249,13 @@ class RetrievalSettings(_Section):
 
     recipe: str | dict[str, Any] = "default"
 
+    @field_validator("recipe", mode="before")
+    @classmethod
+    def _named_or_written_out(cls, value: Any) -> Any:
+        if not isinstance(value, str | dict):
+            raise ValueError("it must be the name of a recipe, or a table that writes one out")
+        return value
+
     @field_validator("recipe")
     @classmethod
     def _known(cls, value: str | dict[str, Any]) -> str | dict[str, Any]:
@@ -233,7 +265,7 @@ class RetrievalSettings(_Section):
             try:
                 Recipe.from_json(value)
             except SettingsInvalid as error:
-                raise ValueError(str(error)) from error
+                raise ValueError(str(error).removeprefix("recipe: ")) from error
         return value
 
     def resolve(self) -> Recipe:
@@ -244,6 +276,9 @@ class RetrievalSettings(_Section):
 class PublishSettings(_Section):
     """The gate and the retention. A snapshot that a share holds back is kept, and CURRENT stays where it was.
 
+    Skipped are sources that could not be read (`sources.skip_unreadable`): their share of the sources counts, and
+    that of the serving tools which came from them. One file of five may be missing, not the one with most tools.
+
     Postponed are tools that a budget, or a batch still under way, left to a later build: the lexicon serves them
     meanwhile, so by default they hold nothing back.
 
@@ -253,6 +288,7 @@ class PublishSettings(_Section):
 
     keep: int = Field(5, ge=1)
     max_rejected_share: Share = 0.05
+    max_skipped_share: Share = 0.2
     max_failed_share: Share = 0.2
     max_postponed_share: Share = 1.0
     judged: bool = True
@@ -286,6 +322,7 @@ class CatalogSettings(_Section):
     name: str
     folder: Path
     source: tuple[SourceSettings, ...] = Field(min_length=1)
+    sources: SourcesSettings = SourcesSettings()
     enrichment: EnrichmentSettings = EnrichmentSettings()
     assessment: AssessmentSettings = AssessmentSettings()
     vectors: VectorSettings = VectorSettings()
@@ -298,7 +335,7 @@ class CatalogSettings(_Section):
     @classmethod
     def _folder_name(cls, value: str) -> str:
         if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]*", value):
-            raise ValueError(f"name is {value!r}, it must be letters, digits, '.', '_' and '-', for it names a folder")
+            raise ValueError(f"{value!r} cannot name a folder here: use letters, digits, '.', '_' and '-'")
         return value
 
     @property
@@ -318,9 +355,18 @@ class CatalogSettings(_Section):
         return path if path.is_absolute() else self.folder / path
 
 
-def _is_web(url: str) -> bool:
+def is_web(url: str) -> bool:
+    """Whether a URL is one of http or https that can be asked."""
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # quotes the user and password of what it refuses
         return False
+
+
+def _may_be_web(url: str) -> bool:
+    """Whether a URL is one of http or https, as far as that can be told before its variables are known."""
+    written = variables.check(url)
+    if not variables.has_variables(written):
+        return is_web(written)
+    return written.startswith("${") or is_web(variables.stand_in(written))

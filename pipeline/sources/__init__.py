@@ -8,34 +8,58 @@ from pathlib import Path
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.execution import Direct, Execution
 from pipeline.settings import CatalogSettings, SourceSettings
-from pipeline.sources import fetch, function_schema, jsonl, mcp, openapi
+from pipeline.sources import fetch, function_schema, jsonl, mcp, mcp_client, openapi
 from pipeline.sources.coverage import Coverage, coverage_of
 from pipeline.sources.detect import detect
+from pipeline.sources.gaps import Gap, name_of, origin_of, stopped
+from pipeline.sources.naming import place
 from router.definitions.raw_tool import RawTool
 from router.record import Origin
 
-__all__ = ["Coverage", "RawTool", "Reading", "RecordRejected", "read"]
+__all__ = ["Coverage", "Gap", "RawTool", "Reading", "RecordRejected", "read"]
 
 _READERS = {"function": function_schema.read, "openapi": openapi.read, "mcp": mcp.read, "jsonl": jsonl.read}
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """All that the sources held: tools in source order, what was rejected, and what of each source was read."""
+    """All that the sources held: tools in source order, what was rejected, how much of each source was read, and which
+    of the `sources` gave nothing."""
 
     tools: tuple[RawTool, ...]
     rejected: tuple[RecordRejected, ...]
     coverage: tuple[Coverage, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    sources: int = 1
 
 
 def read(catalog: CatalogSettings, do: Execution | None = None) -> Reading:
-    """Read every source of a catalog, each as a stage of its own. Raises RunAborted where one cannot be read at all."""
+    """Read every source of a catalog, each as a stage of its own.
+
+    A source that cannot be read is a gap where `sources.skip_unreadable` is set, unless no source can be read. Else
+    raises RunAborted, once all were tried, with every problem; Unavailable where each of them may pass.
+    """
     do = do or Direct()
-    readings = [do("read", partial(_read, catalog, source), source.label) for source in catalog.source]
+    readings: list[Reading] = []
+    problems: list[RunAborted] = []
+    gaps: list[Gap] = []
+    for source in catalog.source:
+        try:
+            readings.append(reading := do("read", partial(_read, catalog, source), source.label))
+        except RunAborted as error:
+            problems.append(error)
+            gaps.append(Gap(name_of(source), origin_of(source), " ".join(str(error).split())))
+        else:
+            if not reading.tools and not reading.rejected:
+                gaps.append(Gap(name_of(source), origin_of(source)))
+    if problems and (not readings or not catalog.sources.skip_unreadable):
+        raise stopped(problems, len(catalog.source))
     return Reading(
         tuple(t for r in readings for t in r.tools),
         tuple(j for r in readings for j in r.rejected),
         tuple(c for r in readings for c in r.coverage),
+        tuple(gaps),
+        len(catalog.source),
     )
 
 
@@ -47,31 +71,30 @@ def _read(catalog: CatalogSettings, source: SourceSettings) -> Reading:
             rejected.append(item)
         else:
             tools.append(item)
-    return Reading(tuple(tools), tuple(rejected), (coverage_of(_name(source), tools, rejected),))
-
-
-def _name(source: SourceSettings) -> str:
-    """What a source is called in reports: its path as it is written, or where it is, without what may be a secret."""
-    return source.path.as_posix() if source.path is not None else fetch.place(source)
+    return Reading(tuple(tools), tuple(rejected), (coverage_of(name_of(source), tools, rejected),))
 
 
 def _read_source(catalog: CatalogSettings, source: SourceSettings) -> Iterator[RawTool | RecordRejected]:
     if source.is_live_server:
-        yield from _labelled(mcp.read_live(source, catalog.folder), source.provider, "mcp")
+        yield from _labelled(mcp_client.read_live(source, catalog.folder), source.provider, "mcp")
     elif source.path is None:
         with fetch.document(source, catalog.folder) as path:
-            yield from _read_file(path, source, fetch.place(source))
+            yield from _read_file(path, source, place(source))
     else:
         yield from _read_file(catalog.resolve(source.path), source)
 
 
-def _read_file(path: Path, source: SourceSettings, place: str | None = None) -> Iterator[RawTool | RecordRejected]:
-    """Read a document. A fetched one is named by its `place`, not by the temporary file that it lies in."""
+def _read_file(
+    path: Path, source: SourceSettings, fetched_from: str | None = None
+) -> Iterator[RawTool | RecordRejected]:
+    """Read a document. One that was `fetched_from` elsewhere is named by that, not by the temporary file it lies in."""
     kind = source.format or detect(path)
     # Only JSONL may leave a tool without provider: its null is the vendor's word.
-    fallback = None if kind == "jsonl" else Path(place or path).stem
+    fallback = None if kind == "jsonl" else Path(fetched_from or path).stem
     items = _READERS[kind](path)
-    yield from _labelled(items if place is None else _placed(items, path, place), source.provider, fallback)
+    yield from _labelled(
+        items if fetched_from is None else _placed(items, path, fetched_from), source.provider, fallback
+    )
 
 
 def _placed(items: Iterator[RawTool | RecordRejected], path: Path, place: str) -> Iterator[RawTool | RecordRejected]:

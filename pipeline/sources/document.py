@@ -71,6 +71,8 @@ def read_text(path: Path) -> str:
 def read_document(path: Path) -> Any:
     """The one value of a JSON or YAML file. Raises RunAborted, with the place, where it does not parse."""
     text = read_text(path)
+    if not text.strip():
+        raise RunAborted(f"the source {path} is empty")
     try:
         if path.suffix.lower() in (".yaml", ".yml"):
             _measure_yaml(text)
@@ -81,8 +83,7 @@ def read_document(path: Path) -> Any:
         return parse_json(text, lenient=True)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         kind = "YAML" if path.suffix.lower() in (".yaml", ".yml") else "JSON"
-        why = f"is not readable {kind}: {error}" if text.strip() else "is empty"
-        raise RunAborted(f"the source {path} {why}") from error
+        raise RunAborted(f"the source {path} is not readable {kind}: {error}") from error
 
 
 def read_lines(path: Path) -> Iterator[tuple[Origin, Any] | RecordRejected]:

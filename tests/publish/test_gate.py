@@ -4,8 +4,10 @@ import pytest
 
 from pipeline.enrichment import Enrichment, Expansion, Failure, Written
 from pipeline.publish.gate import held
+from pipeline.publish.missing import Missing
 from pipeline.records import catalog_records
 from pipeline.settings import PublishSettings
+from pipeline.sources import Gap
 from tests.factories import make_raw
 
 _CATALOG = catalog_records(make_raw(f"t{number}") for number in range(10))
@@ -47,3 +49,25 @@ def test_rejected_records_are_counted_among_all_that_were_read() -> None:
     assert _held(_after(), rejected=1, max_rejected_share=0.1) == ()
     (reason,) = _held(_after(), rejected=2, max_rejected_share=0.1)  # 2 of 12
     assert "16.7% of the records were rejected" in reason
+
+
+def _without(skipped: int, sources: int, lost: int = 0, serving: int = 0) -> tuple[str, ...]:
+    gaps = (Gap("a.json", "a.json", "is gone", lost), *(Gap(f"{n}.json", f"{n}.json", "is gone") for n in range(99)))
+    missing = Missing((*gaps[:skipped], Gap("empty.json", "empty.json")), sources, serving)
+    return held(PublishSettings(), _CATALOG, 10, 0, _after(), missing)
+
+
+def test_one_source_of_five_may_be_skipped_and_two_hold_back() -> None:
+    assert _without(1, 5) == ()
+    (reason,) = _without(2, 5)
+    assert reason.startswith("40.0% of the sources were skipped, publish.max_skipped_share (QUARTERMASTER_PUBLISH__")
+
+
+def test_one_source_of_fifty_that_most_serving_tools_came_from_holds_back() -> None:
+    assert _without(1, 50, lost=20, serving=100) == ()
+    (reason,) = _without(1, 50, lost=21, serving=100)
+    assert reason.startswith("21.0% of the serving tools came from skipped sources, publish.max_skipped_share")
+
+
+def test_sources_that_are_merely_empty_hold_nothing_back() -> None:
+    assert _without(0, 1) == ()

@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import SourceSettings
-from pipeline.sources import RawTool, mcp
+from pipeline.sources import RawTool, mcp_client
 from router.record import Origin
 from tests.sources.reading import tools
 from tests.sources.web import Web
@@ -54,7 +54,7 @@ def http_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def test_all_pages_of_a_server_over_stdio_are_read() -> None:
     source = _stdio(SERVER, "stdio", "pages")
-    assert tools(mcp.read_live(source, HERE)) == [
+    assert tools(mcp_client.read_live(source, HERE)) == [
         RawTool(
             name=f"tool_{page}",
             origin=Origin(sys.executable, f"/tools/{page - 1}"),
@@ -68,7 +68,7 @@ def test_all_pages_of_a_server_over_stdio_are_read() -> None:
 
 
 def test_a_server_over_http_is_read(http_server: str) -> None:
-    (tool,) = tools(mcp.read_live(SourceSettings(url=http_server, timeout_s=60), HERE))
+    (tool,) = tools(mcp_client.read_live(SourceSettings(url=http_server, timeout_s=60), HERE))
     assert (tool.name, tool.provider, tool.description) == ("forecast", "weather", "Forecast for a city.")
     assert tool.origin == Origin(http_server, "/tools/0")
     assert list(tool.input_schema["properties"]) == ["city", "days"]
@@ -77,14 +77,14 @@ def test_a_server_over_http_is_read(http_server: str) -> None:
 
 def _stop(source: SourceSettings) -> RunAborted:
     with pytest.raises(RunAborted) as stopped:
-        list(mcp.read_live(source, HERE))
+        list(mcp_client.read_live(source, HERE))
     return stopped.value
 
 
 def test_a_command_runs_in_the_catalogs_folder_with_the_programs_of_this_environment(tmp_path: Path) -> None:
     (tmp_path / "server.py").symlink_to(SERVER)
     source = SourceSettings(command=("python", "server.py", "stdio", "pages"), timeout_s=60)
-    found = tools(mcp.read_live(source, tmp_path))
+    found = tools(mcp_client.read_live(source, tmp_path))
     assert [tool.origin for tool in found] == [Origin("python", f"/tools/{index}") for index in range(3)]
 
 
@@ -131,7 +131,7 @@ def test_a_url_that_is_no_mcp_server_stops_the_run(http_server: str) -> None:
 @pytest.mark.parametrize(("status", "passes"), [(401, False), (429, True), (500, True), (503, True)])
 def test_only_a_server_that_is_busy_or_broken_is_unavailable(web: Web, status: int, passes: bool) -> None:
     stopped = _stop(SourceSettings(url=web.page("", status=status), timeout_s=60))
-    assert str(stopped).endswith(f"(HTTP {status})")
+    assert f"(HTTP {status})" in str(stopped)
     assert isinstance(stopped, Unavailable) is passes
 
 
@@ -140,5 +140,5 @@ def test_neither_message_nor_origin_tells_what_may_be_a_secret(tmp_path: Path, h
     assert "sk-secret" not in str(_stop(SourceSettings(command=(command, "--key", "sk-secret"))))
     url = f"http://ada:sk-secret@127.0.0.1:{_free_port()}/mcp?key=sk-secret#sk-secret"
     assert "sk-secret" not in str(_stop(SourceSettings(url=url)))
-    (tool,) = tools(mcp.read_live(SourceSettings(url=f"{http_server}?key=sk-secret", timeout_s=60), HERE))
+    (tool,) = tools(mcp_client.read_live(SourceSettings(url=f"{http_server}?key=sk-secret", timeout_s=60), HERE))
     assert tool.origin.file == http_server

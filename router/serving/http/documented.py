@@ -17,7 +17,7 @@ _SAID = {
     404: "There is no such thing.",
     408: "The body did not come in time.",
     413: "The body is too large.",
-    415: "The body is not said to be JSON.",
+    415: "The request does not say that its body is JSON.",
     421: "The host that was asked is not served here.",
     422: "A field is wrong: which, and what it may be.",
     429: "Too many requests: `Retry-After` says how many seconds to wait.",

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from router.errors import QuartermasterError
+from router.requirement import own_words, requirement
 from router.serving.http.documented import allowed
 from router.serving.status import status_of
 
@@ -67,11 +68,15 @@ def handle_errors(app: FastAPI) -> None:
     async def _(request: Request, error: RequestValidationError) -> Response:
         first, *others = error.errors()
         if first["loc"] == ("body",) and not _JSON.match(request.headers.get("content-type", "")):
-            return failure(415, "the body is not said to be JSON: send it with Content-Type: application/json")
+            return failure(415, "the request does not say that its body is JSON: send Content-Type: application/json")
         broken = first["type"] == "json_invalid"
         more = f", and {len(others)} more" if others else ""
         field = ".".join(str(part) for part in first["loc"][1:])  # less "body", "query" or "path"
-        return failure(400 if broken else 422, f"{first['msg']}{more}", None if broken else field)
+        if broken:
+            return failure(400, f"the body is not valid JSON: {first.get('ctx', {}).get('error', 'it does not parse')}")
+        kind, context = first["type"], first.get("ctx")
+        said = own_words(kind, context) or f"{field or 'the body'} {requirement(kind, context, table='an object')}"
+        return failure(422, f"{said}{more}", field)
 
     @app.exception_handler(HTTPException)
     async def _(request: Request, error: HTTPException) -> Response:

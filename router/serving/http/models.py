@@ -18,7 +18,7 @@ MOST_TOOLS = 1_000  # of all answers of one route-many
 
 def _number(value: object) -> object:
     if isinstance(value, str | bool):
-        raise PydanticCustomError("int_type", "Input should be a valid integer")
+        raise PydanticCustomError("int_type", "must be a whole number")
     return value
 
 

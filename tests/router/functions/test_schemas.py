@@ -119,7 +119,10 @@ STRING, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "num
         (Level, {"type": "integer", "enum": [1]}),
         (Odd, {"type": "string", "enum": ["(1, 2)", "word"]}),
         (Annotated[int, "How many."], {**INTEGER, "description": "How many."}),
-        (Annotated[list[int], pydantic.Field(description="Which.")], {"type": "array", "items": INTEGER, "description": "Which."}),
+        (
+            Annotated[list[int], pydantic.Field(description="Which.")],
+            {"type": "array", "items": INTEGER, "description": "Which."},
+        ),
         (Annotated[int, object(), {"not": "hashable"}], INTEGER),
         (datetime.date, {**STRING, "format": "date"}),
         (uuid.UUID, {**STRING, "format": "uuid"}),

@@ -140,3 +140,22 @@ def test_many_requests_of_a_large_k_are_refused_with_the_most(client: TestClient
     refused = client.post("/v1/route-many", json={"requests": ["undo a payment"] * 20, "k": 51})
     assert refused.status_code == 422
     assert "20 requests of k = 51 ask for 1,020 tools, at most 1,000 are given" in refused.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"request": "refund", "k": 0}, "k must be at least 1"),
+        ({"request": "refund", "k": "3"}, "k must be a whole number"),
+        ({"request": "refund", "explain": 1}, "explain must be true or false"),
+        ({"request": "refund", "kk": 3}, "kk is unknown here"),
+        ({"request": "refund", "recipe": "best"}, "recipe must be 'default', "),
+        ({"request": "refund", "selection": {"allow": "x"}}, "selection.allow must be a list"),
+        ({}, "request is missing"),
+        ([], "the body must be an object of names and values"),
+    ],
+)
+def test_what_is_wrong_is_told_in_plain_english(client: TestClient, body: Any, message: str) -> None:
+    told = client.post("/v1/route", json=body).json()["error"]["message"]
+    assert told.startswith(message)
+    assert "Input should" not in told and "Field required" not in told and "Extra inputs" not in told

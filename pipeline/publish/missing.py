@@ -1,0 +1,54 @@
+"""Tools that serve and are missing now because the source that they came from gave none."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import SnapshotInvalid
+from pipeline.inspection.reading import Inspection
+from pipeline.sources import Gap
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Sources without tools, each with the number of serving tools that are missing for it.
+
+    `sources` counts all sources of the catalog, `serving` all tools of the serving snapshot.
+    """
+
+    gaps: tuple[Gap, ...] = ()
+    sources: int = 1
+    serving: int = 0
+
+    @property
+    def skipped(self) -> tuple[Gap, ...]:
+        """The sources that could not be read."""
+        return tuple(gap for gap in self.gaps if gap.skipped)
+
+    @property
+    def empty(self) -> tuple[Gap, ...]:
+        """The sources that hold no tool."""
+        return tuple(gap for gap in self.gaps if not gap.skipped)
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-ready dict, for programs: the number of sources, and those that were skipped or are empty."""
+        return {
+            "sources": self.sources,
+            "skipped": [gap.to_json() for gap in self.skipped],
+            "empty": [gap.to_json() for gap in self.empty],
+        }
+
+
+def missing(gaps: Sequence[Gap], sources: int, tool_ids: Collection[str], serving: Path | None) -> Missing:
+    """Count, for each gap, the tools of the `serving` snapshot that came from it and are not among `tool_ids`."""
+    origins: dict[str, str] = {}
+    if gaps and serving is not None:
+        try:
+            with Inspection.open(serving) as inspection:
+                origins = inspection.origins()
+        except SnapshotInvalid:
+            pass  # of an older format: what it held is not known, and nothing is claimed
+    lost = Counter(origin for tool_id, origin in origins.items() if tool_id not in tool_ids)
+    return Missing(tuple(replace(gap, serving=lost[gap.origin]) for gap in gaps), sources, len(origins))

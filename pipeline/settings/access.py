@@ -1,0 +1,113 @@
+"""What a source is asked with: headers, the environment of a command, OAuth. Values may hold `${VARIABLE}`."""
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr, field_validator, model_validator
+
+from pipeline.settings import variables
+from pipeline.settings.section import Section
+
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VARIABLE = re.compile(r"[^=\0]+")
+# The client's own: another value would break the connection, or lead it to another host.
+_RESERVED = frozenset(
+    "connection content-length host mcp-protocol-version mcp-session-id te transfer-encoding upgrade".split()
+)
+
+Grant = Literal["client_credentials", "authorization_code"]
+
+
+class OAuthSettings(Section):
+    """How a remote MCP server's token is had: by the client's own credentials, or for a person who has logged in.
+
+    With a `client_secret` the grant is "client_credentials" unless it says otherwise. `issuer` is the authorization
+    server that the client belongs to; needed where that is another server than the source's own, so that a secret is
+    sent nowhere else. `token_file` replaces the default place of a stored token.
+    """
+
+    grant: Grant | None = None
+    client_id: SecretStr | None = None
+    client_secret: SecretStr | None = None
+    scope: str | None = None
+    issuer: str | None = None
+    token_file: Path | None = None
+
+    @field_validator("client_id", "client_secret")
+    @classmethod
+    def _refers(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not variables.check(value.get_secret_value()):
+            raise ValueError("it is empty")
+        return value
+
+    @field_validator("issuer")
+    @classmethod
+    def _is_safe(cls, value: str | None) -> str | None:
+        if value is not None and not _is_https(value):
+            raise ValueError("it must be an https address: secrets are sent there")
+        return value
+
+    @model_validator(mode="after")
+    def _complete(self) -> "OAuthSettings":
+        if self.client_secret is not None and self.client_id is None:
+            raise ValueError("client_secret needs a client_id")
+        if self.by_credentials and self.client_secret is None:
+            raise ValueError("the grant client_credentials needs a client_id and a client_secret")
+        return self
+
+    @property
+    def by_credentials(self) -> bool:
+        """Whether the client asks for itself; else a person has logged in, and the token is stored."""
+        return self.grant == "client_credentials" or (self.grant is None and self.client_secret is not None)
+
+
+def check_headers(headers: Mapping[str, SecretStr]) -> None:
+    """Raise ValueError where a header has a name or a value that cannot be sent."""
+    taken: set[str] = set()
+    for name, value in headers.items():
+        if not _HEADER.fullmatch(name):
+            raise ValueError(f"{name!r} cannot name a header")
+        if name.lower() in _RESERVED:
+            raise ValueError(f"the header {name} is set by the program itself")
+        if name.lower() in taken:
+            raise ValueError(f"the header {name} stands there twice, in small and in capital letters")
+        taken.add(name.lower())
+        _check_value(f"the header {name}", value)
+
+
+def check_env(env: Mapping[str, SecretStr]) -> None:
+    """Raise ValueError where a variable has a name or a value that a process cannot be given."""
+    for name, value in env.items():
+        if not _VARIABLE.fullmatch(name):
+            raise ValueError(f"{name!r} cannot name a variable")
+        _check_value(f"the variable {name}", value)
+
+
+def _check_value(what: str, value: SecretStr) -> None:
+    try:
+        text = variables.check(value.get_secret_value())
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from None
+    if "\0" in text or "\n" in text or "\r" in text:
+        raise ValueError(f"{what} holds a control character")
+
+
+def _is_https(url: str) -> bool:
+    """Whether an address is of https, or of this machine."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        return False
+    return bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(host)))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:  # a name
+        return False

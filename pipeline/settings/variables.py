@@ -1,0 +1,74 @@
+"""`${VARIABLE}` in a setting: put in from the environment when a source is read, so that no file holds a secret."""
+
+import os
+import re
+from collections.abc import Mapping
+from urllib.parse import quote
+
+from pipeline.errors import RunAborted
+
+# `$${` stands for a `${` that is meant as it is.
+_REFERENCE = re.compile(r"\$(?:\$(?=\{)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
+_BROKEN = re.compile(r"(?<!\$)\$\{(?![A-Za-z_][A-Za-z0-9_]*\})")
+
+
+def check(text: str) -> str:
+    """Return the text. Raises ValueError where a `${` names no variable."""
+    if _BROKEN.search(text):
+        raise ValueError("'${' must be followed by the name of a variable and '}'; for '${' itself write '$${'")
+    return text
+
+
+def has_variables(text: str) -> bool:
+    """Whether the environment fills in a part of the text."""
+    return any(match[1] for match in _REFERENCE.finditer(text))
+
+
+def stand_in(text: str) -> str:
+    """Return the text with "1" for each variable, which can stand for a host, a port or a path."""
+    return _REFERENCE.sub(lambda match: "1" if match[1] else "$", text)
+
+
+def expand(text: str, what: str, environment: Mapping[str, str] | None = None) -> tuple[str, list[str]]:
+    """Return the text with its variables put in, and their values, which may be secrets.
+
+    Raises RunAborted, naming `what` the text is and the variable, where one is not set.
+    """
+    values: list[str] = []
+
+    def put_in(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return "$"
+        values.append(value_of(match[1], what, environment))
+        return values[-1]
+
+    return _REFERENCE.sub(put_in, text), values
+
+
+def expand_url(url: str, what: str, environment: Mapping[str, str] | None = None) -> tuple[str, list[str]]:
+    """As `expand`, for a URL: values are quoted where they stand in its path, its query or its user and password, so
+    that none can change the host."""
+    values: list[str] = []
+    begin = url.find("://") + 3 if "://" in url else 0
+    end = next((place for place in range(begin, len(url)) if url[place] in "/?#"), len(url))
+    host = begin + url[begin:end].rfind("@") + 1
+
+    def put_in(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return "$"
+        value = value_of(match[1], what, environment)
+        quoted = quote(value, safe="")
+        values.extend({value, quoted})
+        # As it is in the scheme, the host and the port alone.
+        return value if match.start() < begin or host <= match.start() < end else quoted
+
+    return _REFERENCE.sub(put_in, url), values
+
+
+def value_of(name: str, what: str, environment: Mapping[str, str] | None = None) -> str:
+    """A variable's value, without the newline that a file of secrets ends with. Raises RunAborted where it is not set:
+    an empty one was most likely not filled in."""
+    value = (os.environ if environment is None else environment).get(name, "").strip()
+    if not value:
+        raise RunAborted(f"{what} needs the environment variable {name}, which is not set or empty")
+    return value

@@ -1,0 +1,89 @@
+"""Sources that gave no tool: those that could not be read, and those that hold none."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.errors import RecordRejected, RunAborted, Unavailable
+from pipeline.settings import SourceSettings
+from pipeline.sources.coverage import Coverage
+from pipeline.sources.naming import place
+from router.record import Origin
+
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A source without tools. `reason` says why it could not be read; it is empty where the source holds no tool.
+
+    `origin` is the file of its tools' origins. `serving` counts the tools of the serving snapshot that came from it and
+    are missing now.
+    """
+
+    source: str
+    origin: str
+    reason: str = ""
+    serving: int = 0
+
+    @property
+    def skipped(self) -> bool:
+        """Whether the source was left out because it could not be read."""
+        return bool(self.reason)
+
+    def rejection(self) -> RecordRejected:
+        """The source as a rejected record, for the tables that list those."""
+        return RecordRejected(Origin(self.source, ""), f"the whole source was skipped: {self.reason}")
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-ready dict, for programs."""
+        told = {"source": self.source, "serving_tools": self.serving}
+        return {**told, "reason": self.reason} if self.skipped else told
+
+
+def name_of(source: SourceSettings) -> str:
+    """What a source is called in messages: its path as it is written, its program or its URL, without secrets."""
+    return str(source.path) if source.path is not None else place(source)
+
+
+def origin_of(source: SourceSettings) -> str:
+    """The file that the origins of a source's tools name."""
+    return source.path.name if source.path is not None else place(source)
+
+
+def stopped(problems: Sequence[RunAborted], sources: int) -> RunAborted:
+    """One error for all sources that cannot be read; Unavailable where each of them may be read another time."""
+    if sources == 1:
+        return problems[0]
+    kind = Unavailable if all(isinstance(problem, Unavailable) for problem in problems) else RunAborted
+    lines = [" ".join(str(problem).split()) for problem in problems]
+    way_out = "mend this, or build without it: --skip-unreadable (sources.skip_unreadable)"
+    if len(lines) == 1:
+        return kind(f"{lines[0]}\n{way_out}")
+    told = "\n  ".join([f"{len(lines):,} of {sources:,} sources cannot be read:", *lines])
+    return kind(f"{told}\n{way_out.replace('this', 'them').replace('without it', 'without them')}")
+
+
+def no_tool(
+    catalog: str,
+    gaps: Sequence[Gap],
+    sources: int,
+    rejected: Sequence[RecordRejected],
+    coverage: Sequence[Coverage] = (),
+) -> RunAborted:
+    """Return the error for a catalog whose sources, all together, gave no tool."""
+    why = [f"{one.source}: {one.advice}" for one in coverage if one.advice]
+    if rejected and not why:
+        why.append(f"{len(rejected):,} were rejected, the first {rejected[0]}")
+    why += [told] if (told := empties(gaps, sources)) else []
+    why += [gap.reason for gap in gaps if gap.skipped]
+    return RunAborted(f"the catalog {catalog!r} holds no tool{': ' * bool(why)}{'; '.join(why)}")
+
+
+def empties(gaps: Iterable[Gap], sources: int) -> str:
+    """A sentence on sources that hold no tool, which names a few; empty where each holds some."""
+    names = [gap.source for gap in gaps if not gap.skipped]
+    if not names:
+        return ""
+    named = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
+    return f"{len(names):,} of {sources:,} sources {'holds' if len(names) == 1 else 'hold'} no tool: {named}"

@@ -1,0 +1,60 @@
+"""What messages and origins may say of a source: never an argument, a user, a query or another secret."""
+
+import re
+from collections.abc import Iterable
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
+
+from pipeline.errors import RunAborted, Unavailable
+from pipeline.settings import SourceSettings
+
+# Several times the largest documents that vendors publish: what is larger is a program or a server gone wild.
+MAX_BYTES = 64_000_000
+_MAX_SAID = 300
+_SHORTEST = 4  # shorter secrets stand in every other word
+# A terminal's sequences as a whole, then control characters one by one.
+_UNPRINTABLE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def place(source: SourceSettings) -> str:
+    """Where a source is produced, for messages and origins: its program, or its URL as it is written, without user and
+    query."""
+    if source.url is None:
+        return (source.command or ("",))[0]
+    parts = urlsplit(source.url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def named(source: SourceSettings) -> str:
+    """The source as the subject of a sentence."""
+    return f"the {'url' if source.command is None else 'command'} {place(source)!r}"
+
+
+def said(text: str, source: SourceSettings, secrets: Iterable[str] = ()) -> str:
+    """What a program or server said, fit for a message: one line, bounded, no control characters, no secrets.
+
+    `secrets` come beside the source's own: the values that the environment filled in.
+    """
+    hidden = [*secrets, *(source.command or ())[1:], *secrets_of(source.url or "")]
+    hidden += [value for secret in hidden if (value := secret.partition("=")[2])]
+    for secret in sorted(hidden, key=len, reverse=True):
+        if len(secret) >= _SHORTEST:
+            text = text.replace(secret, "…")
+    text = _UNPRINTABLE.sub(" ", text).strip()
+    return text if len(text) <= _MAX_SAID else f"{text[:_MAX_SAID]}…"
+
+
+def secrets_of(url: str) -> list[str]:
+    """The parts of a URL that may be secrets: user, password, query and fragment."""
+    parts = urlsplit(url)
+    values = [value for _, value in parse_qsl(parts.query)]
+    return [parts.username or "", parts.password or "", parts.query, parts.fragment, *values]
+
+
+def too_large(source: SourceSettings) -> RunAborted:
+    """The error for a document that cannot be one."""
+    return RunAborted(f"{named(source)} gave more than {MAX_BYTES // 10**6} MB: no document is so large")
+
+
+def too_late(source: SourceSettings) -> Unavailable:
+    """The error for a source that takes too long."""
+    return Unavailable(f"{named(source)} took more than the {source.timeout_s:g} s that timeout_s allows")
