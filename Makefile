@@ -38,7 +38,7 @@ $(VENV)/.created:
 # torch first and by its exact version: asked for in a range, an installer may take a build with gigabytes of CUDA.
 $(VENV)/.build: $(VENV)/.created pyproject.toml constraints.txt
 	$(call install,torch (large),torch==2.13.0)
-	$(call install,quartermaster[build$(,)serve],-e '.[build$(,)evaluation$(,)serve]')
+	$(call install,tool-quartermaster[build$(,)evaluation$(,)serve],-e '.[build$(,)evaluation$(,)serve]')
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.build

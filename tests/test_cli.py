@@ -174,6 +174,22 @@ def test_what_is_wrong_is_one_sentence_with_its_exit_code(
     assert sentence in failed(run(*filled), code)
 
 
+def test_an_error_that_was_not_foreseen_is_a_line_and_exits_with_70(
+    run: Callable[..., Done], workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("what\nno one \x1b[2J foresaw")
+
+    monkeypatch.setattr("router.router.Router.route", fail)
+    said = failed(run("search", "refund", "--workspace", workspace), 70)
+    assert said == (
+        "quartermaster: unforeseen error: ZeroDivisionError: what no one \ufffd[2J foresaw; "
+        "QUARTERMASTER_TRACEBACK=1 prints where it arose\n"
+    )
+    traced = run("search", "refund", "--workspace", workspace, QUARTERMASTER_TRACEBACK="1")
+    assert traced.returncode == 70 and "Traceback" in traced.stderr and "in fail" in traced.stderr
+
+
 def test_evaluating_leaves_what_serves_alone(run: Callable[..., Done], catalog_folder: Path, tmp_path: Path) -> None:
     bench = shutil.copytree(catalog_folder, tmp_path / "office")
     (bench / "queries.jsonl").write_text(json.dumps(QUERY) + "\n", encoding="utf-8")

