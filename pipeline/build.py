@@ -17,6 +17,7 @@ from pipeline.enrichment.quality.remembering import RememberingScreen
 from pipeline.errors import RunAborted, SnapshotInvalid
 from pipeline.execution import Direct, Execution
 from pipeline.expansions import expand
+from pipeline.inspection.difference import ToolDifference
 from pipeline.ledger import Ledger
 from pipeline.lessons import Lesson, calibration_of, lesson_of, tune
 from pipeline.progress import Clock, Progress, Silent
@@ -123,6 +124,7 @@ def _build(
     projected = do("project", partial(_project, catalog, expanded, settings.enrichment.languages))
     lesson = lesson_of(settings, catalog, expanded, projected, copies, publish.current(store))
     calibration = calibration_of(settings, lesson, past, copies, publish.current(store))
+    difference = ToolDifference.since_serving(store, catalog.hashes)
     content_hash = _content_hash(settings, catalog, expanded, model, past, lesson)
     if calibration is not None:
         content_hash = calibration.named_in(content_hash)
@@ -180,6 +182,7 @@ def _build(
         coverage=reading.coverage,
         encoder=model.name if model else None,
         removed=tuple(removed),
+        difference=difference,
         evaluation=manifest.evaluation,
         tuning=manifest.tuning,
         seconds=clock.seconds,

@@ -1,7 +1,6 @@
 """What a build would do and cost, before anything is spent: the catalog is read, no model is asked, nothing is written
 but an empty ledger where there was none."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,9 +8,8 @@ from typing import Any
 from pipeline import records, sources
 from pipeline.enrichment.chain import generators
 from pipeline.enrichment.estimate import Estimate, estimate
-from pipeline.errors import SnapshotInvalid
 from pipeline.execution import Direct
-from pipeline.inspection.reading import Inspection
+from pipeline.inspection.difference import ToolDifference
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress, Silent
 from pipeline.publish import current
@@ -60,15 +58,14 @@ def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, prog
         chain = generators(settings, ledger, progress.note)
         expected = estimate(catalog, chain, settings.enrichment, ledger, assessed=settings.assesses)
     store = SnapshotStore(Path(workspace), settings.name)
-    serving, before = _serving(store)
-    known = {tool_id: before[tool_id] == digest for tool_id, digest in catalog.hashes.items() if tool_id in before}
+    found = ToolDifference.since_serving(store, catalog.hashes)
     return Plan(
         catalog=settings.name,
-        serving=serving,
-        new=len(catalog.hashes) - len(known),
-        changed=sum(not same for same in known.values()),
-        unchanged=sum(known.values()),
-        removed=len(before) - len(known),
+        serving=found.snapshot,
+        new=len(found.added),
+        changed=len(found.changed),
+        unchanged=len(catalog.hashes) - len(found.added) - len(found.changed),
+        removed=len(found.removed),
         rejected=len(reading.rejected),
         model=settings.enrichment.model,
         mode=settings.enrichment.mode,
@@ -76,12 +73,3 @@ def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, prog
         estimate=expected,
         missing=missing(reading.gaps, reading.sources, catalog.hashes, current(store)),
     )
-
-
-def _serving(store: SnapshotStore) -> tuple[str | None, Mapping[str, str]]:
-    """The snapshot that serves, and the hash of each of its records by tool id."""
-    try:
-        with Inspection.open(store.folder) as inspection:
-            return inspection.folder.name, inspection.record_hashes()
-    except SnapshotInvalid:
-        return None, {}

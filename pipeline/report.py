@@ -11,6 +11,7 @@ from pipeline.enrichment.estimate import Estimate
 from pipeline.enrichment.generator import Usage
 from pipeline.enrichment.verdict import Verdict
 from pipeline.errors import RecordRejected
+from pipeline.inspection.difference import ToolDifference
 from pipeline.publish.missing import Missing
 from pipeline.records import Notice
 from pipeline.sources.coverage import Coverage, by_source
@@ -19,10 +20,11 @@ from pipeline.sources.coverage import Coverage, by_source
 @dataclass(frozen=True)
 class BuildReport:
     """What a build did. `outcome` is "published", "unchanged" (the current snapshot says the same already) or "held"
-    (written, not serving). `held` says what the gate found, also of a build that changed nothing. `evaluation` is the
-    manifest's: how judged requests are answered; so is `tuning`: what was learned. `coverage` says how much of each
-    source was read; `missing` names the sources that gave no tool. By stage: `seconds`, `cpu_seconds` of all threads,
-    and `peak_mb`, the most memory that the process had held by its end."""
+    (written, not serving). `held` says what the gate found, also of a build that changed nothing. `difference` compares
+    its tools with those of the snapshot that served before; `removed` are the old snapshots that were deleted.
+    `evaluation` is the manifest's: how judged requests are answered; so is `tuning`: what was learned. `coverage` says
+    how much of each source was read; `missing` names the sources that gave no tool. By stage: `seconds`, `cpu_seconds`
+    of all threads, and `peak_mb`, the most memory that the process had held by its end."""
 
     snapshot: Path
     outcome: str
@@ -42,11 +44,27 @@ class BuildReport:
     encoder: str | None = None
     removed: tuple[str, ...] = ()
     missing: Missing = field(default_factory=Missing)
+    difference: ToolDifference = field(default_factory=ToolDifference)
     evaluation: Mapping[str, Any] | None = None
     tuning: Mapping[str, Any] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
     cpu_seconds: Mapping[str, float] = field(default_factory=dict)
     peak_mb: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """The ids of the tools that the snapshot before did not have."""
+        return self.difference.added
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The ids of the tools whose record changed."""
+        return self.difference.changed
+
+    @property
+    def removed_tools(self) -> tuple[str, ...]:
+        """The ids of the tools that only the snapshot before has."""
+        return self.difference.removed
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready dict, for programs."""
@@ -55,6 +73,10 @@ class BuildReport:
             "outcome": self.outcome,
             "held": list(self.held),
             "counts": dict(self.counts),
+            "before": self.difference.snapshot,
+            "added": list(self.added),
+            "changed": list(self.changed),
+            "removed_tools": list(self.removed_tools),
             "rejected": [
                 {"file": r.origin.file, "pointer": r.origin.pointer, "reason": r.reason} for r in self.rejected
             ],

@@ -43,7 +43,7 @@ class Recipe:
 
     name: str
     fusion: Fusion
-    weights: Mapping[Signal, float]
+    weights: Mapping[str, float]
     k: float = 60.0
     depth: int = 100
     dense_view: DenseView = DenseView.DOCUMENT
@@ -57,6 +57,10 @@ class Recipe:
         def reject(field: str, value: object, allowed: str) -> None:
             raise SettingsInvalid(f"recipe {self.name!r}: {field} is {value!r}, it must be {allowed}")
 
+        if unknown := [str(signal) for signal in self.weights if signal not in set(Signal)]:
+            reject("weights", unknown[0], f"a weight for {', '.join(Signal)}")
+        # By plain names, so that they print as such; `Signal.NAME` finds them too.
+        object.__setattr__(self, "weights", {str(signal): weight for signal, weight in self.weights.items()})
         for signal, weight in self.weights.items():
             if not 0 <= weight < float("inf"):
                 reject(f"weights.{signal}", weight, "a number from 0 up")
@@ -69,7 +73,7 @@ class Recipe:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready dict; `from_json` gives the recipe back."""
-        return {**asdict(self), "weights": {str(signal): weight for signal, weight in self.weights.items()}}
+        return asdict(self)
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "Recipe":
@@ -81,7 +85,7 @@ class Recipe:
             return cls(
                 name=str(row.get("name", "custom")),
                 fusion=Fusion(row.get("fusion", Fusion.RRF)),
-                weights={Signal(s): float(row["weights"][s]) for s in row["weights"]},
+                weights={s: float(row["weights"][s]) for s in row["weights"]},
                 k=float(row.get("k", 60.0)),
                 depth=int(row.get("depth", 100)),
                 dense_view=DenseView(row.get("dense_view", DenseView.DOCUMENT)),
@@ -104,7 +108,7 @@ def _flag(row: Mapping[str, Any], name: str) -> bool:
 
 def _weights(
     name: float, description: float, expansion: float, dense: float = 0.0, intent: float = 0.0
-) -> dict[Signal, float]:
+) -> dict[str, float]:
     return dict(zip(Signal, (name, description, expansion, dense, intent), strict=True))
 
 

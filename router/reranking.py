@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, SupportsFloat
 
+from router.distribution import install_command
 from router.errors import QuartermasterError, SettingsInvalid
 from router.forking import renew_in_child
 from router.record import ToolRecord
@@ -117,7 +118,7 @@ def cross_encoder(
         library: Any = importlib.import_module("sentence_transformers")
     except ModuleNotFoundError as error:
         raise SettingsInvalid(
-            "a cross-encoder needs sentence-transformers: pip install 'quartermaster[rerank]', or give Reranking a "
+            f"a cross-encoder needs sentence-transformers: {install_command('rerank')}, or give Reranking a "
             f"function of your own ({error})"
         ) from error
     try:

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from router.contract import Signal
 from router.forms import Detail, Form, Rendered, render
 from router.record import ToolRecord
 
@@ -16,11 +15,12 @@ class RoutedTool:
     `score` is the fused score: it orders the tools of one answer and says nothing across answers. `also_from` are the
     ids of the same tool of other providers, which take no place of their own.
 
-    With `explain`, `ranks` and `contributions` hold each list that ranked the tool, and `phrase` the nearest of its
-    generated phrases. `assumed` is how much of the expansion's contribution no list gave: a tool without expansion is
-    not placed behind the others for the lack of it. `step` is the part of a request of several steps that the tool
-    serves best, or the earlier message, and `gain` what it gave. Contributions and gain add up to the score, the fused
-    one: a selection or a reranker may order the tools of an answer otherwise.
+    With `explain`, `ranks` and `contributions` hold each list that ranked the tool, by the signal's name ("name", or
+    `Signal.NAME`, which equals it), and `phrase` the nearest of its generated phrases. `assumed` is how much of the
+    expansion's contribution no list gave: a tool without expansion is not placed behind the others for the lack of it.
+    `step` is the part of a request of several steps that the tool serves best, or the earlier message, and `gain` what
+    it gave. Contributions and gain add up to the score, the fused one: a selection or a reranker may order the tools of
+    an answer otherwise.
 
     `detail` is how much of the tool is handed over: less than all where a token budget is tight.
     """
@@ -28,8 +28,8 @@ class RoutedTool:
     tool_id: str
     record: ToolRecord
     score: float
-    ranks: Mapping[Signal, int] = field(default_factory=dict)
-    contributions: Mapping[Signal, float] = field(default_factory=dict)
+    ranks: Mapping[str, int] = field(default_factory=dict)
+    contributions: Mapping[str, float] = field(default_factory=dict)
     phrase: str | None = None
     assumed: float = 0.0
     step: str | None = None
@@ -42,8 +42,8 @@ class RoutedTool:
         return {
             "tool_id": self.tool_id,
             "score": self.score,
-            "ranks": {str(signal): rank for signal, rank in self.ranks.items()},
-            "contributions": {str(signal): part for signal, part in self.contributions.items()},
+            "ranks": dict(self.ranks),
+            "contributions": dict(self.contributions),
             "assumed": self.assumed,
             "step": self.step,
             "gain": self.gain,

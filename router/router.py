@@ -12,7 +12,7 @@ from router.answering import answer, explanation, with_vectors
 from router.aside import Aside
 from router.asking import clean, encode, find, rank
 from router.cached_encoder import CacheStatistics, cached, statistics
-from router.contract import Manifest, Signal
+from router.contract import Manifest
 from router.conversation import Message, Said, said
 from router.errors import RequestInvalid, SettingsInvalid
 from router.forms import Detail, Form, chosen, id_of
@@ -230,7 +230,7 @@ class Router:
         """That of every request that brings none of its own."""
         return self._selection
 
-    def tokens(self, tool_id: str) -> Mapping[Form, Mapping[Detail, int]] | None:
+    def tokens(self, tool_id: str) -> Mapping[str, Mapping[str, int]] | None:
         """The tokens of a tool in each form and detail; None where there is no such tool.
 
         Counted when it was built (`manifest.token_counter` says by what), or estimated when it was registered.
@@ -240,7 +240,8 @@ class Router:
         if ordinal is None:
             return None
         counts = snapshot.token_counts[ordinal].tolist()
-        return {form: dict(zip(Detail, row, strict=True)) for form, row in zip(Form, counts, strict=True)}
+        details = [str(detail) for detail in Detail]
+        return {str(form): dict(zip(details, row, strict=True)) for form, row in zip(Form, counts, strict=True)}
 
     def tool_id_of(self, name: str) -> str | None:
         """The id of the tool that any answer hands over under this name; None where there is no such tool.
@@ -383,7 +384,7 @@ class Router:
         snapshot = self._live.snapshot
         return explanation(snapshot, request, tool_id, recipe_of(snapshot, recipe))
 
-    def rankings(self, request: str, *, recipe: str | Recipe | None = None) -> dict[Signal, Ranking]:
+    def rankings(self, request: str, *, recipe: str | Recipe | None = None) -> dict[str, Ranking]:
         """Each signal's own ranking, before fusion: ordinals and raw scores, for evaluation and study.
 
         Ordinals are of one snapshot: to read them with `tool_id`, open the router without `watch`.
@@ -391,13 +392,13 @@ class Router:
         snapshot = self._live.snapshot
         chosen = recipe_of(snapshot, recipe)
         asked = encode(snapshot, [clean(request)], chosen)[0]
-        return rank(snapshot, asked, chosen, chosen.depth)
+        return {str(signal): found for signal, found in rank(snapshot, asked, chosen, chosen.depth).items()}
 
-    def lists(self, request: str, *, recipe: str | Recipe | None = None) -> tuple[Mapping[Signal, Ranking], Ranking]:
+    def lists(self, request: str, *, recipe: str | Recipe | None = None) -> tuple[Mapping[str, Ranking], Ranking]:
         """Each signal's own ranking of the whole request, and the fused one that `route` cuts to k."""
         snapshot = self._live.snapshot
         found = find(snapshot, clean(request), recipe_of(snapshot, recipe))
-        return found.rankings, found.ranking
+        return {str(signal): ranking for signal, ranking in found.rankings.items()}, found.ranking
 
     def tool_id(self, ordinal: int) -> str:
         """The tool id of an ordinal of `rankings`."""

@@ -49,7 +49,7 @@ class Routes(Protocol):
         """`Router.selection`."""
         ...
 
-    def tokens(self, tool_id: str) -> Mapping[Form, Mapping[Detail, int]] | None:
+    def tokens(self, tool_id: str) -> Mapping[str, Mapping[str, int]] | None:
         """`Router.tokens`."""
         ...
 

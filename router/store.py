@@ -16,6 +16,26 @@ from router.snapshot import Snapshot
 _STAGING = ".building-"
 
 
+def catalogs(workspace: Path) -> list[str]:
+    """The catalogs of a workspace, by name."""
+    folder = workspace / "snapshots"
+    return sorted(f.name for f in folder.iterdir() if f.is_dir()) if folder.is_dir() else []
+
+
+def last_built(workspace: Path) -> str | None:
+    """The catalog whose newest snapshot is the newest of the workspace; None where it has no catalog.
+
+    Catalogs that serve a snapshot go before those that serve none. Ids begin with the time in seconds: of snapshots of
+    one second, the catalog is chosen whose name comes first.
+    """
+    stores = {name: SnapshotStore(workspace, name) for name in catalogs(workspace)}
+    return max(
+        stores,  # by rising name, and `max` keeps the first of equals
+        key=lambda name: (stores[name].current() is not None, (stores[name].newest() or "").partition("-")[0]),
+        default=None,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Stored:
     """A snapshot folder and its manifest; `problem` says why the manifest is None."""
@@ -46,6 +66,10 @@ class SnapshotStore:
             return (self.folder / CURRENT).read_text(encoding="utf-8").strip() or None
         except FileNotFoundError:
             return None
+
+    def newest(self) -> str | None:
+        """The name of the newest complete snapshot, serving or not; None where there is none."""
+        return max((folder.name for folder in self._folders()), default=None)
 
     def snapshots(self) -> list[Stored]:
         """Every complete snapshot, newest first."""
@@ -130,7 +154,6 @@ class SnapshotStore:
         """UTC time and the content's first 8 digits; ids sort by age, so two of one second wait for the next."""
         while True:
             stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-            newest = max((folder.name for folder in self._folders()), default="")
-            if not newest.startswith(stamp):
+            if not (self.newest() or "").startswith(stamp):
                 return f"{stamp}-{content_hash[:8]}"
             time.sleep(0.1)

@@ -83,6 +83,31 @@ def test_a_changed_tool_costs_one_tool(run: Any, catalog: Path) -> None:
     assert report.embedded == 2  # its document, and its own words for the assessment; its phrases stay
 
 
+def test_a_build_says_which_tools_are_new_changed_and_removed(run: Any, catalog: Path) -> None:
+    first = run(catalog)
+    ids = sorted(json.loads(line)["id"] for line in (catalog / "tools.jsonl").read_text("utf-8").splitlines())
+    assert (first.difference.snapshot, list(first.added), first.changed, first.removed_tools) == (None, ids, (), ())
+    assert str(first.difference) == "8 new, 0 changed, 0 removed: no snapshot served before"
+    assert str(run(catalog).difference) == f"0 new, 0 changed, 0 removed since {first.snapshot.name}"
+    edit(catalog / "tools.jsonl", 0, description="Returns charges, oldest first.")
+    edit(catalog / "tools.jsonl", 1, id="stripe/give_back", name="give_back")
+    edit(catalog / "tools.jsonl", 2, origin="elsewhere")  # not of the record
+    told = run(catalog).to_json()
+    assert (told["before"], told["added"], told["changed"], told["removed_tools"]) == (
+        first.snapshot.name,
+        ["stripe/give_back"],
+        ["stripe/list_charges"],
+        ["stripe/create_refund"],
+    )
+
+
+def test_a_snapshot_that_cannot_be_opened_counts_as_none_before(run: Any, catalog: Path) -> None:
+    first = run(catalog)
+    (first.snapshot / "catalog.duckdb").write_bytes(b"broken")
+    edit(catalog / "tools.jsonl", 0, description="Returns charges, oldest first.")
+    assert str(run(catalog).difference) == "8 new, 0 changed, 0 removed: no snapshot served before"
+
+
 def test_a_removed_tool_goes_and_its_answer_stays_in_the_ledger(run: Any, catalog: Path, tmp_path: Path) -> None:
     run(catalog)
     lines = (catalog / "tools.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)

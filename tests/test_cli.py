@@ -38,6 +38,7 @@ def test_build_prints_the_snapshots_folder_last(
     folder = Path(done.stdout.splitlines()[-1])
     assert (folder / "manifest.json").is_file()
     assert "8 of 8 records" in done.stdout
+    assert "0 new, 0 changed, 0 removed since 20" in done.stdout
     report = json.loads(run(*build, "--json").stdout)
     assert (report["outcome"], report["embedded"], report["snapshot"]) == ("unchanged", 0, str(folder))
 
@@ -106,6 +107,31 @@ def test_snapshots_are_listed_verified_and_rolled_back(
     assert broken.returncode == 4 and "corrupt" in " ".join(broken.stdout.split())
 
 
+def test_among_several_catalogs_the_one_built_last_answers_unless_another_is_named(
+    run: Callable[..., Done], tmp_path: Path
+) -> None:
+    for name in ("old", "new"):  # built in one second, the first by name is the last built
+        row = {"id": f"{name}/send", "name": "send", "description": f"Sends a {name} message.", "provider": name}
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+        assert run("build", f"{name}.jsonl", "--encoder", "none").returncode == 0
+    said = 'Using the catalog "{}", built last; --catalog NAME or QUARTERMASTER_CATALOG chooses another\n'
+    for command in (["search", "send", "--json"], ["explain", "send", "--json"], ["inspect", "--json"]):
+        done = run(*command)
+        assert (done.returncode, done.stderr) == (0, said.format("new"))
+        assert "new/" in done.stdout or '"catalog": "new"' in done.stdout
+        for done in (run(*command, "--catalog", "old"), run(*command, QUARTERMASTER_CATALOG="old")):
+            assert (done.returncode, done.stderr) == (0, "")
+            assert "new" not in done.stdout
+        assert "new" in run(*command, "--catalog", "new", QUARTERMASTER_CATALOG="old").stdout
+        assert run(*command, QUARTERMASTER_CATALOG="").stderr == said.format("new")
+    wrong = failed(run("search", "send", QUARTERMASTER_CATALOG="third"), 4)
+    assert "'third' (from QUARTERMASTER_CATALOG)" in wrong and "new, old" in wrong
+    # What serves is never changed by a guess.
+    assert "new, old" in failed(run("snapshots", "--rollback"), 2)
+    assert "nothing to roll back to" in failed(run("snapshots", "--rollback", QUARTERMASTER_CATALOG="old"), 2)
+    assert len(json.loads(run("snapshots", "--json").stdout)) == 2
+
+
 def test_as_a_process_it_answers_and_fails_as_when_it_is_called(
     run: Callable[..., Done], workspace: Path, tmp_path: Path
 ) -> None:
@@ -146,6 +172,22 @@ def test_what_is_wrong_is_one_sentence_with_its_exit_code(
 ) -> None:
     filled = [argument.format(catalog=catalog_folder, workspace=workspace) for argument in arguments]
     assert sentence in failed(run(*filled), code)
+
+
+def test_an_error_that_was_not_foreseen_is_a_line_and_exits_with_70(
+    run: Callable[..., Done], workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("what\nno one \x1b[2J foresaw")
+
+    monkeypatch.setattr("router.router.Router.route", fail)
+    said = failed(run("search", "refund", "--workspace", workspace), 70)
+    assert said == (
+        "quartermaster: unforeseen error: ZeroDivisionError: what no one \ufffd[2J foresaw; "
+        "QUARTERMASTER_TRACEBACK=1 prints where it arose\n"
+    )
+    traced = run("search", "refund", "--workspace", workspace, QUARTERMASTER_TRACEBACK="1")
+    assert traced.returncode == 70 and "Traceback" in traced.stderr and "in fail" in traced.stderr
 
 
 def test_evaluating_leaves_what_serves_alone(run: Callable[..., Done], catalog_folder: Path, tmp_path: Path) -> None:

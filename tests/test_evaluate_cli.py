@@ -10,6 +10,7 @@ import pytest
 
 from router import RECIPES
 from router.contract import DOCUMENT_SIGNALS
+from router.distribution import install_command
 from tests.command_line import Done, called, started
 
 REQUESTS = {"undo a payment": "stripe/create_refund", "will it rain tomorrow": "linear/list_issues"}  # the second, no
@@ -118,5 +119,5 @@ def test_a_folder_without_requests_is_refused(run: Callable[..., Done], bench: P
 def test_without_the_extra_a_report_is_refused_before_anything_is_measured(bench: Path, tmp_path: Path) -> None:
     done = started(tmp_path, "evaluate", "--bench", bench, "--html", "out.html", without=("matplotlib",))
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "quartermaster: this needs matplotlib: pip install 'quartermaster[evaluation]'\n"
+    assert done.stderr == f"quartermaster: this needs matplotlib: {install_command('evaluation')}\n"
     assert not (tmp_path / ".quartermaster").exists()

@@ -80,8 +80,8 @@ def test_without_contrast_the_collision_is_noted_and_both_keep_their_phrases(run
         assert rows == [("desk/open_case", "noted"), ("desk/open_ticket", "noted")]
         near = connection.sql("SELECT sibling_id FROM siblings WHERE tool_id = 'desk/open_case'").fetchall()
         assert ("desk/open_ticket",) in near
-        worst = connection.sql("SELECT tool_id FROM worst_tools WHERE collisions > 0").fetchall()
-        assert ("desk/open_case",) in worst
+        # Two of three tools collide: that is how this catalog is, and neither stands out.
+        assert connection.sql("FROM worst_tools").fetchall() == []
 
 
 def test_a_model_that_fails_beside_siblings_leaves_the_first_answer(run: Any) -> None:

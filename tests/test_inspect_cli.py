@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from router.distribution import install_command
 from tests.command_line import Done, called, started
 
-# What `quartermaster[inspect]` does not bring; nor pydantic, but typer takes that where it is installed.
+# What the extra `inspect` does not bring; nor pydantic, but typer takes that where it is installed.
 _LIGHT = tuple("torch prefect openai sentence_transformers transformers pyarrow".split())
 
 
@@ -157,10 +158,10 @@ def test_inspecting_needs_duckdb_and_the_light_install_alone(served: Path, tmp_p
 @pytest.mark.parametrize(
     ("arguments", "missing", "extra"),
     [
-        (["inspect"], "duckdb", "quartermaster[inspect]"),
-        (["build", "{served}"], "duckdb", "quartermaster[build]"),  # duckdb alone would not do
-        (["build", "{served}"], "pyarrow", "quartermaster[build]"),
-        (["schedule", "{served}"], "prefect", "quartermaster[flows]"),
+        (["inspect"], "duckdb", "inspect"),
+        (["build", "{served}"], "duckdb", "build"),  # duckdb alone would not do
+        (["build", "{served}"], "pyarrow", "build"),
+        (["schedule", "{served}"], "prefect", "flows"),
     ],
 )
 def test_what_is_not_installed_is_named_with_the_extra_that_brings_it(
@@ -169,4 +170,4 @@ def test_what_is_not_installed_is_named_with_the_extra_that_brings_it(
     filled = [argument.format(served=served.parent / "office") for argument in arguments]
     done = started(tmp_path, *filled, without=(missing,))
     assert done.returncode == 2
-    assert f"this needs {missing}" in done.stderr and f"pip install '{extra}'" in done.stderr
+    assert f"this needs {missing}: {install_command(extra)}\n" in done.stderr

@@ -101,7 +101,7 @@ print(early, [name for name in {HEAVY!r} if name in sys.modules], len(routed))
     assert in_fresh_python(code) == "[] [] 8"
 
 
-@pytest.mark.parametrize("module", ["router", "pipeline.build", "pipeline.settings", "flows.cli"])
+@pytest.mark.parametrize("module", ["quartermaster", "router", "pipeline.build", "pipeline.settings", "flows.cli"])
 def test_importing_has_no_side_effect(module: str) -> None:
     code = f"""
 import logging, os, threading

@@ -1,6 +1,6 @@
 """Print the OpenAPI document of the installed Prefect server, which it builds from its own code. No server is started.
 
-Needs `pip install 'quartermaster[flows]'`. Standard output holds the document and nothing else.
+Needs the extra `flows`. Standard output holds the document and nothing else.
 """
 
 import contextlib

@@ -1,5 +1,6 @@
 """Arguments that several commands share, and what they name."""
 
+import os
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -7,11 +8,16 @@ import typer
 
 from router import Router, Selection
 from router.errors import SettingsInvalid, SnapshotInvalid
+from router.store import catalogs, last_built
 
 WORKSPACE = Path(".quartermaster")
+CATALOG_VARIABLE = "QUARTERMASTER_CATALOG"
 
 Workspace = Annotated[Path, typer.Option(help="Folder of the ledger and the snapshots.")]
-Catalog = Annotated[Optional[str], typer.Option(help="Which catalog of the workspace, where it has several.")]
+Catalog = Annotated[
+    Optional[str],
+    typer.Option(envvar=CATALOG_VARIABLE, help="Which catalog of the workspace; by default the one built last."),
+]
 At = Annotated[
     Optional[Path], typer.Option("--snapshot", help="A snapshot's or a catalog's folder, instead of the workspace.")
 ]
@@ -36,28 +42,50 @@ def open_router(snapshot: Path | None, workspace: Path, catalog: str | None, sel
 
 
 def folder_of(snapshot: Path | None, workspace: Path, catalog: str | None) -> Path:
-    """The folder of the snapshot or the catalog that the options name."""
+    """The folder of the snapshot or the catalog that the options name; of several catalogs, else of the last built."""
     if snapshot is not None:
         return snapshot
-    names = catalogs_of(workspace)
-    if catalog is not None and catalog not in names:
-        raise SnapshotInvalid(
-            f"the workspace {workspace} has no catalog {catalog!r}: it has {', '.join(names) or 'none'}; "
-            "build one with `quartermaster build`"
-        )
-    return workspace / "snapshots" / (catalog or only(names, workspace))
-
-
-def catalogs_of(workspace: Path) -> list[str]:
-    """The catalogs of a workspace, by name."""
-    folder = workspace / "snapshots"
-    return sorted(f.name for f in folder.iterdir() if f.is_dir()) if folder.is_dir() else []
-
-
-def only(names: list[str], workspace: Path, how: str = "with --catalog NAME") -> str:
-    """The one catalog there is. Raises SnapshotInvalid where there is none, SettingsInvalid where there are several."""
-    if not names:
-        raise SnapshotInvalid(f"the workspace {workspace} has no snapshot: build one with `quartermaster build`")
+    names = catalogs(workspace)
+    if catalog is not None:
+        return workspace / "snapshots" / _known(catalog, names, workspace)
+    chosen = last_built(workspace)
+    if chosen is None:
+        raise _empty(workspace)
     if len(names) > 1:
-        raise SettingsInvalid(f"the workspace {workspace} has several catalogs ({', '.join(names)}): say which, {how}")
+        from flows.screens.screen import err, plain
+
+        said = f'Using the catalog "{chosen}", built last; --catalog NAME or {CATALOG_VARIABLE} chooses another'
+        err.print(plain(said, "dim"), soft_wrap=True)
+    return workspace / "snapshots" / chosen
+
+
+def to_change(catalog: str | None, workspace: Path) -> str:
+    """The catalog whose serving snapshot is to change: the named one, that of the environment, or the only one.
+
+    Never guessed among several. Raises SnapshotInvalid, or SettingsInvalid where several are there and none is named.
+    """
+    names = catalogs(workspace)
+    if catalog := catalog or os.environ.get(CATALOG_VARIABLE):
+        return _known(catalog, names, workspace)
+    if not names:
+        raise _empty(workspace)
+    if len(names) > 1:
+        raise SettingsInvalid(
+            f"the workspace {workspace} has several catalogs ({', '.join(names)}): "
+            f"name one, as in `quartermaster snapshots {names[0]} …`"
+        )
     return names[0]
+
+
+def _empty(workspace: Path) -> SnapshotInvalid:
+    return SnapshotInvalid(f"the workspace {workspace} has no snapshot: build one with `quartermaster build`")
+
+
+def _known(catalog: str, names: list[str], workspace: Path) -> str:
+    if catalog in names:
+        return catalog
+    origin = f" (from {CATALOG_VARIABLE})" if catalog == os.environ.get(CATALOG_VARIABLE) else ""
+    raise SnapshotInvalid(
+        f"the workspace {workspace} has no catalog {catalog!r}{origin}: it has {', '.join(names) or 'none'}; "
+        "build one with `quartermaster build`"
+    )

@@ -4,8 +4,9 @@ from typing import Annotated, Optional
 
 import typer
 
-from flows.commands.arguments import WORKSPACE, Json, Workspace, catalogs_of, folder_of, only
+from flows.commands.arguments import WORKSPACE, Json, Workspace, to_change
 from router.errors import SettingsInvalid
+from router.store import catalogs
 
 
 def snapshots(
@@ -23,11 +24,10 @@ def snapshots(
 
     if rollback and use:
         raise SettingsInvalid("--rollback and --use are two ways to say what serves: give one")
-    names = [catalog] if catalog else catalogs_of(workspace)
-    if catalog:
-        folder_of(None, workspace, catalog)
+    names = catalogs(workspace)
+    if catalog or rollback or use:
+        names = [to_change(catalog, workspace)]
     if rollback or use:
-        names = [only(names, workspace, "as the argument")]
         change(workspace, names[0], use)
     if not show(workspace, names, verify=verify, as_json=as_json):
         raise typer.Exit(4)

@@ -22,6 +22,7 @@ def show_report(report: BuildReport) -> None:
     seconds = sum(report.seconds.values())
     rows = [
         ("tools", f"{report.counts['tools']:,} of {report.counts['read']:,} records read"),
+        ("changes", str(report.difference)),
         ("expansions", _generators(report)),
         ("model", _usage(report)),
         ("encoder", report.encoder or "none"),

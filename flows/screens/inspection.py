@@ -31,6 +31,8 @@ _SECTIONS = {
     "Changes": ("changes", "FROM changes"),
 }
 _SECTION_ROWS = 5
+# What an empty table means, where that is more than "none".
+_EMPTY = {"worst_tools": "no tool stands out as worse than the rest; see also thin_descriptions and siblings"}
 _NEXT = {
     "TOOL": "one tool's page",
     "--table NAME --limit N": "a table or view",
@@ -80,7 +82,7 @@ def show(
     if remark:
         out.print(plain(remark, "dim"))
         out.print()
-    _show(rows, f"--limit {len(rows) + rows.more}")
+    _show(rows, f"--limit {len(rows) + rows.more}", empty=_EMPTY.get(table or "", "none"))
 
 
 def _show_overview(inspection: Inspection, limit: int) -> None:
@@ -95,7 +97,8 @@ def _show_overview(inspection: Inspection, limit: int) -> None:
         if name == "changes" and not previous:
             out.print("no snapshot served before this one", style="dim")
         else:
-            _show(rows, f"quartermaster inspect --table {name} --limit {tables[name].rows}", short=True)
+            every = f"quartermaster inspect --table {name} --limit {tables[name].rows}"
+            _show(rows, every, short=True, empty=_EMPTY.get(name, "none"))
     head("Tables, views and macros")
     order = ("view", "macro", "table")
     listed = [
@@ -149,8 +152,8 @@ def _other(folder: Path, against: str) -> Path:
     )
 
 
-def _show(rows: Rows, all_of_them: str, *, short: bool = False) -> None:
-    out.print(grid(rows, out.width, short=short) if rows else Text("none", "dim"))
+def _show(rows: Rows, all_of_them: str, *, short: bool = False, empty: str = "none") -> None:
+    out.print(grid(rows, out.width, short=short) if rows else Text(empty, "dim"))
     if rows.more:
         out.print(f"and {rows.more:,} more: {all_of_them}", style="dim", markup=False)
 

@@ -109,27 +109,52 @@ COMMENT ON COLUMN thin_descriptions.provider IS 'Its provider.';
 COMMENT ON COLUMN thin_descriptions.words IS 'The words of the description; a character of a script without spaces is one.';
 COMMENT ON COLUMN thin_descriptions.description IS 'The description itself, maybe empty.';
 
+-- A problem stands out beside the rest of the catalog: what more than a quarter of the tools have is how the catalog was
+-- written. Near-repeats that were dropped cost a tool nothing; a thin description is filled up by a model's phrases.
 CREATE VIEW worst_tools AS
-SELECT tool_id, tools.provider, concat_ws(', ',
-        CASE WHEN expansions.tool_id IS NULL THEN 'no expansion' WHEN generator = 'lexicon' THEN 'no model''s words' END,
-        CASE WHEN words IS NOT NULL THEN 'thin description' END,
-        CASE WHEN dropped > 0 THEN dropped || ' texts dropped' END,
-        CASE WHEN collisions > 0 THEN collisions || ' siblings' END
-    ) AS problems,
-    coalesce(dropped, 0) AS dropped, coalesce(collisions, 0) AS collisions
-FROM tools
-LEFT JOIN expansions USING (tool_id)
-LEFT JOIN (SELECT tool_id, words FROM thin_descriptions) USING (tool_id)
-LEFT JOIN (SELECT tool_id, count(*) AS dropped FROM verdicts WHERE consequence = 'dropped' GROUP BY tool_id) USING (tool_id)
-LEFT JOIN (SELECT tool_id, count(*) AS collisions FROM siblings GROUP BY tool_id) USING (tool_id)
+WITH facts AS (
+    SELECT tool_id, tools.provider, coalesce(generator, 'nobody') AS writer, words IS NOT NULL AS thin,
+        coalesce(dropped, 0) AS dropped, coalesce(lost, 0) AS lost, coalesce(kept, 0) AS kept,
+        coalesce(collisions, 0) AS collisions
+    FROM tools
+    LEFT JOIN expansions USING (tool_id)
+    LEFT JOIN (SELECT tool_id, words FROM thin_descriptions) USING (tool_id)
+    LEFT JOIN (
+        SELECT tool_id, count(*) AS dropped,
+            count(*) FILTER (check_name <> 'repeat' AND (field = 'user_phrases' OR field LIKE 'translations%')) AS lost
+        FROM verdicts WHERE consequence = 'dropped' GROUP BY tool_id
+    ) USING (tool_id)
+    LEFT JOIN (SELECT tool_id, count(*) AS kept FROM phrases GROUP BY tool_id) USING (tool_id)
+    LEFT JOIN (SELECT tool_id, count(*) AS collisions FROM siblings GROUP BY tool_id) USING (tool_id)
+), problems AS (
+    SELECT *,
+        writer = 'nobody' AND avg((writer <> 'nobody')::INT) OVER () >= 0.5 AS unwritten,
+        writer = 'lexicon' AND avg((writer NOT IN ('nobody', 'lexicon'))::INT) OVER () >= 0.5 AS stopgap,
+        thin AND writer IN ('nobody', 'lexicon') AS unknown,
+        lost > 0 AND lost >= kept AS stripped,
+        collisions >= 3 AS confusable
+    FROM facts
+), standing_out AS (
+    SELECT tool_id, provider, dropped, collisions, concat_ws(', ',
+            CASE WHEN unwritten THEN 'no expansion' WHEN stopgap THEN 'only the lexicon''s words' END,
+            CASE WHEN unknown AND avg(unknown::INT) OVER () <= 0.25 THEN 'thin description' END,
+            CASE WHEN stripped AND avg(stripped::INT) OVER () <= 0.25
+                THEN lost || ' of ' || (lost + kept) || ' phrases dropped' END,
+            CASE WHEN confusable AND avg(confusable::INT) OVER () <= 0.25
+                THEN 'phrases that fit ' || collisions || ' siblings as well' END
+        ) AS problems
+    FROM problems
+)
+SELECT tool_id, provider, problems, dropped, collisions
+FROM standing_out
 WHERE problems <> ''
-ORDER BY len(string_split(problems, ', ')) DESC, coalesce(dropped, 0) + coalesce(collisions, 0) DESC, tool_id;
-COMMENT ON VIEW worst_tools IS 'Tools that search will find badly, worst first, and why: no words of a model, a thin description, texts that were dropped, siblings that their phrases fit as well.';
+ORDER BY len(string_split(problems, ', ')) DESC, dropped + collisions DESC, tool_id;
+COMMENT ON VIEW worst_tools IS 'Tools that search will find worse than the rest of this catalog, worst first, and why: no expansion or only the lexicon''s words where most tools have better, a thin description that no model filled up, phrases that were dropped, phrases that fit siblings as well. Empty where no tool stands out.';
 COMMENT ON COLUMN worst_tools.tool_id IS 'The tool.';
 COMMENT ON COLUMN worst_tools.provider IS 'Its provider.';
 COMMENT ON COLUMN worst_tools.problems IS 'What is wrong, in words.';
 COMMENT ON COLUMN worst_tools.dropped IS 'Texts of its expansion that a check left out: see verdicts.';
-COMMENT ON COLUMN worst_tools.collisions IS 'Tools that its phrases fit as well: see siblings.';
+COMMENT ON COLUMN worst_tools.collisions IS 'Tools that its phrases fit as well, three at most: see siblings.';
 
 CREATE VIEW costs AS
 SELECT provider, generator, model, count(*) AS tools, sum(prompt_tokens)::BIGINT AS prompt_tokens,

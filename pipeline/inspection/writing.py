@@ -18,7 +18,7 @@ from pipeline.vectors import Vectors
 from router.contract import CATALOG_DB
 from router.documents import FieldDocuments
 
-# DuckDB writes for its own version alone unless it is told: this is the oldest that `quartermaster[inspect]` allows.
+# DuckDB writes for its own version alone unless it is told: this is the oldest that the extra `inspect` allows.
 _READABLE = {"storage_compatibility_version": "v1.3.0"}
 # Vectors, most of the file, do not compress, and to find that out takes longer than to write them: the tables of 10,000
 # tools with 90,000 phrases take 3.9 CPU s and 254 MB as DuckDB would choose, 1.8 and 204 MB as they are.

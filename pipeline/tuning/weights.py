@@ -139,14 +139,13 @@ def fit_weights(candidates: Candidates, recipe: Recipe) -> tuple[Recipe, Weights
     (difference,) = differences(after[:, None], before[:, None])
     assert difference is not None and difference.low is not None
     weights = _descend(candidates, own)
-    fitted = {signal: round(float(weight), 4) for signal, weight in zip(candidates.signals, weights, strict=True)}
+    fitted = {str(signal): round(float(weight), 4) for signal, weight in zip(candidates.signals, weights, strict=True)}
     kept = ""
     if np.array_equal(weights, own):
         kept = "no other weights are better"
     elif difference.low <= 0 or difference.p >= SIGNIFICANCE:
         kept = f"requests that were left out are ranked no better beyond chance (p = {difference.p:.2g})"
-    told = {str(signal): weight for signal, weight in fitted.items()}
-    evidence = WeightsEvidence(requests, kept, told, round(float(before.mean()), 4), difference)
+    evidence = WeightsEvidence(requests, kept, fitted, round(float(before.mean()), 4), difference)
     if kept:
         return recipe, evidence
     return replace(recipe, name=f"{recipe.name}-fitted", weights={**recipe.weights, **fitted}), evidence

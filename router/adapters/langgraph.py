@@ -1,6 +1,6 @@
 """LangGraph: an agent whose model has the tools of each turn bound, in the manner of langgraph-bigtool.
 
-`pip install 'quartermaster[langgraph]'`. Works with any chat model that has `bind_tools`.
+Needs the extra `langgraph`. Works with any chat model that has `bind_tools`.
 """
 
 import inspect

@@ -1,6 +1,6 @@
 """OpenAI Agents SDK: the tools of an answer as FunctionTools.
 
-`pip install 'quartermaster[agents]'`.
+Needs the extra `agents`.
 
     >>> agent = base.clone(tools=[*base.tools, *function_tools(router.route(request), call)])
     >>> Runner.run_sync(agent, request).final_output

@@ -24,7 +24,7 @@ def ablate(measured: Measurement, advance: Callable[[], None] = lambda: None) ->
     """
     found = {}
     for left_out in removable(measured):
-        weights = {signal: weight for signal, weight in measured.recipe.weights.items() if signal is not left_out}
+        weights = {signal: weight for signal, weight in measured.recipe.weights.items() if signal != left_out}
         recipe = replace(measured.recipe, name=f"{measured.recipe.name} without {left_out}", weights=weights)
         without = ask(measured.router, measured.judgements, recipe, whole=False, advance=advance)
         found[str(left_out)] = {

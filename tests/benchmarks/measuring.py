@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from router.contract import Manifest
+from router.distribution import version
 from router.snapshot import resolve
 
 RESULTS = Path(__file__).parent / "results"
@@ -79,7 +80,7 @@ def _commit() -> str:
     try:
         said = subprocess.run(asked, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        return importlib.metadata.version("quartermaster")
+        return version()
     return said.stdout.strip()
 
 

@@ -10,7 +10,7 @@ from pipeline.settings import load
 from pipeline.sources import Reading, read
 
 FOLDER = Path(__file__).parents[2] / "catalogs" / "prefect"
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("prefect") is None, reason="needs quartermaster[flows]")
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("prefect") is None, reason="needs the extra flows")
 
 
 @pytest.fixture(scope="module")

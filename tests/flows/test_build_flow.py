@@ -115,6 +115,7 @@ def test_a_run_leaves_what_was_built_what_was_rejected_and_where_the_snapshot_is
     report = state.result()
     left = artifacts(state)
     assert "| rejected | 1 |" in left["build-office"] and "11.1% of the records were rejected" in left["build-office"]
+    assert "| changes | 8 new, 0 changed, 0 removed: no snapshot served before |" in left["build-office"]
     assert report.snapshot.resolve().as_uri() in left["snapshot-office"]
     assert json.loads(left["rejected-office"]) == [
         {"file": "tools.jsonl", "place": "line 9", "reason": "name is a number, not a text"}

@@ -65,6 +65,47 @@ def test_providers_count_phrases_and_writers_and_tools_without_a_provider(shop: 
         assert shown.sql(said).rows == (("pay", 2, 1.5, "file 1, nobody 1", 0), (None, 1, 1.0, "file 1", 0))
 
 
+def worst(snapshot: Path) -> dict[Any, str]:
+    with Inspection.open(snapshot) as inspection:
+        found = inspection.table("worst_tools")
+        return dict(zip(found.column("tool_id"), found.column("problems"), strict=True))
+
+
+def test_no_tool_of_a_catalog_stands_out_for_what_all_of_them_share(shop: Shop) -> None:
+    tools = [tool(f"a/{name}", "Short.") for name in "stuvwxyz"]
+    assert worst(shop.build(*tools)) == {}  # nobody wrote for any of them
+    assert worst(shop.build(*tools, enrichment={"generator": "lexicon"})) == {}
+    assert worst(shop.build(*tools, expansions=[words(f"a/{name}") for name in "stuvwxyz"])) == {}
+
+
+def test_tools_without_the_words_that_most_have_are_the_worst(shop: Shop) -> None:
+    tools = [tool(f"a/{name}", "Short." if name == "z" else "Sends a message to the team.") for name in "stuvwxyz"]
+    written = [words(f"a/{name}", f"phrase of {name}") for name in "stuvwx"]
+    assert worst(shop.build(*tools, expansions=written)) == {
+        "a/y": "no expansion",
+        "a/z": "no expansion, thin description",
+    }
+    by_lexicon = shop.build(*tools, expansions=written, enrichment={"generator": "lexicon"})
+    assert worst(by_lexicon) == {"a/y": "only the lexicon's words", "a/z": "only the lexicon's words, thin description"}
+    assert list(worst(by_lexicon)) == ["a/z", "a/y"]  # most problems first
+
+
+def test_a_thin_description_stands_out_where_few_tools_have_one_and_no_model_filled_it_up(shop: Shop) -> None:
+    full = [tool(f"a/{name}", "Sends a long message to the team.") for name in "vwxyz"]
+    lexicon = {"generator": "lexicon"}
+    assert worst(shop.build(*full, tool("a/u", "Pays."), enrichment=lexicon)) == {"a/u": "thin description"}
+    assert worst(shop.build(*full[:3], tool("a/u", "Pays."), tool("a/t", "Buys."), enrichment=lexicon)) == {}
+    phrases = [words(f"a/{name}") for name in "uvwxyz"]
+    assert worst(shop.build(*full, tool("a/u", "Pays."), expansions=phrases)) == {}
+
+
+def test_a_tool_that_lost_half_of_its_phrases_to_the_checks_is_among_the_worst(shop: Shop) -> None:
+    tools = [tool(f"a/{name}", f"Sends message {name} to the team.") for name in "vwxyz"]
+    told = [words(f"a/{name}", f"send {name} to the team", f"write {name} down") for name in "vwxy"]
+    bad = words("a/z", "see https://evil.example now", "read <b>this</b> aloud", "send it to the team")
+    assert worst(shop.build(*tools, expansions=[*told, bad])) == {"a/z": "2 of 3 phrases dropped"}
+
+
 def test_duplicates_say_the_same_under_different_ids(shop: Shop) -> None:
     schema = {"type": "object", "properties": {"day": {"type": "string"}}}
     alike = [tool(tool_id, "Returns charges.") for tool_id in ("a/list", "b/list", "c/fetch")]

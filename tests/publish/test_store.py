@@ -8,7 +8,7 @@ import pytest
 
 from router.contract import MANIFEST, Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
-from router.store import SnapshotStore
+from router.store import SnapshotStore, catalogs, last_built
 
 
 def stored(store: SnapshotStore, *names: str) -> None:
@@ -104,3 +104,28 @@ def test_an_id_is_time_and_content_and_sorts_by_age(store: SnapshotStore) -> Non
 
 def test_a_snapshot_with_a_broken_manifest_is_listed_with_its_problem(store: SnapshotStore) -> None:
     assert all(found.problem and found.manifest is None for found in store.snapshots())
+
+
+def test_the_catalog_built_last_has_the_newest_snapshot_and_serves(tmp_path: Path) -> None:
+    assert last_built(tmp_path) is None
+    for catalog, names in {
+        "a": ["20260101T000000Z-ffffffff", "20260105T000000Z-aaaaaaaa"],  # serves the older: it was rolled back
+        "b": ["20260104T000000Z-bbbbbbbb"],
+        "held": ["20260109T000000Z-cccccccc"],  # serves nothing
+    }.items():
+        stored(SnapshotStore(tmp_path, catalog), *names)
+    (tmp_path / "snapshots/failed").mkdir()  # of a first build that failed
+    assert last_built(tmp_path) == "held"  # nothing serves anywhere: its error says what to do
+    SnapshotStore(tmp_path, "b").publish("20260104T000000Z-bbbbbbbb")
+    assert last_built(tmp_path) == "b"
+    SnapshotStore(tmp_path, "a").publish("20260101T000000Z-ffffffff")
+    assert last_built(tmp_path) == "a"
+    assert catalogs(tmp_path) == ["a", "b", "failed", "held"]
+
+
+def test_of_catalogs_built_in_the_same_second_the_first_by_name_is_the_last_built(tmp_path: Path) -> None:
+    for catalog, snapshot in (("c", "20260101T000000Z-ffffffff"), ("b", "20260101T000000Z-00000000")):
+        made = SnapshotStore(tmp_path, catalog)
+        stored(made, snapshot)
+        made.publish(snapshot)
+    assert last_built(tmp_path) == "b"

@@ -27,7 +27,10 @@ def test_the_lexical_recipe_is_as_published() -> None:
     [
         ({"weights": {"name": -1}}, "weights.name is -1"),
         ({"weights": {"name": 0}}, "positive for at least one"),
-        ({"weights": {"nose": 1}}, "nose"),
+        (
+            {"weights": {"nose": 1}},
+            "weights is 'nose', it must be a weight for name, description, expansion, dense, intent",
+        ),
         ({"weights": {"name": "much"}}, "much"),
         ({"k": -3}, "k is -3"),
         ({"depth": 0}, "depth is 0"),

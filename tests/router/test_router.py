@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from router import RECIPES, RequestInvalid, Router, SettingsInvalid, Signal
+from router import RECIPES, Detail, Form, RequestInvalid, Router, SettingsInvalid, Signal
 from router.contract import CATALOG_DB
 
 
@@ -29,6 +29,20 @@ def test_explanation_contributions_add_up_to_the_score(router: Router) -> None:
     for tool in router.route("tell the team that a payment failed", explain=True):
         assert sum(tool.contributions.values()) == pytest.approx(tool.score)
         assert set(tool.contributions) <= set(tool.ranks)
+
+
+def test_mappings_by_signal_form_or_detail_print_as_plain_names_and_take_both(router: Router) -> None:
+    tool = router.route("refund a charge", k=1, explain=True)[0]
+    tokens = router.tokens(tool.tool_id)
+    rankings = router.rankings("refund a charge")
+    assert tokens is not None
+    for by_name in (tool.ranks, tool.contributions, tokens, tokens["openai"], rankings, router.recipe().weights):
+        assert {type(key) for key in by_name} == {str}
+    assert repr(dict(tool.ranks)).startswith("{'name': ")
+    assert tool.ranks["name"] == tool.ranks[Signal.NAME]
+    assert tool.contributions["dense"] == tool.contributions[Signal.DENSE]
+    assert tokens["openai"]["short"] == tokens[Form.OPENAI][Detail.SHORT]
+    assert router.recipe("published").weights["dense"] == router.recipe("published").weights[Signal.DENSE] == 2
 
 
 def test_the_published_recipe_is_the_sum_of_its_formula(router: Router) -> None:

@@ -1,4 +1,4 @@
-"""The router over HTTP: `app` for any ASGI server, `serve` with uvicorn. `pip install 'quartermaster[serve]'`.
+"""The router over HTTP: `app` for any ASGI server, `serve` with uvicorn. Needs the extra `serve`.
 
     >>> from router import Router
     >>> from router.serving.http import HttpSettings, app

@@ -3,13 +3,13 @@
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
+from router.distribution import version
 from router.errors import NothingSelected, QuartermasterError
 from router.router import Router
 from router.serving.http.catalog import catalog
@@ -59,7 +59,7 @@ def app(
     api = FastAPI(
         title="Quartermaster",
         summary="The few tools that fit a request, out of thousands.",
-        version=metadata.version("quartermaster"),
+        version=version(),
         lifespan=_living(service),
         # Their pages load scripts from elsewhere.
         docs_url=None,

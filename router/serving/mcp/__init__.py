@@ -1,6 +1,6 @@
 """The router as an MCP server: find_tools, describe_tool, and call_tool at the tools' own servers.
 
-`pip install 'quartermaster[serve]'`.
+Needs the extra `serve`.
 
     >>> from router import Router
     >>> from router.serving.mcp import Upstream, serve_stdio, server

@@ -4,13 +4,13 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from importlib import metadata
 
 import mcp_types as types
 from anyio.to_thread import run_sync
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
+from router.distribution import version
 from router.errors import QuartermasterError
 from router.router import Router
 from router.selection import Selection
@@ -47,7 +47,7 @@ def server(
 
     return Server(
         "quartermaster",
-        version=metadata.version("quartermaster"),
+        version=version(),
         title="Quartermaster",
         instructions=INSTRUCTIONS,
         lifespan=lifespan,

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import uvicorn
 
+from router.distribution import install_command
 from router.serving.http import HttpSettings, listen, serve
 from tests.command_line import ROOT, called, started
 from tests.serving.conftest import TOKEN
@@ -93,4 +94,4 @@ def test_an_empty_token_is_a_secret_that_was_not_filled_in_and_no_leave_to_serve
 def test_without_the_extra_the_command_says_what_to_install(snapshot: Path, tmp_path: Path) -> None:
     done = started(tmp_path, "serve", "http", "--snapshot", snapshot, without=("fastapi",))
     assert done.returncode == 2
-    assert done.stderr == "quartermaster: this needs fastapi: pip install 'quartermaster[serve]'\n"
+    assert done.stderr == f"quartermaster: this needs fastapi: {install_command('serve')}\n"

@@ -1,0 +1,44 @@
+"""Which tools are new, changed or gone, by the hashes of their records."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pipeline.errors import SnapshotInvalid
+from pipeline.inspection.reading import Inspection
+from router.store import SnapshotStore
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDifference:
+    """The ids of the tools that differ from those of `snapshot`, each list sorted. None served: `snapshot` is None, and
+    every tool is new."""
+
+    snapshot: str | None = None
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    @classmethod
+    def between(
+        cls, before: Mapping[str, str], after: Mapping[str, str], snapshot: str | None = None
+    ) -> "ToolDifference":
+        """Compare the hashes of records by tool id."""
+        return cls(
+            snapshot,
+            added=tuple(sorted(after.keys() - before.keys())),
+            changed=tuple(sorted(tool for tool in after.keys() & before.keys() if after[tool] != before[tool])),
+            removed=tuple(sorted(before.keys() - after.keys())),
+        )
+
+    @classmethod
+    def since_serving(cls, store: SnapshotStore, after: Mapping[str, str]) -> "ToolDifference":
+        """Compare with the snapshot that serves. One that cannot be opened counts as none."""
+        try:
+            with Inspection.open(store.folder) as inspection:
+                return cls.between(inspection.record_hashes(), after, inspection.folder.name)
+        except SnapshotInvalid:
+            return cls.between({}, after)
+
+    def __str__(self) -> str:
+        counts = f"{len(self.added):,} new, {len(self.changed):,} changed, {len(self.removed):,} removed"
+        return f"{counts} since {self.snapshot}" if self.snapshot else f"{counts}: no snapshot served before"

@@ -1,0 +1,21 @@
+"""`python -m quartermaster`, and the command `quartermaster`."""
+
+import sys
+
+from quartermaster.own import check
+
+
+def main() -> None:
+    """Run the command line. Exits with 2 where another project's packages stand in the place of ours."""
+    try:
+        check("router", "pipeline", "flows")
+    except ImportError as error:
+        print(f"quartermaster: {error}", file=sys.stderr)
+        sys.exit(2)
+    from flows.cli import main as run
+
+    run()
+
+
+if __name__ == "__main__":
+    main()
