@@ -10,10 +10,11 @@ from pipeline.execution import Direct, Execution
 from pipeline.settings import CatalogSettings, SourceSettings
 from pipeline.sources import fetch, function_schema, jsonl, mcp, openapi
 from pipeline.sources.detect import detect
+from pipeline.sources.provider_label import long_label_note
 from router.definitions.raw_tool import RawTool
 from router.record import Origin
 
-__all__ = ["RawTool", "Reading", "RecordRejected", "read"]
+__all__ = ["RawTool", "Reading", "RecordRejected", "long_label_note", "read"]
 
 _READERS = {"function": function_schema.read, "openapi": openapi.read, "mcp": mcp.read, "jsonl": jsonl.read}
 

@@ -10,6 +10,7 @@ from pipeline.errors import RecordRejected, RunAborted, Unavailable
 from pipeline.settings import SourceSettings
 from pipeline.sources import fetch
 from pipeline.sources.document import read_document
+from pipeline.sources.provider_label import label_of_server
 from router.definitions.raw_tool import RawTool
 from router.definitions.vendors import mcp_tool
 from router.record import Origin
@@ -130,7 +131,7 @@ def _server_name(value: Any) -> str | None:
 
 def _tool(row: object, origin: Origin, server: str | None) -> RawTool | RecordRejected:
     try:
-        return mcp_tool(row, origin, server)
+        return mcp_tool(row, origin, server and label_of_server(server))
     except RecordRejected as rejected:
         return rejected
 
