@@ -13,7 +13,7 @@ from flows.tasks import Tasks, release
 from flows.watching import FlowProgress
 from pipeline.build import build
 from pipeline.errors import QuartermasterError
-from pipeline.settings import load, overrides
+from pipeline.settings import load, overrides, with_provider
 from router.evaluation import judgements_of
 
 
@@ -29,6 +29,7 @@ def build_catalog(
     max_tools: int | None = None,
     mode: str | None = None,
     skip_unreadable: bool | None = None,
+    provider: str | None = None,
 ) -> Any:
     """Build a catalog's snapshot, publish it, and measure it where it is new and the catalog's folder has judgements.
 
@@ -38,6 +39,7 @@ def build_catalog(
     """
     try:
         settings = load(Path(path), overrides(generator, encoder, max_cost, max_tools, mode, skip_unreadable))
+        settings = with_provider(settings, provider)
         progress = FlowProgress(settings.name)
         report = build(
             settings,

@@ -46,6 +46,7 @@ def serve_nightly(
     timezone: str,
     generator: str | None,
     encoder: str | None,
+    provider: str | None = None,
     ready: Callable[[str], None],
 ) -> None:
     """Build a catalog at each time of the schedule until the process is interrupted.
@@ -73,6 +74,7 @@ def serve_nightly(
                 "workspace": str(workspace.resolve()),
                 "generator": generator,
                 "encoder": encoder,
+                "provider": provider,
             },
             description=f"Builds {settings.name} and publishes its snapshot.",
             # A slot of Prefect's server would outlive a killed process; two builds that meet wait for the ledger.

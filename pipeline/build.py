@@ -93,6 +93,8 @@ def _build(
 ) -> BuildReport:
     clock.start("read", None)
     reading = sources.read(settings, do)
+    if note := sources.long_label_note(tool.provider for tool in reading.tools):
+        clock.note(note)
     clock.start("normalize", None)
     catalog = do("normalize", partial(records.catalog_records, reading.tools))
     chain = generators(settings, ledger, clock.note)

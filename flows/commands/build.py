@@ -20,6 +20,9 @@ def build(
     encoder: Annotated[
         Optional[str], typer.Option(help="auto, none, all-MiniLM-L6-v2, a model's name or folder.")
     ] = None,
+    provider: Annotated[
+        Optional[str], typer.Option(help="The label that starts every tool's id, such as github.")
+    ] = None,
     plan: Annotated[
         bool, typer.Option("--plan", help="Say what would be asked of the model, and its price; ask nothing.")
     ] = False,
@@ -52,11 +55,11 @@ def build(
     from flows.screens.screen import Bars, out, plain
     from pipeline.build import build as run
     from pipeline.plan import plan as plan_build
-    from pipeline.settings import load, overrides
+    from pipeline.settings import load, overrides, with_provider
 
     mode = "batch" if batch else None
     skip = skip_unreadable or None
-    settings = load(path, overrides(generator, encoder, max_cost, max_tools, mode, skip))
+    settings = with_provider(load(path, overrides(generator, encoder, max_cost, max_tools, mode, skip)), provider)
     if plan:
         with Bars() as bars:
             planned = plan_build(settings, workspace=workspace, progress=bars)
@@ -80,6 +83,7 @@ def build(
                 max_tools=max_tools,
                 mode=mode,
                 skip_unreadable=skip,
+                provider=provider,
             )
         else:
             report = run(settings, workspace=workspace, force=force, progress=bars)
@@ -99,6 +103,7 @@ def schedule(
     workspace: Workspace = WORKSPACE,
     generator: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
     encoder: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
+    provider: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
 ) -> None:
     """Build a catalog every night, until interrupted.
 
@@ -107,9 +112,9 @@ def schedule(
     """
     from flows.schedule import next_runs, serve_nightly
     from flows.screens.screen import Bars, err
-    from pipeline.settings import load, overrides
+    from pipeline.settings import load, overrides, with_provider
 
-    settings = load(path, overrides(generator, encoder))
+    settings = with_provider(load(path, overrides(generator, encoder)), provider)
     times = next_runs(cron, timezone)
     bars = Bars()
 
@@ -128,5 +133,6 @@ def schedule(
             timezone=timezone,
             generator=generator,
             encoder=encoder,
+            provider=provider,
             ready=ready,
         )

@@ -8,7 +8,7 @@ Environment: `QUARTERMASTER_<SECTION>__<FIELD>` for any field of a section below
 from pathlib import Path
 
 from pipeline.settings.access import OAuthSettings
-from pipeline.settings.loading import CATALOG_FILE, load, overrides
+from pipeline.settings.loading import CATALOG_FILE, load, overrides, with_provider
 from pipeline.settings.sections import (
     AssessmentSettings,
     BatchSettings,
@@ -42,6 +42,7 @@ __all__ = [
     "VectorSettings",
     "load",
     "overrides",
+    "with_provider",
 ]
 
 DEFAULT_WORKSPACE = Path(".quartermaster")

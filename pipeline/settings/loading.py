@@ -89,6 +89,27 @@ def overrides(
     return {section: fields for section, fields in given.items() if fields}
 
 
+def with_provider(settings: CatalogSettings, provider: str | None) -> CatalogSettings:
+    """Return the settings with one provider label for all sources; unchanged where it is None.
+
+    Raises SettingsInvalid where it is empty, and where sources of a catalog have labels of their own: they would lose
+    them. The label of a single source is replaced.
+    """
+    if provider is None:
+        return settings
+    if not provider.strip():
+        raise SettingsInvalid("--provider is empty: name the label, such as github")
+    own = [source.provider for source in settings.source if source.provider is not None]
+    if own and len(settings.source) > 1:
+        shown = ", ".join(dict.fromkeys(own[:3])) + (", …" if len(own) > 3 else "")
+        raise SettingsInvalid(
+            f"--provider {provider!r} would label all {len(settings.source)} sources of {settings.name!r}, of which "
+            f"{len(own)} have a label of their own ({shown}): set `provider` of a [[source]] in {CATALOG_FILE} instead"
+        )
+    labelled = tuple(source.model_copy(update={"provider": provider.strip()}) for source in settings.source)
+    return settings.model_copy(update={"source": labelled})
+
+
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))

@@ -13,10 +13,11 @@ from pipeline.sources.coverage import Coverage, coverage_of
 from pipeline.sources.detect import detect
 from pipeline.sources.gaps import Gap, name_of, origin_of, stopped
 from pipeline.sources.naming import place
+from pipeline.sources.provider_label import long_label_note
 from router.definitions.raw_tool import RawTool
 from router.record import Origin
 
-__all__ = ["Coverage", "Gap", "RawTool", "Reading", "RecordRejected", "read"]
+__all__ = ["Coverage", "Gap", "RawTool", "Reading", "RecordRejected", "long_label_note", "read"]
 
 _READERS = {"function": function_schema.read, "openapi": openapi.read, "mcp": mcp.read, "jsonl": jsonl.read}
 

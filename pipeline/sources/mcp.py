@@ -1,11 +1,13 @@
 """MCP: a saved `tools/list` answer. A live server is read by `mcp_client`."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.sources.document import read_document
 from pipeline.sources.function_schema import tool
+from pipeline.sources.provider_label import label_of_server
 from router.definitions.nesting import listed
 from router.definitions.raw_tool import RawTool
 
@@ -16,5 +18,8 @@ def read(path: Path) -> Iterator[RawTool | RecordRejected]:
     found = listed(read_document(path))
     if found is None:
         raise RunAborted(f"the source {path} is not a saved tools/list answer: it has no list of tools")
+    servers = {one.provider for one in found}
     for one in found:
-        yield tool(one, path.name)
+        # The names of several servers tell their tools apart: shortened, two could be one.
+        short = label_of_server(one.provider) if one.provider and len(servers) == 1 else one.provider
+        yield tool(replace(one, provider=short), path.name)

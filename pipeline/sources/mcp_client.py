@@ -15,6 +15,7 @@ from pipeline.sources import commands
 from pipeline.sources.access import Access, access
 from pipeline.sources.function_schema import tool_of
 from pipeline.sources.naming import place, said
+from pipeline.sources.provider_label import label_of_server
 from router.definitions.raw_tool import RawTool
 from router.record import Origin
 from router.requirement import requirement
@@ -32,8 +33,9 @@ def read_live(source: SourceSettings, folder: Path) -> Iterator[RawTool | Record
     """
     where = place(source)
     server, rows = ask(source, folder, access(source))
+    label = label_of_server(server) if server else None
     for index, row in enumerate(rows):
-        yield tool_of(row, Origin(where, f"/tools/{index}"), server)
+        yield tool_of(row, Origin(where, f"/tools/{index}"), label)
 
 
 def ask(

@@ -12,6 +12,7 @@ from typing import Any
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.sources.document import read_document
 from pipeline.sources.json_schema import SchemaScope, resolve_pointer
+from pipeline.sources.provider_label import label_of_document
 from router.definitions.raw_tool import Fields, RawTool
 from router.definitions.vendors import unread_keys
 from router.record import Origin
@@ -23,6 +24,8 @@ _KNOWN = set(
     "operationId summary description tags parameters requestBody deprecated security servers callbacks externalDocs "
     "produces consumes schemes".split()
 )
+_SENTENCE_END = re.compile("[.!?:;\u2026\u3002\uff01\uff1f\u0964\u061f][\"')\\]\u201d\u2019*_`]*$")
+_CJK_END = re.compile("[\u3040-\u30ff\u3400-\u9fff]$")
 _READ_ONLY = ("get", "head", "options", "trace", "query")
 
 
@@ -36,9 +39,7 @@ def read(path: Path) -> Iterator[RawTool | RecordRejected]:
     paths = document.get("paths") or {}
     if not isinstance(paths, dict):
         raise RunAborted(f"the source {path}: paths is not an object")
-    info = document.get("info")
-    title = info.get("title") if isinstance(info, dict) else None
-    provider = title if isinstance(title, str) and title.strip() else None
+    provider = label_of_document(document)
     for route, item in paths.items():
         if str(route).startswith("x-"):
             continue
@@ -92,11 +93,10 @@ def _operation(
         schema["required"] = list(dict.fromkeys(required))
     if definitions := scope.definitions():
         schema["$defs"] = definitions
-    summary, description = fields.text("summary").strip(), fields.text("description").strip()
     return RawTool(
         name=fields.text("operationId").strip() or f"{method}_{route}",
         origin=origin,
-        description=description if description.startswith(summary) else f"{summary}\n\n{description}".strip(),
+        description=_description(fields.text("summary").strip(), fields.text("description").strip()),
         input_schema=schema,
         provider=provider,
         categories=tuple(tag for tag in fields.texts("tags") if tag.strip()),
@@ -106,6 +106,21 @@ def _operation(
         shape="parameters: OpenAPI" if properties else "",
         unread=dict(unread_keys(fields.row, _KNOWN)),
     )
+
+
+def _description(summary: str, description: str) -> str:
+    """Return summary and description as one text, the summary as a sentence of its own.
+
+    A description that begins with the summary's words says it already.
+    """
+    if not summary or not description:
+        return summary or description
+    said = summary.rstrip(" .!?:;")
+    if re.match(rf"{re.escape(said)}(?!\w)", description, re.IGNORECASE):
+        return description
+    if not _SENTENCE_END.search(summary):
+        summary += "\u3002" if _CJK_END.search(summary) else "."
+    return f"{summary}\n\n{description}"
 
 
 def _parameters(

@@ -2,16 +2,18 @@
 
 The lexicon (`lexicon.toml`) knows the words people use for the verbs and nouns of APIs, and nothing of what a tool is
 for beyond its name, provider and first sentence. It cannot invent an outcome ("my card was declined") that shares no
-word with the tool.
+word with the tool. What does not read as somebody would say it is left out rather than kept.
 """
 
 import re
-import tomllib
-from functools import cache
-from importlib import resources
+from collections.abc import Sequence
 
 from router.expansion import Expansion
 from router.fingerprint import fingerprint
+from router.labels import said_label
+from router.lexicon.grammar import Thing, singular
+from router.lexicon.naming import Operation, operation
+from router.lexicon.words import lexicon
 from router.record import ToolRecord
 from router.text import words
 
@@ -21,81 +23,117 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s|\n")
 _THIRD_PERSON = re.compile(
     r"^(?:used to|use to|allows you to|lets you|this (?:tool|endpoint|function|operation))\s+", re.IGNORECASE
 )
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _MAX_SENTENCE = 160
+_SAID = 4  # ways to say the verb
+_OTHERS = 2  # and the noun
+_MOST_LABEL_WORDS = 3
 # In the model's name, and so in every key, as the words are: raise it with any change to how they are put together.
-_VERSION = 1
+_VERSION = 2
 
 
 def lexicon_version() -> str:
     """Return a short hash of the lexicon and of how phrases are put together."""
-    return fingerprint([_VERSION, _lexicon()])[:8]
+    return fingerprint([_VERSION, lexicon()])[:8]
 
 
 def expand(record: ToolRecord) -> Expansion:
     """Return the expansion of a record, as `router.trust.trusted` leaves it."""
-    name = words(record.name)
-    provider = _provider_words(record.provider)
-    name = [word for word in name if word not in provider] or name
-    verb, nouns = _operation(name)
-    thing = " ".join(nouns)
+    label = said_label(record.provider)[:_MOST_LABEL_WORDS]
+    found = operation(record, [word for part in label for word in (part, *words(part))])
     sentence = _first_sentence(record.description)
-    everyday = _lexicon()["verbs"].get(verb, [verb] if verb else [])
-    others = [other for other in (_swap(nouns, noun) for noun in nouns) if other != thing]
-    place = f" in {' '.join(provider)}" if provider else ""
+    named = " ".join(found.words) or record.name
+    bare = found.thing.bare()
     phrases = [sentence] if sentence else []
-    phrases += [f"{said} {thing}".strip() for said in everyday[:4]]
-    phrases += [f"{said} {other}" for said, other in zip(everyday, others, strict=False)][:4]
-    if everyday:
-        phrases.append(f"{everyday[0]} {thing}{place}")
-    phrases += [f"{thing}{place}", " ".join(name) or record.name]
-    synonyms = everyday[1:] + [said for noun in nouns for said in _lexicon()["nouns"].get(_singular(noun), [])]
+    phrases += _said(found, " ".join(label)) if found.words and named.isascii() else []
     concepts = [parameter.path.replace("_", " ") for parameter in record.parameters if "." not in parameter.path][:8]
     return Expansion.from_json(
         {
-            "when_to_use": sentence or f"{verb} {thing}{place}".strip(),
-            "user_phrases": [phrase for phrase in phrases if phrase.strip()],
-            "synonyms": synonyms,
+            "when_to_use": sentence or (phrases[0] if phrases else named),
+            "user_phrases": [*dict.fromkeys(phrase for phrase in (*phrases, named) if phrase.strip())],
+            "synonyms": _synonyms(found),
             "related_concepts": concepts,
-            "task_categories": [*record.categories[:3], *([f"{verb} {thing}"] if verb and thing else [])],
+            "task_categories": [*record.categories[:3], *([f"{found.verb} {bare}"] if found.verb and bare else [])],
         }
     )
 
 
-def _operation(name: list[str]) -> tuple[str, list[str]]:
-    """The verb, wherever it stands (`users_list`, `list_users`), and the words of the resource."""
-    for position in (0, len(name) - 1, *range(1, len(name) - 1)) if name else ():
-        if name[position] in _lexicon()["verbs"]:
-            return name[position], name[:position] + name[position + 1 :]
-    return "", name
+def _said(found: Operation, label: str) -> list[str]:
+    """Return the ways to ask for an operation; of a name without a verb, the thing itself."""
+    thing, verb = found.thing, found.verb
+    place = f" in {label}" if label else ""
+    if not verb:
+        known = singular(thing.head) in lexicon()["nouns"] or thing.in_class("value")
+        asked = _ways("get", thing, lexicon()["verbs"]["get"][:2]) if known and not found.is_question else []
+        return [*asked, f"{label} {thing.bare()}".strip()]
+    texts: list[str] = [text for text in lexicon()["verbs"][verb] if not text.startswith("~")]
+    if not thing.nouns:  # `comment_on_issue`
+        texts = [text for text in texts if re.search(r" (?:on|to|for|from) \{the\}$", text)]
+        everyday = _ways(verb, thing.of_tail(), texts) if thing.tail else []
+        return [f"{verb} {thing.bare()}".strip(), *everyday[:_SAID], *([f"{verb}{place}"] if place else [])]
+    # "search for", "reply to": the verb with its preposition, where it takes one.
+    own = texts[0] if texts[0].startswith(f"{verb} ") else "" if verb in lexicon()["articles"]["unsaid"] else verb
+    everyday = _ways(verb, thing, [text for text in texts if text != own])
+    others = [said for text, other in zip(texts, thing.others(), strict=False) for said in _ways(verb, other, [text])]
+    pair = f"{verb} {singular(thing.head)}" if len(thing.nouns) == 1 and not thing.tail else ""
+    said = [
+        *(_ways(verb, thing, [own]) if own else []),
+        *everyday[:_SAID],
+        *lexicon()["pairs"].get(pair, []),
+        *others[:_OTHERS],
+    ]
+    if place and said:
+        said.append(f"{(everyday or said)[0]}{place}")
+    if place and not thing.tail:
+        said.append(f"{thing.bare()}{place}")
+    return said
 
 
-def _swap(nouns: list[str], noun: str) -> str:
-    said = _lexicon()["nouns"].get(_singular(noun))
-    return " ".join(said[0] if said and word == noun else word for word in nouns)
+def _ways(verb: str, thing: Thing, texts: Sequence[str]) -> list[str]:
+    return [said for text in texts if (said := _filled(text, verb, thing))]
 
 
-@cache
-def _lexicon() -> dict[str, dict[str, list[str]]]:
-    text = resources.files("router.lexicon").joinpath("lexicon.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+def _filled(text: str, verb: str, thing: Thing) -> str:
+    """Return a verb's text with the thing in its place; empty where the two do not go together."""
+    if not _PLACEHOLDER.search(text):
+        articles = lexicon()["articles"]
+        text += " {a}" if verb in articles["a"] else " {all}" if verb in articles["all"] else " {the}"
+    # "email the email", "order an order"
+    if {singular(word) for word in _PLACEHOLDER.sub("", text).split()} & {singular(word) for word in thing.nouns}:
+        return ""
+    fits = {
+        "value": thing.in_class("value"),
+        "person": thing.in_class("person"),
+        "other": not thing.in_class("person"),
+        "mine": not thing.tail,
+    }
+    if not all(fits.get(name, True) for name in _PLACEHOLDER.findall(text)):
+        return ""
+    forms = {
+        "the": thing.with_the(),
+        "value": thing.with_the(),
+        "person": thing.with_the(),
+        "other": thing.with_the(),
+        "mine": thing.all().bare(),
+        "a": thing.with_a(),
+        "all": thing.all().bare(),
+        "one": thing.one().bare(),
+        "is": "are" if thing.is_plural else "is",
+    }
+    return _PLACEHOLDER.sub(lambda placeholder: forms[placeholder[1]], text).strip()
 
 
-def _provider_words(provider: str | None) -> list[str]:
-    """The provider's name as people say it: the last part of a path, without registry boilerplate."""
-    label = words((provider or "").rsplit("/", 1)[-1])
-    return [word for word in label if word not in ("mcp", "server", "api", "apis", "rest", "sdk", "ts", "py")]
+def _synonyms(found: Operation) -> list[str]:
+    said = lexicon()["verbs"].get(found.verb, [])[1:]
+    verbs = [" ".join(_PLACEHOLDER.sub("", text.removeprefix("~")).split()) for text in said]
+    nouns = [text.removeprefix("~") for noun in found.thing.nouns for text in lexicon()["nouns"].get(singular(noun), [])]
+    return [text for text in dict.fromkeys((*verbs, *nouns)) if text]
 
 
 def _first_sentence(description: str) -> str:
     text = description.strip()
     sentence = _SENTENCE.split(text, maxsplit=1)[0].strip(" .#*\n") if text else ""
     sentence = _THIRD_PERSON.sub("", sentence)
-    return sentence[:_MAX_SENTENCE]
-
-
-def _singular(noun: str) -> str:
-    if noun.endswith("ies") and len(noun) > 4:
-        return noun[:-3] + "y"
-    if noun.endswith(("ses", "xes", "ches", "shes")):
-        return noun[:-2]
-    return noun[:-1] if noun.endswith("s") and not noun.endswith("ss") else noun
+    if len(sentence) > _MAX_SENTENCE:
+        sentence = sentence[:_MAX_SENTENCE].rsplit(" ", 1)[0]
+    return sentence

@@ -63,7 +63,7 @@ def test_tools_and_rejections_have_the_program_and_the_pointer_for_origin(tmp_pa
     ("kind", "text", "label", "provider"),
     [
         ("openapi", YAML, "ours", "ours"),
-        ("openapi", YAML, None, "Office"),
+        ("openapi", YAML, None, "office"),
         ("function", '{"name": "a"}', None, Path(PYTHON).stem),
         ("jsonl", '{"name": "a"}', None, None),
     ],

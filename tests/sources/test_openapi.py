@@ -82,7 +82,7 @@ def test_every_version_says_an_operation_as_the_same_tool(tmp_path: Path, text: 
                 },
                 "required": ["id", "email"],
             },
-            provider="Office",
+            provider="office",
             categories=("people",),
             annotations={"method": "PUT", "path": "/people/{id}", "readOnlyHint": False},
         )
@@ -177,3 +177,28 @@ def test_parameters_of_one_name_in_two_places_are_two_properties_with_a_notice(w
         "required": ["path_id"],
     }
     assert tool.notices == ("a second parameter named id became path_id",)
+
+
+@pytest.mark.parametrize(
+    ("summary", "description", "said"),
+    [
+        ("Create an issue", "Any user can.", "Create an issue.\n\nAny user can."),
+        ("Create an issue.", "Any user can.", "Create an issue.\n\nAny user can."),
+        ("Ready?", "Any user can.", "Ready?\n\nAny user can."),
+        ("Create `issue`", "Any user can.", "Create `issue`.\n\nAny user can."),
+        ("課題を作成する", "誰でもできます。", "課題を作成する。\n\n誰でもできます。"),
+        ("Создать задачу", "Может любой.", "Создать задачу.\n\nМожет любой."),
+        ("Create an issue", "", "Create an issue"),
+        ("", "Any user can.", "Any user can."),
+        ("List issues", "List issues of a repository.", "List issues of a repository."),
+        ("List issues.", "list issues", "list issues"),
+        ("List issue", "List issues.", "List issue.\n\nList issues."),
+        ("...", "Any user can.", "...\n\nAny user can."),
+    ],
+)
+def test_summary_and_description_are_sentences_apart(
+    write_json: WriteJson, summary: str, description: str, said: str
+) -> None:
+    operation = {"operationId": "a", "summary": summary, "description": description}
+    (tool,) = tools(openapi.read(write_json("api.json", api({"/a": {"get": operation}}))))
+    assert tool.description == said

@@ -52,7 +52,7 @@ def test_what_is_rejected_is_kept_apart_in_source_order(
         ("mail.json", FUNCTIONS, None),
         ("mail.json", ANSWER, None),
         ("mail.json", {**ANSWER, "serverInfo": {"name": "slack"}}, "slack"),
-        ("mail.json", API, "Office"),
+        ("mail.json", API, "office"),
         ("mail.json", {**API, "info": {}}, None),
     ],
 )
