@@ -10,6 +10,7 @@ from router.choosing import Chosen, choose, left_out
 from router.contract import Signal
 from router.conversation import Said, in_context
 from router.errors import NothingSelected, RequestInvalid
+from router.fitting import Verdict
 from router.forms import Form
 from router.options import Options, recipe_of
 from router.reasoned import Reasoned, also_from
@@ -32,9 +33,9 @@ def answer(snapshot: Snapshot, said: Said, options: Options) -> RoutedTools:
     admission = admit(lambda: snapshot.records.facets, selection, options.category, options.confidence)
     heard = _heard(snapshot, said, recipe, admission.admitted)
     found = _together(snapshot, heard, recipe)
-    probability, some = _fit(snapshot, heard, recipe) or (None, True)
+    verdict = _fit(snapshot, heard, recipe)
     searched = perf_counter()
-    chosen = choose(snapshot, found, recipe, not some, options)
+    chosen = choose(snapshot, found, recipe, verdict, options)
     out = list(chosen.out)
     if options.explain and admission.filters:
         unfiltered = _together(snapshot, _heard(snapshot, said, recipe, None), recipe)
@@ -48,8 +49,9 @@ def answer(snapshot: Snapshot, said: Said, options: Options) -> RoutedTools:
         tools=tools[count:],
         snapshot=snapshot.manifest.snapshot,
         recipe=recipe.name,
-        fits=probability,
-        none_fits=not some,
+        fits=verdict.fits if verdict else None,
+        none_fits=verdict is not None and verdict.none_fits,
+        calibrated=verdict is not None and verdict.calibrated,
         steps=_steps_of(found, said),
         always=tools[:count],
         dropped=tuple(Dropped(snapshot.records.tool_id(ordinal), by, reason) for ordinal, by, reason in out),
@@ -103,10 +105,10 @@ def _together(snapshot: Snapshot, heard: Sequence[Found], recipe: Recipe) -> Fou
     return collapsed(snapshot, in_context(latest, earlier), recipe) if earlier else latest
 
 
-def _fit(snapshot: Snapshot, heard: Sequence[Found], recipe: Recipe) -> tuple[float, bool] | None:
+def _fit(snapshot: Snapshot, heard: Sequence[Found], recipe: Recipe) -> Verdict | None:
     """Whether a tool fits some message: no tool fits "and the same for Bob" alone."""
     verdicts = [verdict for found in heard if (verdict := fits(snapshot, found, recipe))]
-    return max(verdicts, key=lambda verdict: (verdict[1], verdict[0]), default=None)
+    return max(verdicts, key=lambda verdict: (not verdict.none_fits, verdict.fits), default=None)
 
 
 def _tools(snapshot: Snapshot, found: Found, chosen: Chosen, explain: bool) -> tuple[RoutedTool, ...]:

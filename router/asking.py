@@ -11,9 +11,10 @@ from router.contract import Signal
 from router.coverage import Covered, cover
 from router.encoder import Encoder
 from router.errors import RequestInvalid
-from router.fitting import fitting
+from router.evidence import evidence, leads
+from router.fitting import Verdict, fitting
 from router.fusion import Contributions, fuse
-from router.recipe import Recipe
+from router.recipe import Fusion, Normalization, Recipe
 from router.retrievers import Admitted, Ranking
 from router.snapshot import Snapshot
 from router.steps import Steps, find_steps
@@ -92,21 +93,32 @@ def collapsed(snapshot: Snapshot, found: Found, recipe: Recipe) -> Found:
     return replace(found, ranking=ranking, twins=twins)
 
 
-def fits(snapshot: Snapshot, found: Found, recipe: Recipe) -> tuple[float, bool] | None:
-    """The probability that some tool fits, and whether any does; None where the snapshot cannot say.
+def fits(snapshot: Snapshot, found: Found, recipe: Recipe) -> Verdict | None:
+    """Return whether some tool fits, and how probably; None where the snapshot has no calibration.
 
-    It was calibrated on lists made as the snapshot's own recipe makes them: of another recipe's vectors it knows
-    nothing, and goes by the lexical lists.
+    A calibration holds for lists made as the snapshot's own recipe makes them: where another recipe takes other
+    vectors, the lexical lists decide.
     """
-    if snapshot.cohort is None:
+    if not snapshot.calibrations:
         return None
     own = snapshot.recipe
     same = (recipe.dense_view, recipe.adapter, recipe.depth) == (own.dense_view, own.adapter, own.depth)
     rankings = {s: r for s, r in found.rankings.items() if same or s is not Signal.DENSE}
     if Signal.DENSE in rankings and not len(rankings[Signal.DENSE]):
-        return 0.0, False  # it has every tool that there is: filters left none
-    cues = snapshot.cohort.cues(rankings, found.request.terms, found.request.moved if same else None)
-    return fitting(snapshot.calibrations, cues)
+        return Verdict(0.0, none_fits=True, calibrated=True)  # the dense list has every tool: filters left none
+    vector = found.request.moved if same else None
+    cues = evidence(rankings, snapshot.dense, vector, len(snapshot.records))
+    if snapshot.cohort is not None:
+        cues |= snapshot.cohort.cues(rankings, found.request.terms, vector)
+    return fitting(
+        snapshot.calibrations, cues, lambda: leads(rankings, _standard(snapshot, found, recipe), snapshot.twins)
+    )
+
+
+def _standard(snapshot: Snapshot, found: Found, recipe: Recipe) -> Ranking:
+    """The lists of the whole request fused by standard scores, whatever the recipe: ranks alone tell no distance."""
+    standard = replace(recipe, fusion=Fusion.CONVEX, normalization=Normalization.STANDARD)
+    return found.whole if standard == recipe else fuse(found.rankings, standard, snapshot.expanded)[0]
 
 
 def encode_steps(snapshot: Snapshot, request: str, steps: Steps, recipe: Recipe) -> list[Encoded]:

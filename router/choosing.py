@@ -1,13 +1,16 @@
 """From what a request finds to the tools of its answer: filtered, reranked, packed, cut to k."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from router.asking import Found
+from router.fitting import Verdict
 from router.forms import TERMS, Detail, Form
 from router.options import Options
 from router.packing import pack
@@ -18,6 +21,9 @@ from router.selection import Admission, filtered
 from router.snapshot import Snapshot
 
 _FORMS, _DETAILS = list(Form), list(Detail)
+_logger = logging.getLogger("router")
+_GENERIC = "empty_if_none_fits goes by a guess: the snapshot's calibration is generic, not fitted to this catalog"
+_UNCALIBRATED = "empty_if_none_fits does nothing: the snapshot has no calibration for this recipe"
 _SHORTENED = (Detail.FULL, Detail.SHORT)
 
 # An ordinal, the filter's name, what it said.
@@ -39,13 +45,18 @@ class Chosen:
     ms: tuple[tuple[str, float], ...] = ()
 
 
-def choose(snapshot: Snapshot, found: Found, recipe: Recipe, none_fits: bool, options: Options) -> Chosen:
-    """The tools of an answer. Raises SettingsInvalid for a combined score without vectors."""
+def choose(snapshot: Snapshot, found: Found, recipe: Recipe, verdict: Verdict | None, options: Options) -> Chosen:
+    """The tools of an answer; `verdict` says whether any fits. Raises SettingsInvalid for a combined score without
+    vectors."""
     if options.plain:
         rows = range(min(options.k, len(found.ranking)))
         return Chosen(rows, [Detail.FULL] * len(rows))
     start = perf_counter()
     always, notes = _always(snapshot, options.selection.always)
+    if options.selection.empty_if_none_fits and (verdict is None or not verdict.calibrated):
+        notes.append(_GENERIC if verdict else _UNCALIBRATED)
+        _warn(snapshot.manifest.snapshot, notes[-1])
+    none_fits = verdict is not None and verdict.none_fits
     kept, entries, out = _kept(snapshot, found, recipe, none_fits, always, options)
     ms, failed = [("select", _since(start))], ""
     if options.rerank and kept:
@@ -57,6 +68,12 @@ def choose(snapshot: Snapshot, found: Found, recipe: Recipe, none_fits: bool, op
         ms.append(("rerank", _since(start)))
     chosen = Chosen(kept, (), always, out, notes, failed, None, tuple(ms))
     return _packed(snapshot, chosen, found.ranking.ordinals, options)
+
+
+@cache
+def _warn(snapshot: str, note: str) -> None:
+    """Warn once for each snapshot and note."""
+    _logger.warning("snapshot %s: %s", snapshot, note)
 
 
 def _always(snapshot: Snapshot, tool_ids: Sequence[str]) -> tuple[list[int], list[str]]:
@@ -79,7 +96,7 @@ def _kept(
     beside = frozenset(always)
     pool = [row for row in within if int(ordinals[row]) not in beside][:first]
     if none_fits and selection.empty_if_none_fits:
-        said = "the snapshot says that no tool fits the request"
+        said = "no tool is likely to fit the request"
         return [], [], [(int(ordinals[row]), "none fits", said) for row in pool[: options.k]]
     if not selection.scores and not options.rerank:
         return pool, [], []

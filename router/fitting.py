@@ -1,20 +1,43 @@
-"""Whether any tool fits: cues of a request to a calibrated probability, and a threshold."""
+"""No-answer calibration: from the cues of a request to the probability that some tool fits, and a verdict."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from router.contract import Signal
 from router.errors import SnapshotInvalid
+from router.evidence import MATCHED, STANDING
+
+# The sources of a calibration: judged requests of the catalog, its phrases, or other catalogs alone.
+JUDGEMENTS, PHRASES, GENERIC = "judgements", "phrases", "generic"
+
+# `fits` is calibrated for callers of whose requests nine in ten have a tool: a router is asked for what it can do. At
+# any other share it is off by the difference of the log odds.
+BASE_RATE = 0.9
+# Of fewer tools each is near to whatever is said, and an agent can be given them all.
+FEWEST_CALIBRATED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a calibration says of one request: the probability that some tool fits, and whether it is too low.
+
+    `calibrated` is False where the calibration is generic: fitted on other catalogs.
+    """
+
+    fits: float
+    none_fits: bool
+    calibrated: bool
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """Cues to the probability that some tool fits, where as many requests have a fitting tool as have none.
+    """The weights of cues, and an intercept: their logistic is the probability that some tool fits.
 
     `threshold` is the probability below which none is said to fit: it keeps all but `max_refused_share` of the
-    answerable requests. `source` says on what that was settled: the catalog's "judgements", its "phrases", or requests
-    "elsewhere", on other catalogs. `evidence` is what was measured; see pipeline/tuning/calibration.py.
+    answerable requests. `source` is JUDGEMENTS, PHRASES or GENERIC. `evidence` is what was measured; see
+    pipeline/tuning/calibration.py.
     """
 
     weights: Mapping[str, float]
@@ -23,6 +46,11 @@ class Calibration:
     max_refused_share: float
     source: str
     evidence: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def generic(self) -> bool:
+        """Whether it was fitted on other catalogs alone."""
+        return self.source not in (JUDGEMENTS, PHRASES)
 
     def probability(self, cues: Mapping[str, float]) -> float | None:
         """A number between 0 and 1; None where a cue that it needs is missing, for a recipe that makes fewer lists."""
@@ -50,17 +78,41 @@ class Calibration:
         return cls(weights, source=str(row["source"]), evidence=evidence, **numbers)
 
 
-def fitting(calibrations: Sequence[Calibration], cues: Mapping[str, float]) -> tuple[float, bool] | None:
-    """The probability that some tool fits, and whether any does, by the first calibration that the cues suffice for.
+def fitting(
+    calibrations: Sequence[Calibration], cues: Mapping[str, float], leads: Callable[[], bool] = lambda: False
+) -> Verdict | None:
+    """Return the verdict of the first calibration whose cues are all there; None where there is none such.
 
-    None where they suffice for none of them.
+    A tool that `leads` clearly is never refused: its probability is at least the threshold. That is asked only where
+    the calibration would refuse.
     """
     for calibration in calibrations:
         probability = calibration.probability(cues)
-        if probability is not None:
-            return probability, probability >= calibration.threshold
+        if probability is None:
+            continue
+        if probability < calibration.threshold and leads():
+            probability = calibration.threshold
+        return Verdict(probability, probability < calibration.threshold, not calibration.generic)
     return None
+
+
+def generic_calibrations(signals: Collection[Signal], tools: int) -> tuple[Calibration, ...]:
+    """Return calibrations for a catalog that no build has calibrated, such as tools in memory: best first.
+
+    They need the lists of one request alone, no `Cohort`: give them to a `Snapshot` as its `calibrations`. Nothing for
+    fewer than FEWEST_CALIBRATED tools, and for lists that no calibration reads.
+    """
+    if tools < FEWEST_CALIBRATED or not {Signal.DESCRIPTION, Signal.EXPANSION} & set(signals):
+        return ()
+    return tuple(c for c in _IN_MEMORY if STANDING not in c.weights or Signal.DENSE in signals)
 
 
 def _numbers(row: Mapping[str, Any]) -> dict[str, float]:
     return {str(name): float(value) for name, value in row.items()}
+
+
+# Fitted by `python -m tests.benchmarks.no_tool`; see the decisions in pipeline/tuning/prior.py.
+_IN_MEMORY = (
+    Calibration({STANDING: 3.0, MATCHED: 2.0}, -2.0, 0.3, 0.05, GENERIC),
+    Calibration({MATCHED: 3.0}, -1.0, 0.3, 0.05, GENERIC),
+)

@@ -67,10 +67,10 @@ class Dropped:
 class RoutedTools:
     """An answer: tools by falling score, the id of the one snapshot that gave it, and the recipe that made it.
 
-    `fits` is the probability that some tool fits, where as many requests have a fitting tool as have none; None where
-    the snapshot was not calibrated for the recipe's lists; of a dialogue, that of the message that a tool fits best.
-    `none_fits` says that it is below the snapshot's threshold: the tools are then what came closest. `steps` are the
-    parts of a request of several steps.
+    `fits` is the probability that some tool fits; None where the snapshot has no calibration for the recipe's lists; of
+    a dialogue, that of the message that a tool fits best. `none_fits` says that it is below the threshold: the tools
+    are then what came closest. `calibrated` says whether requests or phrases of this catalog set both; where it is
+    False, they were fitted on other catalogs, and are a hint. `steps` are the parts of a request of several steps.
 
     `always` are the tools that the selection adds to every answer: they take no ranked place. `dropped` are the
     candidates that it, the budget or a provider's cap left out, best first; with `explain` also those that a filter
@@ -85,6 +85,7 @@ class RoutedTools:
     recipe: str
     fits: float | None = None
     none_fits: bool = False
+    calibrated: bool = False
     steps: tuple[str, ...] = ()
     always: tuple[RoutedTool, ...] = ()
     dropped: tuple[Dropped, ...] = ()
@@ -109,6 +110,16 @@ class RoutedTools:
         """The tools' ids, best first."""
         return tuple(tool.tool_id for tool in self.tools)
 
+    @property
+    def doubt(self) -> str:
+        """A sentence where `none_fits`, for people and models: as sure as the calibration allows; else empty."""
+        if not self.none_fits:
+            return ""
+        if not self.calibrated:
+            return "Perhaps no tool fits this request; that is a guess, not calibrated for this catalog."
+        sure = "" if self.fits is None else f" (probability that one does: {self.fits:.2f})"
+        return f"Most likely no tool fits this request{sure}."
+
     def render(self, form: Form | str | None = None, *, strict: bool = False) -> Rendered:
         """The tools as a provider takes them, those of `always` first, with the way back from a name to its id.
 
@@ -126,6 +137,7 @@ class RoutedTools:
             "recipe": self.recipe,
             "fits": self.fits,
             "none_fits": self.none_fits,
+            "calibrated": self.calibrated,
             "steps": list(self.steps),
             "tools": [tool.to_json() for tool in self.tools],
             "always": [tool.to_json() for tool in self.always],

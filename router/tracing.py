@@ -3,7 +3,7 @@
 The API is never imported here: a program that configures tracing has imported it, and one that has not sees no spans.
 So there is no dependency, and a route that nobody traces pays for one look into `sys.modules`.
 
-    quartermaster.route                 snapshot, recipe, k, tools, none_fits, fits, dropped, tokens; errors
+    quartermaster.route                 snapshot, recipe, k, tools, none_fits, fits, calibrated, dropped, tokens; errors
     └── quartermaster.find, .rerank, …  one for each stage that `RoutedTools.ms` names, end to end
 
 A request is what somebody said, and stays out of the spans unless OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT
@@ -120,6 +120,7 @@ class _Span:
             "dropped.count": len(routed.dropped),
             "none_fits": routed.none_fits,
             "fits": routed.fits,
+            "calibrated": None if routed.fits is None else routed.calibrated,
             "tokens": routed.tokens,
             "failed": routed.failed or None,
         }

@@ -105,7 +105,8 @@ def explain(
             out.print(explained_table(routed))
             show_left_out(routed)
             out.print("of each list: the tool's rank, and the share of its score that this gives", style="dim")
-            fits = "" if routed.fits is None else f"some tool fits: {routed.fits:.2f}, "
+            generic = "" if routed.calibrated else " (not calibrated for this catalog)"
+            fits = "" if routed.fits is None else f"some tool fits: {routed.fits:.2f}{generic}, "
             out.print(f"{fits}recipe {routed.recipe}, snapshot {routed.snapshot}", style="dim")
         return
     found, rank = router.explain(request, tool, recipe=recipe)

@@ -13,7 +13,7 @@ _NAMED = 3  # twins that are named; the rest are counted
 def show_verdict(routed: RoutedTools) -> None:
     """Whether any tool fits, and the steps of a request that has several."""
     if routed.none_fits:
-        out.print(f"none of the tools fits (probability that one does: {routed.fits:.2f}); what came closest:")
+        out.print(f"{routed.doubt} What came closest:")
     for number, step in enumerate(routed.steps, 1):
         out.print(plain(f"step {number}: {step}", "dim"), soft_wrap=True)
 

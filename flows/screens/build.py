@@ -164,7 +164,9 @@ def _learned(report: BuildReport) -> str:
         told.append(f"query adapter (MRR of left-out phrases {gain})")
     fitting = report.tuning.get("fitting", {})
     if fitting.get("calibrations"):
-        told.append(f"when none fits (by {fitting['calibrations'][0]['source']})")
+        source = fitting["calibrations"][0]["source"]
+        by = f"by {source}" if fitting.get("calibrated", True) else "a generic guess, not calibrated for this catalog"
+        told.append(f"when none fits ({by})")
     elif fitting:
         told.append(f"not when none fits: {fitting.get('skipped', 'everyday requests reach no list')}")
     intents, weights = report.tuning.get("intents", {}), report.tuning.get("weights", {})

@@ -10,10 +10,8 @@ from pipeline.tuning import PastRequests, TakenCalibration, calibrate, calibrate
 from router.contract import Manifest, Signal
 from router.evaluation import judgements_of, read_judgements
 from router.fingerprint import file_sha256
+from router.fitting import FEWEST_CALIBRATED, GENERIC
 from router.snapshot import Snapshot
-
-# Of fewer tools every one is near to whatever is said.
-FEWEST_CALIBRATED = 20
 
 
 def learned(
@@ -80,6 +78,9 @@ def _calibrated(
             evidence = {"calibrations": [calibration.to_json() for calibration in done.calibrations]}
         else:
             evidence = {"skipped": "no list tells requests that a tool fits from everyday ones"}
+    rules = evidence.get("calibrations")
+    if rules:
+        evidence["calibrated"] = rules[0]["source"] != GENERIC
     tuned = {**manifest.tuning, "fitting": evidence}
     manifest = replace(manifest, files={**manifest.files, **files}, tuning=tuned)
     manifest.write(folder)

@@ -15,6 +15,7 @@ from router.adapter import adapted
 from router.asking import clean
 from router.cohort import Cohort, scaled
 from router.contract import Signal
+from router.evidence import evidence
 from router.retrievers import Ranking, ToolVectors
 from router.snapshot import Snapshot
 from router.text import terms
@@ -22,11 +23,13 @@ from router.text import terms
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request's lists, its terms, and where there is an encoder the vector that the dense list was ranked by."""
+    """A request's lists, its terms, the evidence that the lists give by themselves (`router.evidence`), and where there
+    is an encoder the vector that the dense list was ranked by."""
 
     rankings: Mapping[Signal, Ranking]
     terms: Sequence[str]
     vector: NDArray[np.float32] | None
+    evidence: Mapping[str, float]
 
 
 # Is given which requests they are, their vectors (requests, dim), and every tool's dense scores for them (tools,
@@ -60,12 +63,21 @@ class Asker:
         ]
         moved = self.moved(requests, vectors)
         if moved is None:
-            return [Asked(found, said, None) for found, said in zip(lists, words, strict=True)]
+            return [
+                Asked(found, said, None, self.evidence(found, None)) for found, said in zip(lists, words, strict=True)
+            ]
         for rows, scores in dense_scores(self.vectors, moved, self.snapshot.recipe.dense_view):
             seen(rows, moved[rows], scores)
             for found, column in zip(lists[rows], np.ascontiguousarray(scores.T), strict=True):
                 found[Signal.DENSE] = _best(column, depth)
-        return [Asked(*of_request) for of_request in zip(lists, words, moved, strict=True)]
+        return [
+            Asked(found, said, vector, self.evidence(found, vector))
+            for found, said, vector in zip(lists, words, moved, strict=True)
+        ]
+
+    def evidence(self, rankings: Mapping[Signal, Ranking], vector: NDArray[np.float32] | None) -> dict[str, float]:
+        """The evidence of a request's lists."""
+        return evidence(rankings, self.snapshot.dense, vector, len(self.snapshot.records))
 
     @cached_property
     def vectors(self) -> ToolVectors:
@@ -97,7 +109,7 @@ def _best(scores: NDArray[np.float64], depth: int) -> Ranking:
     """The best of all tools, by their scores (tools,)."""
     least = np.partition(scores, len(scores) - depth)[len(scores) - depth]
     tools = np.flatnonzero(scores >= least)
-    return Ranking.of(tools, scores[tools]).cut(depth)
+    return Ranking.of(tools, scores[tools], float(scores.mean()), float(scores.std())).cut(depth)
 
 
 def survey(asker: Asker, background: Sequence[Everyday]) -> tuple[Cohort, list[Asked]]:

@@ -100,6 +100,12 @@ class DenseRetriever:
         """The cosines of some tools, shape (len(tools),); of one without phrases that with its document."""
         return _rounded(_viewed(*self._scored(vector, tools), view, 0.0))
 
+    def mean_cosines(self, vector: NDArray[np.float32], tools: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The mean cosine with all texts of each of some tools, document and phrases, shape (len(tools),)."""
+        cosines, offsets = self._cosines(vector, tools)
+        means: NDArray[np.float64] = np.add.reduceat(cosines.astype(np.float64), offsets[:-1]) / np.diff(offsets)
+        return means
+
     def scores(self, vector: NDArray[np.float32], view: DenseView) -> NDArray[np.float64]:
         """The score of every tool, shape (tools,)."""
         offsets = self._vectors.offsets

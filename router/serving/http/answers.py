@@ -91,8 +91,9 @@ class Answer(_Exact):
 
     snapshot: str
     recipe: str
-    fits: float | None
+    fits: float | None = Field(description="The probability that some tool fits; null without a calibration.")
     none_fits: bool
+    calibrated: bool = Field(description="Whether `fits` was fitted to this catalog; else it is a hint.")
     steps: list[str]
     tools: list[RoutedToolJson]
     always: list[RoutedToolJson]

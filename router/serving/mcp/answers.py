@@ -31,9 +31,10 @@ FOUND: Mapping[str, Any] = {
     "properties": {
         "tools": {"type": "array", "items": _TOOL},
         "none_fits": {"type": "boolean"},
+        "calibrated": {"type": "boolean", "description": "Whether none_fits was fitted to this catalog."},
         "notes": {"type": "array", "items": {"type": "string"}},
     },
-    "required": ["tools", "none_fits", "notes"],
+    "required": ["tools", "none_fits", "calibrated", "notes"],
 }
 DESCRIBED: Mapping[str, Any] = {**_TOOL, "required": ["tool_id", "description", "input_schema"]}
 
@@ -46,7 +47,7 @@ def found(routed: RoutedTools, most: int) -> types.CallToolResult:
     notes = list(_notes(routed, most))
     rows = [_row(tool.record, tool.detail) for tool in tools]
     lines = [_line(row) for row in rows] or ["(no tools)"]
-    answer = {"tools": rows, "none_fits": routed.none_fits, "notes": notes}
+    answer = {"tools": rows, "none_fits": routed.none_fits, "calibrated": routed.calibrated, "notes": notes}
     return types.CallToolResult(content=[_text("\n".join([*notes, *lines]))], structured_content=answer)
 
 
@@ -67,8 +68,7 @@ def _notes(routed: RoutedTools, most: int) -> Iterator[str]:
     if routed.failed:
         yield f"The selection failed, these tools are unfiltered: {routed.failed}"
     if routed.none_fits:
-        sure = "" if routed.fits is None else f" (probability that one does: {routed.fits:.2f})"
-        yield f"Most likely no tool of the catalog fits this request{sure}. Below is only what comes closest."
+        yield f"{routed.doubt} Below is what comes closest."
     yield from routed.notes
     short = [out.tool_id for out in routed.dropped if out.by == "budget"][:most]
     if short:

@@ -25,7 +25,7 @@ DEFINITIONS = (
         title="Find tools",
         description=(
             "Search the catalog for the tools that fit a request. Each line is a tool: its id, parameters (? optional) "
-            "and what it does. Says so when none fits."
+            "and what it does. Says so when most likely none fits."
         ),
         input_schema=schema_of(FindTools),
         output_schema=dict(answers.FOUND),
@@ -54,8 +54,8 @@ INSTRUCTIONS = """A catalog of tools, too many to list. For each thing to be don
 1. find_tools with the user's own words. It answers with tool ids and signatures, the best first.
 2. describe_tool, where a signature does not say enough to call the tool.
 3. call_tool with the tool's id and arguments.
-Where find_tools says that none fits, there is most likely no tool for it: say so, or ask in other words. An error of
-find_tools is no such answer."""
+Where find_tools says that most likely no tool fits, say so, or ask in other words; where it says "perhaps", look at the
+tools first. An error of find_tools is no such answer."""
 
 
 @dataclass(frozen=True, slots=True)
