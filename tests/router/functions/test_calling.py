@@ -62,7 +62,7 @@ def typed(hint: Any) -> Function:
         (Annotated[int, "Cents."], 3, 3),
         (Item, {"name": "a"}, Item(name="a")),
         (list[Item], [{"name": "a"}], [Item(name="a")]),
-        (pathlib.Path, "/tmp", pathlib.Path("/tmp")),  # noqa: S108 - no file
+        (pathlib.Path, "/tmp", pathlib.Path("/tmp")),
         (tuple[int, int], [1, 2], (1, 2)),
         (list[int] | list[str], ["a"], ["a"]),
         (Any, {"a": 1}, {"a": 1}),
@@ -75,7 +75,9 @@ def test_an_argument_becomes_what_its_annotation_says(hint: Any, given: Any, tak
     assert call(typed(hint), value=given) == taken
 
 
-@pytest.mark.parametrize(("hint", "given"), [(int, "five"), (Color, "blue"), (Address, {}), (Item, {"nam": 1}), (str, 5)])
+@pytest.mark.parametrize(
+    ("hint", "given"), [(int, "five"), (Color, "blue"), (Address, {}), (Item, {"nam": 1}), (str, 5)]
+)
 def test_an_argument_that_does_not_fit_is_refused_with_its_name_and_value(hint: Any, given: Any) -> None:
     with pytest.raises(RequestInvalid, match="tool: value is "):
         call(typed(hint), value=given)

@@ -77,7 +77,13 @@ def test_no_docstring_says_nothing(text: str | None) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["Do it: with a colon.", "Search.\n\nSteps:\n  1. look\n  2. find", "Uses :class:`X` and :param", "Args:", "@param"],
+    [
+        "Do it: with a colon.",
+        "Search.\n\nSteps:\n  1. look\n  2. find",
+        "Uses :class:`X` and :param",
+        "Args:",
+        "@param",
+    ],
 )
 def test_a_text_of_no_style_is_the_description(text: str) -> None:
     assert read_docstring(text).description.startswith(text.split(":")[0].split("@")[0])
