@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from router.definitions import record_of, records_of
+from router.definitions import records_of
 from router.errors import RecordRejected, SettingsInvalid
 from router.functions.objects import Given, read_tool
 from router.functions.signatures import Function
@@ -37,18 +37,25 @@ def read_tools(tools: Tools, provider: str | None = None) -> ToolSet:
     for place, tool, label in _places(tools, provider):
         try:
             one = read_tool(tool)
-            record = record_of(one.definition, label)
         except RecordRejected as rejected:
             raise SettingsInvalid(f"{place}: {rejected.reason}") from None
-        except SettingsInvalid as error:
-            raise SettingsInvalid(f"{place}: {error}") from None
-        given[place] = one
-        records[place] = record if one.origin is None else replace(record, origin=one.origin)
+        for number, record in enumerate(_records(one, place, label)):
+            # A definition may hold several tools, a function is one.
+            own = f"{place}/{number}" if number else place
+            given[own], records[own] = one, record
     # Under its place for an origin, each record that is kept leads back to what was given.
     kept = {r.origin.pointer: r for r in records_of([replace(r, origin=Origin(_LIST, p)) for p, r in records.items()])}
     functions = {r.tool_id: f for place, r in kept.items() if (f := given[place].function) is not None}
     served = tuple(replace(record, origin=records[place].origin) for place, record in kept.items())
     return ToolSet(served, functions, tuple(_notes(given, records, kept)))
+
+
+def _records(one: Given, place: str, provider: str | None) -> tuple[ToolRecord, ...]:
+    try:
+        found = records_of([one.definition], provider)
+    except SettingsInvalid as error:
+        raise SettingsInvalid(f"{place}{str(error).removeprefix('tools[0]')}") from None
+    return found if one.origin is None else tuple(replace(record, origin=one.origin) for record in found)
 
 
 def _places(tools: Tools, provider: str | None) -> Iterator[tuple[str, Tool, str | None]]:
@@ -63,7 +70,9 @@ def _places(tools: Tools, provider: str | None) -> Iterator[tuple[str, Tool, str
 def _groups(tools: Any, provider: str | None) -> Iterator[tuple[str, Any, str | None]]:
     listed = tools.get(_LIST) if isinstance(tools, Mapping) else getattr(tools, _LIST, None)
     if isinstance(listed, Sequence) and not isinstance(listed, str):
-        yield _LIST, listed, provider  # an answer of MCP's `tools/list`, as JSON or as an object
+        # An answer of MCP's `tools/list`, as JSON or as an object; one with a name is a server with its tools.
+        named = isinstance(tools, Mapping) and isinstance(tools.get("name"), str)
+        yield _LIST, [tools] if named else listed, provider
     elif isinstance(tools, Mapping) and not isinstance(tools.get("name"), str) and "function" not in tools:
         for label, group in tools.items():
             yield f"{_LIST}[{label!r}]", group, str(label)

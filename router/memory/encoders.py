@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from router import contract
 from router.contract import EncoderManifest, Manifest
 from router.encoder import Encoder, OnnxEncoder, Spans
-from router.errors import SettingsInvalid, SnapshotInvalid
+from router.errors import QuartermasterError, SettingsInvalid
 from router.fingerprint import fingerprint
 from router.snapshot import resolve
 
@@ -62,7 +62,7 @@ def _at_hand() -> OpenedEncoder | None:
         return None
     try:
         return _of_folder(folder)
-    except (SettingsInvalid, SnapshotInvalid) as error:
+    except QuartermasterError as error:
         _logger.warning("the router is lexical alone: %s", error)
         return None
 

@@ -8,26 +8,29 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from router.expansion import Expansion
-from router.repeats import repeated
+from router.overlap import grounded, record_texts, repeated, term_set
+from router.record import ToolRecord
 from router.trust.speech import spoken
 
 _LISTS = ("user_phrases", "synonyms", "related_concepts", "task_categories")
 
 
-def screened(expansion: Expansion) -> Expansion:
-    """Return an expansion without texts that repeat others, speak to the model, or are one letter."""
+def screened(expansion: Expansion, record: ToolRecord, steers: bool) -> Expansion:
+    """Return an expansion without texts that repeat others, speak to the model, or are one letter; where the tool
+    `steers`, also without those that say little of the record, which is what `trusted` leaves of it."""
+    own = term_set(" ".join(record_texts(record))) if steers else None
+
+    def fit(text: str) -> bool:
+        says_something = (len(text) > 1 or not text.isascii()) and spoken(text) is None
+        return says_something and (own is None or grounded(text, own))
+
+    def kept(texts: Sequence[str]) -> tuple[str, ...]:
+        good = [text for text in texts if fit(text)]
+        again = repeated(good)
+        return tuple(text for place, text in enumerate(good) if place not in again)
+
     return replace(
         expansion,
-        when_to_use=expansion.when_to_use if _says_something(expansion.when_to_use) else "",
-        **{name: _kept(getattr(expansion, name)) for name in _LISTS},
+        when_to_use="".join(kept([expansion.when_to_use])),
+        **{name: kept(getattr(expansion, name)) for name in _LISTS},
     )
-
-
-def _kept(texts: Sequence[str]) -> tuple[str, ...]:
-    fit = [text for text in texts if _says_something(text)]
-    again = repeated(fit)
-    return tuple(text for place, text in enumerate(fit) if place not in again)
-
-
-def _says_something(text: str) -> bool:
-    return (len(text) > 1 or not text.isascii()) and spoken(text) is None

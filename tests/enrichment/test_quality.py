@@ -9,7 +9,7 @@ from pipeline.enrichment.prompt import INSTRUCTIONS
 from pipeline.enrichment.quality import Screen
 from pipeline.enrichment.verdict import Consequence, Verdict
 from router.record import Parameter, ToolRecord
-from router.repeats import repeated
+from router.overlap import repeated
 from tests.factories import make_expansion, make_record
 
 LIST = make_record(

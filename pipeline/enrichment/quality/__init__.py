@@ -8,7 +8,7 @@ record asked for. Of 70 orders known from elsewhere they knew 30 at first sight,
 at first sight 4. Those pass, and so does a plain claim: what is left then are the names of others and the assessment.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,8 +18,8 @@ from pipeline.enrichment.quality.links import advertised
 from pipeline.enrichment.quality.names import Name, Names
 from pipeline.enrichment.verdict import Consequence, Verdict
 from router.expansion import Expansion
+from router.overlap import grounded, record_texts, repeated, term_set
 from router.record import ToolRecord
-from router.repeats import repeated, term_set
 from router.trust import trusted
 from router.trust.characters import foreign, hidden, scripts, scripts_of
 from router.trust.speech import Finding, echoed, shingles, spoken
@@ -32,9 +32,6 @@ SCREEN_VERSION = 1
 _LISTS = ("user_phrases", "synonyms", "related_concepts", "task_categories")
 # The longest text of five sets (20,000 texts): a phrase of 92 characters, a sentence of 158, another word of 28.
 _LONGEST = {"when_to_use": 400, "user_phrases": 180, "synonyms": 80, "related_concepts": 80, "task_categories": 80}
-# Of a text's terms, the share that must be the record's own where the record tries to steer. Elsewhere a phrase without
-# any is the most valuable there is: it bridges the words of people and of developers.
-_SHARED = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +109,7 @@ class Screen:
             self._names.supported(kept),
             operations.supported(kept),
             self._scripts | own,
-            term_set(" ".join(_texts(kept))) if left_out else None,
+            term_set(" ".join(record_texts(kept))) if left_out else None,
         )
 
     def _check(
@@ -124,7 +121,7 @@ class Screen:
             return Finding("length", f"{len(text)} characters")
         if finding := spoken(text):
             return finding
-        if detail := advertised(text, _texts(record)):
+        if detail := advertised(text, record_texts(record)):
             return Finding("link", detail)
         if detail := echoed(text, self._prompt):
             return Finding("echo", detail)
@@ -136,17 +133,9 @@ class Screen:
             return Finding("provider", detail)
         if field in ("user_phrases", "when_to_use") and (detail := operations.unsupported(text, support.operations)):
             return Finding("operation", detail)
-        if support.terms is not None:
-            own = term_set(text)
-            if len(own & support.terms) < _SHARED * len(own):
-                return Finding("steered", "the record tries to steer, and the rest of it says little of this")
+        if support.terms is not None and not grounded(text, support.terms):
+            return Finding("steered", "the record tries to steer, and the rest of it says little of this")
         return None
-
-
-def _texts(record: ToolRecord) -> Iterable[str]:
-    yield from (record.name, record.provider or "", record.description, *record.categories, *record.examples)
-    for parameter in record.parameters:
-        yield from (parameter.path, parameter.description, *parameter.enum)
 
 
 def _dropped(record: ToolRecord, field: str, text: str, finding: Finding) -> Verdict:

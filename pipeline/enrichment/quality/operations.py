@@ -2,8 +2,8 @@
 
 import re
 
+from router.overlap import term_set
 from router.record import ToolRecord
-from router.repeats import term_set
 
 _COURTESY = re.compile(
     r"^(?:(?:please|can you|could you|would you|i want to|i need to|i'd like to|i would like to|help me|let's|just|now"

@@ -226,9 +226,9 @@ _ANNOTATIONS = st.recursive(
     lambda inner: st.one_of(
         inner.map(lambda t: list[t]),  # type: ignore[valid-type]
         inner.map(lambda t: dict[str, t]),  # type: ignore[valid-type]
-        inner.map(lambda t: Optional[t]),
+        inner.map(lambda t: Optional[t]),  # noqa: UP045
         inner.map(lambda t: Annotated[t, "said"]),
-        st.tuples(inner, inner).map(lambda pair: typing.Union[pair]),
+        st.tuples(inner, inner).map(lambda pair: typing.Union[pair]),  # noqa: UP007
         st.tuples(inner, inner).map(lambda pair: tuple[pair]),  # type: ignore[valid-type]
     ),
     max_leaves=6,
