@@ -19,9 +19,9 @@ from pipeline.sources.coverage import Coverage, by_source
 class BuildReport:
     """What a build did. `outcome` is "published", "unchanged" (the current snapshot says the same already) or "held"
     (written, not serving). `held` says what the gate found, also of a build that changed nothing. `evaluation` is the
-    manifest's: how judged requests are answered; so is `tuning`: what was learned. `coverage` says of each source what was
-    read and what was not. By stage: `seconds`, `cpu_seconds`
-    of all threads, and `peak_mb`, the most memory that the process had held by its end."""
+    manifest's: how judged requests are answered; so is `tuning`: what was learned. `coverage` says what of each source
+    was read. By stage: `seconds`, `cpu_seconds` of all threads, and `peak_mb`, the most memory that the process had
+    held by its end."""
 
     snapshot: Path
     outcome: str

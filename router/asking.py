@@ -18,7 +18,7 @@ from router.retrievers import Admitted, Ranking
 from router.snapshot import Snapshot
 from router.steps import Steps, find_steps
 from router.text import terms, terms_by_language
-from router.twins import collapse
+from router.deduplication import collapse
 
 Vector = NDArray[np.float32]
 

@@ -7,6 +7,7 @@ Environment: `QUARTERMASTER_<SECTION>__<FIELD>` for any field of a section below
 
 from pathlib import Path
 
+from pipeline.settings.fields import FieldSettings
 from pipeline.settings.loading import CATALOG_FILE, load, overrides
 from pipeline.settings.sections import (
     AssessmentSettings,
@@ -29,6 +30,7 @@ __all__ = [
     "BatchSettings",
     "CatalogSettings",
     "EnrichmentSettings",
+    "FieldSettings",
     "FlowSettings",
     "Price",
     "PublishSettings",

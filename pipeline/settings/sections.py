@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 from pipeline.errors import SettingsInvalid
+from pipeline.settings.fields import FieldSettings
 from router.evaluation import judgements_of
 from router.recipe import RECIPES, Recipe
 from router.text import ENGLISH, LANGUAGES
@@ -23,7 +24,8 @@ class SourceSettings(_Section):
     """One source of a catalog: a file (`path`), or what a `command` or `url` gives at each build.
 
     Without a format, or as "mcp", a command (over stdio) or url is a live MCP server; as any other format, the
-    command's standard output, or the body of the GET, is a document of that format.
+    command's standard output, or the body of the GET, is a document of that format. `fields` says where a document of
+    another shape has what a tool is made of.
     """
 
     format: Literal["function", "openapi", "mcp", "jsonl"] | None = None
@@ -31,6 +33,7 @@ class SourceSettings(_Section):
     command: tuple[str, ...] | None = None
     url: str | None = None
     provider: str | None = None
+    fields: FieldSettings | None = None
     timeout_s: float = Field(30.0, gt=0)
 
     @model_validator(mode="after")
@@ -41,6 +44,9 @@ class SourceSettings(_Section):
             raise ValueError("command is empty: it holds the program and its arguments")
         if self.url is not None and not _is_web(self.url):
             raise ValueError("url is no address of http or https")
+        if self.fields is not None and (self.format == "openapi" or self.is_live_server):
+            what = "an OpenAPI document says itself" if self.format == "openapi" else "a live MCP server says itself"
+            raise ValueError(f"fields map a document of another shape: {what} where everything is")
         return self
 
     @property

@@ -8,7 +8,7 @@ from pathlib import Path
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.execution import Direct, Execution
 from pipeline.settings import CatalogSettings, SourceSettings
-from pipeline.sources import fetch, function_schema, jsonl, mcp, openapi
+from pipeline.sources import fetch, function_schema, jsonl, mapped, mcp, openapi
 from pipeline.sources.coverage import Coverage, coverage_of
 from pipeline.sources.detect import detect
 from router.definitions.raw_tool import RawTool
@@ -67,10 +67,11 @@ def _read_source(catalog: CatalogSettings, source: SourceSettings) -> Iterator[R
 
 def _read_file(path: Path, source: SourceSettings, place: str | None = None) -> Iterator[RawTool | RecordRejected]:
     """Read a document. A fetched one is named by its `place`, not by the temporary file that it lies in."""
-    kind = source.format or detect(path)
+    lines = source.format == "jsonl" or path.suffix.lower() == ".jsonl"
+    kind = source.format or ("jsonl" if lines else "function") if source.fields else source.format or detect(path)
     # Only JSONL may leave a tool without provider: its null is the vendor's word.
     fallback = None if kind == "jsonl" else Path(place or path).stem
-    items = _READERS[kind](path)
+    items = mapped.read(path, source.fields, lines=lines) if source.fields else _READERS[kind](path)
     yield from _labelled(items if place is None else _placed(items, path, place), source.provider, fallback)
 
 

@@ -10,7 +10,7 @@ from pipeline.errors import RecordRejected, RunAborted, Unavailable
 from pipeline.settings import SourceSettings
 from pipeline.sources import fetch
 from pipeline.sources.document import read_document
-from pipeline.sources.function_schema import tool, tool_of
+from pipeline.sources.function_schema import listed_tool, tool_or_rejection
 from router.definitions.nesting import listed
 from router.definitions.raw_tool import RawTool
 from router.record import Origin
@@ -26,7 +26,7 @@ def read(path: Path) -> Iterator[RawTool | RecordRejected]:
     if found is None:
         raise RunAborted(f"the source {path} is not a saved tools/list answer: it has no list of tools")
     for one in found:
-        yield tool(one, path.name)
+        yield listed_tool(one, path.name)
 
 
 def read_live(source: SourceSettings, folder: Path) -> Iterator[RawTool | RecordRejected]:
@@ -50,7 +50,7 @@ def read_live(source: SourceSettings, folder: Path) -> Iterator[RawTool | Record
         why = fetch.said(f"{type(cause).__name__}: {cause}", source) + (f" (HTTP {status})" if status else "")
         raise kind(f"the MCP server {place!r} could not be read: {why}") from error
     for index, row in enumerate(rows):
-        yield tool_of(row, Origin(place, f"/tools/{index}"), server)
+        yield tool_or_rejection(row, Origin(place, f"/tools/{index}"), server)
 
 
 async def _introspect(

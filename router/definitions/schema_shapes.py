@@ -107,7 +107,7 @@ def _is_object_type(kind: Any) -> bool:
 
 
 def _is_keyword(key: str, value: Any) -> bool:
-    """Whether a key is a keyword, with a value that it can have and that is no typed text such as "(string) the city"."""
+    """Whether a key is a keyword, with a value that it can have and that is no typed text ("(string) the city")."""
     if key.startswith(("$", "x-")):
         return True
     if not isinstance(value, _KEYWORDS.get(key, ())):
