@@ -9,10 +9,10 @@ import numpy as np
 
 from pipeline import dense
 from pipeline.records import Catalog
-from pipeline.records.twins import twins
 from pipeline.tokens import TokenCounter
 from pipeline.vectors import Vectors
 from router import contract
+from router.deduplication import duplicates
 from router.documents import FieldDocuments
 from router.records import Entry, lines_of
 from router.retrievers import MOST_COPIED, WITHOUT_FAISS
@@ -36,9 +36,9 @@ def write(
     # Where all are alike nothing is to be made up for, and no file says so.
     if contract.Expanded.YES in expanded and set(expanded) != {contract.Expanded.YES}:
         np.save(folder / contract.EXPANDED, np.array(expanded, dtype=np.uint8))
-    firsts = twins(catalog.records)
-    if (firsts != np.arange(len(firsts))).any():
-        np.save(folder / contract.TWINS, firsts)
+    groups = duplicates(catalog.records)
+    if (groups != np.arange(len(groups))).any():
+        np.save(folder / contract.TWINS, groups)
     if vectors is None:
         return
     dense.write(folder, vectors.documents, vectors.phrases, vectors.offsets)

@@ -8,6 +8,7 @@ Environment: `QUARTERMASTER_<SECTION>__<FIELD>` for any field of a section below
 from pathlib import Path
 
 from pipeline.settings.access import OAuthSettings
+from pipeline.settings.fields import FieldSettings
 from pipeline.settings.loading import CATALOG_FILE, load, overrides, with_provider
 from pipeline.settings.sections import (
     AssessmentSettings,
@@ -31,6 +32,7 @@ __all__ = [
     "BatchSettings",
     "CatalogSettings",
     "EnrichmentSettings",
+    "FieldSettings",
     "FlowSettings",
     "OAuthSettings",
     "Price",

@@ -10,6 +10,7 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 from pipeline.errors import SettingsInvalid
 from pipeline.settings import variables
 from pipeline.settings.access import OAuthSettings, check_env, check_headers
+from pipeline.settings.fields import FieldSettings
 from pipeline.settings.section import Section as _Section
 from router.evaluation import judgements_of
 from router.recipe import RECIPES, Recipe
@@ -22,7 +23,8 @@ class SourceSettings(_Section):
     """One source of a catalog: a file (`path`), or what a `command` or `url` gives at each build.
 
     Without a format, or as "mcp", a command (over stdio) or url is a live MCP server; as any other format, the
-    command's standard output, or the body of the GET, is a document of that format.
+    command's standard output, or the body of the GET, is a document of that format. `fields` says where a document of
+    another shape has what a tool is made of.
 
     `headers` go to the `url` alone, `env` to the `command`; in their values, in `oauth` and in `url` the environment
     fills in `${VARIABLE}` when the source is read.
@@ -33,6 +35,7 @@ class SourceSettings(_Section):
     command: tuple[str, ...] | None = None
     url: str | None = None
     provider: str | None = None
+    fields: FieldSettings | None = None
     timeout_s: float = Field(30.0, gt=0)
     headers: dict[str, SecretStr] = Field(default_factory=dict)
     env: dict[str, SecretStr] = Field(default_factory=dict)
@@ -46,6 +49,9 @@ class SourceSettings(_Section):
             raise ValueError("command is empty: it holds the program and its arguments")
         if self.url is not None and not _may_be_web(self.url):
             raise ValueError("url is no address of http or https")
+        if self.fields is not None and (self.format == "openapi" or self.is_live_server):
+            what = "an OpenAPI document says itself" if self.format == "openapi" else "a live MCP server says itself"
+            raise ValueError(f"fields map a document of another shape: {what} where everything is")
         return self
 
     @model_validator(mode="after")

@@ -8,7 +8,7 @@ from pathlib import Path
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.execution import Direct, Execution
 from pipeline.settings import CatalogSettings, SourceSettings
-from pipeline.sources import fetch, function_schema, jsonl, mcp, mcp_client, openapi
+from pipeline.sources import fetch, function_schema, jsonl, mapped, mcp, mcp_client, openapi
 from pipeline.sources.coverage import Coverage, coverage_of
 from pipeline.sources.detect import detect
 from pipeline.sources.gaps import Gap, name_of, origin_of, stopped
@@ -89,10 +89,15 @@ def _read_file(
     path: Path, source: SourceSettings, fetched_from: str | None = None
 ) -> Iterator[RawTool | RecordRejected]:
     """Read a document. One that was `fetched_from` elsewhere is named by that, not by the temporary file it lies in."""
-    kind = source.format or detect(path)
+    lines = source.format == "jsonl" or path.suffix.lower() == ".jsonl"
+    if source.fields:
+        kind = source.format or ("jsonl" if lines else "function")
+        items = mapped.read(path, source.fields, lines=lines)
+    else:
+        kind = source.format or detect(path)
+        items = _READERS[kind](path)
     # Only JSONL may leave a tool without provider: its null is the vendor's word.
     fallback = None if kind == "jsonl" else Path(fetched_from or path).stem
-    items = _READERS[kind](path)
     yield from _labelled(
         items if fetched_from is None else _placed(items, path, fetched_from), source.provider, fallback
     )

@@ -1,5 +1,6 @@
 """What was read of each source, and what was not: so that nothing is lost without a word."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -82,7 +83,7 @@ class Coverage:
         return (
             f"none of the {self.records:,} records has a name. Their keys are {_quoted(self.unnamed[:_SHOWN_KEYS])}: "
             f"say in catalog.toml, under the [[source]], which of them is which, such as "
-            f'[source.fields] name = "{guess}"'
+            f"[source.fields] name = {_expression(guess)}"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -152,6 +153,11 @@ def _unread(tools: Sequence[RawTool]) -> tuple[UnreadKey, ...]:
         for key, count in counts.most_common()
         if count >= _MANY * len(tools) or any(word in key.lower() for word in _TELLING)
     )
+
+
+def _expression(key: str) -> str:
+    """A key as a JMESPath expression in TOML."""
+    return f'"{key}"' if key.isidentifier() and key.isascii() else f"'{json.dumps(key, ensure_ascii=False)}'"
 
 
 def _quoted(keys: Iterable[str]) -> str:

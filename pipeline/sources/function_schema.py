@@ -25,7 +25,7 @@ def read(path: Path) -> Iterator[RawTool | RecordRejected]:
     if found is None:
         raise RunAborted(f"the source {path} holds no function schemas: expected a list, or an object with `tools`")
     for one in found:
-        yield tool(one, path.name)
+        yield listed_tool(one, path.name)
 
 
 def read_rows(path: Path, *, own_id: bool = False) -> Iterator[RawTool | RecordRejected]:
@@ -36,15 +36,17 @@ def read_rows(path: Path, *, own_id: bool = False) -> Iterator[RawTool | RecordR
             continue
         origin, row = line
         for one in under(row, origin.pointer):
-            yield tool(one, path.name, own_id=own_id)
+            yield listed_tool(one, path.name, own_id=own_id)
 
 
-def tool(one: Listed, file: str, *, own_id: bool = False) -> RawTool | RecordRejected:
+def listed_tool(one: Listed, file: str, *, own_id: bool = False) -> RawTool | RecordRejected:
     """Return a listed definition as a tool, or why it is rejected."""
-    return tool_of(one.row, Origin(file, one.pointer), one.provider, own_id=own_id)
+    return tool_or_rejection(one.row, Origin(file, one.pointer), one.provider, own_id=own_id)
 
 
-def tool_of(row: Any, origin: Origin, provider: str | None = None, *, own_id: bool = False) -> RawTool | RecordRejected:
+def tool_or_rejection(
+    row: Any, origin: Origin, provider: str | None = None, *, own_id: bool = False
+) -> RawTool | RecordRejected:
     """Return a definition as a tool, or why it is rejected."""
     try:
         return read_tool(row, origin, provider, own_id=own_id)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.sources.document import read_document
-from pipeline.sources.function_schema import tool
+from pipeline.sources.function_schema import listed_tool
 from pipeline.sources.provider_label import label_of_server
 from router.definitions.nesting import listed
 from router.definitions.raw_tool import RawTool
@@ -22,4 +22,4 @@ def read(path: Path) -> Iterator[RawTool | RecordRejected]:
     for one in found:
         # The names of several servers tell their tools apart: shortened, two could be one.
         short = label_of_server(one.provider) if one.provider and len(servers) == 1 else one.provider
-        yield tool(replace(one, provider=short), path.name)
+        yield listed_tool(replace(one, provider=short), path.name)

@@ -13,7 +13,7 @@ from pipeline.errors import RecordRejected, RunAborted, Unavailable
 from pipeline.settings import SourceSettings
 from pipeline.sources import commands
 from pipeline.sources.access import Access, access
-from pipeline.sources.function_schema import tool_of
+from pipeline.sources.function_schema import tool_or_rejection
 from pipeline.sources.naming import place, said
 from pipeline.sources.provider_label import label_of_server
 from router.definitions.raw_tool import RawTool
@@ -35,7 +35,7 @@ def read_live(source: SourceSettings, folder: Path) -> Iterator[RawTool | Record
     server, rows = ask(source, folder, access(source))
     label = label_of_server(server) if server else None
     for index, row in enumerate(rows):
-        yield tool_of(row, Origin(where, f"/tools/{index}"), label)
+        yield tool_or_rejection(row, Origin(where, f"/tools/{index}"), label)
 
 
 def ask(

@@ -53,53 +53,53 @@ def under(row: Any, pointer: str, provider: str | None = None) -> list[Listed]:
     return [Listed(pointer, row, provider)] if found is None else list(found)
 
 
-def _list(value: Any, pointer: str, owner: str | None, depth: int) -> Iterator[Listed] | None:
+def _list(value: Any, pointer: str, provider: str | None, depth: int) -> Iterator[Listed] | None:
     """The tools of what is expected to hold some: a list, an object that has a list, or an object by name."""
     if depth > _MAX_DEPTH:
         return None
     if isinstance(value, list):
-        return _of_list(value, pointer, owner, depth)
+        return _of_list(value, pointer, provider, depth)
     if not isinstance(value, dict):
         return None
     if _is_holder(value):
-        return _holder(value, pointer, owner, depth)
-    return _by_name(value, pointer, owner, depth)
+        return _holder(value, pointer, provider, depth)
+    return _by_name(value, pointer, provider, depth)
 
 
-def _of_list(rows: list[Any], pointer: str, owner: str | None, depth: int) -> Iterator[Listed] | None:
+def _of_list(rows: list[Any], pointer: str, provider: str | None, depth: int) -> Iterator[Listed] | None:
     parts: list[Iterator[Listed]] = []
     # An empty list of tools makes a server only of what has no name, or stands among servers.
     servers = any(isinstance(row, dict) and _is_holder(row, filled=True) for row in rows)
     for index, row in enumerate(rows):
         place = f"{pointer}/{index}"
         if isinstance(row, dict) and _is_holder(row, filled=not servers and "name" in row):
-            part = _holder(row, place, owner, depth + 1)
+            part = _holder(row, place, provider, depth + 1)
             if part is None:
                 return None
             parts.append(part)
         else:
-            parts.append(iter([Listed(place, row, owner)]))
+            parts.append(iter([Listed(place, row, provider)]))
     return (found for part in parts for found in part)
 
 
-def _holder(holder: dict[str, Any], pointer: str, owner: str | None, depth: int) -> Iterator[Listed] | None:
+def _holder(holder: dict[str, Any], pointer: str, provider: str | None, depth: int) -> Iterator[Listed] | None:
     """The tools of an answer, a page, a server, or several servers."""
     if depth > _MAX_DEPTH:
         return None
-    owner = _owner(holder) or owner
+    provider = owner(holder) or provider
     if isinstance(holder.get("result"), dict):
-        return _holder(holder["result"], f"{pointer}/result", owner, depth + 1)
+        return _holder(holder["result"], f"{pointer}/result", provider, depth + 1)
     key = next(key for key in (*TOOLS, *SERVERS) if key in holder)
-    if holder[key] is None and owner is not None and depth:
+    if holder[key] is None and provider is not None and depth:
         return iter(())  # a server of a list that has none
-    return _list(holder[key], f"{pointer}/{key}", None if key in SERVERS else owner, depth + 1)
+    return _list(holder[key], f"{pointer}/{key}", None if key in SERVERS else provider, depth + 1)
 
 
-def _by_name(named: dict[str, Any], pointer: str, owner: str | None, depth: int) -> Iterator[Listed] | None:
+def _by_name(named: dict[str, Any], pointer: str, provider: str | None, depth: int) -> Iterator[Listed] | None:
     """Servers by name (their tools in a list, or an object that holds it), or tools by name."""
     if not named:
         return None
-    places = {name: f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}" for name in named}
+    places = {name: f"{pointer}/{escaped(name)}" for name in named}
     if all(isinstance(value, dict) and _is_holder(value) for value in named.values()):
         held = [_holder(value, places[name], name, depth + 1) for name, value in named.items()]
         return None if None in held else (found for part in held if part for found in part)
@@ -114,8 +114,13 @@ def _by_name(named: dict[str, Any], pointer: str, owner: str | None, depth: int)
     # In a document of any other kind too there are objects with a description.
     sure = pointer.rpartition("/")[2] in TOOLS or any(_takes_parameters(value) for value in values)
     if len(values) == len(named) and described and sure:
-        return (Listed(places[name], {"name": name, **value}, owner) for name, value in named.items())
+        return (Listed(places[name], {"name": name, **value}, provider) for name, value in named.items())
     return None
+
+
+def escaped(key: object) -> str:
+    """Return a key as a part of a JSON pointer (RFC 6901)."""
+    return str(key).replace("~", "~0").replace("/", "~1")
 
 
 def _is_holder(value: dict[str, Any], *, filled: bool = False) -> bool:
@@ -146,7 +151,8 @@ def _is_list_of_tools(value: Any) -> bool:
     )
 
 
-def _owner(holder: Mapping[str, Any]) -> str | None:
+def owner(holder: Mapping[str, Any]) -> str | None:
+    """Return whose tools an object holds; None where it does not say."""
     for place in _OWNERS:
         value = at(holder, place)
         if isinstance(value, str) and value.strip():

@@ -93,9 +93,8 @@ def read_tool(row: object, origin: Origin, provider: str | None = None, *, own_i
         shape=f"{key}: {parameters.shape}" if parameters.shape else "",
         lost=lost or (None if schema else read.lost),
     )
-    unread = dict(
-        unread_keys(fields.row, {*read.used, "name", "annotations", "deprecated"}, f"{wrapper}." if wrapper else "")
-    )
+    read.used |= {"name", "annotations", "deprecated"}
+    unread = dict(unread_keys(fields.row, read.used, f"{wrapper}." if wrapper else ""))
     if wrapper:
         unread |= unread_keys(outer.row, {wrapper})
     return replace(tool, unread=unread) if unread else tool

@@ -126,7 +126,9 @@ def _filled(text: str, verb: str, thing: Thing) -> str:
 def _synonyms(found: Operation) -> list[str]:
     said = lexicon()["verbs"].get(found.verb, [])[1:]
     verbs = [" ".join(_PLACEHOLDER.sub("", text.removeprefix("~")).split()) for text in said]
-    nouns = [text.removeprefix("~") for noun in found.thing.nouns for text in lexicon()["nouns"].get(singular(noun), [])]
+    nouns = [
+        text.removeprefix("~") for noun in found.thing.nouns for text in lexicon()["nouns"].get(singular(noun), [])
+    ]
     return [text for text in dict.fromkeys((*verbs, *nouns)) if text]
 
 

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from router.cohort import Cohort
 from router.contract import Expanded, Signal
+from router.overlay.duplicates import alike, overlaid
 from router.overlay.lexical import OverlaidLexical
 from router.overlay.overlay import Overlay, Registered
 from router.overlay.prepared import Prepared, prepare
 from router.overlay.records import OverlaidRecords
-from router.overlay.twins import alike, twins
 from router.records import Entry, RecordStore
 from router.retrievers import Admitted, DenseRetriever, Lexical, LexicalRetriever, ToolVectors
 from router.retrievers.vectors import quantize
@@ -113,7 +113,7 @@ def _laid(
         dense=_dense(base.dense, tools),
         expanded=_expanded(base, tools),
         intents=base.intents.moved(places) if base.intents else None,
-        twins=twins(base, tools, hidden),
+        twins=overlaid(base, tools, hidden, [at for at in held if at is not None]),
         cohort=_cohort(base.cohort, held),
         served=Admitted(served) if hidden else None,
         overlay=overlay,

@@ -23,10 +23,10 @@ import numpy as np
 from pipeline import dense
 from pipeline.lexical import index
 from pipeline.publish import VERSIONS
-from pipeline.records.twins import twins
 from pipeline.sources import RawTool
 from pipeline.tokens import TokenCounter
 from router import contract, documents, parts
+from router.deduplication import duplicates
 from router.definitions.normalize import normalize
 from router.expansion import Expansion
 from router.fingerprint import file_sha256, fingerprint
@@ -74,7 +74,7 @@ class Writer:
                 lengths = index(projected, self._folder)
         finally:
             spill.unlink(missing_ok=True)
-        firsts = twins(Records(self._folder))
+        firsts = duplicates(Records(self._folder))
         if (firsts != np.arange(len(firsts))).any():
             np.save(self._folder / contract.TWINS, firsts)
         self._vectors(counts)

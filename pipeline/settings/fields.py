@@ -1,0 +1,77 @@
+"""[source.fields]: where a source of any other shape has what a tool is made of, in JMESPath (https://jmespath.org)."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import jmespath
+from jmespath.exceptions import JMESPathError, ParseError
+from jmespath.functions import Functions
+from pydantic import BaseModel, ConfigDict, field_validator
+
+_FUNCTIONS = frozenset(Functions.FUNCTION_TABLE)
+
+
+class FieldSettings(BaseModel):
+    """Expressions by field, each over one record; a field without one is read as in any other source.
+
+    `tools` selects the records, over the whole document or, where `servers` selects those who offer them, over each
+    server. `provider` is sought in the record, then in its server. `parameters` may give any shape that is read.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    servers: str | None = None
+    tools: str | None = None
+    name: str | None = None
+    description: str | None = None
+    parameters: str | None = None
+    provider: str | None = None
+    category: str | None = None
+    id: str | None = None
+    examples: str | None = None
+
+    @field_validator("*")
+    @classmethod
+    def _is_an_expression(cls, value: str | None) -> str | None:
+        if value is not None:
+            check(value)
+        return value
+
+    def of_a_record(self) -> dict[str, str]:
+        """Return the expressions over a record, by field."""
+        return {
+            field: value for field, value in self if value is not None and field not in ("servers", "tools", "provider")
+        }
+
+    def keys(self) -> set[str]:
+        """Return the keys that the expressions name."""
+        return {
+            key for _, value in self if value is not None for key in _named(jmespath.compile(value).parsed, "field")
+        }
+
+
+def check(expression: str) -> None:
+    """Raise ValueError, with the position, for what is no JMESPath expression or calls a function that there is not."""
+    try:
+        parsed = jmespath.compile(expression).parsed
+    except ParseError as error:
+        at = error.lex_position + 1
+        found = f"after {expression!r}" if at > len(expression) else f"at character {at}, {expression[at - 1 :]!r}"
+        raise ValueError(
+            f"{expression!r} is no JMESPath expression: it is wrong {found}. A key of other characters than letters, "
+            "digits and _ is written in double quotes"
+        ) from None
+    except JMESPathError:
+        raise ValueError("it is empty: a JMESPath expression such as function.name is expected") from None
+    for name in _named(parsed, "function_expression"):
+        if name not in _FUNCTIONS:
+            known = ", ".join(sorted(_FUNCTIONS))
+            raise ValueError(f"{expression!r} calls {name}(), which JMESPath does not have: it has {known}")
+
+
+def _named(node: Mapping[str, Any], kind: str) -> Iterator[str]:
+    """The names of the nodes of a kind, in a parsed expression."""
+    if node["type"] == kind:
+        yield node["value"]
+    for child in node["children"]:
+        yield from _named(child, kind)
