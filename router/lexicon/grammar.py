@@ -119,7 +119,7 @@ def singular(noun: str) -> str:
         return noun
     for one, several in table["irregular"].items():
         if noun == several:
-            return one
+            return str(one)
     if noun.endswith("ies") and len(noun) > 4:
         return "movie" if noun == "movies" else noun[:-3] + "y"
     if noun.endswith(("sses", "xes", "ches", "shes", "zzes")) or noun in ("statuses", "aliases", "viruses", "buses"):
