@@ -19,7 +19,7 @@ _IDENTIFIER = re.compile(r"^[A-Za-z_]\w*$")
 _ENTRY_NAMES = ("name", "param_name", "parameter_name")
 _DESCRIPTIONS = ("desc", "llm_description", "help", "doc")
 _ENUMS = ("options", "choices", "values", "allowed_values", "allowedValues")
-_ANY = frozenset("any mixed unknown enum unspecified type_unspecified".split())
+_ANY = frozenset("any mixed unknown enum select unspecified type_unspecified".split())
 _SAID = {"true": True, "yes": True, "required": True, "false": False, "no": False, "optional": False}
 
 _MAPS = ("patternProperties", "$defs", "definitions", "dependentSchemas")

@@ -11,7 +11,7 @@ from typing import Any
 from router.definitions.vendors import PARAMETERS, WRAPPERS, at
 
 # What holds tools, and what holds those who have them.
-TOOLS = ("tools", "functions", "functionDeclarations", "function_declarations", "languageModelTools")
+TOOLS = ("tools", "functions", "functionDeclarations", "function_declarations", "languageModelTools", "api_list")
 SERVERS = ("servers", "mcpServers", "mcp_servers", "toolkits")
 # How an object says whose tools it holds; the first that says something counts.
 _OWNERS = (
@@ -23,6 +23,7 @@ _OWNERS = (
     "provider",
     "server_name",
     "serverName",
+    "tool_name",  # ToolBench, whose tools have APIs
     "qualifiedName",
     "title",
 )

@@ -10,22 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from router.definitions.pointer import point
+from router.definitions.types import ALIASES, JSON_TYPES
 
 Schema = dict[str, Any]
 
 # Deeper than any real schema. Below it anything is allowed, and a hostile one cannot exhaust the stack.
 _MAX_DEPTH = 48
-_TYPES = frozenset("string number integer boolean object array null".split())
-# As Python, Java and older drafts say it.
-_ALIASES = {
-    **dict.fromkeys("str text char date datetime date-time time uuid uri url email file binary".split(), "string"),
-    **dict.fromkeys("int int32 int64 long".split(), "integer"),
-    **dict.fromkeys("float double decimal".split(), "number"),
-    "bool": "boolean",
-    **dict.fromkeys("dict map json struct".split(), "object"),
-    **dict.fromkeys("list tuple set".split(), "array"),
-    "none": "null",
-}
 # Which dialect it is in, where it was published, what it is called there: said of the vendor's copy, not of this one.
 _DROPPED = frozenset(
     "$schema $id $anchor $dynamicRef $dynamicAnchor $recursiveRef $recursiveAnchor $vocabulary $comment nullable "
@@ -140,11 +130,11 @@ def _items(value: Any, place: _Place) -> Any:
 
 
 def _type(value: Any, _: _Place) -> str | list[str] | None:
-    if isinstance(value, str) and value in _TYPES:
+    if isinstance(value, str) and value in JSON_TYPES:
         return value
     given = value if isinstance(value, list) else [value]
     lower = [kind.lower() for kind in given if isinstance(kind, str)]
-    known = list(dict.fromkeys(k for kind in lower if (k := kind if kind in _TYPES else _ALIASES.get(kind))))
+    known = list(dict.fromkeys(k for kind in lower if (k := kind if kind in JSON_TYPES else ALIASES.get(kind))))
     if isinstance(value, list) and len(known) == len(lower):
         return known or None
     return known[0] if len(known) == 1 and len(given) == 1 else None  # one unknown among several: any

@@ -53,7 +53,6 @@ def test_a_path_through_a_file_stops_the_run_with_its_path(tmp_path: Path) -> No
     [
         ("a.json", '{"tools": [\n1,]}', "is not readable JSON: Expecting value: line 2 column 3"),
         ("a.json", "", "is empty"),
-        ("a.json", "[Infinity]", "is not readable JSON: Infinity is not JSON"),
         pytest.param("a.json", "[" * 300 + "]" * 300, "JSON: nested more than 200 levels deep", id="deep"),
         pytest.param("a.json", "[" * 9_000, "is not readable JSON: nested too deeply", id="deeper"),
         ("a.yaml", "a: [1\nb: 2", "line 2, column"),
@@ -61,7 +60,6 @@ def test_a_path_through_a_file_stops_the_run_with_its_path(tmp_path: Path) -> No
         ("a.yaml", "a: !!binary aGVsbG8=", "line 1, column 4"),
         ("a.yaml", "a: !!set {b, c}", "line 1, column 4"),
         ("a.yaml", "a: !!timestamp 2024-01-01", "line 1, column 4"),
-        ("a.yaml", "a: !!float .inf", "is not readable YAML: inf is not JSON"),
         ("a.yaml", "? [a, b]\n: c", "line 1, column 3"),
         pytest.param("a.yaml", "[" * 300 + "]" * 300, "YAML: nested more than 200 levels deep", id="deep-yaml"),
         # So deep that the C loader, asked to build it, would take the whole process down.

@@ -73,19 +73,25 @@ def test_an_empty_value_means_the_same_as_missing(write_lines: Write, empty: dic
         ('{"name": "b", "provider": true}', "provider is true or false, not a text"),
         ('{"name": "b", "description": ["x"]}', "description is a list, not a text"),
         ('{"name": "b", "parameters": "x"}', "parameters is a text, not an object"),
-        ('{"name": "b", "parameters": []}', "parameters is a list, not an object"),
+        ('{"name": "b", "parameters": [1]}', "parameters is a list, not an object or a list of named ones"),
         ('{"name": "b", "annotations": 1}', "annotations is a number, not an object"),
-        ('{"name": "b", "examples": {}}', "examples is an object, not a list"),
-        ('{"name": "b", "category": 1}', "category is a number, not a list"),
         ('{"name": "b", "x": NaN}', "not JSON: NaN is not JSON"),
         ('{"name": "b", "x": -Infinity}', "not JSON: -Infinity is not JSON"),
         ('{"name": "b", "x": 1e999}', "not JSON: 1e999 is too large a number"),
+        pytest.param(f'{{"name": "b", "x": -{"9" * 309}}}', f"not JSON: -{'9' * 19}… has 309 digits: it is too large a number", id="309 digits"),
     ],
 )
 def test_a_wrong_line_is_rejected_with_its_place_and_the_rest_go_on(write_lines: Write, line: str, reason: str) -> None:
     names, rejected = apart(jsonl.read(write_lines("tools.jsonl", [{"name": "a"}, line, {"name": "c"}])))
     assert names == ["a", "c"]
     assert rejected == [f"tools.jsonl line 2: {reason}"]
+
+
+@pytest.mark.parametrize("auxiliary", [{"examples": {"to": "Ada"}}, {"category": 1}, {"title": ["A"]}])
+def test_what_is_auxiliary_and_unreadable_is_left_out_and_told(write_lines: Write, auxiliary: dict[str, Any]) -> None:
+    (tool,) = tools(jsonl.read(write_lines("tools.jsonl", [{"name": "a", **auxiliary}])))
+    assert tool == RawTool("a", Origin("tools.jsonl", "line 1"))
+    assert set(tool.unread) == set(auxiliary)
 
 
 def test_a_truncated_last_line_costs_only_itself(tmp_path: Path) -> None:

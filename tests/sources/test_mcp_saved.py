@@ -79,7 +79,6 @@ def test_any_other_server_info_names_no_provider(write_json: WriteJson, info: An
         ({"inputSchema": {}}, "name is missing or empty"),
         (_tool("c", inputSchema="x"), "inputSchema is a text, not an object"),
         (_tool("c", annotations=[1]), "annotations is a list, not an object"),
-        (_tool("c", title={}), "title is an object, not a text"),
     ],
 )
 def test_a_wrong_tool_is_rejected_with_its_pointer_and_the_rest_go_on(
@@ -90,7 +89,7 @@ def test_a_wrong_tool_is_rejected_with_its_pointer_and_the_rest_go_on(
     assert rejected == [f"chat.json /tools/1: {reason}"]
 
 
-@pytest.mark.parametrize("value", [{}, {"result": {}}, {"result": None}, {"tools": {"a": A}}, "tools", 7, None])
+@pytest.mark.parametrize("value", [{}, {"result": {}}, {"result": None}, {"tools": {"a": 1}}, "tools", 7, None])
 def test_what_is_no_answer_stops_the_run(write_json: WriteJson, value: Any) -> None:
     path = write_json("chat.json", value)
     with pytest.raises(RunAborted, match=f"{path} is not a saved tools/list answer: it has no list of tools"):

@@ -1,0 +1,166 @@
+"""[source.fields]: sources of any other shape, mapped by JMESPath."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.errors import RunAborted, SettingsInvalid
+from pipeline.settings import CatalogSettings, SourceSettings, load
+from pipeline.sources import Reading, read
+from router.record import Origin
+
+WriteJson = Callable[[str, Any], Path]
+WriteLines = Callable[[str, list[Any]], Path]
+
+API = {
+    "api_name": "rent_car",
+    "functionality": "Rents a car.",
+    "api_arguments": {"place": "(string) Where.", "days": "(integer) How long."},
+    "api_call": "rent_car(place, days)",
+    "meta": {"area": "travel", "asked": ["a car for a week"]},
+}
+FIELDS = {"name": "api_name", "description": "functionality", "parameters": "api_arguments"}
+
+
+def reading(path: Path, fields: dict[str, str], **source: Any) -> Reading:
+    return read(CatalogSettings(name="x", folder=path.parent, source=[{"path": path.name, "fields": fields, **source}]))
+
+
+def test_each_field_is_where_its_expression_says(write_lines: WriteLines) -> None:
+    fields = {**FIELDS, "category": "meta.area", "examples": "meta.asked", "id": "join('.', ['zoo', api_name])"}
+    found = reading(write_lines("zoo.jsonl", [API]), {**fields, "provider": "upper(meta.area)" if False else "meta.area"})
+    (tool,) = found.tools
+    assert (tool.name, tool.description, tool.provider) == ("rent_car", "Rents a car.", "travel")
+    assert (tool.id, tool.categories, tool.examples) == ("zoo.rent_car", ("travel",), ("a car for a week",))
+    assert list(tool.input_schema["properties"]) == ["place", "days"]
+    assert tool.origin == Origin("zoo.jsonl", "line 1")
+
+
+def test_what_is_mapped_counts_as_read_and_the_rest_is_told(write_json: WriteJson) -> None:
+    (tool,) = reading(write_json("zoo.json", [API]), FIELDS).tools
+    assert tool.unread == {"api_call": "rent_car(place, days)"}
+    assert (tool.provider, tool.shape) == ("zoo", "parameters: object by name")
+
+
+def test_a_field_without_an_expression_is_read_as_in_any_other_source(write_json: WriteJson) -> None:
+    row = {"name": "rent_car", "description": "Rents a car.", "takes": [{"name": "place", "type": "str"}]}
+    (tool,) = reading(write_json("zoo.json", {"tools": [row]}), {"parameters": "takes"}).tools
+    assert (tool.name, tool.description) == ("rent_car", "Rents a car.")
+    assert tool.input_schema["properties"] == {"place": {"type": "string"}}
+
+
+def test_mapped_parameters_come_before_those_that_the_reader_knows(write_json: WriteJson) -> None:
+    row = {"name": "a", "inputSchema": {"properties": {"wrong": {}}}, "takes": {"right": {"type": "str"}}}
+    (tool,) = reading(write_json("zoo.json", [row]), {"parameters": "takes"}).tools
+    assert list(tool.input_schema["properties"]) == ["right"]
+
+
+def test_a_key_may_be_named_by_several_expressions(write_json: WriteJson) -> None:
+    row = {"name": "a", "text": "does it"}
+    (tool,) = reading(write_json("zoo.json", [row]), {"description": "join(' ', [name, text])"}).tools
+    assert (tool.name, tool.description) == ("a", "a does it")
+
+
+@pytest.mark.parametrize(
+    ("document", "fields", "pointers"),
+    [
+        ({"apis": [API, API]}, {"tools": "apis"}, ["/apis/0", "/apis/1"]),
+        ({"a": {"b": [{"c~/d": [API]}]}}, {"tools": 'a.b[]."c~/d"[]'}, ["/a/b/0/c~0~1d/0"]),
+        ([{"v": "x", "apis": [API]}, {"v": "y", "apis": [API]}], {"tools": "[].apis[]"}, ["/0/apis/0", "/1/apis/0"]),
+        ([{"apis": [API]}], {"servers": "@", "tools": "apis"}, ["/0/apis/0"]),
+        ({"apis": [API]}, {"tools": "apis[].{api_name: api_name}"}, ["/apis[].{api_name: api_name}/0"]),
+    ],
+)
+def test_the_selected_records_have_their_pointers(
+    write_json: WriteJson, document: Any, fields: dict[str, str], pointers: list[str]
+) -> None:
+    found = reading(write_json("zoo.json", document), {**FIELDS, **fields})
+    assert [tool.origin.pointer for tool in found.tools] == pointers
+
+
+def test_the_provider_is_sought_in_the_record_then_in_its_server(write_json: WriteJson) -> None:
+    document = [
+        {"vendor": "acme", "apis": [API, {**API, "vendor": "own"}]},
+        {"name": "by name", "apis": [API]},
+    ]
+    fields = {**FIELDS, "servers": "[]", "tools": "apis", "provider": "vendor"}
+    assert [tool.provider for tool in reading(write_json("zoo.json", document), fields).tools] == [
+        "acme",
+        "own",
+        "by name",
+    ]
+    (first, *_) = reading(write_json("zoo.json", document), fields, provider="ours").tools
+    assert first.provider == "ours"
+
+
+def test_lines_may_hold_several_records(write_lines: WriteLines) -> None:
+    path = write_lines("zoo.jsonl", [{"apis": [API, API]}, {"other": 1}, "{", {"apis": []}])
+    found = reading(path, {**FIELDS, "tools": "apis"})
+    assert [tool.origin.pointer for tool in found.tools] == ["line 1/apis/0", "line 1/apis/1"]
+    assert [rejected.reason for rejected in found.rejected][0] == (
+        "source.fields.tools = 'apis' selects no list; the keys here are other"
+    )
+    assert [rejected.origin.pointer for rejected in found.rejected] == ["line 2", "line 3"]
+
+
+def test_a_document_in_which_nothing_is_selected_stops_the_run_with_its_keys(write_json: WriteJson) -> None:
+    path = write_json("zoo.json", {"apis": [API]})
+    with pytest.raises(RunAborted, match=r"source\.fields\.tools = 'tolls' selects no list; the keys here are apis"):
+        reading(path, {"tools": "tolls"})
+    with pytest.raises(RunAborted, match=r"no tools in a known place: say in source\.fields where they are"):
+        reading(path, {"name": "api_name"})
+    with pytest.raises(RunAborted, match=r"source\.fields\.servers = 'keys\(apis\)' selects no list"):
+        reading(path, {"servers": "keys(apis)"})
+
+
+def test_a_record_in_which_an_expression_finds_no_name_is_rejected_with_it(write_json: WriteJson) -> None:
+    found = reading(write_json("zoo.json", [API, {"functionality": "?"}, 7]), FIELDS)
+    assert [rejected.reason for rejected in found.rejected] == [
+        "source.fields.name = 'api_name' gives no name",
+        "a tool is a JSON object, this is a number",
+    ]
+
+
+def test_a_function_that_a_value_is_not_for_rejects_the_record(write_json: WriteJson) -> None:
+    rows = [{"name": "a", "tags": ["x", "y"]}, {"name": "b", "tags": 7}]
+    found = reading(write_json("zoo.json", rows), {"description": "join(', ', tags)"})
+    assert [tool.description for tool in found.tools] == ["x, y"]
+    assert len(found.rejected) == 1 and found.rejected[0].reason.startswith("source.fields: In function join()")
+
+
+@pytest.mark.parametrize(
+    ("field", "expression", "said"),
+    [
+        ("name", "api..name", "'api..name' is no JMESPath expression: it is wrong at character 5, '.name'"),
+        ("description", "a[", "'a[' is no JMESPath expression: it is wrong after 'a['"),
+        ("tools", "api name", "it is wrong at character 5, 'name'. A key of other characters than letters"),
+        ("parameters", "'x", "it is wrong at character 1"),
+        ("provider", "", "it is empty: a JMESPath expression such as function.name is expected"),
+        ("id", "shout(name)", "'shout(name)' calls shout(), which JMESPath does not have: it has abs, avg"),
+        ("nam", "x", "there is no such setting"),
+    ],
+)
+def test_a_wrong_expression_is_refused_before_anything_is_read(
+    tmp_path: Path, field: str, expression: str, said: str
+) -> None:
+    text = f'[[source]]\npath = "zoo.json"\n[source.fields]\n{field} = "{expression}"\n'
+    (tmp_path / "catalog.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(SettingsInvalid) as refused:
+        load(tmp_path, environment={})
+    assert f"source.0.fields.{field}: " in str(refused.value) and said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ({"path": "api.json", "format": "openapi"}, "an OpenAPI document says itself where everything is"),
+        ({"url": "https://mcp.example/mcp"}, "a live MCP server says itself where everything is"),
+        ({"command": ("x",), "format": "mcp"}, "a live MCP server says itself where everything is"),
+    ],
+)
+def test_what_says_itself_where_everything_is_takes_no_fields(source: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        SourceSettings(**source, fields={"name": "x"})
+    assert SourceSettings(url="https://a.example/x.json", format="function", fields={"name": "x"}).fields
