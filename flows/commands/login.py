@@ -45,4 +45,5 @@ def login(
     for one in chosen:
         err.print(plain(f"Logging in to {place(one)}"), soft_wrap=True)
         file, tools = log_in(one, settings.folder, show=show, port=port)
-        err.print(plain(f"{tools:,} tools; the token is stored in {file}"), soft_wrap=True)
+        listed = f"{tools:,} {'tool' if tools == 1 else 'tools'}"
+        err.print(plain(f"{listed}; the token is stored in {file}"), soft_wrap=True)

@@ -141,7 +141,7 @@ def _words(cause: BaseException) -> str:
     first, *others = cause.errors(include_url=False, include_input=False)
     field = ".".join(map(str, first["loc"])) or "it"
     more = f", and {len(others)} more" if others else ""
-    return f"its answer is not as MCP has it: {field} {requirement(first['type'], first.get('ctx'))}{more}"
+    return f"its answer is not as MCP has it: {field} {requirement(first['type'], first.get('ctx'), table='an object')}{more}"
 
 
 def _hint(source: SourceSettings, status: int | None) -> str:

@@ -9,13 +9,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
+from flows.commands.serve import live_servers
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import CatalogSettings
 from pipeline.sources import Reading, read
 from pipeline.sources.login import log_in
 from pipeline.sources.token_file import token_path
+from router.serving.mcp.session import opened
+from tests.command_line import called
 from tests.sources.authority import ID, SECRET, Authority, protected
 
 
@@ -281,3 +285,35 @@ def test_a_login_that_is_refused_stores_nothing(authority: Authority, url: str, 
 def test_a_login_that_nobody_answers_ends(authority: Authority, url: str, config: Path) -> None:
     with pytest.raises(Unavailable):
         log_in(_catalog(url).source[0], Path(), show=lambda _: None, wait_s=1)
+
+
+def test_calls_through_the_mcp_server_of_the_router_are_given_the_token_too(
+    authority: Authority, url: str, config: Path, tmp_path: Path
+) -> None:
+    oauth = f'client_id = "${{VAULT_ID}}"\nclient_secret = "${{VAULT_SECRET}}"\nissuer = "{authority.issuer}"'
+    (tmp_path / "catalog.toml").write_text(f'[[source]]\nurl = "{url}"\n[source.oauth]\n{oauth}\n', encoding="utf-8")
+    (upstream,) = live_servers(tmp_path)
+
+    async def listed() -> list[str]:
+        async with opened(upstream) as session:
+            return list(session.tools)
+
+    assert anyio.run(listed) == ["open_vault"]
+
+
+def test_login_is_a_command(authority: Authority, url: str, config: Path, tmp_path: Path) -> None:
+    catalog = tmp_path / "vault"
+    catalog.mkdir()
+    (catalog / "catalog.toml").write_text(f'[[source]]\nurl = "{url}"\nprovider = "vault"\n', encoding="utf-8")
+    refused = called(tmp_path, "login", catalog)
+    assert refused.returncode == 2 and "no source has oauth for a person to log in" in refused.stderr
+    with (catalog / "catalog.toml").open("a", encoding="utf-8") as file:
+        file.write("[source.oauth]\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("webbrowser.open", _browser)
+        done = called(tmp_path, "login", catalog)
+    assert done.returncode == 0, done.stderr
+    assert f"Logging in to {url}" in done.stderr and "1 tool; the token is stored in" in done.stderr
+    assert authority.asked[0]["code"] not in done.stderr
+    built = called(tmp_path, "build", catalog, "--encoder", "none")
+    assert built.returncode == 0, built.stderr
