@@ -13,6 +13,7 @@ from flows.commands.build import build, schedule
 from flows.commands.compare import compare
 from flows.commands.evaluate import evaluate
 from flows.commands.inspect import inspect
+from flows.commands.login import login
 from flows.commands.route import explain, search
 from flows.commands.serve import serve
 from flows.commands.snapshots import snapshots
@@ -57,7 +58,7 @@ def _quartermaster(
     pass
 
 
-for _command in (build, search, explain, inspect, evaluate, compare, snapshots, schedule):
+for _command in (build, search, explain, inspect, evaluate, compare, snapshots, schedule, login):
     app.command()(_command)
 app.add_typer(serve, name="serve")
 

@@ -10,6 +10,7 @@ from flows.commands.arguments import WORKSPACE, At, Catalog, Workspace, folder_o
 
 if TYPE_CHECKING:
     from pipeline.inspection.answers import ToolPage
+    from pipeline.settings import SourceSettings
     from router.serving.mcp import Upstream
 
 _VARIABLE = "QUARTERMASTER_TOKEN"
@@ -164,24 +165,35 @@ def _given(token: Optional[str]) -> Optional[str]:
 
 
 def live_servers(folder: Path) -> "tuple[Upstream, ...]":
-    """The MCP servers that a catalog's build asks for their tools."""
+    """The MCP servers that a catalog's build asks for their tools, with the same headers, environment and token."""
     from pipeline.settings import load
+
+    catalog = load(folder)
+    return tuple(_upstream(source, catalog.folder) for source in catalog.source if source.is_live_server)
+
+
+def _upstream(source: "SourceSettings", folder: Path) -> "Upstream":
+    from pipeline.sources.access import access
     from pipeline.sources.naming import place
     from router.serving.mcp import Upstream
 
-    catalog = load(folder)
-    return tuple(
-        Upstream(
-            source.label,
-            command=source.command or (),
-            url=source.url,
-            provider=source.provider,
-            place=place(source),
-            folder=catalog.folder,
-            timeout_s=source.timeout_s,
-        )
-        for source in catalog.source
-        if source.is_live_server
+    asked_with = access(source)
+    auth = None
+    if source.oauth is not None:
+        from pipeline.sources.oauth import authentication
+
+        auth = authentication(source, asked_with)
+    return Upstream(
+        source.label,
+        command=source.command or (),
+        url=asked_with.url or None,
+        provider=source.provider,
+        place=place(source),
+        folder=folder,
+        environment=asked_with.env,
+        headers=asked_with.headers,
+        auth=auth,
+        timeout_s=source.timeout_s,
     )
 
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pipeline.errors import RunAborted
 from pipeline.settings import SourceSettings
-from pipeline.sources import commands, web
+from pipeline.sources import commands
 from pipeline.sources.access import access
 from pipeline.sources.naming import named
 
@@ -26,6 +26,8 @@ def document(source: SourceSettings, folder: Path) -> Iterator[Path]:
     if source.command is not None:
         told, body = "", commands.run(source, folder, asked_with)
     else:
+        from pipeline.sources import web  # with requests, where something is fetched
+
         told, body = web.get(source, asked_with)
     if not body.strip():
         raise RunAborted(f"{named(source)} gave nothing: its {source.format} document is empty")

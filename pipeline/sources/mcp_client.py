@@ -5,7 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -20,6 +20,9 @@ from router.definitions.raw_tool import RawTool
 from router.record import Origin
 from router.requirement import requirement
 
+if TYPE_CHECKING:
+    from pipeline.sources.oauth import Authentication
+
 # The most pages that a server may answer: 10,000 pages of even one tool are more than any real server has.
 _MAX_PAGES = 10_000
 # They log addresses with their queries, and what a token's server said.
@@ -31,15 +34,20 @@ def read_live(source: SourceSettings, folder: Path) -> Iterator[RawTool | Record
 
     Raises Unavailable where it does not start, answer or end, which may pass, else RunAborted.
     """
-    where = place(source)
-    server, rows = ask(source, folder, access(source))
+    where, asked_with = place(source), access(source)
+    auth = None
+    if source.oauth is not None:
+        from pipeline.sources.oauth import authentication  # with the SDK, which takes 2 s to import
+
+        auth = authentication(source, asked_with)
+    server, rows = ask(source, folder, asked_with, auth)
     label = label_of_server(server) if server else None
     for index, row in enumerate(rows):
         yield tool_or_rejection(row, Origin(where, f"/tools/{index}"), label)
 
 
 def ask(
-    source: SourceSettings, folder: Path, asked_with: Access, auth: Any = None
+    source: SourceSettings, folder: Path, asked_with: Access, auth: "Authentication | None" = None
 ) -> tuple[str | None, list[dict[str, Any]]]:
     """Return the name of a source's server and its tools. `auth` proves who asks. Raises as `read_live`."""
     where = place(source)
@@ -51,13 +59,14 @@ def ask(
             return asyncio.run(asyncio.wait_for(asking, source.timeout_s))
     except TimeoutError:
         raise Unavailable(f"the MCP server {where!r} did not list its tools within {source.timeout_s:g} s") from None
-    except RunAborted:
-        raise
     except Exception as error:  # noqa: BLE001 - the client raises groups of whatever its transport met
         cause = _cause(error)
+        if (failure := auth.failure if auth is not None else None) or isinstance(cause, RunAborted):
+            raise failure or type(cause)(f"the MCP server {where!r} could not be read: {cause}") from None
         status = statuses[-1] if statuses and statuses[-1] >= 400 else None
         kind = Unavailable if _may_pass(cause, status) else RunAborted
-        why = said(_words(cause), source, asked_with.secrets) + (f" (HTTP {status})" if status else "")
+        secrets = [*asked_with.secrets, *(auth.secrets if auth is not None else ())]
+        why = said(_words(cause), source, secrets) + (f" (HTTP {status})" if status else "")
         # Without its cause, which quotes what it was asked with.
         raise kind(f"the MCP server {where!r} could not be read: {why}{_hint(source, status)}") from None
 
@@ -130,14 +139,16 @@ def _words(cause: BaseException) -> str:
     first, *others = cause.errors(include_url=False, include_input=False)
     field = ".".join(map(str, first["loc"])) or "it"
     more = f", and {len(others)} more" if others else ""
-    return f"its answer is not as MCP has it: {field} {requirement(first['type'], first.get('ctx'))}{more}"
+    return f"its answer is not as MCP has it: {field} {requirement(first['type'], first.get('ctx'), table='an object')}{more}"
 
 
 def _hint(source: SourceSettings, status: int | None) -> str:
     """What to do about a server that asks who is asking."""
-    if status not in (401, 403) or source.oauth is not None:
+    if status not in (401, 403):
         return ""
-    return ": it wants a token, see headers and oauth of a [[source]]" if not source.headers else ""
+    if source.oauth is not None:
+        return ": it refuses the token that it was sent"
+    return ": it refuses the headers" if source.headers else ": give it a token, by headers or oauth of the [[source]]"
 
 
 def _cause(error: BaseException) -> BaseException:

@@ -1,33 +1,40 @@
 """A document behind a URL: within bounds of time and size, its headers sent to the configured host alone."""
 
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 from urllib.parse import urljoin, urlsplit
+
+import requests
+from urllib3.exceptions import DecodeError, HTTPError, ReadTimeoutError
 
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import SourceSettings
 from pipeline.sources.access import Access
 from pipeline.sources.naming import MAX_BYTES, named, said, too_large, too_late
 
-if TYPE_CHECKING:
-    import requests
-
 _CHUNK = 65_536
 _MAX_REDIRECTS = 10
 _PORTS = {"http": 80, "https": 443}
 
 
+class _Session(requests.Session):
+    """Follows no redirect: requests itself reads the body of each to its end, and takes every header but Authorization
+    to another host."""
+
+    def resolve_redirects(self, *_: Any, **__: Any) -> Iterator[Any]:
+        """Follow none."""
+        return iter(())
+
+
 def get(source: SourceSettings, access: Access) -> tuple[str, bytes]:
     """Return the content type and the body behind a URL. Raises Unavailable where they may come another time, else
     RunAborted."""
-    import requests  # only where something is fetched
-    from urllib3.exceptions import DecodeError, HTTPError, ReadTimeoutError
-
     until = time.monotonic() + source.timeout_s
     body = bytearray()
     # None of these errors is kept as the cause: each quotes the whole URL.
     try:
-        with requests.Session() as session, _answer(session, source, access, until) as response:
+        with _Session() as session, _answer(session, source, access, until) as response:
             if not 200 <= response.status_code < 300:
                 kind = Unavailable if response.status_code == 429 or response.status_code >= 500 else RunAborted
                 answer = f"{response.status_code} {said(response.reason or '', source, access.secrets)}".strip()
@@ -52,11 +59,8 @@ def get(source: SourceSettings, access: Access) -> tuple[str, bytes]:
         raise Unavailable(f"{named(source)} broke off: {type(error).__name__}") from None
 
 
-def _answer(session: "requests.Session", source: SourceSettings, access: Access, until: float) -> "requests.Response":
-    """The answer behind all redirects. Followed here, not by requests, which would read the body of each to its end and
-    take every header but Authorization to another host."""
-    import requests
-
+def _answer(session: requests.Session, source: SourceSettings, access: Access, until: float) -> requests.Response:
+    """The answer behind all redirects, whose bodies are not read."""
     url, headers = access.url, dict(access.headers)
     auth: Any = user if any(user := requests.utils.get_auth_from_url(url)) else None
     if any(name.lower() == "authorization" for name in headers):
@@ -75,7 +79,7 @@ def _answer(session: "requests.Session", source: SourceSettings, access: Access,
     raise requests.TooManyRedirects
 
 
-def _as_it_is(request: "requests.PreparedRequest") -> "requests.PreparedRequest":
+def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
     return request
 
 

@@ -107,6 +107,24 @@ def test_batches_of_tools_change_nothing_but_the_tasks(catalog: Path, tmp_path: 
     assert (again.reused, again.outcome) == (8, "unchanged")
 
 
+def test_a_run_goes_on_without_a_source_that_cannot_be_read_and_leaves_word_of_it(tmp_path: Path) -> None:
+    folder = tmp_path / "mail"
+    folder.mkdir()
+    for number in range(5):
+        (folder / f"{number}.json").write_text(json.dumps([{"name": f"send_{number}"}]), encoding="utf-8")
+    (folder / "empty.json").write_text("[]", encoding="utf-8")
+    (folder / "broken.json").write_text("{", encoding="utf-8")
+    failed = flow_state(folder, tmp_path / "ws", encoder="none")
+    assert failed.is_failed() and "broken.json is not readable JSON" in failed.message
+    state = flow_state(folder, tmp_path / "ws", encoder="none", skip_unreadable=True)
+    assert state.name == "Completed"
+    left = artifacts(state)
+    assert "| sources | 7, 1 skipped, 1 empty |" in left["build-mail"]
+    (skipped,) = json.loads(left["skipped-mail"])
+    assert skipped["source"] == "broken.json" and "is not readable JSON" in skipped["reason"]
+    assert json.loads(left["empty-mail"]) == [{"source": "empty.json", "serving_tools": 0}]
+
+
 def test_a_run_leaves_what_was_built_what_was_rejected_and_where_the_snapshot_is(catalog: Path, tmp_path: Path) -> None:
     with (catalog / "tools.jsonl").open("a", encoding="utf-8") as stream:
         stream.write('{"name": 7}\n')

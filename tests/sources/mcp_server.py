@@ -1,5 +1,7 @@
-"""A real MCP server for the tests, run as a program: `stdio pages`, `stdio repeat`, or `http PORT`."""
+"""A real MCP server for the tests, run as a program: `http PORT`, or `stdio` and what it lists."""
 
+import json
+import os
 import sys
 
 import anyio
@@ -24,8 +26,32 @@ async def _one_cursor(_: object, params: mcp_types.PaginatedRequestParams | None
     return mcp_types.ListToolsResult(tools=[], next_cursor="same")
 
 
+async def _environment(_: object, __: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
+    tool = mcp_types.Tool(name="env", description=json.dumps(dict(os.environ)), input_schema={"type": "object"})
+    return mcp_types.ListToolsResult(tools=[tool])
+
+
+def _malformed() -> None:
+    """Answers by hand: the SDK's server would not send a tool without a name."""
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if asked.get("method") == "initialize":
+            info = {"name": "odd", "version": "1"}
+            result: dict[str, object] = {
+                "protocolVersion": "2025-06-18",
+                "capabilities": {"tools": {}},
+                "serverInfo": info,
+            }
+        elif asked.get("method") == "tools/list":
+            result = {"tools": [{"name": 7, "inputSchema": "none"}]}
+        else:
+            continue
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+
+
 async def _serve_stdio(mode: str) -> None:
-    server = Server("pager", on_list_tools={"pages": _three_pages, "repeat": _one_cursor}[mode])
+    modes = {"pages": _three_pages, "repeat": _one_cursor, "environment": _environment}
+    server = Server("pager", on_list_tools=modes[mode])
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
 
@@ -42,7 +68,9 @@ def _serve_http(port: int) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "stdio":
+    if sys.argv[1:] == ["stdio", "malformed"]:
+        _malformed()
+    elif sys.argv[1] == "stdio":
         anyio.run(_serve_stdio, sys.argv[2])
     else:
         _serve_http(int(sys.argv[2]))

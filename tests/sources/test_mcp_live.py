@@ -142,3 +142,9 @@ def test_neither_message_nor_origin_tells_what_may_be_a_secret(tmp_path: Path, h
     assert "sk-secret" not in str(_stop(SourceSettings(url=url)))
     (tool,) = tools(mcp_client.read_live(SourceSettings(url=f"{http_server}?key=sk-secret", timeout_s=60), HERE))
     assert tool.origin.file == http_server
+
+
+def test_an_answer_that_is_not_of_mcp_is_told_in_plain_english() -> None:
+    message = str(_stop(_stdio(SERVER, "stdio", "malformed")))
+    assert "its answer is not as MCP has it: " in message and "inputSchema must be an object" in message
+    assert "validation error" not in message and "pydantic" not in message and "\n" not in message

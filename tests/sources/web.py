@@ -13,6 +13,7 @@ class Web:
     def __init__(self, root: str) -> None:
         self.root = root
         self.pages: dict[str, tuple[int, Mapping[str, str], bytes, float]] = {}
+        self.asked: list[tuple[str, dict[str, str]]] = []  # each request's target, and its headers in small letters
 
     def page(
         self,
@@ -37,6 +38,7 @@ def serving() -> Iterator[Web]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.rfile.read(int(self.headers.get("content-length", 0)))
+            web.asked.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
             status, headers, body, pause = web.pages[self.path.partition("?")[0]]
             self.send_response(status)
             for name, value in {"content-length": str(len(body)), **headers}.items():

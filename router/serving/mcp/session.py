@@ -107,7 +107,7 @@ async def opened(upstream: Upstream) -> AsyncIterator[Session]:
             transport: Any = _watched(stdio_client(_parameters(upstream), errlog=sys.stderr), ended)
         else:
             timeout = httpx2.Timeout(upstream.timeout_s, read=max(_SILENCE_S, 2 * upstream.timeout_s))
-            http = httpx2.AsyncClient(headers=dict(upstream.headers), timeout=timeout)
+            http = httpx2.AsyncClient(headers=dict(upstream.headers), auth=upstream.auth, timeout=timeout)
             transport = streamable_http_client(upstream.url, http_client=await stack.enter_async_context(http))
         client = Client(transport, read_timeout_seconds=upstream.timeout_s, message_handler=heard)
         session = Session(await stack.enter_async_context(client), ended, stale)

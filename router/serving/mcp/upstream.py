@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -24,7 +25,8 @@ class Upstream:
 
     `provider` is the label of its tools in the catalog; without one they are told by `place`, where the build read
     them. `environment` is added to the few variables that a command is given (PATH, HOME, …), `headers` go with each
-    request to a url; both may hold secrets and stand in no message. `timeout_s` is for each answer.
+    request to a url; both may hold secrets and stand in no message. `auth`, an httpx2.Auth, proves who asks.
+    `timeout_s` is for each answer.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Upstream:
     folder: Path | None = None
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    auth: Any = field(default=None, repr=False)
     timeout_s: float = 30.0
 
     def serves(self, record: ToolRecord) -> bool:

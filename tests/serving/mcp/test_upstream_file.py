@@ -83,3 +83,25 @@ def test_a_catalogs_live_servers_are_those_that_its_build_asks(tmp_path: Path) -
     assert (git.command, git.provider, git.folder) == (("mcp-server-git", "--repository", "."), "git", tmp_path)
     assert (shop.provider, shop.place, shop.timeout_s) == (None, "https://shop.example/mcp", 5)
     assert "sk-secret" not in shop.name
+
+
+def test_a_catalogs_live_servers_are_given_their_headers_and_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_KEY", "sk-secret")
+    (tmp_path / "catalog.toml").write_text(
+        """
+        [[source]]
+        command = ["mcp-server-git"]
+        env = {TOKEN = "${SHOP_KEY}"}
+        [[source]]
+        url = "https://shop.example/mcp?key=${SHOP_KEY}"
+        headers = {Authorization = "Bearer ${SHOP_KEY}"}
+        """,
+        encoding="utf-8",
+    )
+    git, shop = live_servers(tmp_path)
+    assert git.environment == {"TOKEN": "sk-secret"}
+    assert shop.headers == {"Authorization": "Bearer sk-secret"}
+    assert shop.url == "https://shop.example/mcp?key=sk-secret"
+    assert shop.place == "https://shop.example/mcp" and "sk-secret" not in repr(shop.headers.keys())
