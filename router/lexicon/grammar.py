@@ -8,7 +8,9 @@ from router.lexicon.words import lexicon
 
 __all__ = ["Thing", "plural", "singular"]
 
-_PREPOSITIONS = frozenset("as at by for from in into of on over per since to under until via with within without".split())
+_PREPOSITIONS = frozenset(
+    "as at by for from in into of on over per since to under until via with within without".split()
+)
 _WITHOUT_ARTICLE = frozenset("as by per via with without".split())
 _CLAUSE = frozenset("what how where when which who".split())
 # "a user", "an hour": by sound, not by letter.
@@ -96,9 +98,7 @@ class Thing:
         said = lexicon()["nouns"].get(singular(self.head), [])
         same = [text for text in said if not text.startswith("~") and text.split()[0] not in _CLAUSE]
         things = [Thing.of(text.split()) for text in same]
-        return [
-            Thing((thing.all() if self.is_plural else thing).nouns, (*thing.tail, *self.tail)) for thing in things
-        ]
+        return [Thing((thing.all() if self.is_plural else thing).nouns, (*thing.tail, *self.tail)) for thing in things]
 
 
 def _spoken(tail: Sequence[str]) -> list[str]:
@@ -119,7 +119,7 @@ def singular(noun: str) -> str:
         return noun
     for one, several in table["irregular"].items():
         if noun == several:
-            return one
+            return str(one)
     if noun.endswith("ies") and len(noun) > 4:
         return "movie" if noun == "movies" else noun[:-3] + "y"
     if noun.endswith(("sses", "xes", "ches", "shes", "zzes")) or noun in ("statuses", "aliases", "viruses", "buses"):
