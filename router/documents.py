@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from router.contract import Signal
 from router.expansion import Expansion
+from router.labels import short_label
 from router.record import Parameter, ToolRecord
 from router.trust import trusted
 
@@ -19,7 +20,7 @@ __all__ = [
 ]
 
 # In the content hash of every snapshot: raise it with any change to the texts below. (Vectors are kept by their text.)
-PROJECTION_VERSION = 2
+PROJECTION_VERSION = 3
 # The heaviest real description seen has 13,865 characters; a catalog of megabytes must not slow every build.
 _MAX_TEXT = 20_000
 # An encoder cuts a text at its length (256 tokens for MiniLM): a long description would push the phrases out. nDCG@10
@@ -38,8 +39,12 @@ def description_document(record: ToolRecord) -> str:
 
 
 def dense_document(record: ToolRecord, phrases: Iterable[str] = (), synonyms: Iterable[str] = ()) -> str:
-    """Prose, the surest first: an encoder reads sentences better than fields, and cuts what is past its length."""
-    name = f"{record.provider}: {record.name}" if record.provider else record.name
+    """Prose, the surest first: an encoder reads sentences better than fields, and cuts what is past its length.
+
+    A long label is cut to its first words: repeated before every tool, it would be most of what a short text says.
+    """
+    label = short_label(record.provider)
+    name = f"{label}: {record.name}" if label else record.name
     sentences = [name, record.description[:_MAX_DENSE_DESCRIPTION]]
     if record.categories:
         sentences.append(f"Categories: {', '.join(record.categories)}")

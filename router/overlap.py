@@ -1,8 +1,10 @@
-"""Texts by the terms that they share: which repeat another, and which say little of a record."""
+"""Texts by the terms that they share: which repeat another, which say little of a record, which say only its own."""
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from router.labels import said_label
 from router.record import ToolRecord
 from router.text import terms
 
@@ -13,6 +15,7 @@ _SAME = 0.8
 # Of a text's terms, the share that must be the record's own where the record tries to steer. Elsewhere a phrase without
 # any is the most valuable there is: it bridges the words of people and of developers.
 _SHARED = 0.3
+_FIRST_SENTENCE = re.compile(r"^.*?(?:[.!?\u3002](?=\s|$)|\n|$)", re.DOTALL)
 
 
 def repeated(texts: Sequence[str]) -> dict[int, int]:
@@ -37,6 +40,21 @@ def grounded(text: str, record_terms: frozenset[str]) -> bool:
     """Return whether enough of a text's terms are those of a record."""
     own = term_set(text)
     return len(own & record_terms) >= _SHARED * len(own)
+
+
+def own_terms(record: ToolRecord) -> frozenset[str]:
+    """Return the terms of a record's name, label and first sentence, the record as `router.trust.trusted` leaves it."""
+    sentence = _FIRST_SENTENCE.match(record.description.strip())
+    return term_set(" ".join((record.name, *said_label(record.provider), sentence[0] if sentence else "")))
+
+
+def says_own(text: str, own: frozenset[str]) -> bool:
+    """Return whether a text has content words, and all of them are among `own_terms`: "create an issue".
+
+    No check of a phrase against other tools may drop such a phrase: whatever it says, the tool says of itself.
+    """
+    terms = term_set(text)
+    return bool(terms) and terms <= own
 
 
 def record_texts(record: ToolRecord) -> Iterable[str]:

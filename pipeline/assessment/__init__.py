@@ -21,7 +21,7 @@ from pipeline.settings import AssessmentSettings
 __all__ = ["ASSESSMENT_VERSION", "Assessment", "Memory", "Subject", "assess"]
 
 # In the key of every assessment that a ledger keeps: raise it with any change to what is found.
-ASSESSMENT_VERSION = 1
+ASSESSMENT_VERSION = 2
 
 # A standard deviation of fewer scores says little: with fewer tools nothing is dropped.
 _FEWEST_TOOLS = 20
@@ -33,7 +33,8 @@ class Assessment:
 
     `verdicts`, in the order of tools and phrases, are of three checks, and their `detail` is the other tool's id.
     "misplaced": all phrases of a tool, for together they speak of another. "inconsistent": one phrase does.
-    "collision": one fits a sibling as well or better, which is only noted.
+    "collision": one fits a sibling as well or better, which is only noted. A phrase that says what the record's own
+    name and first sentence say is neither misplaced nor inconsistent.
 
     `siblings` has by tool id the ids of the tools that enough of its phrases fit as well or better, the most phrases
     first, at most three; for a misplaced tool, the tool that its phrases speak of. A tool without any is left out.

@@ -37,6 +37,7 @@ def judge_phrases(space: Space, subjects: Sequence[Subject], settings: Assessmen
     spread = Spread.of(centres)
     columns = tool_keys(subjects, space.judged)
     keys = phrase_keys(subjects, columns)
+    is_own = np.array([own for subject in subjects for own in subject.own_phrases], bool)
     comparison = Comparison(space, centres, columns, memory.before.get("phrases"))
     judged = Judged()
     for tools in space.runs(counts):
@@ -44,7 +45,8 @@ def judge_phrases(space: Space, subjects: Sequence[Subject], settings: Assessmen
         texts, owners = space.phrases[rows], space.owners[rows]
         own = _own(space, sums, texts, owners)
         fits = comparison.fits(texts, keys[rows], owners, own)
-        wrong = _inconsistent(fits, spread, centres, texts, owners, own, settings)
+        judgeable = fits.take(~is_own[rows][fits.rows])
+        wrong = _inconsistent(judgeable, spread, centres, texts, owners, own, settings)
         judged.inconsistent.update((int(rows[row]), other) for row, other in wrong.items())
         if wrong:
             fits = fits.take(~np.isin(fits.rows, list(wrong)))

@@ -18,7 +18,9 @@ def misplaced(
 ) -> dict[int, int]:
     """Tools whose phrases together hardly fit their own record, and another far better: {tool: other}, ordinals.
 
-    Answers that came back under another tool's id are found so, and what a model made up from a name.
+    Answers that came back under another tool's id are found so, and what a model made up from a name. A tool that has a
+    phrase of its own words is none of them: where its record's text is about something else (permissions, rate limits,
+    a long label), it is the record's vector that lies elsewhere.
     """
     keys = tool_keys(subjects, space.judged)
     comparison = Comparison(space, space.records, tool_keys(subjects), memory.before.get("whole"))
@@ -33,6 +35,7 @@ def misplaced(
         lead = (np.round(highest, 6) - np.round(own[texts], 6)) / deviation
         wrong = (fit < settings.misplaced_fit) & (lead > settings.misplaced_lead)
         wrong &= counts[tools[texts]] >= _FEWEST_PHRASES
+        wrong &= ~np.array([any(subjects[tool].own_phrases) for tool in tools[texts].tolist()], bool)
         found.update(zip(tools[texts[wrong]].tolist(), best[wrong].tolist(), strict=True))
     memory.now["whole"] = comparison.compared()
     return found

@@ -26,14 +26,14 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-__all__ = ["is_long", "label_of_document", "label_of_server", "long_label_note"]
+from router.labels import MOST_WORDS, is_long
+
+__all__ = ["label_of_document", "label_of_server", "long_label_note"]
 
 _WHY_SHORT = (
     "it stands in every id and in the searched texts; set the word that people say with --provider NAME, or with "
     "`provider` in catalog.toml"
 )
-_MOST_WORDS = 3
-_MOST_CHARACTERS = 24
 
 # Domains that serve other people's APIs, or many products of one vendor: there the title says which.
 _SHARED_DOMAINS = frozenset(
@@ -119,7 +119,7 @@ def label_of_server(name: str) -> str:
         return name
     words = [word.casefold() for word in _WORD_OF_SERVER.findall(name.rsplit("/", 1)[-1])]
     kept = [word for word in words if word not in _OF_SERVERS and word not in _BOILERPLATE]
-    return "-".join((kept or words)[:_MOST_WORDS]) or name
+    return "-".join((kept or words)[:MOST_WORDS]) or name
 
 
 def long_label_note(labels: Iterable[str | None]) -> str | None:
@@ -133,11 +133,6 @@ def long_label_note(labels: Iterable[str | None]) -> str | None:
     ((label, count),) = tools.items()
     of = "a tool" if count == 1 else f"{count:,} tools"
     return f"the provider label of {of} is long, {label!r}: {_WHY_SHORT}"
-
-
-def is_long(label: str) -> bool:
-    """Return whether a label is longer than people would say it: over three words or 24 characters."""
-    return len(label) > _MOST_CHARACTERS or len(re.findall(r"[^\W_]+", label)) > _MOST_WORDS
 
 
 def _is_form_of(name: str, words: Sequence[str]) -> bool:
@@ -161,7 +156,7 @@ def _title_words(title: str) -> list[str]:
         while words and words[-1] in _AT_THE_END | _JOINING:
             del words[-1]
         if words:
-            del words[_MOST_WORDS:]
+            del words[MOST_WORDS:]
             while words[-1] in _JOINING:
                 del words[-1]
             return words

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from router.expansion import Expansion
 from router.fingerprint import fingerprint
-from router.labels import said_label
+from router.labels import MOST_WORDS, said_label
 from router.lexicon.grammar import Thing, singular
 from router.lexicon.naming import Operation, operation
 from router.lexicon.words import lexicon
@@ -27,7 +27,6 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _MAX_SENTENCE = 160
 _SAID = 4  # ways to say the verb
 _OTHERS = 2  # and the noun
-_MOST_LABEL_WORDS = 3
 # In the model's name, and so in every key, as the words are: raise it with any change to how they are put together.
 _VERSION = 2
 
@@ -39,17 +38,18 @@ def lexicon_version() -> str:
 
 def expand(record: ToolRecord) -> Expansion:
     """Return the expansion of a record, as `router.trust.trusted` leaves it."""
-    label = said_label(record.provider)[:_MOST_LABEL_WORDS]
+    label = said_label(record.provider)[:MOST_WORDS]
     found = operation(record, [word for part in label for word in (part, *words(part))])
     sentence = _first_sentence(record.description)
     named = " ".join(found.words) or record.name
     bare = found.thing.bare()
-    phrases = [sentence] if sentence else []
-    phrases += _said(found, " ".join(label)) if found.words and named.isascii() else []
+    place = f" in {' '.join(label)}" if label else ""
+    said = _said(found, " ".join(label), place) if found.words and named.isascii() else []
+    phrases = [sentence, *said] if sentence else said
     concepts = [parameter.path.replace("_", " ") for parameter in record.parameters if "." not in parameter.path][:8]
     return Expansion.from_json(
         {
-            "when_to_use": sentence or (phrases[0] if phrases else named),
+            "when_to_use": sentence or (f"{said[0]}{place}" if said and found.verb else named),
             "user_phrases": [*dict.fromkeys(phrase for phrase in (*phrases, named) if phrase.strip())],
             "synonyms": _synonyms(found),
             "related_concepts": concepts,
@@ -58,10 +58,9 @@ def expand(record: ToolRecord) -> Expansion:
     )
 
 
-def _said(found: Operation, label: str) -> list[str]:
+def _said(found: Operation, label: str, place: str) -> list[str]:
     """Return the ways to ask for an operation; of a name without a verb, the thing itself."""
     thing, verb = found.thing, found.verb
-    place = f" in {label}" if label else ""
     if not verb:
         known = singular(thing.head) in lexicon()["nouns"] or thing.in_class("value")
         asked = _ways("get", thing, lexicon()["verbs"]["get"][:2]) if known and not found.is_question else []
@@ -126,9 +125,8 @@ def _filled(text: str, verb: str, thing: Thing) -> str:
 def _synonyms(found: Operation) -> list[str]:
     said = lexicon()["verbs"].get(found.verb, [])[1:]
     verbs = [" ".join(_PLACEHOLDER.sub("", text.removeprefix("~")).split()) for text in said]
-    nouns = [
-        text.removeprefix("~") for noun in found.thing.nouns for text in lexicon()["nouns"].get(singular(noun), [])
-    ]
+    known = [text for noun in found.thing.nouns for text in lexicon()["nouns"].get(singular(noun), [])]
+    nouns = [text.removeprefix("~") for text in known]
     return [text for text in dict.fromkeys((*verbs, *nouns)) if text]
 
 

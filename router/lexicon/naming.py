@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from router.lexicon.grammar import Thing, singular
 from router.lexicon.words import lexicon
@@ -24,7 +25,8 @@ _ADJECTIVE = re.compile(r"\w{3,}ed|active|all|authenticated|current|default|late
 _ALSO_NOUNS = frozenset(
     (
         "block book build call change copy count download draft export filter import like link load lock log patch "
-        "play post put query rate scan search set share sort split store sync test transfer update upload vote watch write"
+        "play post put query rate scan search set share sort split store sync test transfer update upload vote watch "
+        "write"
     ).split()
 )
 # An operation on one thing, whose name says where it belongs: `issues/create`.
@@ -57,6 +59,8 @@ def operation(record: ToolRecord, without: Sequence[str] = ()) -> Operation:
         return _of_route(route["method"], route["path"], without)
     text = _VERSION.sub(" ", record.name)
     name = _words(text, without) or words(record.name)
+    if not name:
+        return Operation("", Thing(()), ())
     space = _NAMESPACE.match(text)
     start = min(len(_words(space[0], without)) if space else 0, len(name) - 1)
     method = str(record.annotations.get("method", "")).casefold()
@@ -81,7 +85,7 @@ def operation(record: ToolRecord, without: Sequence[str] = ()) -> Operation:
 
 def _words(text: str, without: Sequence[str]) -> list[str]:
     found = [word for word in words(text) if not word.isdigit() and word not in without]
-    for place, pair in enumerate(zip(found, found[1:], strict=False)):
+    for place, pair in enumerate(pairwise(found)):
         if pair in _SPLIT_VERBS:
             return [*found[:place], _SPLIT_VERBS[pair], *found[place + 2 :]]
     return found
@@ -92,7 +96,7 @@ def _of_route(method: str, path: str, without: Sequence[str]) -> Operation:
     parts = [part for part in path.strip("/").split("/") if part]
     said = [word for part in parts if "{" not in part for word in _words(_VERSION.sub(" ", part), (*without, "api"))]
     verb = _METHODS.get(method, method)
-    of_one = (bool(parts) and "{" in parts[-1]) or verb == "create"
+    of_one = verb == "create" or (bool(parts) and "{" in parts[-1])
     if verb == "get" and not of_one and said and singular(said[-1]) != said[-1]:
         verb = "list"
     thing = Thing.of(said)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from router.expansion import Expansion
-from router.overlap import grounded, record_texts, repeated, term_set
+from router.overlap import grounded, own_terms, record_texts, repeated, says_own, term_set
 from router.record import ToolRecord
 from router.trust.speech import spoken
 
@@ -16,11 +16,14 @@ from router.trust.speech import spoken
 def screened(expansion: Expansion, record: ToolRecord, steers: bool) -> Expansion:
     """Return an expansion without texts that repeat others, speak to the model, or are one letter; where the tool
     `steers`, also without those that say little of the record, which is what `trusted` leaves of it."""
-    own = term_set(" ".join(record_texts(record))) if steers else None
+    said = term_set(" ".join(record_texts(record))) if steers else None
+    own = own_terms(record)
 
     def fit(text: str) -> bool:
-        says_something = (len(text) > 1 or not text.isascii()) and spoken(text) is None
-        return says_something and (own is None or grounded(text, own))
+        finding = spoken(text)
+        if finding and not (finding.check == "defamation" and says_own(text, own)):
+            return False
+        return (len(text) > 1 or not text.isascii()) and (said is None or grounded(text, said))
 
     def kept(texts: Sequence[str]) -> tuple[str, ...]:
         good = [text for text in texts if fit(text)]

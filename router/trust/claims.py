@@ -13,8 +13,8 @@ PROMOTION: Rows = (
     ),
     (
         "outperform outperforms beat beats replace replaces supersede supersedes surpass surpasses",
-        rf"\b(?:outperforms?|beats?|replaces?|supersedes?|surpass(?:es)?) (?:{OTHERS}|every|all) ?(?:\w+ )?(?:tool"
-        r"|api|server|integration|provider|app)s?\b",
+        rf"\b(?:(?:outperforms?|beats?|replaces|supersedes?|surpass(?:es)?) (?:{OTHERS}|every|all)|replace {OTHERS})"
+        r" ?(?:\w+ )?(?:tool|api|server|integration|provider|app)s?\b",
     ),
     (
         "be",
@@ -63,14 +63,19 @@ DEFAMATION: Rows = (
         rf"\b(?:never|do not|don't|must not|should not|avoid|stop) (?:ever )?{USE} {OTHERS}(?: \w+)? ?{TOOL}?\b",
     ),
     (
+        OTHER_WORDS,
+        rf"\b{OTHERS} (?:\w+ )?{TOOL}\b{NEAR}\b(?:is|are|was|were|has been|have been) (?:\w+ ){{0,2}}?{DAMNED}\b",
+    ),
+)
+
+# Ill report of something that is not said to be another tool. What scans, reports and blocks speaks of such things all
+# day: text that EXCUSED finds in the same sentence, up to the end of the ill report, only asks or tells of them.
+ILL_REPORT: Rows = (
+    (
         "never not don't avoid stop",
         rf"\b(?:never|do not|don't|avoid|stop)\b{NEAR}\b(?:is|are|was|were|it's|they're|has been|have been|because"
         r"|since|as)\b"
         rf"{NEAR}\b{VICIOUS}\b",
-    ),
-    (
-        OTHER_WORDS,
-        rf"\b{OTHERS} (?:\w+ )?{TOOL}\b{NEAR}\b(?:is|are|was|were|has been|have been) (?:\w+ ){{0,2}}?{DAMNED}\b",
     ),
     ("unlike", rf"\bunlike \w+{NEAR}\b{VICIOUS}\b"),
     (
@@ -83,6 +88,17 @@ DEFAMATION: Rows = (
         r"\b(?:is|are|was|has been) (?:a |an )?(?:known |proven |complete |total )?(?:scam|malware|spyware|virus"
         r"|fraud|untrustworthy|fraudulent|malicious)\b",
     ),
+)
+_JUDGED = (
+    r"(?:account|address|attachment|binary|call|certificate|code|comment|connection|content|device|document|domain"
+    r"|e?mail|entry|event|file|host|image|input|ip|item|key|line|link|login|message|number|order|package|page|password|payment"
+    r"|post|process|program|record|request|review|sample|session|site|text|token|transaction|url|user|website)"
+)
+_IS = r"(?=(?:is|are|was|were|has been|have been|steals?|leaks?|sells?|exfiltrates?|harvests?)\b)"
+EXCUSED = (
+    r"\b(?:whether|if|in case)\b"
+    rf"|(?:^this|\b(?:where|what|who|that|there|anything|something|everything|anybody|somebody)) {_IS}"
+    rf"|\b(?:an?|the|this|that|each|any|your|which|these|those|^) ?(?:\w+ )?{_JUDGED}s? (?:(?:that|which|who) )?{_IS}"
 )
 
 # In what a model wrote, which needs no advice on the tool to take.

@@ -16,11 +16,15 @@ from router.trust.characters import undisguised, visible
 
 _CHAT_MARK = re.compile(orders.CHAT_MARK, re.IGNORECASE | re.MULTILINE)
 _MARKUP = re.compile(claims.MARKUP, re.IGNORECASE)
+_EXCUSED = re.compile(claims.EXCUSED)
+_SENTENCE_START = re.compile(r"[.!?\n]")
 _NAMED_ILL = re.compile(claims.NAMED_ILL)
 _TOKEN = re.compile(r"[\w']+")
 _SEPARATORS = re.compile(r"[\s_\-\u2010-\u2015]+")
 _HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _QUOTES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u201c": '"', "\u201d": '"'})
+# Its number, its check, its pattern, and whether `claims.EXCUSED` is asked first.
+_Rule = tuple[int, str, re.Pattern[str], bool]
 _RUN = 8  # words in a row that no two texts share by chance; "when somebody wants to know the" is six
 
 
@@ -40,7 +44,8 @@ def spoken(text: str) -> Finding | None:
         return None
     shown = visible(text)
     for check, pattern in (("instruction", _CHAT_MARK), ("defamation", _NAMED_ILL), ("markup", _MARKUP)):
-        if found := pattern.search(shown):
+        found = pattern.search(shown)
+        if found and not (pattern is _NAMED_ILL and _is_excused(shown.casefold(), found)):
             return Finding(check, found.group().strip())
     return None
 
@@ -58,26 +63,34 @@ def _search(text: str, strict: bool) -> Finding | None:
     rules = _rules(strict)
     read = _read(text)
     met = {rule for word in rules.keys() & set(_TOKEN.findall(read)) for rule in rules[word]}
-    for _, check, pattern in sorted(met, key=lambda rule: rule[0]):
-        if found := pattern.search(read):
-            return Finding(check, found.group().strip())
+    for _, check, pattern, excusable in sorted(met, key=lambda rule: rule[0]):
+        for found in pattern.finditer(read):
+            if not (excusable and _is_excused(read, found)):
+                return Finding(check, found.group().strip())
     return None
 
 
+def _is_excused(read: str, found: re.Match[str]) -> bool:
+    """Whether ill report only asks or tells of such things: "where is malware", "a file that is malicious"."""
+    start = max((gap.end() for gap in _SENTENCE_START.finditer(read, 0, found.start())), default=0)
+    return _EXCUSED.search(read, start, found.end()) is not None
+
+
 @cache
-def _rules(strict: bool) -> Mapping[str, tuple[tuple[int, str, re.Pattern[str]], ...]]:
+def _rules(strict: bool) -> Mapping[str, tuple[_Rule, ...]]:
     """The patterns that each word may be the sign of, numbered in their order."""
     tables = [
         ("instruction", orders.INSTRUCTION),
         ("promotion", claims.PROMOTION),
         ("defamation", claims.DEFAMATION),
+        ("defamation", claims.ILL_REPORT),
     ]
     if strict:
         tables += [("instruction", orders.STRICT_INSTRUCTION), ("promotion", claims.STRICT_PROMOTION)]
-    rules: dict[str, tuple[tuple[int, str, re.Pattern[str]], ...]] = {}
-    rows = [(check, *row) for check, table in tables for row in table]
-    for number, (check, words, pattern) in enumerate(rows):
-        rule = (number, check, re.compile(pattern))
+    rules: dict[str, tuple[_Rule, ...]] = {}
+    rows = [(check, *row, table is claims.ILL_REPORT) for check, table in tables for row in table]
+    for number, (check, words, pattern, excusable) in enumerate(rows):
+        rule = (number, check, re.compile(pattern), excusable)
         for word in words.split():
             rules[word] = (*rules.get(word, ()), rule)
     return rules

@@ -76,7 +76,7 @@ def test_keys_that_many_records_have_are_told_with_an_example(write_json: WriteJ
         ("x" * 80, "x" * 59 + "…"),
         ([0.25] * 1000, "[0.25, … 1,000 items]"),
         ([{"a": 1}], "[{a}]"),
-        ({key: 1 for key in "abcdef"}, "{a, b, c, d, …}"),
+        (dict.fromkeys("abcdef", 1), "{a, b, c, d, …}"),
         (7, "7"),
     ],
 )

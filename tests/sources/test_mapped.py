@@ -30,7 +30,9 @@ def reading(path: Path, fields: dict[str, str], **source: Any) -> Reading:
 
 def test_each_field_is_where_its_expression_says(write_lines: WriteLines) -> None:
     fields = {**FIELDS, "category": "meta.area", "examples": "meta.asked", "id": "join('.', ['zoo', api_name])"}
-    found = reading(write_lines("zoo.jsonl", [API]), {**fields, "provider": "upper(meta.area)" if False else "meta.area"})
+    found = reading(
+        write_lines("zoo.jsonl", [API]), {**fields, "provider": "upper(meta.area)" if False else "meta.area"}
+    )
     (tool,) = found.tools
     assert (tool.name, tool.description, tool.provider) == ("rent_car", "Rents a car.", "travel")
     assert (tool.id, tool.categories, tool.examples) == ("zoo.rent_car", ("travel",), ("a car for a week",))

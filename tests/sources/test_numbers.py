@@ -15,7 +15,7 @@ from router.definitions import record_of
 from router.definitions.json_text import parse_json, unusable
 from router.errors import SettingsInvalid
 from router.forms import Form
-from tests.sources.reading import api, apart
+from tests.sources.reading import apart, api
 
 HUGE = 10**308  # 309 digits
 LARGEST = HUGE - 1
@@ -95,7 +95,11 @@ def test_a_number_that_a_double_can_hold_is_kept_everywhere(tmp_path: Path, writ
 
 def test_a_whole_catalog_is_built_without_the_one_record(tmp_path: Path, write_json: WriteJson) -> None:
     path = write_json("tools.json", [GOOD, bad(HUGE), {**GOOD, "name": "better"}])
-    chosen = {"vectors": {"encoder": "none"}, "enrichment": {"generator": "lexicon"}, "publish": {"max_rejected_share": 1}}
+    chosen = {
+        "vectors": {"encoder": "none"},
+        "enrichment": {"generator": "lexicon"},
+        "publish": {"max_rejected_share": 1},
+    }
     report = build(load(path, chosen, environment={}), workspace=tmp_path / "ws")
     assert (report.counts["tools"], report.counts["rejected"]) == (2, 1)
     (coverage,) = report.coverage

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.sources.provider_label import is_long, label_of_document, label_of_server, long_label_note
+from pipeline.sources.provider_label import label_of_document, label_of_server, long_label_note
 
 # Titles and servers of well-known public APIs as their documents have them, and what they are to be called.
 PAIRS = (
@@ -196,13 +196,6 @@ def test_a_label_made_of_a_label_is_the_same(title: str) -> None:
 )
 def test_a_long_server_name_is_cut_to_the_words_that_tell_it_from_others(name: str, label: str) -> None:
     assert label_of_server(name) == label
-
-
-@pytest.mark.parametrize(
-    ("label", "long"), [("google-calendar", False), ("azure/key-vault", False), ("a b c d", True), ("a" * 25, True)]
-)
-def test_a_label_is_long_past_three_words_or_24_characters(label: str, long: bool) -> None:
-    assert is_long(label) is long
 
 
 def test_long_labels_are_told_with_the_way_to_set_another() -> None:

@@ -18,7 +18,7 @@ from pipeline.enrichment.quality.links import advertised
 from pipeline.enrichment.quality.names import Name, Names
 from pipeline.enrichment.verdict import Consequence, Verdict
 from router.expansion import Expansion
-from router.overlap import grounded, record_texts, repeated, term_set
+from router.overlap import grounded, own_terms, record_texts, repeated, says_own, term_set
 from router.record import ToolRecord
 from router.trust import trusted
 from router.trust.characters import foreign, hidden, scripts, scripts_of
@@ -27,7 +27,7 @@ from router.trust.speech import Finding, echoed, shingles, spoken
 __all__ = ["SCREEN_VERSION", "Screen"]
 
 # Raise it with any change to what is dropped.
-SCREEN_VERSION = 1
+SCREEN_VERSION = 2
 
 _LISTS = ("user_phrases", "synonyms", "related_concepts", "task_categories")
 # The longest text of five sets (20,000 texts): a phrase of 92 characters, a sentence of 158, another word of 28.
@@ -42,6 +42,7 @@ class _Support:
     operations: frozenset[str]
     scripts: frozenset[str]
     terms: frozenset[str] | None  # of a record that tries to steer; of any other, words of its own are not asked for
+    own: frozenset[str]  # of the name and the first sentence
 
 
 class Screen:
@@ -110,6 +111,7 @@ class Screen:
             operations.supported(kept),
             self._scripts | own,
             term_set(" ".join(record_texts(kept))) if left_out else None,
+            own_terms(kept),
         )
 
     def _check(
@@ -119,7 +121,9 @@ class Screen:
             return Finding("hidden", detail)
         if len(text) > _LONGEST.get(field, 180) or (len(text) < 2 and text.isascii()):
             return Finding("length", f"{len(text)} characters")
-        if finding := spoken(text):
+        is_own = says_own(text, support.own)
+        finding = spoken(text)
+        if finding and not (is_own and finding.check == "defamation"):
             return finding
         if detail := advertised(text, record_texts(record)):
             return Finding("link", detail)
@@ -127,14 +131,20 @@ class Screen:
             return Finding("echo", detail)
         if detail := foreign(text, script):
             return Finding("script", detail)
+        if not is_own and (finding := self._of_others(record, support, field, text)):
+            return finding
+        if support.terms is not None and not grounded(text, support.terms):
+            return Finding("steered", "the record tries to steer, and the rest of it says little of this")
+        return None
+
+    def _of_others(self, record: ToolRecord, support: _Support, field: str, text: str) -> Finding | None:
+        """What speaks of another tool, of another provider, or of what this tool does not do."""
         if detail := self._names.other_tool(text, record):
             return Finding("tool", detail)
         if detail := self._names.other_provider(text, support.providers):
             return Finding("provider", detail)
         if field in ("user_phrases", "when_to_use") and (detail := operations.unsupported(text, support.operations)):
             return Finding("operation", detail)
-        if support.terms is not None and not grounded(text, support.terms):
-            return Finding("steered", "the record tries to steer, and the rest of it says little of this")
         return None
 
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from router.labels import said_label
 from router.record import ToolRecord
 
 _WORD = re.compile(r"[^\W_]+")
@@ -12,7 +13,6 @@ _HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 # What no English sentence holds: words joined by `_`, humps as in listCharges, an id with its provider, a.dotted.path.
 _STRUCTURED = re.compile(r"\w_\w|[a-z][a-z0-9]*[A-Z]\w*[a-z]|\w/\w|\w[.-]\w+[.-]\w")
 _IDENTIFIER = re.compile(r"@?\w[\w./~-]*\w")
-_BOILERPLATE = frozenset(("mcp", "server", "servers", "api", "apis", "rest", "sdk", "ts", "py"))
 _SENTENCE_START = re.compile(r"(?:^|[.!?:*\n(-]\s*)$")
 _LONGEST = 3  # words of a provider's name
 # Of 9,974 real MCP tools the descriptions of 212 name another provider, and none names more than four: a longer list
@@ -34,7 +34,7 @@ class Names:
         }
         self._vendors: dict[Name, set[str]] = {}
         for provider in {record.provider for record in records if record.provider}:
-            name = _label(provider)
+            name = said_label(provider)
             if len("".join(name)) > 3 and len(name) <= _LONGEST:
                 self._vendors.setdefault(name, set()).add(_vendor(provider))
         self._starts = frozenset(name[0] for name in self._vendors)
@@ -159,12 +159,6 @@ class Changed:
         return any(
             not self._words.isdisjoint(_WORD.findall(text.casefold())) for text in (whole, _HUMPS.sub(" ", whole))
         )
-
-
-def _label(provider: str) -> Name:
-    """A provider's name as people say it: the last part of a path, without registry boilerplate."""
-    words = (word.casefold() for word in _WORD.findall(provider.rsplit("/", 1)[-1]))
-    return tuple(word for word in words if word not in _BOILERPLATE)
 
 
 def _vendor(provider: str) -> str:
