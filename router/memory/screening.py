@@ -12,8 +12,6 @@ from router.overlap import grounded, record_texts, repeated, term_set
 from router.record import ToolRecord
 from router.trust.speech import spoken
 
-_LISTS = ("user_phrases", "synonyms", "related_concepts", "task_categories")
-
 
 def screened(expansion: Expansion, record: ToolRecord, steers: bool) -> Expansion:
     """Return an expansion without texts that repeat others, speak to the model, or are one letter; where the tool
@@ -32,5 +30,8 @@ def screened(expansion: Expansion, record: ToolRecord, steers: bool) -> Expansio
     return replace(
         expansion,
         when_to_use="".join(kept([expansion.when_to_use])),
-        **{name: kept(getattr(expansion, name)) for name in _LISTS},
+        user_phrases=kept(expansion.user_phrases),
+        synonyms=kept(expansion.synonyms),
+        related_concepts=kept(expansion.related_concepts),
+        task_categories=kept(expansion.task_categories),
     )

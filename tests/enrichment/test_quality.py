@@ -8,8 +8,8 @@ from pipeline.enrichment import Expansion
 from pipeline.enrichment.prompt import INSTRUCTIONS
 from pipeline.enrichment.quality import Screen
 from pipeline.enrichment.verdict import Consequence, Verdict
-from router.record import Parameter, ToolRecord
 from router.overlap import repeated
+from router.record import Parameter, ToolRecord
 from tests.factories import make_expansion, make_record
 
 LIST = make_record(
