@@ -3,8 +3,8 @@
 It reads a snapshot that `quartermaster build` published, or takes the tools of a program as they are, and needs neither
 torch, prefect, openai nor sentence-transformers.
 
-Try. Python functions, definitions in any provider's form, MCP's and LangChain's tools, in memory: no build, no file. The
-answer leads back to the function, which `call` gives a model's arguments.
+Try. Python functions, definitions in any form that a build reads, MCP and LangChain tools, in memory: no build and no
+file. The answer leads back to the function, which `call` gives a model's arguments.
 
     >>> from router import Router
     >>> def refund_charge(charge: str, amount: int | None = None) -> str:

@@ -6,6 +6,7 @@ that a model wrote: the lexicon says nothing that the record does not.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from router.expansion import Expansion
 from router.overlap import grounded, record_texts, repeated, term_set
@@ -19,7 +20,7 @@ def screened(expansion: Expansion, record: ToolRecord, steers: bool) -> Expansio
     own = term_set(" ".join(record_texts(record))) if steers else None
 
     def fit(text: str) -> bool:
-        says_something = (len(text) > 1 or not text.isascii()) and spoken(text) is None
+        says_something = (len(text) > 1 or not text.isascii()) and not _speaks(text)
         return says_something and (own is None or grounded(text, own))
 
     def kept(texts: Sequence[str]) -> tuple[str, ...]:
@@ -35,3 +36,8 @@ def screened(expansion: Expansion, record: ToolRecord, steers: bool) -> Expansio
         related_concepts=kept(expansion.related_concepts),
         task_categories=kept(expansion.task_categories),
     )
+
+
+@lru_cache(maxsize=16_384)  # tools of one verb or noun have the same synonyms
+def _speaks(text: str) -> bool:
+    return spoken(text) is not None

@@ -127,6 +127,17 @@ def test_auto_takes_the_encoder_at_hand(exported: Path, monkeypatch: pytest.Monk
     assert Signal.DENSE in Router.from_tools(TOOLS).manifest.signals
 
 
+def test_auto_tells_of_the_wait_that_many_tools_make(
+    exported: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(encoders, "exported_folder", lambda: exported)
+    assert encoders.open_encoder("auto", 1_000)
+    assert "encoding 1,000 tools" in caplog.text and "encoder=None does without" in caplog.text
+    caplog.clear()
+    assert encoders.open_encoder("auto", 100) and encoders.open_encoder(exported, 1_000)
+    assert not caplog.text
+
+
 def test_auto_does_without_where_none_is_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoders, "exported_folder", lambda: None)
     router = Router.from_tools(TOOLS)
