@@ -170,6 +170,7 @@ def test_phrases_are_found_by_id_or_name() -> None:
     ("phrases", "message"),
     [
         ({"create_refnd": ["x"]}, "phrases: there is no tool 'create_refnd', did you mean 'create_refund'"),
+        (["x"], "phrases are \\['x'\\], they must be lists of texts by the id or name of a tool"),
         ({"zzz": ["x"]}, "phrases: there is no tool 'zzz'"),
         ({"create_refund": "x"}, "the phrases of 'create_refund' are 'x', they must be a list of texts"),
         ({"search": ["x"]}, "phrases: 'search' is the name of several tools: give an id, a/search or b/search"),
@@ -193,7 +194,7 @@ def test_without_tools_there_is_no_router() -> None:
             Router.from_tools(empty)
 
 
-@pytest.mark.parametrize("setting", [{"request_cache": -1}, {"selection": 5}, {"rerank": 5}])
+@pytest.mark.parametrize("setting", [{"request_cache": -1}, {"selection": 5}, {"rerank": 5}, {"provider": 5}])
 def test_settings_out_of_their_range_are_refused(setting: dict[str, Any]) -> None:
     with pytest.raises(SettingsInvalid, match=f"{next(iter(setting))} is"):
         Router.from_tools(TOOLS, encoder=None, **setting)
