@@ -12,7 +12,7 @@ from router.text import terms
 _SAME = 0.8
 # Of a text's terms, the share that must be the record's own where the record tries to steer. Elsewhere a phrase without
 # any is the most valuable there is: it bridges the words of people and of developers.
-_SHARED = 0.3
+SHARED = 0.3
 
 
 def repeated(texts: Sequence[str]) -> dict[int, int]:
@@ -36,7 +36,7 @@ def repeated(texts: Sequence[str]) -> dict[int, int]:
 def grounded(text: str, record_terms: frozenset[str]) -> bool:
     """Return whether enough of a text's terms are those of a record."""
     own = term_set(text)
-    return len(own & record_terms) >= _SHARED * len(own)
+    return len(own & record_terms) >= SHARED * len(own)
 
 
 def record_texts(record: ToolRecord) -> Iterable[str]:

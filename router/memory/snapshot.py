@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from router import documents, lexicon
 from router.cached_encoder import vectors_of
 from router.contract import FORMAT_VERSION, Expanded, Manifest, Signal
+from router.deduplication import duplicates
 from router.documents import FieldDocuments
 from router.encoder import Encoder
 from router.expansion import Expansion
@@ -30,7 +31,6 @@ from router.retrievers.indexing import FieldIndex, index_fields
 from router.snapshot import Snapshot
 from router.text import TEXT_VERSION
 from router.trust import trusted
-from router.twins import twins
 
 CATALOG = "memory"
 # Who wrote a tool's phrases: the program that brings them, or the lexicon.
@@ -58,7 +58,7 @@ def snapshot_of(
     indexes = index_fields(fields)
     vectors = _vectors(fields, encoder.encoder) if encoder else None
     ordered = [tool.record for tool in tools]
-    firsts = twins(ordered)
+    groups = duplicates(ordered)
     return Snapshot(
         folder=None,
         manifest=_manifest(tools, indexes, encoder),
@@ -69,7 +69,7 @@ def snapshot_of(
         dense=DenseRetriever(vectors) if vectors else None,
         encoder=encoder.encoder if encoder else None,
         expanded=_expanded(tools, indexes),
-        twins=None if (firsts == np.arange(len(firsts))).all() else firsts,
+        twins=None if (groups == np.arange(len(groups))).all() else groups,
     )
 
 

@@ -29,7 +29,7 @@ def alike(base: Snapshot, record: ToolRecord) -> Providers:
 
 
 def twins(base: Snapshot, tools: Sequence[Prepared], hidden: Collection[int]) -> NDArray[np.int64] | None:
-    """As `router.twins.twins`, of both: for each ordinal the first of its twins, in the order of ordinals; None
+    """As `pipeline.records.twins`, of both: for each ordinal the first of its twins, in the order of ordinals; None
     where no tool has one. A provider's second tool of one name and description has none."""
     first = len(base.records)
     held = np.arange(first) if base.twins is None else base.twins

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from router.overlap import term_set
+from pipeline.enrichment.quality.repeats import term_set
 from router.text import words
 
 PHRASES = 8

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from pipeline.enrichment import Expansion
 from pipeline.enrichment.prompt import INSTRUCTIONS
 from pipeline.enrichment.quality import Screen
+from pipeline.enrichment.quality.repeats import repeated
 from pipeline.enrichment.verdict import Consequence, Verdict
-from router.overlap import repeated
 from router.record import Parameter, ToolRecord
 from tests.factories import make_expansion, make_record
 

@@ -8,7 +8,7 @@ record asked for. Of 70 orders known from elsewhere they knew 30 at first sight,
 at first sight 4. Those pass, and so does a plain claim: what is left then are the names of others and the assessment.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,9 +16,10 @@ from pipeline.enrichment.prompt import INSTRUCTIONS
 from pipeline.enrichment.quality import operations
 from pipeline.enrichment.quality.links import advertised
 from pipeline.enrichment.quality.names import Name, Names
+from pipeline.enrichment.quality.repeats import repeated, term_set
 from pipeline.enrichment.verdict import Consequence, Verdict
 from router.expansion import Expansion
-from router.overlap import grounded, record_texts, repeated, term_set
+from router.overlap import SHARED
 from router.record import ToolRecord
 from router.trust import trusted
 from router.trust.characters import foreign, hidden, scripts, scripts_of
@@ -109,7 +110,7 @@ class Screen:
             self._names.supported(kept),
             operations.supported(kept),
             self._scripts | own,
-            term_set(" ".join(record_texts(kept))) if left_out else None,
+            term_set(" ".join(_texts(kept))) if left_out else None,
         )
 
     def _check(
@@ -121,7 +122,7 @@ class Screen:
             return Finding("length", f"{len(text)} characters")
         if finding := spoken(text):
             return finding
-        if detail := advertised(text, record_texts(record)):
+        if detail := advertised(text, _texts(record)):
             return Finding("link", detail)
         if detail := echoed(text, self._prompt):
             return Finding("echo", detail)
@@ -133,9 +134,17 @@ class Screen:
             return Finding("provider", detail)
         if field in ("user_phrases", "when_to_use") and (detail := operations.unsupported(text, support.operations)):
             return Finding("operation", detail)
-        if support.terms is not None and not grounded(text, support.terms):
-            return Finding("steered", "the record tries to steer, and the rest of it says little of this")
+        if support.terms is not None:
+            own = term_set(text)
+            if len(own & support.terms) < SHARED * len(own):
+                return Finding("steered", "the record tries to steer, and the rest of it says little of this")
         return None
+
+
+def _texts(record: ToolRecord) -> Iterable[str]:
+    yield from (record.name, record.provider or "", record.description, *record.categories, *record.examples)
+    for parameter in record.parameters:
+        yield from (parameter.path, parameter.description, *parameter.enum)
 
 
 def _dropped(record: ToolRecord, field: str, text: str, finding: Finding) -> Verdict:

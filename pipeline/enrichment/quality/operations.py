@@ -2,7 +2,7 @@
 
 import re
 
-from router.overlap import term_set
+from pipeline.enrichment.quality.repeats import term_set
 from router.record import ToolRecord
 
 _COURTESY = re.compile(
