@@ -1,11 +1,21 @@
 """Quartermaster's router: the few tools that fit a request, out of thousands, in milliseconds.
 
-It reads a snapshot that `quartermaster build` published, and needs neither torch, prefect, openai nor
-sentence-transformers.
+It reads a snapshot that `quartermaster build` published, or takes the tools of a program as they are, and needs neither
+torch, prefect, openai nor sentence-transformers.
+
+Try. Python functions, definitions in any form that a build reads, MCP and LangChain tools, in memory: no build and no
+file. The answer leads back to the function, which `call` gives a model's arguments.
+
+    >>> from router import Router
+    >>> def refund_charge(charge: str, amount: int | None = None) -> str:
+    ...     "Give a customer the money of a charge back, all of it or a part."
+    ...     return f"refunded {charge}"
+    >>> in_memory = Router.from_tools([refund_charge], encoder=None)
+    >>> in_memory.route("return the money to the customer").ids
+    >>> in_memory.functions["refund_charge"]("ch_1"), in_memory.call("refund_charge", {"charge": "ch_1"})
 
 Open once, and keep: every checksum is verified, files are mapped into memory, one router serves many threads.
 
-    >>> from router import Router
     >>> router = Router.open(".quartermaster/snapshots/demo")   # or one snapshot's folder
 
 Route. An answer is immutable, best tool first; the same request gives the same answer.

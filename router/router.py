@@ -112,7 +112,8 @@ class Router:
         given = _told(read_tools(tools, provider))
         if not given.records:
             raise SettingsInvalid("tools is empty: give at least one function or definition")
-        snapshot = snapshot_of(given.records, phrases_by_id(phrases, given.records), open_encoder(encoder))
+        opened = open_encoder(encoder, len(given.records))
+        snapshot = snapshot_of(given.records, phrases_by_id(phrases, given.records), opened)
         router = cls(Live(cached(snapshot, request_cache)), selection, rerank)
         router._with_functions(given)
         return router

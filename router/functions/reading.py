@@ -60,6 +60,8 @@ def _records(one: Given, place: str, provider: str | None) -> tuple[ToolRecord, 
 
 def _places(tools: Tools, provider: str | None) -> Iterator[tuple[str, Tool, str | None]]:
     """Each tool with its place, for messages, and its provider."""
+    if not isinstance(provider, str | None):
+        raise SettingsInvalid(f"provider is {provider!r:.60}, it must be a text")
     for name, group, label in _groups(tools, provider):
         if isinstance(group, str | Mapping | ToolRecord) or not isinstance(group, Iterable):
             raise SettingsInvalid(f"{name} is {group!r:.60}, it must be a list of tools")

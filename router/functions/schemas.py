@@ -51,6 +51,7 @@ class SchemaMaker:
         self.definitions: dict[str, Schema] = {}
         self.unknown: list[str] = []
         self._names: dict[Any, str] = {}
+        self._aliases: list[Any] = []
 
     def of(self, annotation: Any) -> Schema:
         """Return the schema of an annotation."""
@@ -76,9 +77,14 @@ class SchemaMaker:
             return {"type": "object", **({"additionalProperties": values} if values else {})}
         if isinstance(annotation, type):
             return self._of_class(annotation)
-        # Of `type X = …` and of NewType, what stands behind the name.
+        # Of `type X = …` and of NewType, what stands behind the name; an alias may stand behind itself.
         behind = getattr(annotation, "__value__", None) or getattr(annotation, "__supertype__", None)
-        return self._by_msgspec(annotation) if behind is None else self.of(behind)
+        if behind is None or annotation in self._aliases:
+            return self._by_msgspec(annotation) if behind is None else {}
+        self._aliases.append(annotation)
+        schema = self.of(behind)
+        self._aliases.pop()
+        return schema
 
     def _of_class(self, annotation: type) -> Schema:
         if issubclass(annotation, enum.Enum):

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import Parameter
@@ -132,7 +133,7 @@ def _schema(parameter: Parameter, hints: Mapping[str, Any], docs: Docs, maker: S
         schema = maker.of(type(default)) if type(default) in (str, bool, int, float) else {}
     if default is None:
         schema = _without_null(schema)
-    elif type(default) in (str, bool, int, float):
+    elif type(default) in (str, bool, int) or (type(default) is float and math.isfinite(default)):
         schema = {**schema, "default": default}
     said = description_of([parameter.default]) if not isinstance(parameter.default, str) else ""
     text = schema.get("description") or said or docs.parameters.get(parameter.name, "")

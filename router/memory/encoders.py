@@ -22,6 +22,7 @@ _logger = logging.getLogger("router")
 # The user's exported encoder, the folder of one, an object that encodes, or none.
 EncoderChoice = Literal["auto"] | str | Path | Encoder | None
 
+_QUICK = 200  # tools that are encoded within some seconds
 _PROBE = "which tool fits this request"
 _RECORD = "export.json"
 _EXPECTED = '"auto", None, the folder of an exported encoder or of a snapshot, or an object with `encode(texts)`'
@@ -35,15 +36,17 @@ class OpenedEncoder:
     spec: EncoderManifest
 
 
-def open_encoder(choice: EncoderChoice) -> OpenedEncoder | None:
+def open_encoder(choice: EncoderChoice, tools: int = 0) -> OpenedEncoder | None:
     """Return the encoder that is chosen; None for none, and for "auto" where the user has no exported one.
+
+    Nobody has asked for the wait that "auto" makes with many `tools`: it is told.
 
     Raises SettingsInvalid for what is none of these, and SnapshotInvalid for a folder whose encoder does not load.
     """
     if choice is None:
         return None
     if isinstance(choice, str) and choice == "auto":
-        return _at_hand()
+        return _at_hand(tools)
     if isinstance(choice, str | Path):
         return _of_folder(Path(choice))
     if not callable(getattr(choice, "encode", None)):
@@ -55,11 +58,13 @@ def open_encoder(choice: EncoderChoice) -> OpenedEncoder | None:
     return OpenedEncoder(encoder, EncoderManifest(type(choice).__qualname__, revision, "", "", len(vector), 0, "fp32"))
 
 
-def _at_hand() -> OpenedEncoder | None:
+def _at_hand(tools: int) -> OpenedEncoder | None:
     """Return the user's exported encoder; without it, or where it does not load, the router is lexical."""
     folder = exported_folder()
     if folder is None:
         return None
+    if tools > _QUICK:
+        _logger.warning("encoding %s tools, some 20 ms of a core each: encoder=None does without", f"{tools:,}")
     try:
         return _of_folder(folder)
     except QuartermasterError as error:

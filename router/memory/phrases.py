@@ -14,6 +14,8 @@ def phrases_by_id(
 
     Raises SettingsInvalid for phrases that are none, of a tool that there is not, or of a name that several tools have.
     """
+    if not isinstance(phrases, Mapping | None):
+        raise SettingsInvalid(f"phrases are {phrases!r:.60}, they must be lists of texts by the id or name of a tool")
     by_name: dict[str, list[str]] = {}
     for record in records:
         by_name.setdefault(record.name, []).append(record.tool_id)

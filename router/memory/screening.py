@@ -6,6 +6,7 @@ that a model wrote: the lexicon says nothing that the record does not.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from router.expansion import Expansion
 from router.overlap import grounded, own_terms, record_texts, repeated, says_own, term_set
@@ -20,7 +21,7 @@ def screened(expansion: Expansion, record: ToolRecord, steers: bool) -> Expansio
     own = own_terms(record)
 
     def fit(text: str) -> bool:
-        finding = spoken(text)
+        finding = _spoken(text)
         if finding and not (finding.check == "defamation" and says_own(text, own)):
             return False
         return (len(text) > 1 or not text.isascii()) and (said is None or grounded(text, said))
@@ -38,3 +39,6 @@ def screened(expansion: Expansion, record: ToolRecord, steers: bool) -> Expansio
         related_concepts=kept(expansion.related_concepts),
         task_categories=kept(expansion.task_categories),
     )
+
+
+_spoken = lru_cache(maxsize=16_384)(spoken)  # tools of one verb or noun have the same synonyms

@@ -58,7 +58,7 @@ def snapshot_of(
     indexes = index_fields(fields)
     vectors = _vectors(fields, encoder.encoder) if encoder else None
     ordered = [tool.record for tool in tools]
-    firsts = duplicates(ordered)
+    groups = duplicates(ordered)
     return Snapshot(
         folder=None,
         manifest=_manifest(tools, indexes, encoder),
@@ -69,7 +69,7 @@ def snapshot_of(
         dense=DenseRetriever(vectors) if vectors else None,
         encoder=encoder.encoder if encoder else None,
         expanded=_expanded(tools, indexes),
-        twins=None if (firsts == np.arange(len(firsts))).all() else firsts,
+        twins=None if (groups == np.arange(len(groups))).all() else groups,
     )
 
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple, NewType, NotRequired, Op
 import msgspec
 import pydantic
 import pytest
+import typing_extensions
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -153,6 +154,16 @@ def test_what_json_has_no_form_for_takes_any_value_and_is_named(annotation: Any,
 
 def test_a_type_variable_takes_any_value() -> None:
     assert SchemaMaker().of(list[T]) == {"type": "array"}  # type: ignore[valid-type]
+
+
+def test_an_alias_is_what_stands_behind_it_and_one_of_itself_ends() -> None:
+    names = typing_extensions.TypeAliasType("names", list[str])
+    assert SchemaMaker().of(names) == {"type": "array", "items": STRING}
+    tree = typing_extensions.TypeAliasType("tree", dict[str, "tree"])  # type: ignore[misc]
+    looped = type("looped", (), {"__value__": None})()
+    looped.__value__ = list[looped]  # type: ignore[valid-type]
+    assert SchemaMaker().of(looped) == {"type": "array"}
+    assert SchemaMaker().of(tree)["type"] == "object"
 
 
 def test_an_unknown_type_within_another_is_any_value_there_alone() -> None:

@@ -207,6 +207,12 @@ def test_an_annotation_that_only_a_type_checker_knows_takes_any_value_and_is_tol
     assert tool.notes == ("rows: JSON has no form for OrderedDict[str, int], any value is taken",)
 
 
+def test_a_default_that_json_cannot_say_is_left_out() -> None:
+    def wait(seconds: float = float("inf"), until: Any = search) -> None: ...
+
+    assert parameters(wait)["properties"] == {"seconds": {"type": "number"}, "until": {}}
+
+
 def test_a_lambda_is_refused_for_it_has_no_name() -> None:
     with pytest.raises(RecordRejected, match="a lambda has no name: write it as a function, with `def`"):
         function_tool(lambda city: city)
