@@ -100,7 +100,8 @@ def _build(
         why = f": {len(rejected)} were rejected, the first {rejected[0]}" if rejected else ""
         raise RunAborted(f"the catalog {settings.name!r} holds no tool{why}")
     # Before anything is paid for: an encoder that cannot be had would waste it.
-    clock.start("resolve", None)
+    if settings.vectors.encoder != "none":
+        clock.start("resolve", None)
     model = do("resolve", partial(vectors.resolve, settings.vectors, clock))
     copies = Copies(settings, workspace, model, do, clock) if model else None
     if copies:
