@@ -106,7 +106,8 @@ def _build(
         raise no_tool(settings.name, reading.gaps, reading.sources, rejected, reading.coverage)
     gaps = missing(reading.gaps, reading.sources, catalog.hashes, publish.current(store))
     # Before anything is paid for: an encoder that cannot be had would waste it.
-    clock.start("resolve", None)
+    if settings.vectors.encoder != "none":
+        clock.start("resolve", None)
     model = do("resolve", partial(vectors.resolve, settings.vectors, clock))
     copies = Copies(settings, workspace, model, do, clock) if model else None
     if copies:
