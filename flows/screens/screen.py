@@ -23,9 +23,9 @@ _STAGES = {
     "assess": "Assessing phrases",
     "tune": "Learning from phrases",
     "learn": "Learning from past requests",
-    "calibrate": "Asking everyday requests",
-    "contrast": "Contrasting siblings",
-    "project": "Projecting documents",
+    "calibrate": "Calibrating on everyday requests",
+    "contrast": "Asking about similar tools",
+    "project": "Preparing documents",
     "embed": "Embedding",
     "export": "Exporting the encoder",
     "resolve": "Finding the encoder",
@@ -34,7 +34,7 @@ _STAGES = {
     "verify": "Verifying the snapshot",
     "publish": "Publishing",
     "evaluate": "Evaluating",
-    "ablate": "Leaving signals out",
+    "ablate": "Leaving out signals",
 }
 
 

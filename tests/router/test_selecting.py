@@ -264,7 +264,7 @@ def test_what_is_no_selection_or_reranking_is_refused_when_the_router_is_opened(
     with pytest.raises(SettingsInvalid, match=r"it must be a Selection: of a table, `Selection\.from_json`"):
         Router(opened, wrong)
     bare: Any = last_first
-    with pytest.raises(SettingsInvalid, match="it must be a Reranking: of a function, `Reranking`"):
+    with pytest.raises(SettingsInvalid, match="it must be a Reranking"):
         Router(opened, rerank=bare)
 
 

@@ -74,7 +74,7 @@ def test_one_phrase_a_tool_leaves_none_to_tell_by() -> None:
     rng = np.random.default_rng(1)
     records = unit(rng.normal(size=(120, DIM)))
     learned, evidence = learn_adapter(PhraseSpace(records, records, records, np.arange(120)))
-    assert learned is None and evidence.skipped == "no tool has phrases enough to leave some out"
+    assert learned is None and evidence.skipped == "no tool has enough phrases to hold some out"
 
 
 def test_the_gradient_is_that_of_the_loss() -> None:

@@ -45,7 +45,7 @@ def test_threads_share_a_model_and_get_the_scores_of_one(scorer: Scorer) -> None
 
 
 def test_a_model_of_several_labels_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsInvalid, match="3 labels a pair, it must be one score"):
+    with pytest.raises(SettingsInvalid, match="3 labels for a pair, it must give one score"):
         cross_encoder(save(tmp_path / "three", labels=3))
 
 

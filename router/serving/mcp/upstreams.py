@@ -86,7 +86,7 @@ class Upstreams:
                     return connection
                 alike.append(connection)
         if failed or not alike:  # never at another that has a tool of this name
-            raise failed or UpstreamFailed(f"none of {len(own)} MCP servers says that it is {record.provider!r}")
+            raise failed or UpstreamFailed(f"none of {len(own)} MCP servers calls itself {record.provider!r}")
         return alike[-1]
 
 

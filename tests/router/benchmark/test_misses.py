@@ -45,7 +45,7 @@ def test_missed_steps_are_put_down_to_what_is_at_fault(router: Router) -> None:
 @pytest.mark.parametrize(
     ("rank", "ranks", "said"),
     [
-        (None, {}, "in no list: it shares no word with the request"),
+        (None, {}, "in no list: it has no word in common with the request"),
         (1, {"name": 1}, "returned"),
         (4, {"name": 9, "dense": 2}, "returned at 4: dense has it at 2"),
         (14, {"dense": 5, "expansion": 60, "description": 70}, "lost in fusion: dense has it at 5, name not at all"),
