@@ -66,7 +66,7 @@ def test_a_tool_that_was_not_at_hand_is_not_called_and_the_model_hears_why(route
     state = agent.invoke({"messages": [("user", "do I need an umbrella")]})
     (told,) = [message for message in state["messages"] if isinstance(message, ToolMessage)]
     assert told.status == "error"
-    assert told.content == "there is no tool 'stripe__delete_account' at hand, only weather__getForecast"
+    assert told.content == "the tool 'stripe__delete_account' is not among those selected: weather__getForecast"
     assert called == []
 
 

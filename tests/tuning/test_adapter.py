@@ -67,7 +67,7 @@ def test_phrases_that_say_nothing_of_their_tools_teach_nothing() -> None:
 def test_few_phrases_are_not_learned_from() -> None:
     space = space_of(turned(1.2))
     few = PhraseSpace(space.records, space.documents, space.phrases[:99], space.owners[:99])
-    assert learn_adapter(few)[1].skipped == "99 phrases are too few to learn from"
+    assert learn_adapter(few)[1].skipped == "the catalog has 99 phrases of a model or a file, and learning takes 100"
 
 
 def test_one_phrase_a_tool_leaves_none_to_tell_by() -> None:

@@ -50,7 +50,7 @@ def test_a_model_of_several_labels_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_model_that_is_not_here_is_named_and_not_fetched() -> None:
-    with pytest.raises(SettingsInvalid, match=r"'nobody/no-such-model' is no model's folder.*download=True"):
+    with pytest.raises(SettingsInvalid, match=r"'nobody/no-such-model' is not a model's folder.*download=True"):
         cross_encoder("nobody/no-such-model")
 
 

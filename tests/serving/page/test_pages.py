@@ -63,7 +63,7 @@ def test_a_request_that_no_tool_fits_is_said_so(pages: TestClient) -> None:
 def test_no_tool_left_is_not_found_where_the_server_wants_an_error(client_of: Ask, snapshot: Path) -> None:
     selection = Selection(providers=("nobody",), fallback_to_empty=False)
     client = client_of(Router.open(snapshot, selection=selection))
-    assert "no admitted tool has anything in common" in text(client, "/", 404, request=REQUEST)
+    assert "no tool that the selection allows has anything in common" in text(client, "/", 404, request=REQUEST)
     assert client.get("/readyz").status_code == 200  # as it is for its first request too
 
 
