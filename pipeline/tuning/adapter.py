@@ -94,7 +94,7 @@ def _learn(space: PhraseSpace, seed: int) -> tuple[NDArray[np.float32] | None, A
         phrases, len(judged), steps, round(float(before.mean()), 4), round(float(best.mean()), 4), round(p, 4)
     )
     if p > _SIGNIFICANCE:
-        why = f"it ranks held-out phrases no better than chance would (p = {p:.2g})"
+        why = f"its gain on held-out phrases may be chance (p = {p:.2g})"
         return None, AdapterEvidence(**{**asdict(evidence), "skipped": why})
     # Once more on all phrases, for as long in epochs.
     steps = round(steps * phrases / (phrases - int(held_out.sum())))

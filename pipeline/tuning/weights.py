@@ -144,7 +144,7 @@ def fit_weights(candidates: Candidates, recipe: Recipe) -> tuple[Recipe, Weights
     if np.array_equal(weights, own):
         kept = "no other weights are better"
     elif difference.low <= 0 or difference.p >= SIGNIFICANCE:
-        kept = f"held-out requests are ranked no better than chance would (p = {difference.p:.2g})"
+        kept = f"their gain on held-out requests may be chance (p = {difference.p:.2g})"
     evidence = WeightsEvidence(requests, kept, fitted, round(float(before.mean()), 4), difference)
     if kept:
         return recipe, evidence

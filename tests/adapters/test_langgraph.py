@@ -100,7 +100,7 @@ def test_an_async_call_is_awaited_in_an_async_run_and_refused_in_another(router:
     question = {"messages": [("user", "do I need an umbrella")]}
     state = asyncio.run(agent.ainvoke(question))
     assert state["messages"][-1].content == "It says: weather/getForecast says rain"
-    with pytest.raises(TypeError, match=r"the call of weather/getForecast is async: run the graph by ainvoke"):
+    with pytest.raises(TypeError, match=r"the call of weather/getForecast is asynchronous: run the graph with ainvoke"):
         agent.invoke(question)
 
 

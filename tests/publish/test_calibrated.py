@@ -82,6 +82,6 @@ def test_requests_that_teach_a_catalog_do_not_measure_it(tmp_path: Path, taught:
     notes = Notes()
     report = build(load(folder, environment={}), workspace=tmp_path / "ws", progress=notes)
     assert report.evaluation is None
-    assert any("its judged requests teach it" in note for note in notes.notes)
+    assert any("it learned from its judged requests" in note for note in notes.notes)
     measured = build_bench(folder, tmp_path / "ws", notes, generator="none", encoder="none")
     assert not {"intents", "weights"} & set(Router.open(measured).manifest.tuning)

@@ -140,7 +140,7 @@ def test_a_signal_that_ranks_past_requests_worse_is_not_built(snapshot: Path) ->
     learned = learn_from_use(Snapshot.open(snapshot), past(800, 4), False, Silent())
     assert learned.lessons is None
     assert learned.evidence["intents"]["left_out"]["interval"][1] < 0
-    assert "worse with it, beyond chance" in learned.evidence["intents"]["skipped"]
+    assert "worse with it, by more than chance" in learned.evidence["intents"]["skipped"]
     assert learned.evidence["weights"] == {"kept": "tuning.fit_weights is false"}
 
 

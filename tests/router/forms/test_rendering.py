@@ -125,7 +125,7 @@ def test_anthropic_counts_optional_properties_and_unions_over_all_tools_and_ligh
     assert [note.tool_id for note in rendered.notes] == ["stripe/b"]
     assert "24 optional properties; with this tool there would be 26" in rendered.notes[0].reason
     unions = render([of("a", 17, ["string", "null"])], "anthropic", strict=True)
-    assert "16 properties of several types, with this tool they were 17" in unions.notes[0].reason
+    assert "16 properties of several types; with this tool there would be 17" in unions.notes[0].reason
 
 
 @pytest.mark.parametrize(

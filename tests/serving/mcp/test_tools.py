@@ -152,7 +152,7 @@ def test_what_the_selection_blocks_is_neither_found_nor_described_nor_called(wea
 def test_a_tool_of_the_catalog_is_not_called_by_its_own_name(weather_router: Router) -> None:
     refused = asked(weather_router, "forecast", {"city": "Rome"})
     assert refused.is_error
-    assert "tools of the catalog are called by call_tool" in text(refused)
+    assert "call the catalog's tools with call_tool" in text(refused)
 
 
 def _answering(routed: Any) -> Callable[..., Awaitable[Any]]:
