@@ -32,7 +32,7 @@ def next_runs(cron: str, timezone: str, count: int = 3) -> list[str]:
     except ValidationError as error:
         why = error.errors()[0]["msg"].removeprefix("Value error, ")
         raise SettingsInvalid(
-            f"--cron {cron!r} with --timezone {timezone!r} is no schedule: {why}. At two every night: '0 2 * * *'"
+            f"--cron {cron!r} with --timezone {timezone!r} is not a schedule: {why}. At two every night: '0 2 * * *'"
         ) from None
     return [f"{date:%a %Y-%m-%d %H:%M %Z}" for date in asyncio.run(schedule.get_dates(count))]
 
@@ -123,7 +123,7 @@ def _port() -> int:
             except OSError:
                 continue
             return int(probe.getsockname()[1])
-    raise RunAborted("no port of this machine is free for a Prefect server")
+    raise RunAborted("no free port for a Prefect server on this machine")
 
 
 def _wait(process: "subprocess.Popen[bytes]", health: str) -> None:

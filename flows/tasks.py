@@ -66,7 +66,7 @@ class Tasks:
         if state.name == "TimedOut":
             smaller = ", or make its batches smaller with flow.batch_size" if verb == "enrich" else ""
             raise RunAborted(
-                f"the stage {f'{verb} {label}'.strip()!r} did not end within {settings.timeout_s:g} s: "
+                f"the stage {f'{verb} {label}'.strip()!r} did not finish within {settings.timeout_s:g} s: "
                 f"raise flow.timeout_s{smaller}"
             )
         return state.result()

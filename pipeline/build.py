@@ -197,7 +197,7 @@ def _build(
 def _judged(settings: CatalogSettings, serving: Path | None, clock: Clock, new: Router) -> publish.Judged:
     if settings.publish.judged and settings.taught_by_judgements:
         clock.note(
-            "the new snapshot was not measured: its judged requests teach it, see tuning.judged and tuning.usage"
+            "the new snapshot was not measured: it learned from its judged requests, see tuning.judged and tuning.usage"
         )
         return publish.UNJUDGED
     return publish.judge(new, serving, judgements_of(settings.folder), settings.publish, clock)

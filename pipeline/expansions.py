@@ -67,7 +67,7 @@ def _judge(
                     do("contrast", partial(enrichment.contrast, desk, chain, dict(part), into=written), label)
             except RunAborted as error:
                 # Every tool has its first answer: a build that needed nothing else goes on without the second.
-                desk.progress.note(f"siblings were not contrasted: {error}")
+                desk.progress.note(f"similar tools were not asked about a second time: {error}")
             found = _assess(desk, written, settings, do, embedding, compared)
     written.siblings = found.siblings
     _leave_out(written, found.verdicts)

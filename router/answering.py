@@ -142,8 +142,8 @@ def _steps_of(found: Found, said: Said) -> tuple[str, ...]:
 
 def _why_nothing(count: int, out: Sequence[tuple[int, str, str]]) -> str:
     if not count:
-        return "no admitted tool has anything in common with the request"
+        return "no tool that the selection allows has anything in common with the request"
     by = ", ".join(
         f"{sum(which == name for _, which, _ in out)} by {name}" for name in dict.fromkeys(b for _, b, _ in out)
     )
-    return f"none of the tools that were found is left: {by or 'all are among those that every answer has'}"
+    return f"every tool that was found is left out: {by or 'all of them are in `always`'}"

@@ -127,7 +127,7 @@ def _packed(snapshot: Snapshot, chosen: Chosen, ordinals: NDArray[np.int64], opt
     spent = int(counts[list(chosen.always), _DETAILS.index(options.detail)].sum())
     left = options.token_budget - spent
     if left < 1 or limit < 1:
-        why = f"the tools of every answer take {spent:,} of {options.token_budget:,} tokens"
+        why = f"the tools in `always` take {spent:,} of {options.token_budget:,} tokens"
         out = [(int(ordinals[row]), "budget", why) for row in chosen.rows[: options.k]]
         return replace(chosen, rows=(), details=always, out=[*chosen.out, *out], tokens=spent)
     allowed = _SHORTENED if options.shorten and options.detail is Detail.FULL else (options.detail,)

@@ -154,7 +154,7 @@ class Manifest:
                 f"{folder} has format {version}, this router reads format {FORMAT_VERSION}: build the catalog again"
             )
         if raw.pop(_CHECKSUM, None) != fingerprint(raw):
-            raise SnapshotInvalid(f"{path} is corrupt: its checksum is not its own; roll back or rebuild")
+            raise SnapshotInvalid(f"{path} is corrupt: its checksum does not match its content; roll back or rebuild")
         try:
             raw["held"] = tuple(raw["held"])
             raw["languages"] = tuple(raw["languages"])
@@ -162,4 +162,4 @@ class Manifest:
             raw["encoder"] = EncoderManifest(**raw["encoder"]) if raw["encoder"] else None
             return cls(**{f.name: raw[f.name] for f in fields(cls)})
         except (KeyError, TypeError, ValueError) as error:
-            raise SnapshotInvalid(f"{path} lacks or misstates a field: {error}") from error
+            raise SnapshotInvalid(f"{path} has a missing or invalid field: {error}") from error

@@ -54,7 +54,7 @@ def said(request: str | Sequence[Message]) -> Said:
         raise RequestInvalid(f"the request is {request!r}, it must be a text or a list of messages")
     texts = [text for place, message in enumerate(request) if (text := _text(place, message)).strip()]
     if not texts:
-        raise RequestInvalid(f"none of {len(request)} messages is a text of the user: say what should be done")
+        raise RequestInvalid(f"no message of {len(request)} holds text of the user: say what should be done")
     *earlier, latest = texts[-_MOST:]
     return Said(latest, tuple(reversed(earlier)))
 

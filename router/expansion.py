@@ -64,9 +64,9 @@ def _translations(value: object) -> dict[str, tuple[str, ...]]:
     found = {}
     for language in value:
         if language == ENGLISH:
-            raise ValueError(f"translations.{ENGLISH} is no translation: English phrases are user_phrases")
+            raise ValueError(f"translations.{ENGLISH} is not a translation: English phrases belong in user_phrases")
         if language not in LANGUAGES:
-            raise ValueError(f"translations: {language!r:.40} is no language of {' '.join(LANGUAGES)}")
+            raise ValueError(f"translations: {language!r:.40} is not one of the languages {' '.join(LANGUAGES)}")
         texts = _texts(value[language] or (), f"translations.{language}")
         if phrases := _clean(texts, _MAX_PHRASES):
             found[language] = phrases

@@ -125,7 +125,7 @@ class Live:
             if pointer != self._refused:
                 self._refused = pointer
                 serving = self.snapshot.manifest.snapshot
-                _logger.warning("%s: the new snapshot is refused, %s serves on: %s", self._path, serving, error)
+                _logger.warning("%s: the new snapshot was refused, %s goes on serving: %s", self._path, serving, error)
         else:
             self._seen, self._refused = pointer, None
 

@@ -58,10 +58,12 @@ class Options:
             raise RequestInvalid(f"category is {self.category!r}, it must be a text")
         if not isinstance(self.selection, Selection):
             raise SettingsInvalid(
-                f"selection is {self.selection!r:.80}, it must be a Selection: of a table, `Selection.from_json`"
+                f"selection is {self.selection!r:.80}, it must be a Selection; `Selection.from_json` takes a dict"
             )
         if not isinstance(self.rerank, Reranking | None):
-            raise SettingsInvalid(f"rerank is {self.rerank!r:.80}, it must be a Reranking: of a function, `Reranking`")
+            raise SettingsInvalid(
+                f"rerank is {self.rerank!r:.80}, it must be a Reranking; `Reranking` takes a function"
+            )
 
     @property
     def plain(self) -> bool:

@@ -56,7 +56,7 @@ def pack(costs: Costs, budget: int, k: int, details: Collection[Detail] = (Detai
     # on every set: it trades first tools, mostly the right ones, for several light ones (UltraTool: .502 .659 .866).
     columns = [column for column, detail in enumerate(_DETAILS) if detail in details]
     if not columns:
-        raise RequestInvalid(f"no detail to say the tools in: choose from {', '.join(_DETAILS)}")
+        raise RequestInvalid(f"no detail is allowed: choose from {', '.join(_DETAILS)}")
     allowed = np.asarray(costs)[:, columns]
     least = allowed.min(axis=1).tolist()
     positions, skipped, left = _first_fit(least, budget, k)

@@ -128,10 +128,12 @@ def cross_encoder(
     except (OSError, ValueError, KeyError, RuntimeError) as error:  # of files, of the hub and of their content
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         where = "nor does the hub give it" if download else "nor is it in the hub's cache (download=True fetches it)"
-        raise SettingsInvalid(f"the cross-encoder {str(model)!r} is no model's folder, {where}: {reason}") from error
+        raise SettingsInvalid(f"the cross-encoder {str(model)!r} is not a model's folder, {where}: {reason}") from error
     labels = loaded.config.num_labels
     if labels != 1:
-        raise SettingsInvalid(f"the cross-encoder {str(model)!r} gives {labels} labels a pair, it must be one score")
+        raise SettingsInvalid(
+            f"the cross-encoder {str(model)!r} gives {labels} labels for a pair, it must give one score"
+        )
     return _CrossEncoder(loaded, batch_size)
 
 

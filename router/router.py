@@ -311,7 +311,7 @@ class Router:
         """
         asked = self._options(**options)
         if isinstance(requests, str):
-            raise RequestInvalid("requests is one text, it must be a sequence of them: use `route` for one")
+            raise RequestInvalid("requests is a single text, it must be a sequence of texts: `route` takes one")
         cleaned = [_clean_at(place, request) for place, request in enumerate(requests)]
         snapshot = self._live.snapshot
         ahead = with_vectors(snapshot, cleaned, recipe_of(snapshot, asked.recipe))

@@ -57,7 +57,7 @@ def verify(folder: Path, files: Mapping[str, str]) -> None:
             raise SnapshotInvalid(f"{folder / name} cannot be read: {error}") from error
         if actual != expected:
             raise SnapshotInvalid(
-                f"{folder / name} is corrupt: its checksum is not the manifest's; roll back or rebuild"
+                f"{folder / name} is corrupt: its checksum is not the one in the manifest; roll back or rebuild"
             )
 
 

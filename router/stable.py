@@ -187,7 +187,7 @@ class StableSelection:
         wanted = room.best([*found], len(always) + self._k)
         if missing := set(always).difference(wanted):
             raise SettingsInvalid(
-                f"{min(missing)!r}, which every answer has, does not fit into {self._capacity} tools and "
+                f"{min(missing)!r}, which is in every answer, does not fit into {self._capacity} tools and "
                 f"{self._budget} tokens: raise the capacity or the token_budget"
             )
         held = [tool_id for tool_id in self._held if tool_id in known]

@@ -118,14 +118,14 @@ def test_programs_get_json(run: Callable[..., Done], served: Path, snapshot: Pat
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (["slack/chat_post"], 2, "near are 'slack/chat_postMessage'"),
-        (["a/tool", "--table", "tools"], 2, "TOOL and --table are different questions: give one"),
-        (["--sql", "SELECT 1", "--against", "x"], 2, "--against and --sql are different questions: give one"),
+        (["slack/chat_post"], 2, "did you mean 'slack/chat_postMessage' or"),
+        (["a/tool", "--table", "tools"], 2, "TOOL and --table cannot be combined: give one"),
+        (["--sql", "SELECT 1", "--against", "x"], 2, "--against and --sql cannot be combined: give one"),
         (["--table", "nothing"], 2, "choose from builds, changes"),
         (["--table", "tools", "--limit", "0"], 2, "the limit is 0"),
         (["--limit", "-1"], 2, "the limit is -1"),
         (["--sql", "SELECT nme FROM tools"], 2, "Candidate bindings"),
-        (["--sql", "DROP TABLE tools"], 2, "a snapshot is only read"),
+        (["--sql", "DROP TABLE tools"], 2, "a snapshot is read-only"),
         (["--sql", "FROM read_text('/etc/hostname')"], 2, "disabled by configuration"),
         (["--against", "20200101T000000Z-00000000"], 4, "neither a snapshot of this catalog"),
         (["--catalog", "nothing"], 4, "has no catalog 'nothing': it has office"),

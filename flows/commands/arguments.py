@@ -22,14 +22,19 @@ At = Annotated[
     Optional[Path], typer.Option("--snapshot", help="A snapshot's or a catalog's folder, instead of the workspace.")
 ]
 RecipeName = Annotated[
-    Optional[str], typer.Option("--recipe", help="default, adaptive, published or lexical; else the snapshot's own.")
+    Optional[str],
+    typer.Option("--recipe", help="default, adaptive, published or lexical; by default the snapshot's own."),
 ]
 SelectionFile = Annotated[
-    Optional[Path], typer.Option("--selection", help="TOML or JSON: what is filtered, and how candidates are ordered.")
+    Optional[Path], typer.Option("--selection", help="A TOML or JSON file of filters and weights.")
 ]
-Category = Annotated[Optional[str], typer.Option(help="The request's category, for a selection that goes by it.")]
-Confidence = Annotated[Optional[float], typer.Option("--category-confidence", help="How sure of it, from 0 to 1.")]
-Budget = Annotated[Optional[int], typer.Option("--token-budget", help="As many of the tools as fit these tokens.")]
+Category = Annotated[Optional[str], typer.Option(help="The request's category, for a selection that filters by it.")]
+Confidence = Annotated[
+    Optional[float], typer.Option("--category-confidence", help="Confidence in the category, 0 to 1.")
+]
+Budget = Annotated[
+    Optional[int], typer.Option("--token-budget", help="Return the tools that fit into this many tokens.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Limit = Annotated[int, typer.Option("-k", help="How many tools.")]
 Request = Annotated[str, typer.Argument(help="What should be done, in everyday words.")]

@@ -24,19 +24,19 @@ def build(
         Optional[str], typer.Option(help="The label that starts every tool's id, such as github.")
     ] = None,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Say what would be asked of the model, and its price; ask nothing.")
+        bool, typer.Option("--plan", help="Show what the model would be asked, and the price; ask nothing.")
     ] = False,
     max_cost: Annotated[
-        Optional[float], typer.Option(help="US dollars that this build may spend; the rest is asked by later builds.")
+        Optional[float], typer.Option(help="The most US dollars to spend; later builds ask about the rest.")
     ] = None,
-    max_tools: Annotated[Optional[int], typer.Option(help="Tools that this build may ask a model about.")] = None,
+    max_tools: Annotated[Optional[int], typer.Option(help="The most tools to ask a model about.")] = None,
     batch: Annotated[
-        bool, typer.Option("--batch", help="Ask through the Batch API: half the price, within a day.")
+        bool, typer.Option("--batch", help="Use the Batch API: half the price, answers within a day.")
     ] = False,
     skip_unreadable: Annotated[
-        bool, typer.Option("--skip-unreadable", help="Go on without sources that cannot be read, and tell each.")
+        bool, typer.Option("--skip-unreadable", help="Build without the sources that cannot be read, and name them.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Write a snapshot though nothing changed.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write a snapshot even if nothing changed.")] = False,
     flow: Annotated[
         bool, typer.Option("--flow", help="Run it as a Prefect flow: retries, time-outs, artifacts, an evaluation.")
     ] = False,
@@ -47,9 +47,9 @@ def build(
     PATH is a folder with catalog.toml, or one file or folder of a known format: OpenAPI or Swagger (JSON, YAML),
     function schemas, a saved MCP tools/list answer, JSONL (with expansions.jsonl beside it, if there is one).
 
-    A second build asks the model nothing and embeds nothing that is unchanged. Without a key (OPENAI_API_KEY) or base
-    URL (OPENAI_BASE_URL) a lexicon writes the expansions, which is free and weaker. What a budget leaves over, the
-    lexicon writes until a later build asks.
+    A second build asks the model about, and embeds, only what changed. Without a key (OPENAI_API_KEY) or a base URL
+    (OPENAI_BASE_URL) a lexicon writes the expansions: free, but weaker. It also writes for the tools that a budget
+    leaves over, until a later build asks the model.
     """
     from flows.screens.build import show_plan, show_report
     from flows.screens.screen import Bars, out, plain
@@ -97,9 +97,9 @@ def build(
 
 
 def schedule(
-    path: Annotated[Path, typer.Argument(help="What to build, as for build.")],
+    path: Annotated[Path, typer.Argument(help="What to build, as in build.")],
     cron: Annotated[str, typer.Option(help="When, as in crontab: minute, hour, day, month, weekday.")] = "0 2 * * *",
-    timezone: Annotated[str, typer.Option(help="Of the cron expression, such as Europe/Berlin.")] = "UTC",
+    timezone: Annotated[str, typer.Option(help="Time zone of the cron expression, such as Europe/Berlin.")] = "UTC",
     workspace: Workspace = WORKSPACE,
     generator: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
     encoder: Annotated[Optional[str], typer.Option(help="As in build.")] = None,

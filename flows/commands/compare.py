@@ -11,10 +11,10 @@ from router.errors import SettingsInvalid
 
 
 def compare(
-    bench: Annotated[list[Path], typer.Option(help="A folder as for evaluate; give several to compare on each.")],
+    bench: Annotated[list[Path], typer.Option(help="A folder as in evaluate; may be repeated.")],
     recipe: Annotated[
         Optional[list[str]],
-        typer.Option(help="A recipe, or a signal alone; give several, the first is compared with. Else all of them."),
+        typer.Option(help="A recipe or a single signal; may be repeated, the first is the baseline. By default, all."),
     ] = None,
     snapshot: Annotated[
         Optional[list[Path]], typer.Option(help="Snapshots to compare on one bench, instead of building it.")
@@ -26,10 +26,11 @@ def compare(
         Optional[Path], typer.Option("--json", help="Write the figures to this file, or - to print them.")
     ] = None,
 ) -> None:
-    """Recipes and single signals side by side.
+    """Compare recipes and single signals side by side.
 
-    One row a recipe, the best of each column in bold; rows that differ from the first by more than chance are marked
-    (paired randomisation test, corrected for the number of rows). Several benches have a table each, and one of means.
+    Prints a row for each recipe, the best of each column in bold. Rows that differ from the first by more than chance
+    are marked (paired randomisation test, corrected for the number of rows). Each bench has a table; several benches
+    have a table of means too.
     """
     from flows.commands.judged import build_bench, printed, read_bench, writable
     from flows.screens.comparison import show_comparison
@@ -38,7 +39,9 @@ def compare(
 
     writable("--json", json_file)
     if snapshot and len(bench) > 1:
-        raise SettingsInvalid("--snapshot is measured on one --bench: give one, or leave it out to build each")
+        raise SettingsInvalid(
+            "--snapshot can be measured on one --bench only: give one --bench, or leave out --snapshot to build each"
+        )
     judged = [read_bench(folder) for folder in bench]
     compared: list[dict[str, Any]] = []
     with Bars() as bars:

@@ -18,9 +18,9 @@ _WORST = 20  # requests that the files list where --worst says no other number
 
 def evaluate(
     bench: Annotated[
-        Path, typer.Option(help="A folder with tools.jsonl and queries.jsonl, or a catalog that is judged.")
+        Path, typer.Option(help="A folder with tools.jsonl and queries.jsonl, or a catalog with judgements.")
     ],
-    without_expansions: Annotated[bool, typer.Option("--without-expansions", help="Without any expansions.")] = False,
+    without_expansions: Annotated[bool, typer.Option("--without-expansions", help="Build without expansions.")] = False,
     recipe: RecipeName = None,
     generator: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
     encoder: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
@@ -31,11 +31,9 @@ def evaluate(
     against_recipe: Annotated[
         Optional[str], typer.Option(help="Another recipe to compare with, on the same snapshot or that of --against.")
     ] = None,
-    ablate: Annotated[
-        bool, typer.Option("--ablate", help="The fused list without each signal: a route a request and signal more.")
-    ] = False,
+    ablate: Annotated[bool, typer.Option("--ablate", help="Also measure the fused list without each signal.")] = False,
     worst: Annotated[
-        Optional[int], typer.Option(min=1, help="List so many of the worst requests, with the reasons.")
+        Optional[int], typer.Option(min=1, help="List this many of the worst requests, with reasons.")
     ] = None,
     workspace: Workspace = WORKSPACE,
     json_file: Annotated[
@@ -43,14 +41,14 @@ def evaluate(
     ] = None,
     html: Annotated[Optional[Path], typer.Option(help="Write a report with plots to this file.")] = None,
     runs: Annotated[
-        Optional[Path], typer.Option(help="Write TREC files for other tools to this folder: qrels, a run a list.")
+        Optional[Path], typer.Option(help="Write TREC files to this folder: qrels, and a run for each list.")
     ] = None,
 ) -> None:
-    """How well judged requests are answered.
+    """Measure how well judged requests are answered.
 
-    Each signal alone, and fused; then the fused list by sort of request. Builds the folder first, apart from what
-    serves, unless --snapshot names what to measure. Metrics are means over requests, K = 10; intervals are 95 %
-    (bootstrap over requests), p is that of a paired randomisation test.
+    Shows each signal alone and all of them fused, then the fused list by kind of request. Builds the folder first,
+    apart from what serves, unless --snapshot names what to measure. Metrics are means over requests, K = 10; intervals
+    are 95 % (bootstrap over requests), p is that of a paired randomisation test.
     """
     from flows.commands.judged import build_bench, printed, read_bench, writable
     from flows.screens.evaluation import show_evaluation

@@ -9,21 +9,23 @@ from router.errors import SettingsInvalid
 
 
 def inspect(
-    tool: Annotated[Optional[str], typer.Argument(help="A tool id: everything about that tool.")] = None,
-    table: Annotated[Optional[str], typer.Option(help="The rows of this table or view.")] = None,
+    tool: Annotated[Optional[str], typer.Argument(help="A tool id: show everything about this tool.")] = None,
+    table: Annotated[Optional[str], typer.Option(help="Show the rows of this table or view.")] = None,
     against: Annotated[
-        Optional[str], typer.Option(help="What changed since this snapshot: an id of the catalog's, or a folder.")
+        Optional[str], typer.Option(help="Show what changed since this snapshot: an id or a folder.")
     ] = None,
-    sql: Annotated[Optional[str], typer.Option(help="The answer to a SELECT; nothing can be written.")] = None,
-    limit: Annotated[Optional[int], typer.Option(help="How many rows at most: 20, or 5 a section.")] = None,
+    sql: Annotated[Optional[str], typer.Option(help="Answer a SELECT; nothing can be written.")] = None,
+    limit: Annotated[
+        Optional[int], typer.Option(help="The most rows to show; by default 20, in the overview 5 for each section.")
+    ] = None,
     catalog: Catalog = None,
     workspace: Workspace = WORKSPACE,
     snapshot: At = None,
     as_json: Json = False,
 ) -> None:
-    """What a snapshot holds, cost, lacks and changed.
+    """Show what a snapshot contains, what it cost and what changed.
 
-    Without TOOL or options an overview, with the tables and views that can be asked.
+    Without a TOOL or an option: an overview, with the tables and views that can be queried.
     """
     from flows.screens.inspection import show
     from pipeline.inspection.reading import Inspection
@@ -31,6 +33,6 @@ def inspect(
     given = {"TOOL": tool, "--table": table, "--against": against, "--sql": sql}
     names = [name for name, value in given.items() if value is not None]
     if len(names) > 1:
-        raise SettingsInvalid(f"{' and '.join(names)} are different questions: give one")
+        raise SettingsInvalid(f"{' and '.join(names)} cannot be combined: give one")
     with Inspection.open(folder_of(snapshot, workspace, catalog)) as inspection:
         show(inspection, tool=tool, table=table, against=against, sql=sql, limit=limit, as_json=as_json)

@@ -22,13 +22,13 @@ class Bench:
 def read_bench(folder: Path) -> Bench:
     """The judged requests of a folder. Raises SettingsInvalid where it holds none."""
     if folder.is_file():
-        raise SettingsInvalid(f"--bench {folder} is a file: name the folder that it lies in")
+        raise SettingsInvalid(f"--bench {folder} is a file: name its folder")
     file = judgements_of(folder)
     if file is None:
         raise SettingsInvalid(f"{folder} holds neither queries.jsonl nor judgements.jsonl")
     judgements = read_judgements(file)
     if not judgements:
-        raise SettingsInvalid(f"{file} holds no request")
+        raise SettingsInvalid(f"{file} contains no requests")
     return Bench(folder, folder.resolve().name, judgements)
 
 
@@ -65,6 +65,6 @@ def printed(result: Mapping[str, Any], file: Path | None) -> bool:
 def writable(option: str, file: Path | None) -> None:
     """Refuse a file that cannot be written before minutes are spent. Raises SettingsInvalid."""
     if file is not None and not file.absolute().parent.is_dir():
-        raise SettingsInvalid(f"{option} {file}: there is no such folder")
+        raise SettingsInvalid(f"{option} {file}: its folder does not exist")
     if file is not None and file.is_dir():
         raise SettingsInvalid(f"{option} {file} is a folder: name a file")

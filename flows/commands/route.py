@@ -37,7 +37,7 @@ def search(
     snapshot: At = None,
     as_json: Json = False,
 ) -> None:
-    """The tools that fit a request, best first."""
+    """Find the tools that fit a request, best first."""
     from flows.screens.answer import routed_table, show_left_out, show_verdict
     from flows.screens.screen import out
 
@@ -62,7 +62,7 @@ def search(
 
 def explain(
     request: Request,
-    tool: Annotated[Optional[str], typer.Argument(help="A tool id: why does it rank where it does?")] = None,
+    tool: Annotated[Optional[str], typer.Argument(help="A tool id: explain the rank of this one tool.")] = None,
     k: Limit = 10,
     recipe: RecipeName = None,
     selection: SelectionFile = None,
@@ -74,10 +74,10 @@ def explain(
     snapshot: At = None,
     as_json: Json = False,
 ) -> None:
-    """Why these tools: ranks, shares, nearest phrases.
+    """Explain an answer: ranks, shares, nearest phrases.
 
-    For each tool its rank and its share of the score by signal, and the phrase that came nearest; what was left out,
-    and why. With a TOOL, where that one tool stands in every list, however far down, whatever a selection says of it.
+    Shows for each tool its rank and its share of the score by signal, and its phrase nearest to the request; then what
+    was left out, and why. With a TOOL, shows its rank in every list, however far down, whatever a selection says.
     """
     from flows.screens.answer import explained_table, show_left_out, show_verdict
     from flows.screens.screen import out, plain
@@ -85,7 +85,7 @@ def explain(
     made = {"--selection": selection, "--category": category, "--token-budget": token_budget}
     if tool is not None and (in_vain := [name for name, value in made.items() if value is not None]):
         raise SettingsInvalid(
-            f"of one TOOL the lists are shown, from which nothing is selected: leave out {in_vain[0]}"
+            f"with a TOOL its rank in every list is shown, whatever a selection says: leave out {in_vain[0]}"
         )
     router = open_router(snapshot, workspace, catalog, selection)
     if tool is None:
@@ -104,7 +104,9 @@ def explain(
             show_verdict(routed)
             out.print(explained_table(routed))
             show_left_out(routed)
-            out.print("of each list: the tool's rank, and the share of its score that this gives", style="dim")
+            out.print(
+                "for each list: the tool's rank in it, and the share of the score that it contributes", style="dim"
+            )
             generic = "" if routed.calibrated else " (not calibrated for this catalog)"
             fits = "" if routed.fits is None else f"some tool fits: {routed.fits:.2f}{generic}, "
             out.print(f"{fits}recipe {routed.recipe}, snapshot {routed.snapshot}", style="dim")
@@ -114,7 +116,7 @@ def explain(
         print(json.dumps({"rank": rank, **found.to_json()}, ensure_ascii=False))
         return
     depth = router.recipe(recipe).depth
-    place = f"rank {rank} of {len(router)}" if rank else f"in no list's first {depth}"
+    place = f"rank {rank} of {len(router)}" if rank else f"not in the first {depth} of any list"
     out.print(plain(f"{found.tool_id}: {place}"), soft_wrap=True)
     for signal in Signal:
         if signal is Signal.INTENT and signal not in router.manifest.signals:
@@ -122,12 +124,16 @@ def explain(
         at = found.ranks.get(signal)
         if at is None:
             given = found.contributions.get(signal)
-            assumed = f"  gives {given:.4f}: assumed, since it has no expansion" if given else ""
+            assumed = f"  contributes {given:.4f}: assumed, because the tool has no expansion" if given else ""
             out.print(f"  {signal:<12} not in the list{assumed}")
             continue
-        gives = "nothing: past the recipe's depth" if at > depth else f"{found.contributions.get(signal, 0):.4f}"
-        out.print(f"  {signal:<12} rank {at:>6}  gives {gives}")
+        gives = (
+            f"nothing: the recipe reads the first {depth} only"
+            if at > depth
+            else f"{found.contributions.get(signal, 0):.4f}"
+        )
+        out.print(f"  {signal:<12} rank {at:>6}  contributes {gives}")
     if found.step:
-        out.print(plain(f"  step         gives {found.gain:.4f}: {found.step}"), soft_wrap=True)
+        out.print(plain(f"  step         contributes {found.gain:.4f}: {found.step}"), soft_wrap=True)
     if found.phrase:
         out.print(plain(f"  nearest phrase: {found.phrase}"), soft_wrap=True)

@@ -19,8 +19,8 @@ serve = typer.Typer(
     help="""Serve the router to programs, and to people who want to look.
 
     \b
-    quartermaster serve http                     HTTP with JSON, and a page at /, on this machine alone
-    quartermaster serve http --port 0            at any port that is free; the address is printed
+    quartermaster serve http                     HTTP with JSON, and a page at /, on this machine only
+    quartermaster serve http --port 0            at a free port; the address is printed
     quartermaster serve mcp                      MCP over stdio, as clients start it; --http over HTTP at /mcp""",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -33,29 +33,29 @@ def http(
     workspace: Workspace = WORKSPACE,
     snapshot: At = None,
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 takes any that is free.")] = 8080,
+    port: Annotated[int, typer.Option(help="The port; 0 picks a free one.")] = 8080,
     token: Annotated[
         Optional[str],
-        typer.Option(envvar=_VARIABLE, help="Ask for this bearer token; better in the environment."),
+        typer.Option(envvar=_VARIABLE, help="Require this bearer token; better set in the environment."),
     ] = None,
     allow_host: Annotated[
-        Optional[list[str]], typer.Option(help="A name that requests may give as their host; may be repeated.")
+        Optional[list[str]], typer.Option(help="A host name that requests may use; may be repeated.")
     ] = None,
     selection: Annotated[
-        Optional[Path], typer.Option(help="TOML or JSON: what is filtered where a request says nothing else.")
+        Optional[Path], typer.Option(help="A TOML or JSON file of filters, for requests that bring none.")
     ] = None,
-    watch: Annotated[float, typer.Option(help="Look for a new snapshot every so many seconds; 0: never.")] = 5.0,
-    request_cache: Annotated[int, typer.Option(help="How many requests' vectors are kept.")] = 0,
+    watch: Annotated[float, typer.Option(help="Seconds between two looks for a new snapshot; 0: never.")] = 5.0,
+    request_cache: Annotated[int, typer.Option(help="How many request vectors to cache.")] = 0,
     overlay: Annotated[
-        Optional[Path], typer.Option(help="Let clients with the token register tools; this file keeps them.")
+        Optional[Path], typer.Option(help="Let clients with the token register tools; they are saved in this file.")
     ] = None,
-    max_request_bytes: Annotated[int, typer.Option(help="The largest body that is read.")] = 1_048_576,
-    requests_per_minute: Annotated[int, typer.Option(help="For each client's address; 0: no limit.")] = 6_000,
+    max_request_bytes: Annotated[int, typer.Option(help="The largest request body, in bytes.")] = 1_048_576,
+    requests_per_minute: Annotated[int, typer.Option(help="The limit for each client address; 0: none.")] = 6_000,
     insecure: Annotated[bool, typer.Option("--insecure", help="Listen beyond this machine without a token.")] = False,
 ) -> None:
-    """Over HTTP: JSON under /v1, a page to look with at /, health, metrics.
+    """Serve over HTTP: JSON under /v1, a web page at /, health, metrics.
 
-    What a build publishes is served without a restart. Ends on SIGTERM, when what is under way is answered.
+    New snapshots are served without a restart. SIGTERM ends the server once the requests under way are answered.
 
     \b
     quartermaster serve http &
@@ -98,34 +98,37 @@ def mcp(
     workspace: Workspace = WORKSPACE,
     snapshot: At = None,
     catalog_folder: Annotated[
-        Optional[Path], typer.Option(help="A catalog's folder: tools of its live MCP servers can be called.")
+        Optional[Path], typer.Option(help="A catalog's folder: the tools of its live MCP servers can be called.")
     ] = None,
     upstream: Annotated[
-        Optional[Path], typer.Option(help='MCP servers as clients list them, {"mcpServers": …}: theirs can be called.')
+        Optional[Path], typer.Option(help='A file of MCP servers, {"mcpServers": …}: their tools can be called.')
     ] = None,
     connect: Annotated[
         bool,
-        typer.Option("--connect", help="Start those servers now, not at the first call, and serve what they list."),
+        typer.Option(
+            "--connect", help="Start those servers now, not at the first call, and serve the tools that they list."
+        ),
     ] = False,
     selection: Annotated[
-        Optional[Path], typer.Option(help="TOML or JSON: what is filtered, and so neither found nor called.")
+        Optional[Path],
+        typer.Option(help="A TOML or JSON file of filters: what they leave out is neither found nor called."),
     ] = None,
-    watch: Annotated[float, typer.Option(help="Look for a new snapshot every so many seconds; 0: never.")] = 5.0,
+    watch: Annotated[float, typer.Option(help="Seconds between two looks for a new snapshot; 0: never.")] = 5.0,
     over_http: Annotated[bool, typer.Option("--http", help="Over streamable HTTP at /mcp, instead of stdio.")] = False,
     host: Annotated[str, typer.Option(help="With --http: the address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="With --http: the port; 0 takes any that is free.")] = 8081,
+    port: Annotated[int, typer.Option(help="With --http: the port; 0 picks a free one.")] = 8081,
     token: Annotated[
         Optional[str],
-        typer.Option(envvar=_VARIABLE, help="With --http: the bearer token; better in the environment."),
+        typer.Option(envvar=_VARIABLE, help="With --http: require this bearer token; better set in the environment."),
     ] = None,
     allow_host: Annotated[
-        Optional[list[str]], typer.Option(help="With --http: a name that requests may give as their host.")
+        Optional[list[str]], typer.Option(help="With --http: a host name that requests may use.")
     ] = None,
     insecure: Annotated[bool, typer.Option("--insecure", help="Listen beyond this machine without a token.")] = False,
 ) -> None:
-    """As an MCP server of three tools: find_tools, describe_tool, call_tool.
+    """Serve as an MCP server with three tools: find_tools, describe_tool, call_tool.
 
-    An agent finds the few tools of the catalog that fit, and calls them through this server at their own.
+    An agent finds the few tools that fit, and calls them through this server, which passes calls on to their own.
 
     \b
     quartermaster serve mcp --catalog-folder catalogs/mcp

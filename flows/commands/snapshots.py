@@ -10,20 +10,18 @@ from router.store import catalogs
 
 
 def snapshots(
-    catalog: Annotated[
-        Optional[str], typer.Argument(help="A catalog of the workspace; all of them if left out.")
-    ] = None,
+    catalog: Annotated[Optional[str], typer.Argument(help="A catalog of the workspace; by default, all.")] = None,
     workspace: Workspace = WORKSPACE,
     rollback: Annotated[bool, typer.Option("--rollback", help="Serve the snapshot before the current one.")] = False,
     use: Annotated[Optional[str], typer.Option(help="Serve this snapshot: one held back, or an older one.")] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Check every file against its checksum.")] = False,
     as_json: Json = False,
 ) -> None:
-    """What was published, what serves, and going back."""
+    """List the snapshots, verify them, or choose which one serves."""
     from flows.screens.snapshots import change, show
 
     if rollback and use:
-        raise SettingsInvalid("--rollback and --use are two ways to say what serves: give one")
+        raise SettingsInvalid("--rollback and --use both choose what serves: give one")
     names = catalogs(workspace)
     if catalog or rollback or use:
         names = [to_change(catalog, workspace)]

@@ -21,9 +21,9 @@ def show_verdict(routed: RoutedTools) -> None:
 def show_left_out(routed: RoutedTools) -> None:
     """The tools of every answer, what was left out and why, what was asked for and not done."""
     if routed.always:
-        out.print(plain(f"always: {', '.join(tool.tool_id for tool in routed.always)}"), soft_wrap=True)
+        out.print(plain(f"in every answer: {', '.join(tool.tool_id for tool in routed.always)}"), soft_wrap=True)
     for gone in routed.dropped[:_LEFT_OUT]:
-        out.print(plain(f"left out by {gone.by}: {gone.tool_id}: {gone.reason}", "dim"), soft_wrap=True)
+        out.print(plain(f"left out ({gone.by}): {gone.tool_id}: {gone.reason}", "dim"), soft_wrap=True)
     if len(routed.dropped) > _LEFT_OUT:
         out.print(f"and {len(routed.dropped) - _LEFT_OUT} more were left out", style="dim")
     for note in routed.notes:

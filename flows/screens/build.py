@@ -15,6 +15,12 @@ from pipeline.sources import Gap
 from pipeline.sources.gaps import empties
 
 _SHOWN = 5
+_SOURCES = {
+    "phrases": "calibrated on this catalog's phrases",
+    "judgements": "calibrated on this catalog's judged requests",
+    "elsewhere": "calibrated on other catalogs, so a rough guide",
+}
+_GENERIC = "a generic guess, not calibrated for this catalog"
 
 
 def show_report(report: BuildReport) -> None:
@@ -33,24 +39,28 @@ def show_report(report: BuildReport) -> None:
     ]
     out.print(rows_table(("", ""), rows))
     _missing(report.missing)
-    _list("rejected", [f"{r.origin.file} {r.origin.pointer}: {r.reason}" for r in report.rejected])
+    _list("records rejected", [f"{r.origin.file} {r.origin.pointer}: {r.reason}" for r in report.rejected])
     kinds = Counter(notice.kind for notice in report.notices)
     for kind, explanation in (
         ("merged", "exact duplicates, merged"),
-        ("renamed", "ids that were taken, numbered"),
-        ("thin", "tools without a description: name and schema are all they are found by"),
-        ("open", "schemas that lie in other documents, left open"),
+        ("renamed", "ids that were taken already, so numbered"),
+        ("thin", "tools without a description, found by name and schema alone"),
+        ("open", "references to other documents, not followed"),
     ):
         if kinds[kind]:
             _list(explanation, [f"{n.tool_id}: {n.message}" for n in report.notices if n.kind == kind])
     failed = [f for f in report.failures if not f.postponed]
-    _list("enrichment failed", [f"{f.tool_id}: {f.kind}: {f.message}" for f in failed])
+    _list("tools without an answer of the model", [f"{f.tool_id}: {f.kind}: {f.message}" for f in failed])
     postponed = [f for f in report.failures if f.postponed]
-    _list("left to a later build", [f"{f.tool_id}: {f.message}" for f in postponed])
+    _list("tools left to a later build", [f"{f.tool_id}: {f.message}" for f in postponed])
     dropped = Counter(verdict.check for verdict in report.verdicts if verdict.dropped)
     if dropped:
         checks = ", ".join(f"{count:,} {check}" for check, count in dropped.most_common())
-        err.print(f"{dropped.total():,} texts left out: {checks} (FROM verdicts)", style="yellow", soft_wrap=True)
+        err.print(
+            f"{dropped.total():,} texts left out: {checks} (quartermaster inspect --table verdicts)",
+            style="yellow",
+            soft_wrap=True,
+        )
     show_coverage(report.coverage)
     for reason in report.held:
         err.print(plain(f"gate: {reason}", "bold red"), soft_wrap=True)
@@ -64,7 +74,7 @@ def show_report(report: BuildReport) -> None:
         if report.evaluation and "serving" in report.evaluation:
             serving = report.snapshot.parent / report.evaluation["serving"]["snapshot"]
             err.print(
-                "To see which requests, with --bench naming the catalog's folder: quartermaster evaluate --bench … "
+                "To see which requests got worse (--bench is the catalog's folder): quartermaster evaluate --bench … "
                 f"--snapshot {shlex.quote(str(report.snapshot))} --against {shlex.quote(str(serving))}",
                 soft_wrap=True,
                 markup=False,
@@ -80,11 +90,15 @@ def show_plan(plan: Plan) -> None:
         rows.append(("rejected", f"{plan.rejected:,} records"))
     rows.append(("answers known", f"{expected.known:,}"))
     if expected.questions and plan.max_cost_usd is not None and (expected.cost_usd or 0) > plan.max_cost_usd:
-        rows.append(("budget", f"{dollars(plan.max_cost_usd)}: what is left over, a later build asks"))
+        rows.append(("budget", f"{dollars(plan.max_cost_usd)}: later builds ask about the rest"))
     if expected.awaited:
-        rows.append(("in batches", f"{expected.awaited:,} handed in before, not answered yet"))
+        rows.append(("in batches", f"{expected.awaited:,} submitted before, not answered yet"))
     if expected.questions:
-        again = f", about {expected.contrasted:,} of them again beside siblings" if expected.contrasted else ""
+        again = (
+            f", about {expected.contrasted:,} of them a second time, with similar tools beside them"
+            if expected.contrasted
+            else ""
+        )
         rows += [
             ("to ask", f"{expected.questions:,} tools{again}"),
             ("model", f"{plan.model}{' by the Batch API' if plan.mode == 'batch' else ''}"),
@@ -116,12 +130,16 @@ def _gone(gap: Gap) -> str:
 
 
 def _counted(expected: Estimate) -> str:
-    return "a quarter of the characters" if expected.counted_by == "estimate" else f"counted as {expected.counted_by}"
+    return (
+        "estimated: four characters a token"
+        if expected.counted_by == "estimate"
+        else f"counted as {expected.counted_by}"
+    )
 
 
 def _time(plan: Plan) -> str:
     if plan.mode == "batch":
-        return "within a day of handing it in"
+        return "within a day of submitting it"
     seconds = plan.estimate.seconds
     if seconds is None:
         return "no limit configured: as fast as the server allows (enrichment.requests_per_minute)"
@@ -141,7 +159,9 @@ def _usage(report: BuildReport) -> str:
     usage = report.usage
     cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
     spent = f"{calls:,} questions, {usage.prompt_tokens:,}{cached} + {usage.completion_tokens:,} tokens"
-    lost = f", and up to {dollars(usage.unconfirmed_usd)} for what had no answer" if usage.unconfirmed_usd else ""
+    lost = (
+        f", and up to {dollars(usage.unconfirmed_usd)} for requests without an answer" if usage.unconfirmed_usd else ""
+    )
     return f"{spent}, {dollars(usage.cost_usd)}{lost}{_error(report)}"
 
 
@@ -161,19 +181,20 @@ def _learned(report: BuildReport) -> str:
         told.append(f"no query adapter: {adapter['skipped']}")
     elif adapter:
         gain = f"{adapter['mrr_before']:.3f} to {adapter['mrr_after']:.3f}"
-        told.append(f"query adapter (MRR of left-out phrases {gain})")
+        told.append(f"query adapter (MRR of held-out phrases {gain})")
     fitting = report.tuning.get("fitting", {})
     if fitting.get("calibrations"):
-        source = fitting["calibrations"][0]["source"]
-        by = f"by {source}" if fitting.get("calibrated", True) else "a generic guess, not calibrated for this catalog"
-        told.append(f"when none fits ({by})")
+        source = _SOURCES[fitting["calibrations"][0]["source"]]
+        told.append(f"when no tool fits ({source if fitting.get('calibrated', True) else _GENERIC})")
     elif fitting:
-        told.append(f"not when none fits: {fitting.get('skipped', 'everyday requests reach no list')}")
+        told.append(f"not calibrated when no tool fits: {fitting.get('skipped', 'everyday requests reach no list')}")
     intents, weights = report.tuning.get("intents", {}), report.tuning.get("weights", {})
     if intents:
-        told.append(f"past requests: {intents.get('skipped') or 'a signal of their own'}")
+        told.append(f"past requests: {intents.get('skipped') or 'used as a signal'}")
     if weights:
-        told.append(f"weights: {weights.get('kept') or 'fitted to past requests'}")
+        told.append(
+            f"weights: {'not changed: ' + weights['kept'] if weights.get('kept') else 'fitted to past requests'}"
+        )
     return "; ".join(told)
 
 

@@ -26,10 +26,10 @@ def show_evaluation(result: Mapping[str, Any], worst: int = 0) -> None:
         low, high = no_tool["auc_interval"]
         out.print()
         out.print(
-            f"no tool fits: AUC {number(no_tool['auc'])} ({number(low)}–{number(high)}), "
-            f"{no_tool['refused_at_95']:.0%} refused where 95 % of the others are kept;\n"
-            f"by the router's own threshold {no_tool['refused']:.0%} refused, "
-            f"{no_tool['refused_wrongly']:.0%} of the others wrongly"
+            f"requests that no tool answers: AUC {number(no_tool['auc'])} ({number(low)}–{number(high)}); "
+            f"{no_tool['refused_at_95']:.0%} are refused where 95 % of the others are kept;\n"
+            f"at the router's own threshold {no_tool['refused']:.0%} are refused, "
+            f"and {no_tool['refused_wrongly']:.0%} of the others wrongly"
         )
     if result.get("ablation"):
         head("The fused list without a signal")
@@ -63,7 +63,7 @@ def signals_table(result: Mapping[str, Any]) -> Table:
 def slices_table(result: Mapping[str, Any]) -> Table:
     """The fused list by sort of request, with the count and the intervals: few requests say little."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("fused, by sort", style="cyan", overflow="fold")
+    table.add_column("fused, by kind of request", style="cyan", overflow="fold")
     table.add_column("requests", justify="right")
     for metric in _SHORT:
         table.add_column(metric, justify="right")
@@ -98,7 +98,7 @@ def ablation_table(ablation: Mapping[str, Any]) -> Table:
 
 def difference_table(result: Mapping[str, Any], other: Mapping[str, Any]) -> Table:
     """A measurement beside another one, metric by metric."""
-    table = _differences("metric", "this less that", first="this", second="that")
+    table = _differences("metric", "difference", first="this", second="that")
     for metric in METRICS:
         change = other["difference"][metric]
         if change is not None:
@@ -179,7 +179,7 @@ def _show_notes(result: Mapping[str, Any]) -> None:
     latency = result["latency_ms"]
     out.print()
     out.print(
-        f"{missed:,} of {lost['steps']:,} steps missed: {lost['retrieval']:,} in no list's first ten, "
+        f"{missed:,} of {lost['steps']:,} steps missed: {lost['retrieval']:,} not in the first ten of any list, "
         f"{lost['fusion']:,} lost in fusion",
         style="dim",
     )

@@ -131,8 +131,8 @@ def _facts(inspection: Inspection, tables: Mapping[str, Table]) -> list[tuple[st
         ("snapshot", manifest.snapshot),
         ("built", f"{cell(built_at)} UTC by run {run}"),
         ("holds", counted("tools", "providers", "parameters", "phrases")),
-        ("words by", cell(manifest.generators) or "nobody"),
-        ("encoder", f"{encoder.model}, {counted('vectors')}, each of {encoder.dim} numbers" if encoder else "none"),
+        ("expansions by", cell(manifest.generators) or "nobody"),
+        ("encoder", f"{encoder.model}, {counted('vectors')}, of {encoder.dim} dimensions" if encoder else "none"),
         ("recipe", cell(manifest.recipe.get("name", "custom"))),
         ("to look at", counted("rejections", "notices", "duplicates", "shared_phrases")),
     ]

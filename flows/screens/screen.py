@@ -23,9 +23,9 @@ _STAGES = {
     "assess": "Assessing phrases",
     "tune": "Learning from phrases",
     "learn": "Learning from past requests",
-    "calibrate": "Asking everyday requests",
-    "contrast": "Contrasting siblings",
-    "project": "Projecting documents",
+    "calibrate": "Calibrating on everyday requests",
+    "contrast": "Asking about similar tools",
+    "project": "Preparing documents",
     "embed": "Embedding",
     "export": "Exporting the encoder, once a user, some 10 s",
     "trace": "Exporting the encoder with torch, once a user, some 30 s",
@@ -35,7 +35,7 @@ _STAGES = {
     "verify": "Verifying the snapshot",
     "publish": "Publishing",
     "evaluate": "Evaluating",
-    "ablate": "Leaving signals out",
+    "ablate": "Leaving out signals",
 }
 
 

@@ -60,7 +60,7 @@ def show(workspace: Path, catalogs: list[str], *, verify: bool, as_json: bool) -
         for name, remark in remarks:
             out.print(plain(f"{name}: {remark}"), soft_wrap=True)
     if verify and whole:
-        err.print(f"{len(rows)} verified: every file is as its manifest says, and opens")
+        err.print(f"{len(rows)} verified: every file has the checksum of its manifest, and every snapshot opens")
     return whole
 
 

@@ -34,14 +34,14 @@ def show_tool(page: ToolPage) -> None:
     _show_parameters(page)
     if page.expansion is None:
         head("How people ask for it")
-        out.print(Text("nobody wrote that", "dim"))
+        out.print(Text("no expansion: nobody wrote phrases for this tool", "dim"))
     else:
         _show_expansion(page.expansion, page.phrases)
     if page.verdicts:
         head(f"What the checks said ({len(page.verdicts):,})")
         out.print(grid(page.verdicts.only("check_name", "consequence", "text", "detail"), out.width))
     if page.siblings:
-        head("Siblings, whose requests its phrases fit as well")
+        head("Siblings: tools that its phrases fit as well")
         out.print(plain(", ".join(cell(sibling) for (sibling,) in page.siblings.rows)))
     if page.failures:
         head(f"Failures ({len(page.failures):,})")
@@ -54,7 +54,7 @@ def show_tool(page: ToolPage) -> None:
     head(f"History ({len(page.history):,})")
     earlier = max(len(page.history) - _EVENTS, 0)
     if earlier:
-        out.print(f"{earlier:,} earlier: --json", style="dim")
+        out.print(f"and {earlier:,} earlier: --json", style="dim")
     out.print(grid(Rows(page.history.columns, page.history.rows[earlier:]), out.width))
 
 
@@ -77,7 +77,7 @@ def _show_parameters(page: ToolPage) -> None:
 def _show_expansion(words: Mapping[str, Any], phrases: Rows) -> None:
     head("How people ask for it")
     for phrase, also_of in phrases.rows:
-        also = f"   also of {cut(cell(also_of), 100)}" if also_of else ""
+        also = f"   also a phrase of {cut(cell(also_of), 100)}" if also_of else ""
         out.print(plain(cell(phrase), "green") + plain(also, "yellow"))
     cost = words["cost_usd"]
     price = "price unknown" if cost is None else f"${cost:.6f}" if cost else "free"

@@ -48,11 +48,10 @@ class Budget:
         """Why a request was not sent, in a sentence."""
         with self._lock:
             if self.max_tools is not None and self._asked >= self.max_tools:
-                return (
-                    f"not asked: {self._asked:,} tools were, enrichment.max_tools (--max-tools) is {self.max_tools:,}"
-                )
+                limit = f"enrichment.max_tools (--max-tools) is {self.max_tools:,}"
+                return f"not asked: {self._asked:,} other tools were, and {limit}"
             return (
-                f"not asked: ${self._spent:.4f} is spent, and one question more might pass enrichment.max_cost_usd "
+                f"not asked: ${self._spent:.4f} is spent, and one more question might exceed enrichment.max_cost_usd "
                 f"(--max-cost), ${self.max_cost_usd or 0:g}"
             )
 

@@ -40,7 +40,7 @@ class FileGenerator:
     def unknown(self, tool_ids: frozenset[str]) -> list[RecordRejected]:
         """Expansions of tools that the catalog does not have."""
         return [
-            RecordRejected(Origin(self.model, tool_id), "it expands a tool that the catalog does not have")
+            RecordRejected(Origin(self.model, tool_id), "the catalog does not have this tool")
             for tool_id in self._rows
             if tool_id not in tool_ids
         ]

@@ -45,7 +45,7 @@ class Inspection(AbstractContextManager["Inspection"]):
             connection.execute("FROM snapshot").fetchall()
         except duckdb.Error as error:
             connection.close()
-            why = "has no table `snapshot`, for an older version wrote it"
+            why = "has no table `snapshot`, because an older version wrote it"
             if not isinstance(error, duckdb.CatalogException):
                 why = f"cannot be read: {first_lines(error)}"
             raise SnapshotInvalid(
@@ -77,7 +77,7 @@ class Inspection(AbstractContextManager["Inspection"]):
         """What a table or view holds. Raises SettingsInvalid where there is none of that name."""
         kind, comment = self._listed.get(name, ("", ""))
         if kind == "macro":
-            raise SettingsInvalid(f"{name} is asked about one tool, in SQL: FROM {name}('TOOL')")
+            raise SettingsInvalid(f"{name} takes a tool: ask it in SQL, FROM {name}('TOOL')")
         if not kind:
             raise SettingsInvalid(f"there is no table or view {name!r}: choose from {', '.join(self._listed)}")
         return comment
@@ -96,7 +96,7 @@ class Inspection(AbstractContextManager["Inspection"]):
             # DESCRIBE, SHOW and SUMMARIZE are SELECTs too.
             if statements[0].type != duckdb.StatementType.SELECT:
                 raise SettingsInvalid(
-                    f"a snapshot is only read: give a SELECT, not {statements[0].type.name}; "
+                    f"a snapshot is read-only: give a SELECT, not {statements[0].type.name}; "
                     "to change what it holds, change the catalog and build it"
                 )
             return fetch(self._connection, statement, limit)
@@ -110,7 +110,7 @@ class Inspection(AbstractContextManager["Inspection"]):
         try:
             return fetch(connection, comparing.changes("before", "after"), limit)
         except duckdb.Error as error:
-            raise SnapshotInvalid(f"{before / CATALOG_DB} cannot be compared with: {first_lines(error)}") from error
+            raise SnapshotInvalid(f"{before / CATALOG_DB} cannot be compared: {first_lines(error)}") from error
         finally:
             connection.close()
 
@@ -160,7 +160,7 @@ class Inspection(AbstractContextManager["Inspection"]):
     def _near(self, tool_id: str) -> str:
         ids = {name.lower(): name for name in self._rows("SELECT tool_id FROM tools", None).column("tool_id")}
         near = difflib.get_close_matches(tool_id.lower(), ids, n=3, cutoff=0.5)
-        return f": near are {', '.join(repr(ids[name]) for name in near)}" if near else ""
+        return f": did you mean {' or '.join(repr(ids[name]) for name in near)}" if near else ""
 
     def _count(self, name: str) -> int:
         return int(self._rows(f'SELECT count(*) FROM "{name}"', None).rows[0][0])

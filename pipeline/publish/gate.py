@@ -37,13 +37,13 @@ def held(
         ),
         ("{:.1%} of the records were rejected", rejected / max(read + rejected, 1), "max_rejected_share"),
         ("enrichment failed for {:.1%} of the tools", len(failed) / tools, "max_failed_share"),
-        ("{:.1%} of the tools wait to be asked about", len(postponed) / tools, "max_postponed_share"),
+        ("{:.1%} of the tools were not asked about yet", len(postponed) / tools, "max_postponed_share"),
     )
     reasons = []
     for what, share, name in shares:
         limit: float = getattr(settings, name)
         if share > limit:
-            reasons.append(f"{what.format(share)}, {setting(name)} is {limit:.1%}")
+            reasons.append(f"{what.format(share)}; {setting(name)} allows {limit:.1%}")
     return tuple(reasons)
 
 

@@ -56,7 +56,9 @@ def _calibrated(
     files: dict[str, str] = {}
     evidence: dict[str, Any]
     if manifest.counts["tools"] < FEWEST_CALIBRATED:
-        evidence = {"skipped": f"{manifest.counts['tools']} tools are too few: an agent can be given them all"}
+        evidence = {
+            "skipped": f"{manifest.counts['tools']} tools are too few to calibrate on: an agent can be given them all"
+        }
     elif len(manifest.languages) > 1:
         evidence = {"skipped": "the everyday requests are English, and the catalog has phrases in other languages"}
     elif taken is not None:

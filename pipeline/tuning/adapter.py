@@ -68,13 +68,18 @@ def learn_adapter(space: PhraseSpace, *, seed: int = 0) -> tuple[NDArray[np.floa
         return _learn(space, seed)
 
 
+def _too_few(phrases: int) -> str:
+    found = f"{phrases} phrases of a model or a file" if phrases else "no phrases of a model or a file"
+    return f"the catalog has {found}, and learning takes {FEWEST_PHRASES}"
+
+
 def _learn(space: PhraseSpace, seed: int) -> tuple[NDArray[np.float32] | None, AdapterEvidence]:
     phrases = len(space.phrases)
     if phrases < FEWEST_PHRASES:
-        return None, AdapterEvidence(phrases, skipped=f"{phrases} phrases are too few to learn from")
+        return None, AdapterEvidence(phrases, skipped=_too_few(phrases))
     held_out = space.every_fourth()
     if not held_out.any() or held_out.all():
-        return None, AdapterEvidence(phrases, skipped="no tool has phrases enough to leave some out")
+        return None, AdapterEvidence(phrases, skipped="no tool has enough phrases to hold some out")
     rng = np.random.default_rng(seed)
     judged = np.flatnonzero(held_out)
     judged = np.sort(rng.choice(judged, min(len(judged), _MOST_LEFT_OUT), replace=False))
@@ -89,7 +94,7 @@ def _learn(space: PhraseSpace, seed: int) -> tuple[NDArray[np.float32] | None, A
         phrases, len(judged), steps, round(float(before.mean()), 4), round(float(best.mean()), 4), round(p, 4)
     )
     if p > _SIGNIFICANCE:
-        why = f"phrases that were left out find their tools no better beyond chance (p = {p:.2g})"
+        why = f"its gain on held-out phrases may be chance (p = {p:.2g})"
         return None, AdapterEvidence(**{**asdict(evidence), "skipped": why})
     # Once more on all phrases, for as long in epochs.
     steps = round(steps * phrases / (phrases - int(held_out.sum())))

@@ -80,7 +80,7 @@ def learn_from_use(snapshot: Snapshot, past: PastRequests, fit: bool, progress: 
             "left_out": gain.to_json(),
         }
         if gain.high is not None and gain.high < 0 and gain.p < SIGNIFICANCE:
-            taught, why = None, "past requests that were left out are ranked worse with it, beyond chance"
+            taught, why = None, "held-out past requests are ranked worse with it, by more than chance"
             candidates = candidates.without(Signal.INTENT)
     evidence["intents"]["skipped"] = why
     if fit:
@@ -118,7 +118,7 @@ def _no_intents(past: PastRequests, recipe: Recipe) -> str:
     if not recipe.weights.get(Signal.INTENT):
         return f"the recipe {recipe.name!r} gives it no weight"
     if len(past.usage.uses) < FEWEST_USES:
-        return f"{len(past.usage.uses)} past requests are too few: at least {FEWEST_USES}"
+        return f"{len(past.usage.uses)} past requests are too few: {FEWEST_USES} are needed"
     return ""
 
 

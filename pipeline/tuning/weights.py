@@ -126,9 +126,9 @@ def fit_weights(candidates: Candidates, recipe: Recipe) -> tuple[Recipe, Weights
     """The recipe, with fitted weights if they are better beyond chance on requests that they were not fitted to."""
     requests = len(candidates.ideal)
     if requests < FEWEST_REQUESTS:
-        return recipe, WeightsEvidence(requests, f"{requests} past requests are too few: at least {FEWEST_REQUESTS}")
+        return recipe, WeightsEvidence(requests, f"{requests} past requests are too few: {FEWEST_REQUESTS} are needed")
     if len(candidates.signals) < 2:
-        return recipe, WeightsEvidence(requests, "the recipe weighs one signal alone")
+        return recipe, WeightsEvidence(requests, "the recipe weighs a single signal")
     own = np.array([recipe.weights[signal] for signal in candidates.signals])
     fold = folds(requests)
     before = candidates.ndcg(own)
@@ -144,7 +144,7 @@ def fit_weights(candidates: Candidates, recipe: Recipe) -> tuple[Recipe, Weights
     if np.array_equal(weights, own):
         kept = "no other weights are better"
     elif difference.low <= 0 or difference.p >= SIGNIFICANCE:
-        kept = f"requests that were left out are ranked no better beyond chance (p = {difference.p:.2g})"
+        kept = f"their gain on held-out requests may be chance (p = {difference.p:.2g})"
     evidence = WeightsEvidence(requests, kept, fitted, round(float(before.mean()), 4), difference)
     if kept:
         return recipe, evidence

@@ -84,7 +84,7 @@ def _tool_id(asked: ToolCall, state: State) -> str:
     """The id of the tool that is called. Raises RequestInvalid where it was not at hand: a model may make names up."""
     names = {legal_name(tool_id, Form.LANGCHAIN): tool_id for tool_id in state["selected_tool_ids"]}
     if asked["name"] not in names:
-        raise RequestInvalid(f"there is no tool {asked['name']!r} at hand, only {', '.join(names) or 'none'}")
+        raise RequestInvalid(f"the tool {asked['name']!r} is not among those selected: {', '.join(names) or 'none'}")
     return names[asked["name"]]
 
 
@@ -97,7 +97,7 @@ def _run(call: Call, asked: ToolCall, state: State) -> ToolMessage:
     if inspect.isawaitable(answer):
         if inspect.iscoroutine(answer):
             answer.close()
-        raise TypeError(f"the call of {tool_id} is async: run the graph by ainvoke or astream")
+        raise TypeError(f"the call of {tool_id} is asynchronous: run the graph with ainvoke or astream")
     return _message(asked, as_text(answer))
 
 

@@ -77,16 +77,16 @@ def _tool(measured: Measurement, judgement: Judgement, tool_id: str) -> dict[str
 def why(rank: int | None, ranks: dict[str, int]) -> str:
     """Why a tool stands at a fused rank, from its ranks in the lists: a few words."""
     if not ranks:
-        return "in no list: it shares no word with the request"
+        return "in no list: it has no word in common with the request"
     best = min((place, name) for name, place in ranks.items())
-    nearest = f"{best[1]} has it at {best[0]:,}"
+    nearest = f"{best[1]} ranks it {best[0]:,}"
     if rank is not None and rank <= K:
         return "returned" if rank == 1 else f"returned at {rank}: {nearest}"
     if best[0] <= K:
         absent = [signal for signal in DOCUMENT_SIGNALS if signal not in ranks]
         lost = f", {' and '.join(absent)} not at all" if absent else ""
         return f"lost in fusion: {nearest}{lost}"
-    return f"no list is near: {nearest}" if best[0] <= DEPTH else f"no list comes close: {nearest}"
+    return f"below the first {K} of every list: {nearest}" if best[0] <= DEPTH else f"far down in every list: {nearest}"
 
 
 def unknown(measured: Measurement) -> list[str]:

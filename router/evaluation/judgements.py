@@ -65,7 +65,9 @@ def read_judgements(path: Path) -> list[Judgement]:
             raise SettingsInvalid(f"{path}, line {number}: not a judged request: {error!r}") from error
         if judgement.id in judgements:
             # Requests are paired by id: between two settings, and in the files of other tools.
-            raise SettingsInvalid(f"{path}, line {number}: the id {judgement.id!r} is taken by a request before")
+            raise SettingsInvalid(
+                f"{path}, line {number}: the id {judgement.id!r} belongs to an earlier request already"
+            )
         judgements[judgement.id] = judgement
     return list(judgements.values())
 

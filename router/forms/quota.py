@@ -32,7 +32,7 @@ class Quota:
             ("properties of several types", unions, _UNIONS),
         ):
             if count > most:
-                raise NotStrict(f"a request takes at most {most} {what}, with this tool they were {count}")
+                raise NotStrict(f"a request takes at most {most} {what}; with this tool there would be {count}")
         self.tools, self.optional, self.unions = self.tools + 1, optional, unions
 
 

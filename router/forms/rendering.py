@@ -47,7 +47,7 @@ class Rendered:
             return self.names[name]
         except KeyError:
             raise RequestInvalid(
-                f"no tool was handed over as {name!r}: there are {', '.join(self.names) or 'none'}"
+                f"no tool of this answer is called {name!r}: there are {', '.join(self.names) or 'none'}"
             ) from None
 
     def arguments(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def render(
     form = chosen(Form, form)
     details = [chosen(Detail, d) for d in ([detail] * len(records) if isinstance(detail, str) else detail)]
     if len(details) != len(records):
-        raise ValueError(f"{len(records)} records and {len(details)} details: give one for all, or one a record")
+        raise ValueError(f"{len(records)} records and {len(details)} details: give one for all, or one for each record")
     most = TERMS[form].cap if cap == "provider" else cap
     tools: list[dict[str, Any]] = []
     quota = Quota() if form is Form.ANTHROPIC else None
@@ -93,7 +93,7 @@ def render(
             dropped.append(Note(record.tool_id, f"{form} takes at most {most} tools"))
             continue
         if name in names:
-            dropped.append(Note(record.tool_id, f"its name, {name}, is that of {names[name]}"))
+            dropped.append(Note(record.tool_id, f"its name {name} is already that of {names[name]}"))
             continue
         shapes = Shapes(record)
         closed, why_not = _strict(shapes, form, how_much, quota) if strict else (None, "")

@@ -52,7 +52,7 @@ class Shapes:
         if form not in _STRICT:
             raise strictly.NotStrict(f"{form} has no strict mode")
         if detail is Detail.SIGNATURE:
-            raise strictly.NotStrict("a signature leaves the schema open")
+            raise strictly.NotStrict("a signature has no schema to hold it to")
         if not self._record.input_schema:
             raise strictly.NotStrict("the record has no schema")
         return strictly.strict(self.schema(form, detail), _STRICT[form])

@@ -77,7 +77,7 @@ class _Closing:
     def schema(self, schema: Any, place: str, level: int) -> Schema:
         """The strict form of a part; `level` is how many objects it lies in."""
         if not isinstance(schema, Mapping) or not schema:
-            raise NotStrict(f"{place} may be anything")
+            raise NotStrict(f"{place} accepts any value")
         if "$ref" in schema:
             made = self._reference(schema["$ref"], place)
         elif "allOf" in schema:
@@ -87,7 +87,7 @@ class _Closing:
             return self.schema({**schema["allOf"][0], **rest}, place, level)
         elif branches := schema.get("anyOf") or schema.get("oneOf"):
             if "properties" in schema:
-                raise NotStrict(f"{place} has properties beside its branches")
+                raise NotStrict(f"{place} has properties beside its alternatives")
             made = {"anyOf": [self.schema(branch, place, level) for branch in branches]}
         elif "const" in schema or "enum" in schema:
             made = self._enum(schema, place)
@@ -118,9 +118,9 @@ class _Closing:
             raise NotStrict(f"{place} is more than {self.limits.levels} levels deep")
         members = schema.get("properties", {})
         if "patternProperties" in schema or schema.get("additionalProperties") not in (None, False):
-            raise NotStrict(f"{place} takes names that it does not list")
+            raise NotStrict(f"{place} accepts properties that it does not list")
         if not members and "additionalProperties" not in schema:
-            raise NotStrict(f"{place} is an object that says nothing of its properties")
+            raise NotStrict(f"{place} is an object that lists no properties")
         self.properties += len(members)
         if self.properties > self.limits.properties:
             raise NotStrict(f"it has more than {self.limits.properties:,} properties")
@@ -139,7 +139,7 @@ class _Closing:
         if reference == "#" and self.limits.recursion:
             return {"$ref": "#"}
         if start != "#/$defs" or name not in self.root.get("$defs", {}):
-            raise NotStrict(f"{place} refers to {reference}, which is no definition")
+            raise NotStrict(f"{place} refers to {reference}, which is not a definition")
         self.pending.append(name)
         self.edges.setdefault(self.within, set()).add(name)
         return {"$ref": reference}

@@ -59,7 +59,7 @@ class Overlay:
         added: dict[str, Registered] = {}
         for record in records:
             if record.tool_id in added:
-                raise SettingsInvalid(f"two tools have the id {record.tool_id!r}: an id is served once")
+                raise SettingsInvalid(f"two tools have the id {record.tool_id!r}: ids must be unique")
             before = self.tools.get(record.tool_id)
             kept = given.get(record.tool_id, before.phrases if before else None)
             added[record.tool_id] = Registered(record, source, kept)
@@ -80,10 +80,10 @@ class Overlay:
     def removed(self, tool_ids: Iterable[str]) -> "Overlay":
         """Without these tools, now and in the snapshots to come. One that is not there is kept out all the same."""
         if isinstance(tool_ids, str):  # it would be taken for its letters
-            raise SettingsInvalid(f"the ids are {tool_ids!r:.80}, they must be a list of them")
+            raise SettingsInvalid(f"the ids are {tool_ids!r:.80}, they must be a list of tool ids")
         ids = frozenset(tool_ids)
         if wrong := [tool_id for tool_id in ids if not isinstance(tool_id, str) or storable(tool_id) != tool_id]:
-            raise SettingsInvalid(f"the id {wrong[0]!r:.80} is no text")
+            raise SettingsInvalid(f"the id {wrong[0]!r:.80} is not a text")
         return replace(self.without(ids), gone=self.gone | ids)
 
     def replaced(

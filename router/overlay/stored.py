@@ -57,5 +57,5 @@ def load(path: Path) -> Overlay:
         raise SnapshotInvalid(f"the overlay {path} has format {stored.format}, this router reads format {_FORMAT}")
     overlay = Overlay({tool.record.tool_id: tool for tool in stored.tools}, stored.gone, stored.lists)
     if fingerprint(overlay.to_json()) != stored.checksum:
-        raise SnapshotInvalid(f"the overlay {path} is corrupt: its checksum is not its own; save it again")
+        raise SnapshotInvalid(f"the overlay {path} is corrupt: its checksum does not match its content; save it again")
     return overlay

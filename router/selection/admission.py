@@ -1,5 +1,6 @@
 """Which tools a request may find: lists, providers, categories, annotations, and the request's own category."""
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -42,7 +43,7 @@ def admit(
     mask = np.logical_and.reduce([passing for _, _, passing in filters]) if filters else np.ones(len(held.rows), bool)
     # A name that is misspelled would block nothing, unsaid.
     notes = [
-        f"{field}: there is no tool {pattern!r}"
+        f"{field}: no tool is called {pattern!r}"
         for field in ("allow", "block")
         for pattern in held.unknown(getattr(selection, field))
     ]
@@ -50,32 +51,41 @@ def admit(
         threshold = selection.category_confidence_threshold
         within = held.of_categories([category])
         if threshold is not None and (confidence is None or confidence < threshold):
-            said = "no confidence came with it" if confidence is None else f"its confidence {confidence:g}"
-            notes.append(f"not filtered by the category {category!r}: {said}, below {threshold:g}")
+            said = "it came without a confidence" if confidence is None else f"its confidence is {confidence:g}"
+            notes.append(f"the category {category!r} does not filter: {said}, and {threshold:g} is required")
         elif not (within & mask).any():
-            notes.append(f"not filtered by the category {category!r}: no admitted tool has it")
+            notes.append(f"the category {category!r} does not filter: no tool that the selection allows has it")
         else:
-            filters.append(("category", f"the request's category is {category!r}", within))
+            filters.append(("category", f"it is not of the request's category, {category!r}", within))
             mask = mask & within
     return Admission(Admitted(mask), tuple(filters), tuple(notes))
 
 
 def _filters(facets: Facets, selection: Selection) -> Iterator[tuple[str, str, Mask]]:
     if selection.allow:
-        yield "allow", f"allowed are {_listed(selection.allow)}", facets.matching(selection.allow)
+        yield (
+            "allow",
+            f"not allowed by the selection (allow: {_listed(selection.allow)})",
+            facets.matching(selection.allow),
+        )
     if selection.block:
-        yield "block", f"blocked are {_listed(selection.block)}", ~facets.matching(selection.block)
+        yield (
+            "block",
+            f"blocked by the selection (block: {_listed(selection.block)})",
+            ~facets.matching(selection.block),
+        )
     if selection.providers:
-        yield "providers", f"providers are {_listed(selection.providers)}", facets.of_providers(selection.providers)
+        named = _listed(selection.providers)
+        yield "providers", f"its provider is not among {named}", facets.of_providers(selection.providers)
     if selection.categories:
         yield (
             "categories",
-            f"categories are {_listed(selection.categories)}",
+            f"it has none of the categories {_listed(selection.categories)}",
             facets.of_categories(selection.categories),
         )
     if selection.annotations:
-        hints = ", ".join(f"{name} = {value!r}" for name, value in selection.annotations.items())
-        yield "annotations", f"asked for is {hints}", facets.annotated(selection.annotations)
+        hints = ", ".join(f"{name} = {json.dumps(value, default=str)}" for name, value in selection.annotations.items())
+        yield "annotations", f"its vendor does not declare {hints}", facets.annotated(selection.annotations)
 
 
 def _listed(values: tuple[str, ...], most: int = 5) -> str:

@@ -42,15 +42,13 @@ def filtered(
     similar = _cosines(cosines, weights["embed"], len(records)) if scored else np.zeros(len(records))
     for place, record in enumerate(records):
         if (shared := overlap(record, asked.unique)) < selection.min_lexical_overlap:
-            said = f"it shares {shared} tokens with the request, {selection.min_lexical_overlap} are asked for"
+            said = f"tokens shared with the request: {shared}, required: {selection.min_lexical_overlap}"
             refused.append((place, "lexical overlap", said))
             continue
         if scored:
             scores[place] = combined(signals(record, asked, float(similar[place]), shared), weights)
             if scores[place] < selection.min_combined_score:
-                said = (
-                    f"its combined score is {scores[place]:.3f}, at least {selection.min_combined_score:g} is asked for"
-                )
+                said = f"combined score: {scores[place]:.3f}, required: {selection.min_combined_score:g}"
                 refused.append((place, "combined score", said))
                 continue
         kept.append(place)

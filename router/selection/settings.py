@@ -162,7 +162,7 @@ class Selection:
         if isinstance(row, dict) and isinstance(row.get("selection"), dict):
             row = row["selection"]
         if not isinstance(row, dict):
-            raise SettingsInvalid(f"the selection {path} is no table of fields")
+            raise SettingsInvalid(f"the selection {path} is not a table of fields")
         try:
             return cls.from_json(row)
         except SettingsInvalid as error:

@@ -66,7 +66,7 @@ def test_a_tool_that_was_not_at_hand_is_not_called_and_the_model_hears_why(route
     state = agent.invoke({"messages": [("user", "do I need an umbrella")]})
     (told,) = [message for message in state["messages"] if isinstance(message, ToolMessage)]
     assert told.status == "error"
-    assert told.content == "there is no tool 'stripe__delete_account' at hand, only weather__getForecast"
+    assert told.content == "the tool 'stripe__delete_account' is not among those selected: weather__getForecast"
     assert called == []
 
 
@@ -100,7 +100,7 @@ def test_an_async_call_is_awaited_in_an_async_run_and_refused_in_another(router:
     question = {"messages": [("user", "do I need an umbrella")]}
     state = asyncio.run(agent.ainvoke(question))
     assert state["messages"][-1].content == "It says: weather/getForecast says rain"
-    with pytest.raises(TypeError, match=r"the call of weather/getForecast is async: run the graph by ainvoke"):
+    with pytest.raises(TypeError, match=r"the call of weather/getForecast is asynchronous: run the graph with ainvoke"):
         agent.invoke(question)
 
 

@@ -175,7 +175,7 @@ def test_of_two_lines_of_a_question_the_first_counts_and_strange_lines_are_noted
     assert [outcome.expansion.user_phrases for outcome in outcomes if isinstance(outcome, Answer)] == [
         (f"please do {record.name}",) for record in _RECORDS
     ]
-    assert notes[-1] == "batch_0000: 4 lines of its results are about nothing that was asked in it"
+    assert notes[-1] == "batch_0000: 4 lines of its results answer no question of it"
 
 
 @pytest.mark.parametrize(

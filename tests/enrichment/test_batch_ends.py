@@ -184,7 +184,7 @@ def test_network_trouble_while_a_batch_is_looked_at_passes(ledger: Ledger) -> No
 
 def test_a_server_that_falls_silent_ends_the_build_and_the_next_one_collects(ledger: Ledger) -> None:
     with BatchServer(trouble=lambda method, *_: _BROKEN if method == "GET" else None) as server:
-        with pytest.raises(Unavailable, match=r"no answer from .* stays there, and a later build collects it"):
+        with pytest.raises(Unavailable, match=r"no answer from .* stay there, and a later build collects them"):
             _kinds(server, ledger, max_retries=2)
         assert server.calls.count("GET /batches/batch_0000") == 3
         server.trouble = lambda *_: None

@@ -69,7 +69,7 @@ def test_threads_together_never_set_aside_more_than_there_is() -> None:
     for thread in threads:
         thread.join()
     assert len(granted) == 150
-    assert "150 tools were, enrichment.max_tools (--max-tools) is 150" in budget.reason()
+    assert "150 other tools were, and enrichment.max_tools (--max-tools) is 150" in budget.reason()
 
 
 @pytest.mark.parametrize("concurrency", [1, 16])

@@ -41,7 +41,7 @@ def test_the_key_is_not_in_the_sentence() -> None:
 
 @pytest.mark.parametrize("key", ["sk-top\nsecret", "sk-top-sécret", "sk-top\x00secret"])
 def test_a_key_that_no_header_can_carry_is_a_wrong_setting_and_is_not_shown(key: str) -> None:
-    with pytest.raises(SettingsInvalid, match=r"OPENAI_API_KEY.*no HTTP header can carry") as refused:
+    with pytest.raises(SettingsInvalid, match=r"OPENAI_API_KEY.*an HTTP header cannot carry") as refused:
         OpenAIGenerator(EnrichmentSettings(api_key=SecretStr(key)))
     assert "sk-top" not in str(refused.value)
 

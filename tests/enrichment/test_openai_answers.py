@@ -90,7 +90,7 @@ def test_json_is_read_bare_fenced_and_inside_prose(model: _Model, content: str) 
         ("<think>Nothing comes to mind.</think>", "empty", "the answer holds no JSON object"),
         ([{"type": "text", "text": _GOOD}], "shape", "not a text"),
         ("[1, 2]", "shape", "the answer holds no JSON object"),
-        ('{"phrases": ["give money back"]}', "shape", "none of its keys was asked for: phrases"),
+        ('{"phrases": ["give money back"]}', "shape", "it has none of the keys that were asked for: phrases"),
         ('{"user_phrases": "give money back"}', "shape", "user_phrases is not a list of texts"),
         ('{"when_to_use": "Now."}', "empty", "user_phrases holds no phrase"),
         ('{"user_phrases": [" ", ""]}', "shape", "user_phrases holds no phrase"),

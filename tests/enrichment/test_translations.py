@@ -51,10 +51,10 @@ def test_translations_are_cleaned_and_bounded_as_phrases_are_and_ordered_by_code
         ({"de": "mach es"}, "translations.de is not a list of texts"),
         ({"de": [["mach es"]]}, "translations.de is not a list of texts"),
         ({"de": [None]}, "translations.de is not a list of texts"),
-        ({"tlh": ["Qapla'"]}, "translations: 'tlh' is no language of ar bg"),
-        ({"German": ["mach es"]}, "translations: 'German' is no language of ar bg"),
-        ({7: ["mach es"]}, "translations: 7 is no language of ar bg"),
-        ({"en": ["do it"]}, r"translations\.en is no translation: English phrases are user_phrases"),
+        ({"tlh": ["Qapla'"]}, "translations: 'tlh' is not one of the languages ar bg"),
+        ({"German": ["mach es"]}, "translations: 'German' is not one of the languages ar bg"),
+        ({7: ["mach es"]}, "translations: 7 is not one of the languages ar bg"),
+        ({"en": ["do it"]}, r"translations\.en is not a translation: English phrases belong in user_phrases"),
     ],
 )
 def test_translations_of_the_wrong_shape_are_refused_by_name(value: Any, reason: str) -> None:

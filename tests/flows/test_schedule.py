@@ -66,7 +66,7 @@ def test_a_server_that_does_not_answer_is_one_sentence() -> None:
 
 @pytest.mark.parametrize(("cron", "timezone"), [("every night", "UTC"), ("0 25 * * *", "UTC"), ("0 2 * * *", "Mars")])
 def test_a_wrong_schedule_is_refused_with_its_value(cron: str, timezone: str) -> None:
-    with pytest.raises(SettingsInvalid, match=re.escape(repr(cron)) + ".*is no schedule"):
+    with pytest.raises(SettingsInvalid, match=re.escape(repr(cron)) + ".*is not a schedule"):
         next_runs(cron, timezone)
 
 

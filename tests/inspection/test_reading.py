@@ -123,7 +123,7 @@ def test_wrong_sql_is_a_sentence(inspection: Inspection, statement: str, sentenc
     ],
 )
 def test_nothing_can_be_written_or_set(inspection: Inspection, tmp_path: Path, statement: str) -> None:
-    with pytest.raises(SettingsInvalid, match=r"a snapshot is only read: give a SELECT, not [A-Z]+"):
+    with pytest.raises(SettingsInvalid, match=r"a snapshot is read-only: give a SELECT, not [A-Z]+"):
         inspection.sql(statement.format(folder=tmp_path))
     assert list(tmp_path.iterdir()) == []
 

@@ -41,7 +41,9 @@ def test_a_catalog_is_calibrated_with_its_evidence_in_the_manifest(tmp_path: Pat
 
 def test_fewer_than_twenty_tools_are_not_calibrated(tmp_path: Path) -> None:
     report = built(catalog(tmp_path / "few", *ENGLISH[:19]), tmp_path / "ws")
-    assert report.tuning["fitting"] == {"skipped": "19 tools are too few: an agent can be given them all"}
+    assert report.tuning["fitting"] == {
+        "skipped": "19 tools are too few to calibrate on: an agent can be given them all"
+    }
 
 
 def test_a_catalog_that_no_everyday_request_reaches_is_not_calibrated(tmp_path: Path) -> None:
@@ -80,6 +82,6 @@ def test_requests_that_teach_a_catalog_do_not_measure_it(tmp_path: Path, taught:
     notes = Notes()
     report = build(load(folder, environment={}), workspace=tmp_path / "ws", progress=notes)
     assert report.evaluation is None
-    assert any("its judged requests teach it" in note for note in notes.notes)
+    assert any("it learned from its judged requests" in note for note in notes.notes)
     measured = build_bench(folder, tmp_path / "ws", notes, generator="none", encoder="none")
     assert not {"intents", "weights"} & set(Router.open(measured).manifest.tuning)

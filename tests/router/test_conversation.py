@@ -38,8 +38,8 @@ def test_the_last_four_messages_of_the_user_are_what_is_asked(request_: Any, exp
 @pytest.mark.parametrize(
     ("request_", "says"),
     [
-        ([], "none of 0 messages"),
-        ([{"role": "assistant", "content": "a"}], "none of 1 messages is a text of the user"),
+        ([], "no message of 0"),
+        ([{"role": "assistant", "content": "a"}], "no message of 1 holds text of the user"),
         (["a", 3], r"messages\[1\] is 3"),
         ([{"role": "user", "content": 3}], r"messages\[0\]\.content is 3"),
         (b"a", "must be a text or a list of messages"),

@@ -247,7 +247,7 @@ def test_watching_warns_once_of_a_bad_snapshot_and_takes_the_next(
         assert until(lambda: len(caplog.records) == 2)
     refused, served = caplog.records
     assert (refused.name, refused.levelname) == ("router", "WARNING")
-    assert str(broken) in refused.message and "first serves on" in refused.message
+    assert str(broken) in refused.message and "first goes on serving" in refused.message
     assert served.levelname == "INFO" and "second serves, after first" in served.message
 
 

@@ -56,29 +56,33 @@ def test_explain_tells_which_filter_kept_a_tool_of_the_first_k_from_being_found(
     selection = Selection(block=("stripe/create_refund",))
     assert router.route("undo a payment", k=1, selection=selection).dropped == ()
     (out,) = router.route("undo a payment", k=1, selection=selection, explain=True).dropped
-    assert (out.tool_id, out.by, out.reason) == ("stripe/create_refund", "block", "blocked are stripe/create_refund")
+    assert (out.tool_id, out.by, out.reason) == (
+        "stripe/create_refund",
+        "block",
+        "blocked by the selection (block: stripe/create_refund)",
+    )
 
 
 def test_a_filter_that_leaves_nothing_gives_an_empty_answer_or_an_error_as_the_selection_says(router: Router) -> None:
     nothing = Selection(allow=("nobody/*",))
     assert router.route(REQUEST, selection=nothing).ids == ()
-    with pytest.raises(NothingSelected, match="no admitted tool has anything in common"):
+    with pytest.raises(NothingSelected, match="no tool that the selection allows has anything in common"):
         router.route(REQUEST, selection=replace(nothing, fallback_to_empty=False))
-    with pytest.raises(NothingSelected, match=r"none of the tools that were found is left: \d by lexical overlap"):
+    with pytest.raises(NothingSelected, match=r"every tool that was found is left out: \d by lexical overlap"):
         router.route(REQUEST, selection=Selection(min_lexical_overlap=50, fallback_to_empty=False))
 
 
 def test_an_unknown_category_does_not_filter_to_nothing_and_is_told(router: Router) -> None:
     routed = router.route(REQUEST, selection=Selection(use_category_filter=True), category="payments")
     assert routed.ids == router.route(REQUEST).ids
-    assert routed.notes == ("not filtered by the category 'payments': no admitted tool has it",)
+    assert routed.notes == ("the category 'payments' does not filter: no tool that the selection allows has it",)
 
 
 def test_tools_below_the_lexical_overlap_are_dropped_with_the_count(router: Router) -> None:
     routed = router.route("refund a charge", k=8, selection=Selection(min_lexical_overlap=2))
     assert routed.ids == ("stripe/create_refund",)  # "Refunds a charge in full or in part": refund, a, charge
     out = next(out for out in routed.dropped if out.tool_id == "stripe/list_charges")
-    assert out.reason == "it shares 1 tokens with the request, 2 are asked for"  # "a"
+    assert out.reason == "tokens shared with the request: 1, required: 2"  # "a"
 
 
 def test_weights_order_by_the_combined_score(router: Router) -> None:
@@ -163,7 +167,7 @@ def test_the_tools_of_every_answer_come_out_of_its_budget(router: Router, opened
     selection = Selection(always=("weather/getForecast",))
     routed = router.route("undo a payment", token_budget=cost, selection=selection)
     assert (len(routed), len(routed.always), routed.tokens) == (0, 1, cost)
-    assert routed.dropped[0].reason == f"the tools of every answer take {cost} of {cost} tokens"
+    assert routed.dropped[0].reason == f"the tools in `always` take {cost} of {cost} tokens"
 
 
 def test_a_provider_takes_at_most_its_cap(opened: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,10 +265,10 @@ def test_a_k_that_is_no_whole_number_is_refused(router: Router, k: Any) -> None:
 
 def test_what_is_no_selection_or_reranking_is_refused_when_the_router_is_opened(opened: Snapshot) -> None:
     wrong: Any = {"allow": ["stripe/*"]}
-    with pytest.raises(SettingsInvalid, match=r"it must be a Selection: of a table, `Selection\.from_json`"):
+    with pytest.raises(SettingsInvalid, match=r"it must be a Selection; `Selection\.from_json`"):
         Router(opened, wrong)
     bare: Any = last_first
-    with pytest.raises(SettingsInvalid, match="it must be a Reranking: of a function, `Reranking`"):
+    with pytest.raises(SettingsInvalid, match="it must be a Reranking"):
         Router(opened, rerank=bare)
 
 

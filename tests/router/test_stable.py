@@ -121,7 +121,7 @@ def test_what_every_answer_has_stands_first_and_takes_no_ranked_place() -> None:
 def test_what_every_answer_has_must_fit() -> None:
     stable = StableSelection(Scripted(always="h"), token_budget=5, count=lambda text: 6)
     with pytest.raises(
-        SettingsInvalid, match="'acme/h', which every answer has, does not fit into 24 tools and 5 tokens"
+        SettingsInvalid, match="'acme/h', which is in every answer, does not fit into 24 tools and 5 tokens"
     ):
         stable.select("ab")
 

@@ -58,7 +58,7 @@ def test_a_snapshot_with_past_requests_has_their_signal_and_says_what_it_gains(b
     learned = manifest.tuning["intents"]
     assert (learned["requests"], learned["rows"], learned["rejected"]) == (len(REQUESTS), len(REQUESTS) + 1, 1)
     assert learned["skipped"] == "" and learned["left_out"]["interval"][0] <= learned["left_out"]["difference"]
-    assert manifest.tuning["weights"]["kept"] == "24 past requests are too few: at least 100"
+    assert manifest.tuning["weights"]["kept"] == "24 past requests are too few: 100 are needed"
 
 
 def test_a_past_request_speaks_for_its_tool_unless_the_lists_had_it_first(built: Built) -> None:
@@ -103,7 +103,7 @@ def test_the_same_log_changes_nothing_and_another_makes_a_new_snapshot(built: Bu
     manifest = Router.open(fewer.snapshot).manifest
     assert fewer.outcome == "published" and fewer.embedded == 1
     assert Signal.INTENT not in manifest.signals
-    assert manifest.tuning["intents"]["skipped"] == "1 past requests are too few: at least 20"
+    assert manifest.tuning["intents"]["skipped"] == "1 past requests are too few: 20 are needed"
 
 
 def past(count: int, requests_a_vector: int = 1) -> PastRequests:
@@ -137,7 +137,7 @@ def test_a_signal_that_ranks_past_requests_worse_is_not_built(snapshot: Path) ->
     learned = learn_from_use(Snapshot.open(snapshot), past(800, 4), False, Silent())
     assert learned.lessons is None
     assert learned.evidence["intents"]["left_out"]["interval"][1] < 0
-    assert "worse with it, beyond chance" in learned.evidence["intents"]["skipped"]
+    assert "worse with it, by more than chance" in learned.evidence["intents"]["skipped"]
     assert learned.evidence["weights"] == {"kept": "tuning.fit_weights is false"}
 
 

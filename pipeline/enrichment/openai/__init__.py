@@ -54,7 +54,7 @@ class OpenAIGenerator:
         """
         waiting = [question for question in questions if question.key in self._awaited]
         if waiting:
-            said = "handed in with a batch before: build with --batch (enrichment.mode) to collect it"
+            said = "submitted in an earlier batch: build with --batch (enrichment.mode) to collect the answer"
             yield [Failure(question.record.tool_id, "waiting", said) for question in waiting]
         left = [question for question in questions if question.key not in self._awaited]
         if left:

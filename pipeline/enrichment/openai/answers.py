@@ -100,7 +100,7 @@ def _parse(text: object) -> dict[str, Any]:
         else:
             if {"user_phrases", "answers", "tool", "when_to_use"} & set(row):
                 return dict(row)
-            found = found or ValueError(f"none of its keys was asked for: {', '.join(row)[:80]}")
+            found = found or ValueError(f"it has none of the keys that were asked for: {', '.join(row)[:80]}")
         start = text.find("{", start + 1)
     why = f" that can be read: {found}" if found else ""
     raise Unreadable("empty" if not text.strip() else "shape", f"the answer holds no JSON object{why}")

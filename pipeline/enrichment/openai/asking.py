@@ -237,7 +237,7 @@ class _Stretch:
         """Notice a server that answers nobody."""
         late = next((o for o in outcomes if isinstance(o, Failure) and o.kind == "rate"), None)
         if late is not None:
-            self._ended = (UNASKED, f"not asked: the server's limit is spent: {late.message}")
+            self._ended = (UNASKED, f"not asked: the server's limit is used up: {late.message}")
         dead = [o for o in outcomes if isinstance(o, Failure) and o.kind in ("connection", "timeout", "server")]
         if not dead:
             self._asking.answered = True
@@ -252,7 +252,7 @@ class _Stretch:
         elif self._silent >= _GIVE_UP:
             self._ended = (
                 UNASKED,
-                f"not asked: {self._silent} requests in a row had no answer: {dead[0].message}",
+                f"not asked: {self._silent} requests in a row were not answered: {dead[0].message}",
             )
 
     def _fault(self, fault: Fault, pack: Sequence[Question], client: openai.AsyncOpenAI) -> None:

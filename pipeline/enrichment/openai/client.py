@@ -70,7 +70,7 @@ def connection(settings: EnrichmentSettings) -> dict[str, Any]:
     key = (settings.api_key.get_secret_value().strip() if settings.api_key else "") or "local"
     if not (key.isascii() and key.isprintable()):
         # The HTTP client would refuse the header too, and put the key into its message.
-        raise SettingsInvalid("enrichment.api_key (OPENAI_API_KEY) holds a character that no HTTP header can carry")
+        raise SettingsInvalid("enrichment.api_key (OPENAI_API_KEY) holds a character that an HTTP header cannot carry")
     return {"api_key": key, "base_url": settings.base_url, "timeout": settings.timeout_s, "max_retries": 0}
 
 

@@ -81,7 +81,7 @@ class Collecting:
         """
         hopeless = ""
         if batch is None:
-            lost = Fault("server", f"the server does not know batch {job.batch_id} any more")
+            lost = Fault("server", f"the server no longer knows batch {job.batch_id}")
             yield self._faulted(job, self._of(job), lost)
         elif batch.status == "failed":
             hopeless = yield from self._failed(job, batch)
@@ -129,7 +129,7 @@ class Collecting:
                 yield group
                 group, kept = [], []
         if strays:
-            self._office.note(f"{job.batch_id}: {strays:,} lines of its results are about nothing that was asked in it")
+            self._office.note(f"{job.batch_id}: {strays:,} lines of its results answer no question of it")
         missing = [question for question in self._of(job) if question.key not in seen]
         kind = "server" if batch.status == "completed" else "expired"
         group += self._faulted(job, missing, Fault(kind, f"batch {job.batch_id} ({batch.status}) holds no answer"))

@@ -103,7 +103,7 @@ class Exchange:
             if sent_at is None:
                 sent_at = await self._limiter.admit(tokens, self._stop.is_set)
                 if self._stop.is_set():
-                    raise Fault("connection", "interrupted before it was asked again", lost_usd=lost)
+                    raise Fault("connection", "interrupted before it was asked a second time", lost_usd=lost)
             body = self._requests.body(questions, rung)
             started = time.monotonic()
             try:

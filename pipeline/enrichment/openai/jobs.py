@@ -167,8 +167,8 @@ class Jobs:
         except Fault as met:
             if met.kind in _PASSING:
                 raise Unavailable(
-                    f"no answer from {self.server}: {met.message}. What was handed in as a batch stays there, and a "
-                    "later build collects it. Check enrichment.base_url, or build with --generator lexicon"
+                    f"no answer from {self.server}: {met.message}. Batches that were submitted stay there, and a later "
+                    "build collects them. Check enrichment.base_url, or build with --generator lexicon"
                 ) from met
             raise self.unusable(met.message) from met
 
@@ -191,5 +191,5 @@ def _id(made: object) -> str:
 def _batch(made: object) -> Batch:
     _id(made)
     if not isinstance(made, Batch) or not isinstance(made.status, str):
-        raise Fault("server", f"the answer is no batch: {str(made)[:200]}")
+        raise Fault("server", f"the answer is not a batch: {str(made)[:200]}")
     return made

@@ -81,9 +81,9 @@ class RenderedJson(_Exact):
 
     tools: list[dict[str, Any]]
     names: dict[str, str]
-    parameters: dict[str, dict[str, str]] = Field(description="Of a tool by its name: new names of parameters to old.")
-    dropped: list[NoteJson] = Field(description="Tools past the provider's cap.")
-    notes: list[NoteJson] = Field(description="Why a tool is not strict, where that was asked for.")
+    parameters: dict[str, dict[str, str]] = Field(description="By tool name: each renamed parameter, and its own name.")
+    dropped: list[NoteJson] = Field(description="Tools beyond the number that the provider accepts.")
+    notes: list[NoteJson] = Field(description="Why a tool is not strict although `strict` was set.")
 
 
 class Answer(_Exact):
@@ -100,7 +100,7 @@ class Answer(_Exact):
     dropped: list[DroppedJson]
     notes: list[str]
     failed: str
-    overlay: str = Field(description="What is registered and removed over the snapshot: its revision.")
+    overlay: str = Field(description="The revision of what was registered and removed at run time.")
     form: Form
     tokens: int | None
     ms: dict[str, float]

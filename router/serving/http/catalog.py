@@ -13,8 +13,8 @@ from router.serving.http.documented import FAILURES, GATE, failures, json_of
 from router.serving.http.errors import failure, json_response
 from router.serving.http.service import Service
 
-_After = Annotated[str, Query(max_length=512, description="The id to go on behind: `next` of the page before.")]
-_Limit = Annotated[int, Query(ge=1, le=500, description="How many at most.")]
+_After = Annotated[str, Query(max_length=512, description="Continue after this id: `next` of the page before.")]
+_Limit = Annotated[int, Query(ge=1, le=500, description="The most tools of a page.")]
 ToolId = Annotated[str, Path(min_length=1, max_length=512)]
 
 
@@ -43,7 +43,7 @@ def catalog(service: Service) -> APIRouter:
 
     @routes.get("/snapshot", responses={**json_of(answers.SnapshotJson), **GATE})
     async def snapshot() -> Response:
-        """What serves."""
+        """The snapshot that serves."""
         manifest = router.manifest
         return json_response(
             {

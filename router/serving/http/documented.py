@@ -12,16 +12,16 @@ from router.serving.http.settings import PROBES, HttpSettings
 Responses = dict[int | str, dict[str, Any]]
 
 _SAID = {
-    400: "The body is no JSON, or was cut off.",
+    400: "The body is not JSON, or was cut off.",
     401: "The token is missing or wrong.",
-    404: "There is no such thing.",
+    404: "Not found.",
     408: "The body did not come in time.",
     413: "The body is too large.",
     415: "The request does not say that its body is JSON.",
-    421: "The host that was asked is not served here.",
-    422: "A field is wrong: which, and what it may be.",
+    421: "This host name is not served here.",
+    422: "A field is invalid; the error names it, and what it may be.",
     429: "Too many requests: `Retry-After` says how many seconds to wait.",
-    500: "An error of the server's own.",
+    500: "An error in the server.",
     503: "Not now: too many requests are being answered, or no snapshot serves.",
 }
 

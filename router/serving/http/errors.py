@@ -87,7 +87,7 @@ def handle_errors(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def _(_request: Request, _error: Exception) -> Response:
-        return failure(500, "an error of the server's own; its log says which")  # which `Observed` writes
+        return failure(500, "internal error; the server's log has the details")  # which `Observed` writes
 
 
 def _text(text: str) -> str:

@@ -49,7 +49,7 @@ class Gate:
         elif probe:
             await self._app(scope, receive, send)
         elif self._running >= self._settings.max_concurrent:
-            busy = f"{self._running} requests are being answered, which is the limit: ask again"
+            busy = f"the server answers {self._running} requests at a time, and that many are under way: try again"
             await failure(503, busy, headers={"Retry-After": "1"})(scope, receive, send)
         else:
             self._running += 1
@@ -78,7 +78,7 @@ class Gate:
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        return failure(400, "the client went before its request was whole")
+                        return failure(400, "the client left before its request was complete")
                     parts += message.get("body", b"")
                     if len(parts) > self._settings.max_request_bytes:
                         return None
@@ -118,7 +118,7 @@ class Gate:
         if hmac.compare_digest(given.strip().encode("utf-8", "replace"), self._token):
             return None
         challenge = "Bearer" if api else 'Basic realm="quartermaster, any name, the token as password", charset="UTF-8"'
-        message = "this needs the server's token: Authorization: Bearer …"
+        message = "a token is required: Authorization: Bearer …"
         return failure(401, message, headers={"WWW-Authenticate": challenge})
 
 

@@ -86,7 +86,7 @@ class _Serving(Collector):
             self._reloads,
         )
         yield CounterMetricFamily("quartermaster_request_cache_hits", "Vectors found in the cache.", cache.hits)
-        yield CounterMetricFamily("quartermaster_request_cache_misses", "Vectors made anew.", cache.misses)
+        yield CounterMetricFamily("quartermaster_request_cache_misses", "Vectors computed.", cache.misses)
         yield GaugeMetricFamily("quartermaster_request_cache_size", "Vectors in the cache.", cache.size)
 
     def describe(self) -> Iterable[Metric]:

@@ -68,11 +68,13 @@ class SelectionSettings(_Strict):
     providers: Names = Field([], description="Only tools of one of these.")
     categories: Names = Field([], description="Only tools of one of these.")
     annotations: dict[str, Any] = Field(
-        {}, description='Only tools whose vendor says exactly so, such as {"readOnlyHint": true}.', max_length=100
+        {}, description='Only tools with exactly these annotations, such as {"readOnlyHint": true}.', max_length=100
     )
     use_category_filter: Flag = Field(False, description="Only tools of the category that comes with the request.")
-    category_confidence_threshold: Share | None = Field(None, description="Below it the category does not filter.")
-    candidate_pool_size: Pool | None = Field(None, description="Left out: max(5 k, 20).")
+    category_confidence_threshold: Share | None = Field(
+        None, description="Below this confidence the category does not filter."
+    )
+    candidate_pool_size: Pool | None = Field(None, description="By default max(5 k, 20).")
     min_lexical_overlap: Overlap = Field(0, description="Tokens that request and tool have in common.")
     min_combined_score: Share = 0.0
     weights: SelectionWeights = SelectionWeights()
@@ -84,16 +86,16 @@ class SelectionSettings(_Strict):
 class _Options(_Strict):
     k: K = Field(10, description="How many tools at most.")
     explain: Flag = Field(False, description="Ranks, contributions and the phrase that matched, for each tool.")
-    recipe: RecipeName | None = Field(None, description="How the lists are fused; left out: the snapshot's own.")
+    recipe: RecipeName | None = Field(None, description="How the lists are fused; by default as the snapshot says.")
     form: Form | None = Field(None, description="Render the tools as this provider takes them; `rendered` has them.")
     strict: Flag = Field(False, description="Mark the tools that OpenAI's strict mode can take. With `form`.")
 
-    selection: SelectionSettings | None = Field(None, description="Instead of the server's.")
+    selection: SelectionSettings | None = Field(None, description="Used instead of the server's.")
     category: Name | None = Field(None, description="What the request is about, where the caller knows.")
     category_confidence: Share | None = Field(None, description="How sure the caller is of `category`.")
     token_budget: Budget | None = Field(None, description="For all tools of an answer, in `form`, else in OpenAI's.")
     detail: Detail = Field(Detail.FULL, description="How much of each tool is handed over, at most.")
-    shorten: Flag = Field(True, description="Tell less of a tool where more tools then fit the budget.")
+    shorten: Flag = Field(True, description="Shorten tools where more of them then fit the budget.")
 
     def arguments(self) -> RouteOptions:
         """The options as `Router.route` takes them. Raises SettingsInvalid for a selection that is none."""
@@ -151,6 +153,6 @@ class RouteManyRequest(_Options):
         # 64 answers of 128 rendered tools are 17 MB and five seconds of a core.
         if (tools := len(self.requests) * self.k) > MOST_TOOLS:
             asked = f"{len(self.requests)} requests of k = {self.k} ask for {tools:,} tools"
-            said = f"{asked}, at most {MOST_TOOLS:,} are given"
+            said = f"{asked}; the limit is {MOST_TOOLS:,}"
             raise PydanticCustomError("too_many_tools", "{said}", {"said": said})
         return self

@@ -43,7 +43,7 @@ class Observed:
             if status and not whole:  # the connection ends, so that nobody takes half an answer for a whole one
                 raise
             if not status:
-                await failure(500, "an error of the server's own; its log says which")(scope, receive, watched)
+                await failure(500, "internal error; the server's log has the details")(scope, receive, watched)
         finally:
             seconds, route = time.perf_counter() - begun, route_of(scope)
             self._metrics.request(route, scope["method"], status, seconds)

@@ -64,7 +64,7 @@ class HttpSettings:
             )
         if self.overlay is not None and self.token is None:
             raise SettingsInvalid(
-                f"overlay is {str(self.overlay)!r} and there is no token: tools are registered only by who has one"
+                f"overlay is {str(self.overlay)!r} and there is no token: only clients with a token may register tools"
             )
         if self.overlay is not None and not os.access(self.overlay.parent, os.W_OK):
             raise SettingsInvalid(f"overlay is {str(self.overlay)!r}, its folder must be there and writable")

@@ -73,7 +73,7 @@ def _notes(routed: RoutedTools, most: int) -> Iterator[str]:
     short = [out.tool_id for out in routed.dropped if out.by == "budget"][:most]
     if short:
         named = ", ".join(short[:_MOST_NAMED]) + (", …" if len(short) > _MOST_NAMED else "")
-        yield f"Left out for want of token_budget: {named}."
+        yield f"Left out because of token_budget: {named}."
     if not routed.tools and not short and not routed.none_fits:
         yield "No tool of the catalog passes the filters of this request."
 

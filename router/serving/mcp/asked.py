@@ -18,14 +18,16 @@ class FindTools(msgspec.Struct, forbid_unknown_fields=True):
     request: Annotated[
         str, Meta(min_length=1, description="What should be done, in everyday words; several steps are welcome.")
     ]
-    k: Annotated[int, Meta(ge=1, le=50, description="At most so many tools.")] = 5
+    k: Annotated[int, Meta(ge=1, le=50, description="The most tools to return.")] = 5
     detail: Annotated[
         Literal["signature", "short", "full"],
-        Meta(description="signature: a line a tool. short, full: with the JSON schema, cut or whole."),
+        Meta(
+            description="signature: one line for each tool; short: with a shortened JSON schema; full: with all of it."
+        ),
     ] = "signature"
-    token_budget: Annotated[int, Meta(ge=1, description="Tokens that the tools may take.")] | None = None
-    category: Annotated[str, Meta(description="Only tools of this category, where some are.")] | None = None
-    read_only: Annotated[bool, Meta(description="Only tools whose vendor says that they change nothing.")] = False
+    token_budget: Annotated[int, Meta(ge=1, description="The most tokens that the tools may take.")] | None = None
+    category: Annotated[str, Meta(description="Only tools of this category, if there are any.")] | None = None
+    read_only: Annotated[bool, Meta(description="Only tools that declare that they change nothing.")] = False
 
 
 class DescribeTool(msgspec.Struct, forbid_unknown_fields=True):

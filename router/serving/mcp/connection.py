@@ -70,7 +70,7 @@ class Connection:
         if name not in session.tools:
             await self._read_again(session)  # a newer catalog may know it, though the server said nothing
         if name not in session.tools:
-            raise UpstreamFailed(f"{self} offers no tool {name!r} now: search again, or build the catalog anew")
+            raise UpstreamFailed(f"{self} no longer offers the tool {name!r}: search again, or rebuild the catalog")
         try:
             return await self._ask(session, name, arguments)
         except _NotSent:
@@ -99,15 +99,14 @@ class Connection:
             return _NotSent(f"{self} cannot be reached: is it running?")
         if error.code == types.CONNECTION_CLOSED:
             return UpstreamFailed(
-                f"{self} ended while it was called: whether that was carried out is not known; "
-                "the next call starts it anew"
+                f"{self} ended during the call, which it may have carried out or not; the next call starts it again"
             )
         if error.code == types.REQUEST_TIMEOUT:
             late = f"{self} did not answer within {self.upstream.timeout_s:g} s (timeout_s)"
             if await _alive(session):
                 return UpstreamFailed(f"{late}; it may still carry the call out")
             session.ended.set()
-            return UpstreamFailed(f"{late}, nor anything since; the next call starts it anew")
+            return UpstreamFailed(f"{late}, and gives no sign of life; the next call starts it again")
         return UpstreamFailed(f"{self} refused the call: {said(error.message)}")
 
     async def _opened(self) -> Session:
@@ -156,7 +155,7 @@ class Connection:
                 try:
                     await self._on_tools(self.label or session.name, list(session.tools.values()))
                 except Exception:  # of whoever listens: the server itself is well, and is called as before
-                    _logger.exception("%s: its tools could not be taken over", self)
+                    _logger.exception("%s: its tools could not be updated", self)
             self._told = session.tools
             await session.stale.wait()
             await anyio.sleep(_SETTLED_S)
@@ -196,5 +195,5 @@ def _reason(error: BaseException) -> str:
     """What went wrong, without the address or the arguments, which may hold secrets."""
     cause = _cause(error)
     if isinstance(cause, FileNotFoundError):
-        return "there is no such program, neither beside this Python nor on PATH"
+        return "there is no such program beside this Python or on PATH"
     return said(str(cause)) if isinstance(cause, MCPError | UpstreamFailed) else type(cause).__name__

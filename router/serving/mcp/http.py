@@ -40,7 +40,7 @@ def _without_streams(app: ASGIApp) -> ASGIApp:
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] == "GET":
-            nothing = failure(405, "nothing is said here unasked: requests come by POST", headers={"Allow": "POST"})
+            nothing = failure(405, "this server sends nothing unasked: use POST", headers={"Allow": "POST"})
             await nothing(scope, receive, send)
         else:
             await app(scope, receive, send)

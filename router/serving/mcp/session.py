@@ -89,7 +89,7 @@ class Session:
                     async for _ in events:
                         self.stale.set()
             except (MCPError, SubscriptionLost, TimeoutError) as error:
-                _logger.info("changes of tools are not heard for now: %s", error)
+                _logger.info("changes of its tools cannot be received for now: %s", error)
             await anyio.sleep(_LISTEN_AGAIN_S)
 
 

@@ -40,7 +40,7 @@ def serve_stdio(served: Server[Tools]) -> None:
     try:
         anyio.run(run)
     except* BrokenPipeError:
-        _logger.warning("the client went before it had read its answers")
+        _logger.warning("the client left before it had read its answers")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python fails once more, at its end
     finally:
         for number, handler in before.items():
@@ -75,7 +75,7 @@ async def _lines() -> AsyncIterator[str]:
             try:
                 line = await reader.readline()
             except ValueError:  # what is left of it is no message either
-                _logger.warning("a message of more than %s bytes was passed over", f"{_LONGEST:,}")
+                _logger.warning("a message of more than %s bytes was ignored", f"{_LONGEST:,}")
                 continue
             if not line:
                 return

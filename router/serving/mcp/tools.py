@@ -43,8 +43,8 @@ DEFINITIONS = (
         name="call_tool",
         title="Call a tool",
         description=(
-            "Call a tool of the catalog by its id, at its own server, and get what that answers. Arguments are checked "
-            "first. What it does is the tool's affair: look at its description before a call that changes anything."
+            "Call a tool of the catalog by its id, at its own server, and return what that answers. Arguments are "
+            "checked first. Read the tool's description before a call that changes anything."
         ),
         input_schema=schema_of(CallTool),
         annotations=types.ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=True),
@@ -55,7 +55,7 @@ INSTRUCTIONS = """A catalog of tools, too many to list. For each thing to be don
 2. describe_tool, where a signature does not say enough to call the tool.
 3. call_tool with the tool's id and arguments.
 Where find_tools says that most likely no tool fits, say so, or ask in other words; where it says "perhaps", look at the
-tools first. An error of find_tools is no such answer."""
+tools first. An error of find_tools does not mean that none fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Tools:
         calls: dict[str, _Call] = {"find_tools": self.find, "describe_tool": self.describe, "call_tool": self.pass_on}
         if name not in calls:
             return answers.failed(
-                f"there is no tool {name!r} here, only {', '.join(calls)}: tools of the catalog are called by call_tool"
+                f"there is no tool {name!r} here, only {', '.join(calls)}: call the catalog's tools with call_tool"
             )
         try:
             return await calls[name](arguments)

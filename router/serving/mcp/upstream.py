@@ -69,7 +69,7 @@ def read_upstreams(path: Path, variables: Mapping[str, str] = os.environ) -> tup
     try:
         servers = msgspec.json.decode(path.read_bytes(), type=_Servers).servers
     except (OSError, msgspec.DecodeError) as error:
-        raise SettingsInvalid(f'{path} is no file of MCP servers ({{"mcpServers": …}}): {error}') from error
+        raise SettingsInvalid(f'{path} is not a file of MCP servers ({{"mcpServers": …}}): {error}') from error
     return tuple(_upstream(name, server, path, variables) for name, server in servers.items())
 
 
@@ -78,7 +78,7 @@ def _upstream(name: str, server: _Server, path: Path, variables: Mapping[str, st
     if (server.command is None) == (server.url is None):
         raise SettingsInvalid(f"{where}: a server has either a command or a url")
     if server.type == "sse":
-        raise SettingsInvalid(f"{where}: type is 'sse', which is not spoken here: give its streamable HTTP address")
+        raise SettingsInvalid(f"{where}: type is 'sse', which is not supported: give its streamable HTTP address")
     if not 0 < server.timeout_s <= 3600:
         raise SettingsInvalid(f"{where}: timeout_s is {server.timeout_s}, it must be seconds above 0, up to 3600")
     return Upstream(

@@ -42,8 +42,8 @@ class Upstreams:
         connection = await self._connection(record)
         if wrong := problems(record.input_schema, arguments):
             raise UpstreamFailed(
-                f"nothing was sent, the arguments of {record.tool_id} are wrong: {'; '.join(wrong)}. "
-                f"It is called as {signature(replace(record, name=record.tool_id))}"
+                f"the arguments of {record.tool_id} are wrong, so nothing was sent: {'; '.join(wrong)}. "
+                f"Its signature is {signature(replace(record, name=record.tool_id))}"
             )
         return await connection.call(record.name, arguments)
 
@@ -67,8 +67,8 @@ class Upstreams:
             connected = ", ".join(self.names) or "none"
             raise UpstreamFailed(
                 f"{record.tool_id} cannot be called here: no MCP server is connected for the provider "
-                f"{record.provider!r} (connected: {connected}). Call it by your own means with the schema of "
-                "describe_tool, or have its server named to `quartermaster serve mcp` (--upstream, --catalog-folder)"
+                f"{record.provider!r} (connected: {connected}). Call it yourself with the schema of "
+                "describe_tool, or name its server to `quartermaster serve mcp` (--upstream, --catalog-folder)"
             )
         if len(own) == 1:
             return own[0]
@@ -86,7 +86,7 @@ class Upstreams:
                     return connection
                 alike.append(connection)
         if failed or not alike:  # never at another that has a tool of this name
-            raise failed or UpstreamFailed(f"none of {len(own)} MCP servers says that it is {record.provider!r}")
+            raise failed or UpstreamFailed(f"none of {len(own)} MCP servers calls itself {record.provider!r}")
         return alike[-1]
 
 

@@ -18,7 +18,7 @@ def about(router: Router, tool_id: str, shelf: Shelf | None, inspect: Inspect | 
         return None
     inspected, problem = None, ""
     if shelf is None or inspect is None:
-        problem = "the server was started without a way to look into catalog.duckdb"
+        problem = "the server was started without access to catalog.duckdb"
     else:
         try:
             inspected = inspect(shelf.folder(snapshot), tool_id)

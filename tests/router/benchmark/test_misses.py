@@ -45,12 +45,12 @@ def test_missed_steps_are_put_down_to_what_is_at_fault(router: Router) -> None:
 @pytest.mark.parametrize(
     ("rank", "ranks", "said"),
     [
-        (None, {}, "in no list: it shares no word with the request"),
+        (None, {}, "in no list: it has no word in common with the request"),
         (1, {"name": 1}, "returned"),
-        (4, {"name": 9, "dense": 2}, "returned at 4: dense has it at 2"),
-        (14, {"dense": 5, "expansion": 60, "description": 70}, "lost in fusion: dense has it at 5, name not at all"),
-        (40, {"dense": 21}, "no list is near: dense has it at 21"),
-        (None, {"dense": 1_200}, "no list comes close: dense has it at 1,200"),
+        (4, {"name": 9, "dense": 2}, "returned at 4: dense ranks it 2"),
+        (14, {"dense": 5, "expansion": 60, "description": 70}, "lost in fusion: dense ranks it 5, name not at all"),
+        (40, {"dense": 21}, "below the first 10 of every list: dense ranks it 21"),
+        (None, {"dense": 1_200}, "far down in every list: dense ranks it 1,200"),
     ],
 )
 def test_a_rank_is_explained_in_few_words(rank: int | None, ranks: dict[str, int], said: str) -> None:

@@ -20,7 +20,7 @@ WriteLines = Callable[[str, list[object]], Path]
         ({"query": None}, "None is not a text"),
         ({"query": " "}, "query is empty"),
         ({"acceptable": [7]}, "7 is not a text"),
-        ({}, "the id '1' is taken"),
+        ({}, "the id '1' belongs to an earlier request"),
     ],
 )
 def test_a_bad_judgement_is_named_with_its_line(write_lines: WriteLines, wrong: dict[str, object], said: str) -> None:

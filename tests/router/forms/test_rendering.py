@@ -83,7 +83,7 @@ def test_of_two_ids_whose_names_meet_the_second_is_dropped(monkeypatch: pytest.M
     monkeypatch.setattr("router.forms.rendering.legal_name", lambda tool_id, form: "same")
     rendered = render([REFUND, make_record()], Form.OPENAI)
     assert rendered.names == {"same": "stripe/refund"}
-    assert rendered.dropped == (Note("stripe/list_charges", "its name, same, is that of stripe/refund"),)
+    assert rendered.dropped == (Note("stripe/list_charges", "its name same is already that of stripe/refund"),)
 
 
 def test_a_strict_tool_says_so_and_the_nulls_of_its_arguments_are_taken_back() -> None:
@@ -123,18 +123,18 @@ def test_anthropic_counts_optional_properties_and_unions_over_all_tools_and_ligh
     # Each p and each q counts: 20, then 26 with the second, then 22 with the third.
     rendered = render([of("a", 10, "string"), of("b", 3, "string"), of("c", 1, "string")], "anthropic", strict=True)
     assert [note.tool_id for note in rendered.notes] == ["stripe/b"]
-    assert "24 optional properties, with this tool they were 26" in rendered.notes[0].reason
+    assert "24 optional properties; with this tool there would be 26" in rendered.notes[0].reason
     unions = render([of("a", 17, ["string", "null"])], "anthropic", strict=True)
-    assert "16 properties of several types, with this tool they were 17" in unions.notes[0].reason
+    assert "16 properties of several types; with this tool there would be 17" in unions.notes[0].reason
 
 
 @pytest.mark.parametrize(
     ("schema", "form", "detail", "why"),
     [
         ({}, Form.OPENAI, "full", "not strict: the record has no schema"),
-        ({"type": "object", "properties": {"a": {}}}, Form.LANGCHAIN, "full", "not strict: a may be anything"),
+        ({"type": "object", "properties": {"a": {}}}, Form.LANGCHAIN, "full", "not strict: a accepts any value"),
         (SCHEMA, Form.MCP, "full", "not strict: mcp has no strict mode"),
-        (SCHEMA, Form.OPENAI, "signature", "not strict: a signature leaves the schema open"),
+        (SCHEMA, Form.OPENAI, "signature", "not strict: a signature has no schema to hold it to"),
     ],
 )
 def test_a_tool_that_cannot_be_strict_is_handed_over_as_it_is_with_a_note(

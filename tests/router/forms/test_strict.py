@@ -99,12 +99,15 @@ def test_a_recursive_schema_is_strict_at_openai_alone() -> None:
 @pytest.mark.parametrize(
     ("properties", "why"),
     [
-        ({"a": {}}, "a may be anything"),
-        ({"a": {"type": "array", "items": {}}}, r"a\[\] may be anything"),
+        ({"a": {}}, "a accepts any value"),
+        ({"a": {"type": "array", "items": {}}}, r"a\[\] accepts any value"),
         ({"a": {"description": "x"}}, "a has no type"),
-        ({"a": {"type": "object"}}, "a is an object that says nothing"),
-        ({"a": {"type": "object", "additionalProperties": {"type": "string"}}}, "a takes names"),
-        ({"a": {"type": "object", "patternProperties": {"x": {}}}}, "a takes names"),
+        ({"a": {"type": "object"}}, "a is an object that lists no properties"),
+        (
+            {"a": {"type": "object", "additionalProperties": {"type": "string"}}},
+            "a accepts properties that it does not list",
+        ),
+        ({"a": {"type": "object", "patternProperties": {"x": {}}}}, "a accepts properties that it does not list"),
         ({"a": {"allOf": [{"type": "string"}, {"type": "string"}]}}, "a has an allOf"),
         ({"a": {"type": "object", "properties": {"b": {}}, "anyOf": [{"required": ["b"]}]}}, "a has properties beside"),
         ({"a": {"type": "array", "prefixItems": [{}], "items": {"type": "string"}}}, "a is a tuple"),
@@ -113,7 +116,7 @@ def test_a_recursive_schema_is_strict_at_openai_alone() -> None:
         ({"a": {"enum": [f"{n:0100}" for n in range(300)]}}, "more than 15,000 characters"),
         ({"x" * 120_001: {"type": "string"}}, "more than 120,000 characters"),
         ({f"p{n}": {"type": "string"} for n in range(5_001)}, "more than 5,000 properties"),
-        ({"a": {"$ref": "#/properties/b"}, "b": {"type": "string"}}, "no definition"),
+        ({"a": {"$ref": "#/properties/b"}, "b": {"type": "string"}}, "not a definition"),
     ],
 )
 def test_what_has_no_strict_form_says_why(properties: dict[str, Any], why: str) -> None:

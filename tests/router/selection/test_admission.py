@@ -95,11 +95,17 @@ GATED = Selection(use_category_filter=True, category_confidence_threshold=0.7)
     ("selection", "category", "confidence", "expected", "note"),
     [
         (GATED, "issues", 0.7, 3, ""),
-        (GATED, "issues", 0.69, 5, "its confidence 0.69, below 0.7"),
-        (GATED, "issues", None, 5, "no confidence came with it, below 0.7"),
-        (GATED, "weather", 0.9, 5, "no admitted tool has it"),
+        (GATED, "issues", 0.69, 5, "its confidence is 0.69, and 0.7 is required"),
+        (GATED, "issues", None, 5, "it came without a confidence, and 0.7 is required"),
+        (GATED, "weather", 0.9, 5, "no tool that the selection allows has it"),
         (Selection(use_category_filter=True), "payments", None, 1, ""),
-        (Selection(use_category_filter=True, block=("stripe/*",)), "payments", 1.0, 4, "no admitted tool has it"),
+        (
+            Selection(use_category_filter=True, block=("stripe/*",)),
+            "payments",
+            1.0,
+            4,
+            "no tool that the selection allows has it",
+        ),
         (Selection(), "payments", 1.0, 5, ""),
     ],
 )
@@ -113,15 +119,15 @@ def test_the_category_counts_where_its_confidence_reaches_the_threshold_and_a_to
 
 def test_a_name_that_no_tool_has_is_told_and_a_glob_that_finds_none_is_not() -> None:
     selection = Selection(allow=("linear/*", "gone/*"), block=("linear/list_isues", "notes"))
-    assert admit(lambda: FACETS, selection, None, None).notes == ("block: there is no tool 'linear/list_isues'",)
+    assert admit(lambda: FACETS, selection, None, None).notes == ("block: no tool is called 'linear/list_isues'",)
 
 
 def test_a_refused_tool_is_told_the_first_filter_that_leaves_it_out() -> None:
     admission = admit(lambda: FACETS, Selection(allow=("linear/*",), block=("*list*",)), None, None)
     assert [admission.refusal(place) for place in range(5)] == [
-        ("allow", "allowed are linear/*"),
+        ("allow", "not allowed by the selection (allow: linear/*)"),
         None,
-        ("block", "blocked are *list*"),
-        ("allow", "allowed are linear/*"),
-        ("allow", "allowed are linear/*"),
+        ("block", "blocked by the selection (block: *list*)"),
+        ("allow", "not allowed by the selection (allow: linear/*)"),
+        ("allow", "not allowed by the selection (allow: linear/*)"),
     ]

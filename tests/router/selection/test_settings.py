@@ -73,7 +73,7 @@ def test_toml_json_and_python_give_the_same_selection(tmp_path: Path) -> None:
     ("name", "text", "says"),
     [
         ("a.toml", "allow = [", r"a\.toml cannot be read"),
-        ("a.json", "[1]", r"a\.json is no table of fields"),
+        ("a.json", "[1]", r"a\.json is not a table of fields"),
         ("a.toml", "min_combined_score = 3", r"a\.toml: selection: min_combined_score is 3"),
         ("a.json", "\x00", r"a\.json cannot be read"),
     ],

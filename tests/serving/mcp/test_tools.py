@@ -89,7 +89,7 @@ def test_what_a_budget_leaves_out_is_named(weather_router: Router, monkeypatch: 
     routed = replace(weather_router.route("forecast", k=1, detail="signature"), dropped=out)
     monkeypatch.setattr(Router, "route_async", _answering(routed))
     found = asked(weather_router, "find_tools", {"request": "forecast", "token_budget": 50, "k": 6})
-    assert text(found).splitlines()[0] == "Left out for want of token_budget: a/0, a/1, a/2, a/3, a/4, …."
+    assert text(found).splitlines()[0] == "Left out because of token_budget: a/0, a/1, a/2, a/3, a/4, …."
 
 
 def test_a_search_that_fails_is_an_error_and_never_an_empty_answer(weather_router: Router) -> None:
@@ -143,13 +143,16 @@ def test_what_the_selection_blocks_is_neither_found_nor_described_nor_called(wea
     for name in ("describe_tool", "call_tool"):
         refused = asked(weather_router, name, {"tool_id": "plain/echo"}, selection=selection, upstreams=[plain()])
         assert refused.is_error
-        assert text(refused) == f"{name} failed: plain/echo may not be used here: blocked are plain/*"
+        assert (
+            text(refused)
+            == f"{name} failed: plain/echo may not be used here: blocked by the selection (block: plain/*)"
+        )
 
 
 def test_a_tool_of_the_catalog_is_not_called_by_its_own_name(weather_router: Router) -> None:
     refused = asked(weather_router, "forecast", {"city": "Rome"})
     assert refused.is_error
-    assert "tools of the catalog are called by call_tool" in text(refused)
+    assert "call the catalog's tools with call_tool" in text(refused)
 
 
 def _answering(routed: Any) -> Callable[..., Awaitable[Any]]:

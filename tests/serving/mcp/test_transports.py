@@ -143,7 +143,7 @@ def test_a_stdio_server_whose_client_is_gone_ends_without_a_traceback(weather_sn
                 program.stdin.write(asked)
                 program.stdin.flush()
                 assert program.wait(20) == 0  # though the other pipe is open
-                assert program.stderr.read() == "the client went before it had read its answers\n"
+                assert program.stderr.read() == "the client left before it had read its answers\n"
             finally:
                 program.kill()
 

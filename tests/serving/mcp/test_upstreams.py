@@ -78,7 +78,7 @@ def test_a_tools_own_error_is_its_answer(weather_router: Router, weather: Upstre
 def test_a_server_that_dies_in_a_call_is_started_anew_by_the_next(weather_router: Router) -> None:
     async def talk(call: Any) -> tuple[int, int]:
         before = json.loads(await call("plain/echo"))["pid"]
-        with pytest.raises(UpstreamFailed, match="ended while it was called: whether that was carried out is not"):
+        with pytest.raises(UpstreamFailed, match="ended during the call, which it may have carried out or not"):
             await call("plain/die")
         return before, json.loads(await call("plain/echo"))["pid"]
 
@@ -113,7 +113,9 @@ def test_a_server_that_hangs_holds_no_other_and_is_started_anew(
         begun = time.perf_counter()
         await call("weather/sea-level", harbour="Oslo")
         took = time.perf_counter() - begun
-        with pytest.raises(UpstreamFailed, match=r"did not answer within 0\.5 s \(timeout_s\), nor anything since"):
+        with pytest.raises(
+            UpstreamFailed, match=r"did not answer within 0\.5 s \(timeout_s\), and gives no sign of life"
+        ):
             await hanging
         await call("plain/echo")
         return took
@@ -162,7 +164,7 @@ def test_what_a_server_says_beside_the_protocol_is_passed_over(weather_router: R
 
 def test_a_tool_without_a_connected_server_says_what_to_do(weather_router: Router) -> None:
     async def talk(call: Any) -> None:
-        with pytest.raises(UpstreamFailed, match=r"provider 'bank' \(connected: plain\)\. Call it by your own means"):
+        with pytest.raises(UpstreamFailed, match=r"provider 'bank' \(connected: plain\)\. Call it yourself"):
             await call("bank/refund")
 
     calling(weather_router, [plain()], talk)
@@ -170,7 +172,7 @@ def test_a_tool_without_a_connected_server_says_what_to_do(weather_router: Route
 
 def test_a_tool_that_its_server_has_no_more_is_said_to_be_gone(weather_router: Router, weather: Upstream) -> None:
     async def talk(call: Any) -> None:
-        with pytest.raises(UpstreamFailed, match="offers no tool 'gone' now"):
+        with pytest.raises(UpstreamFailed, match="no longer offers the tool 'gone'"):
             await call("weather/gone")
 
     calling(weather_router, [weather], talk)
@@ -178,7 +180,7 @@ def test_a_tool_that_its_server_has_no_more_is_said_to_be_gone(weather_router: R
 
 def test_a_tool_that_a_server_added_without_a_word_is_called(weather_router: Router) -> None:
     async def talk(call: Any) -> str:
-        with pytest.raises(UpstreamFailed, match="offers no tool 'unsaid' now"):
+        with pytest.raises(UpstreamFailed, match="no longer offers the tool 'unsaid'"):
             await call("plain/unsaid")
         await call("plain/sprout")
         return str(await call("plain/unsaid", text="here"))
@@ -188,7 +190,9 @@ def test_a_tool_that_a_server_added_without_a_word_is_called(weather_router: Rou
 
 def test_wrong_arguments_are_not_sent(weather_router: Router) -> None:
     async def talk(call: Any) -> None:
-        with pytest.raises(UpstreamFailed, match=r"nothing was sent.*\$\.days: 'two' is not of type 'integer'"):
+        with pytest.raises(
+            UpstreamFailed, match=r"are wrong, so nothing was sent: \$\.days: 'two' is not of type 'integer'"
+        ):
             await call("weather/forecast", city="Rome", days="two")
         with pytest.raises(UpstreamFailed, match="'city' is a required property"):
             await call("weather/forecast")

@@ -63,7 +63,7 @@ def test_a_request_that_no_tool_fits_is_said_so(pages: TestClient) -> None:
 def test_no_tool_left_is_not_found_where_the_server_wants_an_error(client_of: Ask, snapshot: Path) -> None:
     selection = Selection(providers=("nobody",), fallback_to_empty=False)
     client = client_of(Router.open(snapshot, selection=selection))
-    assert "no admitted tool has anything in common" in text(client, "/", 404, request=REQUEST)
+    assert "no tool that the selection allows has anything in common" in text(client, "/", 404, request=REQUEST)
     assert client.get("/readyz").status_code == 200  # as it is for its first request too
 
 
@@ -86,7 +86,7 @@ def test_without_the_inspection_database_a_page_says_so_and_shows_the_record(cli
     def gone(_folder: Path, _tool_id: str) -> Any:
         raise SnapshotInvalid("catalog.duckdb cannot be opened")
 
-    for inspect, said in ((gone, "catalog.duckdb cannot be opened"), (None, "without a way to look into")):
+    for inspect, said in ((gone, "catalog.duckdb cannot be opened"), (None, "without access to")):
         page = text(client_of(Router.open(catalog), catalog, inspect), "/tools/stripe/create_refund")
         assert said in page
         assert "Refunds a charge in full or in part." in page
@@ -99,7 +99,7 @@ def test_a_tool_that_there_is_not_is_not_found(pages: TestClient) -> None:
 def test_tools_are_found_by_name_and_provider(pages: TestClient) -> None:
     assert text(pages, "/tools", q="CREATE").count('class="tool"') == 3
     assert text(pages, "/tools", q="create", provider="Stripe").count('class="tool"') == 1
-    assert "None of the tools" in text(pages, "/tools", q="unheard of")
+    assert "No tool matches." in text(pages, "/tools", q="unheard of")
 
 
 def test_a_large_catalog_is_read_part_by_part(router: Router, monkeypatch: pytest.MonkeyPatch) -> None:
