@@ -33,7 +33,7 @@ MIN_ANSWERABLE = 50
 MIN_NONE = 20
 # Of the stated share, what may be refused of the phrases: a phrase is surer of its catalog than a person is. The
 # threshold then lies halfway from the generic one to theirs.
-PHRASE_SHARE = 0.5
+PHRASE_SHARE = 0.2
 # Of the requests that no tool fits, those that ask for a tool much like the catalog's own.
 ABSENT_SHARE = 0.2
 # How strongly the prior's slope and offset hold. Phrases are no requests: they move them a little.

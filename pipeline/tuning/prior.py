@@ -87,18 +87,18 @@ def choose(taught: Sequence[Prior], cohort: Cohort) -> Iterator[Prior]:
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2)
 PRIORS = (
     Prior(
-        {Signal.DENSE: 0.8, ERRAND: 0.7, Signal.DESCRIPTION: 0.25, TEXTS: 0.3, MATCHED: 0.6},
-        intercept=-0.5,
-        least=(-1.0, -0.4, 0.15, 0.7, 1.3),
+        {Signal.DENSE: 0.28, ERRAND: 0.74, Signal.DESCRIPTION: 0.18, TEXTS: 0.23, MATCHED: 0.49},
+        intercept=-0.46,
+        least=(-0.78, -0.47, 0.06, 0.56, 1.31),
     ),
     Prior(
-        {Signal.NAME: 0.48, Signal.DESCRIPTION: 0.3, Signal.EXPANSION: 0.3, MATCHED: 0.6},
-        intercept=-0.5,
-        least=(-1.0, -0.4, 0.15, 0.7, 1.3),
+        {Signal.NAME: 0.27, Signal.DESCRIPTION: 0.15, Signal.EXPANSION: 0.2, MATCHED: 0.75},
+        intercept=0.26,
+        least=(-0.83, -0.83, -0.83, 0.54, 0.98),
     ),
     Prior(
-        {Signal.NAME: 0.53, Signal.DESCRIPTION: 0.5, MATCHED: 0.6},
-        intercept=-0.5,
-        least=(-1.0, -0.4, 0.15, 0.7, 1.3),
+        {Signal.NAME: 0.28, Signal.DESCRIPTION: 0.2, MATCHED: 0.79},
+        intercept=0.29,
+        least=(-0.69, -0.69, -0.69, -0.5, 1.04),
     ),
 )

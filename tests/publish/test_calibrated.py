@@ -1,6 +1,7 @@
 """When a snapshot can say that none fits, and when judged requests may not measure it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from pipeline.progress import Silent
 from pipeline.report import BuildReport
 from pipeline.settings import load
 from router import Router
+from router.snapshot import Snapshot
 from tests.enrichment import honest_tools
 
 LANGUAGES = Path(__file__).parent.parent / "data" / "languages"
@@ -35,8 +37,27 @@ ENGLISH = [(f"{verb}_{thing}", f"To {verb} a {thing}.") for verb in ("send", "re
 def test_a_catalog_is_calibrated_with_its_evidence_in_the_manifest(tmp_path: Path) -> None:
     rows = [(tool["name"], tool["description"]) for tool in honest_tools.tools()]
     report = built(catalog(tmp_path / "english", *rows), tmp_path / "ws")
-    assert report.tuning["fitting"]["calibrations"][0]["source"] == "elsewhere"
-    assert Router.open(report.snapshot).route("send an email to the team").fits is not None
+    assert report.tuning["fitting"]["calibrations"][0]["source"] == "generic"
+    assert report.tuning["fitting"]["calibrated"] is False
+    routed = Router.open(report.snapshot).route("send an email to the team")
+    assert routed.fits is not None and routed.to_json()["calibrated"] is False
+
+
+def test_in_a_catalog_without_written_phrases_a_clear_leader_is_not_refused(tmp_path: Path) -> None:
+    """Generic calibrations cannot know a catalog's scale: on 2,750 tools one gave .03 to the tool that led by ten."""
+    others = [(tool["name"], tool["description"]) for tool in honest_tools.tools()]
+    weather = ("get_weather", "Get the current weather of a city.")
+    folder = catalog(tmp_path / "weather", weather, *(row for row in others if "weather" not in " ".join(row)))
+    report = built(folder, tmp_path / "ws", enrichment={"generator": "lexicon"})
+    snapshot = Snapshot.open(report.snapshot)
+    request = "what is the weather in Paris"
+    routed = Router(snapshot).route(request)
+    assert routed.ids[0] == "get_weather" and not routed.none_fits and routed.calibrated is False
+    # However low the calibration puts it.
+    strict = tuple(replace(c, intercept=-99.0, threshold=0.9) for c in snapshot.calibrations)
+    assert not Router(replace(snapshot, calibrations=strict)).route(request).none_fits
+    assert Router(replace(snapshot, calibrations=strict)).route(request).fits == 0.9
+    assert Router(replace(snapshot, calibrations=strict)).route("the time and the place of it").none_fits
 
 
 def test_fewer_than_twenty_tools_are_not_calibrated(tmp_path: Path) -> None:

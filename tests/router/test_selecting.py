@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from router import NothingSelected, RequestInvalid, Reranking, Router, Selection, SettingsInvalid, Weights
+from router import NothingSelected, RequestInvalid, Reranking, Router, Selection, SettingsInvalid, Weights, choosing
 from router.cohort import Cohort
 from router.contract import Signal
 from router.fitting import Calibration
@@ -125,6 +125,28 @@ def test_where_none_fits_the_answer_may_be_empty_and_says_what_came_closest(open
     assert closest.none_fits and len(closest) == 2
     assert routed.none_fits and routed.ids == ()
     assert [(out.tool_id, out.by) for out in routed.dropped] == [(tool_id, "none fits") for tool_id in closest.ids]
+
+
+@pytest.mark.parametrize(
+    ("source", "noted"),
+    [("phrases", ()), ("generic", ("goes by a guess",)), (None, ("does nothing",))],
+)
+def test_an_empty_answer_by_a_generic_calibration_is_noted_each_time_and_warned_of_once(
+    source: str | None, noted: tuple[str, ...], opened: Snapshot, caplog: pytest.LogCaptureFixture
+) -> None:
+    choosing._warn.cache_clear()
+    statistics = np.stack([np.zeros(8), np.ones(8)]).astype(np.float32)
+    rules = (Calibration({Signal.EXPANSION: 1.0}, -1.0, 0.999999, 0.05, source),) if source else ()
+    router = Router(replace(opened, cohort=Cohort({Signal.EXPANSION: statistics}), calibrations=rules))
+    answers = [
+        router.route(request, recipe="lexical", selection=Selection(empty_if_none_fits=True))
+        for request in ("tell me a joke about a payment", "an issue for me")
+    ]
+    assert [routed.calibrated for routed in answers] == [source == "phrases"] * 2
+    for routed in answers:
+        assert all(part in note for part, note in zip(noted, routed.notes, strict=True))
+    warned = [record.getMessage() for record in caplog.records if record.name == "router"]
+    assert len(warned) == len(noted) and all(opened.manifest.snapshot in message for message in warned)
 
 
 def test_where_filters_leave_no_tool_none_fits_for_certain(opened: Snapshot) -> None:

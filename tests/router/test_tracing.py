@@ -51,6 +51,7 @@ def test_a_route_is_a_span_that_says_what_was_answered_and_not_what_was_asked(ex
         "quartermaster.dropped.count": 0,
         "quartermaster.none_fits": False,
         "quartermaster.fits": 0.75,
+        "quartermaster.calibrated": False,
     }
 
 

@@ -16,6 +16,7 @@ from router import Signal
 from router.cohort import ERRAND
 from router.contract import Expanded
 from router.evaluation import Judgement
+from router.evidence import MATCHED, TEXTS
 from router.snapshot import Snapshot
 from router.text import terms
 
@@ -79,7 +80,7 @@ def calibrated(opened: Snapshot) -> Calibrated:
 
 def probabilities(snapshot: Snapshot, calibrated: Calibrated, requests: Sequence[str], row: int = 0) -> list[float]:
     asker = Asker(snapshot)
-    cues = [calibrated.cohort.cues(a.rankings, a.terms, a.vector) for a in asker.ask(requests)]
+    cues = [{**a.evidence, **calibrated.cohort.cues(a.rankings, a.terms, a.vector)} for a in asker.ask(requests)]
     found = [calibrated.calibrations[row].probability(one) for one in cues]
     return [probability for probability in found if probability is not None]
 
@@ -110,8 +111,8 @@ def test_what_was_calibrated_from_is_told(calibrated: Calibrated) -> None:
 
 def test_the_lists_with_dense_come_before_those_without(calibrated: Calibrated) -> None:
     assert [set(calibration.weights) for calibration in calibrated.calibrations] == [
-        {Signal.DENSE, ERRAND, Signal.DESCRIPTION},
-        {Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION},
+        {Signal.DENSE, ERRAND, Signal.DESCRIPTION, TEXTS, MATCHED},
+        {Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, MATCHED},
     ]
 
 
@@ -122,25 +123,27 @@ def test_equal_snapshots_are_calibrated_alike(opened: Snapshot, calibrated: Cali
 def test_without_judgements_the_phrases_set_the_scale(opened: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.tuning.calibration.MIN_ANSWERABLE", 10)
     sources = [calibration.source for calibration in calibrate(opened).calibrations]
-    assert sources == ["phrases", "elsewhere"]
+    assert sources == ["phrases", "generic"]
 
 
 def test_too_few_phrases_set_no_scale(opened: Snapshot) -> None:
     calibration = calibrate(opened).calibrations[0]
-    assert calibration.source == "elsewhere"
+    assert calibration.source == "generic"
     assert "auc" not in calibration.evidence
 
 
 def test_a_snapshot_without_an_encoder_is_calibrated_by_its_lexical_lists(opened: Snapshot) -> None:
     lexical = calibrate(replace(opened, encoder=None, dense=None), JUDGED)
-    assert [set(c.weights) for c in lexical.calibrations] == [{Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION}]
+    assert [set(c.weights) for c in lexical.calibrations] == [
+        {Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, MATCHED}
+    ]
     assert lexical.cohort.errand is None
 
 
 def test_a_phrase_is_asked_as_if_its_tool_did_not_have_it(opened: Snapshot) -> None:
     asker = Asker(opened)
     vectors = asker.vectors.of_tools(0, 1)  # the document's, then the phrases'
-    first = ask_phrases(asker)[0]
+    first = ask_phrases(asker)[0][0]
     ranking = first.rankings[Signal.DENSE]
     assert first.vector is not None
     expected = (max(vectors[2:] @ first.vector) + vectors[0] @ first.vector) / 2
@@ -148,20 +151,39 @@ def test_a_phrase_is_asked_as_if_its_tool_did_not_have_it(opened: Snapshot) -> N
     assert Signal.EXPANSION not in first.rankings
 
 
+def test_the_mean_of_the_nearest_texts_leaves_the_phrase_itself_out(opened: Snapshot) -> None:
+    asker = Asker(opened)
+    first = ask_phrases(asker)[0][0]
+    assert first.vector is not None
+    means = []
+    for tool in first.rankings[Signal.DENSE].ordinals[:3].tolist():
+        cosines = asker.vectors.of_tools(tool, tool + 1) @ first.vector
+        means.append(np.delete(cosines, 1).mean() if tool == 0 else cosines.mean())
+    assert first.evidence[TEXTS] == pytest.approx(np.mean(means), abs=1e-5)
+
+
+def test_a_phrase_without_its_tool_finds_it_in_no_list(opened: Snapshot) -> None:
+    found, absent = ask_phrases(Asker(opened))
+    assert len(found) == len(absent)
+    assert all(0 not in ranking.ordinals for ranking in absent[0].rankings.values())
+    assert 0 in found[0].rankings[Signal.DENSE].ordinals
+    assert absent[0].evidence[MATCHED] <= found[0].evidence[MATCHED]
+
+
 def test_phrases_are_drawn_evenly(opened: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(phrases, "MAX_PHRASES", 3)
     asker = Asker(opened)
     held = [phrase for ordinal in range(len(opened.records)) for phrase in opened.records.entry(ordinal).phrases]
     expected = [terms(phrase) for phrase in (held[0], held[(len(held) - 1) // 2], held[-1])]
-    assert [asked.terms for asked in ask_phrases(asker)] == expected
+    assert [asked.terms for asked in ask_phrases(asker)[0]] == expected
 
 
 def test_phrases_of_the_lexicon_are_not_asked(opened: Snapshot) -> None:
     lexicon = replace(opened, manifest=replace(opened.manifest, generators={"lexicon": 8}))
-    assert ask_phrases(Asker(lexicon)) == []
+    assert ask_phrases(Asker(lexicon)) == ([], [])
     marks = np.array([Expanded.STOPGAP] * 7 + [Expanded.YES], np.uint8)
     last = Asker(replace(opened, expanded=marks))
-    assert len(ask_phrases(last)) == len(opened.records.entry(7).phrases)
+    assert len(ask_phrases(last)[0]) == len(opened.records.entry(7).phrases)
 
 
 def test_a_cohort_has_the_mean_of_every_tool_over_everyday_requests(opened: Snapshot) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from pipeline.tuning.logistic import fit
+from pipeline.tuning.logistic import fit, recalibrate
 
 
 def test_the_intercept_alone_gives_the_share_that_fits() -> None:
@@ -43,3 +43,25 @@ def test_no_small_step_is_better(cues: np.ndarray, ridge: float) -> None:
     for step in (np.array([0.01, 0]), np.array([-0.01, 0]), np.array([0, 0.01]), np.array([0, -0.01])):
         assert best <= loss(slopes + step, intercept) + 1e-9
     assert best <= min(loss(slopes, intercept + 0.01), loss(slopes, intercept - 0.01)) + 1e-9
+
+
+def test_scores_that_are_log_odds_already_stay_as_they_are() -> None:
+    scores = np.linspace(-4, 4, 81)
+    slope, offset = recalibrate(scores, 1 / (1 + np.exp(-scores)), np.full(81, 1 / 81), 1e-3)
+    assert (slope, offset) == pytest.approx((1, 0), abs=1e-6)
+
+
+def test_a_slope_and_an_offset_are_found_and_a_strong_prior_keeps_its_own() -> None:
+    scores = np.linspace(-4, 4, 81)
+    targets, weights = 1 / (1 + np.exp(-(2 * scores - 1))), np.full(81, 1 / 81)
+    assert recalibrate(scores, targets, weights, 1e-9) == pytest.approx((2, -1), abs=1e-4)
+    assert recalibrate(scores, targets, weights, 1e6) == pytest.approx((1, 0), abs=1e-4)
+    between, _ = recalibrate(scores, targets, weights, 0.1)
+    assert 1 < between < 2
+
+
+def test_sides_that_never_meet_have_a_finite_slope() -> None:
+    scores = np.array([-2.0, -1.0, 1.0, 2.0])
+    slope, offset = recalibrate(scores, np.array([0.0, 0.0, 1.0, 1.0]), np.full(4, 0.25), 0.1)
+    assert 1 < slope < 10
+    assert offset == pytest.approx(0, abs=1e-6)

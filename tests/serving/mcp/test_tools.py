@@ -54,6 +54,7 @@ def test_a_found_tool_is_a_line_that_can_be_called_by(weather_router: Router) ->
     assert found.structured_content == {
         "tools": [{"tool_id": "weather/forecast", "signature": line}],
         "none_fits": False,
+        "calibrated": False,
         "notes": [],
     }
 
@@ -74,14 +75,25 @@ def test_numbers_that_a_model_writes_as_texts_are_numbers(weather_router: Router
     assert len(found.structured_content["tools"]) == 2
 
 
-def test_where_none_fits_the_first_line_says_so(weather_router: Router, monkeypatch: pytest.MonkeyPatch) -> None:
-    routed = replace(weather_router.route("forecast", k=1, detail="signature"), fits=0.07, none_fits=True)
+@pytest.mark.parametrize(
+    ("calibrated", "said"),
+    [
+        (True, "Most likely no tool fits this request (probability that one does: 0.07)."),
+        (False, "Perhaps no tool fits this request; that is a guess, not calibrated for this catalog."),
+    ],
+)
+def test_where_none_fits_the_first_line_says_so_as_surely_as_it_is_known(
+    calibrated: bool, said: str, weather_router: Router, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    routed = weather_router.route("forecast", k=1, detail="signature")
+    routed = replace(routed, fits=0.07, none_fits=True, calibrated=calibrated)
     monkeypatch.setattr(Router, "route_async", _answering(routed))
     found = asked(weather_router, "find_tools", {"request": "what is the meaning of life"})
     first, nearest = text(found).splitlines()
-    assert first.startswith("Most likely no tool of the catalog fits this request (probability that one does: 0.07).")
+    assert first == f"{said} Below is what comes closest."
     assert nearest.startswith("weather/forecast(")
     assert found.structured_content["none_fits"] is True
+    assert found.structured_content["calibrated"] is calibrated
 
 
 def test_what_a_budget_leaves_out_is_named(weather_router: Router, monkeypatch: pytest.MonkeyPatch) -> None:
