@@ -266,4 +266,4 @@ def test_a_build_without_faiss_says_what_each_request_will_be_held_against(
     monkeypatch.setattr("pipeline.publish.serving.MOST_COPIED", 30)  # of the catalog's 40 vectors
     settings = load(catalog, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
     assert build(settings, workspace=tmp_path / "ws", progress=Heard()).outcome == "published"
-    assert [note for note in notes if note.startswith("without faiss") and "quartermaster[large]" in note]
+    assert [note for note in notes if note.startswith("without faiss") and "[large]" in note]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.contract import ENCODER_MODEL, ENCODER_TOKENIZER
+from router.distribution import install_command
 from router.encoder import OnnxEncoder
 from router.encoding.agreement_texts import AGREEMENT_TEXTS
 from router.encoding.bert import obstacle, write_bert
@@ -23,7 +24,7 @@ from router.errors import EncoderInvalid, SnapshotInvalid
 _LEAST_FP32 = 0.9999
 _MEAN_INT8 = 0.99
 
-WITH_TORCH = "pip install 'quartermaster[models]' brings it"
+WITH_TORCH = f"{install_command('models')} brings it"
 # Numpy takes three times as long as ONNX Runtime; the longest text is among them.
 _BY_ARITHMETIC = AGREEMENT_TEXTS[::-3]
 _TOGETHER = 4

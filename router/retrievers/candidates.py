@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from router.distribution import install_command
 from router.errors import SnapshotInvalid
 
-WITHOUT_FAISS = "without faiss each request is held against all {vectors:,} vectors: pip install 'quartermaster[large]'"
+WITHOUT_FAISS = "without faiss each request is compared with all {vectors:,} vectors: " + install_command("large")
 
 
 def has_faiss() -> bool:

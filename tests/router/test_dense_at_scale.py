@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pipeline import dense
 from router import contract
 from router.contract import EncoderManifest, Manifest, Signal
+from router.distribution import install_command
 from router.errors import SnapshotInvalid
 from router.parts import open_dense
 from router.retrievers import VIEWS, Candidates, DenseRetriever, DenseView, Moments, ToolVectors
@@ -196,7 +197,7 @@ def test_without_faiss_the_router_scores_every_vector(
     told = [record.getMessage() for record in caplog.records]
     assert len(told) == (most == 100)
     for message in told:
-        assert "6,900 vectors: pip install 'quartermaster[large]'" in message
+        assert f"6,900 vectors: {install_command('large')}" in message
         assert message.endswith("build the catalog again") == (not files)
 
 
