@@ -63,8 +63,8 @@ class Thing:
         return self if self.is_mass else self.with_head(plural(self.head))
 
     def with_head(self, head: str) -> "Thing":
-        """The same with another noun."""
-        return Thing((*self.nouns[:-1], head), self.tail)
+        """The same with another noun; itself where it has none."""
+        return self if not self.nouns else Thing((*self.nouns[:-1], head), self.tail)
 
     def bare(self) -> str:
         """Without an article before it."""

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from pipeline.enrichment import Expansion
 from pipeline.enrichment.generator import Answer
 from pipeline.enrichment.lexicon import LexiconGenerator
+from router.lexicon.words import lexicon
 from router.record import Parameter, ToolRecord
 from tests.enrichment.model_server import replies
 from tests.factories import make_record
@@ -211,6 +212,14 @@ def test_the_method_of_an_operation_is_no_verb_of_people() -> None:
 
 def test_without_a_noun_the_tag_is_the_thing() -> None:
     assert _expand(make_record("list", None, description="", categories=("repos",))).user_phrases[0] == "list repos"
+
+
+@pytest.mark.parametrize("description", ["", "Does it."])
+def test_a_verb_alone_has_phrases(description: str) -> None:
+    """Without a noun, and without one where the provider's name is taken out of the tool's."""
+    for verb in lexicon()["verbs"]:
+        for name, provider in ((verb, None), (f"{verb}_acme", "acme")):
+            assert _expand(make_record(name, provider, description=description)).user_phrases
 
 
 @given(st.text(max_size=40), st.sampled_from([None, "acme"]))

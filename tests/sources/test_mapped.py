@@ -111,7 +111,7 @@ def test_a_document_in_which_nothing_is_selected_stops_the_run_with_its_keys(wri
     path = write_json("zoo.json", {"apis": [API]})
     with pytest.raises(RunAborted, match=r"source\.fields\.tools = 'tolls' selects no list; the keys here are apis"):
         reading(path, {"tools": "tolls"})
-    with pytest.raises(RunAborted, match=r"no tools in a known place: say in source\.fields where they are"):
+    with pytest.raises(RunAborted, match=r"it holds no list of tools that is known: say in source\.fields where they are"):
         reading(path, {"name": "api_name"})
     with pytest.raises(RunAborted, match=r"source\.fields\.servers = 'keys\(apis\)' selects no list"):
         reading(path, {"servers": "keys(apis)"})
@@ -141,7 +141,7 @@ def test_a_function_that_a_value_is_not_for_rejects_the_record(write_json: Write
         ("parameters", "'x", "it is wrong at character 1"),
         ("provider", "", "it is empty: a JMESPath expression such as function.name is expected"),
         ("id", "shout(name)", "'shout(name)' calls shout(), which JMESPath does not have: it has abs, avg"),
-        ("nam", "x", "there is no such setting"),
+        ("nam", "x", 'unknown setting "nam", did you mean "name"?'),
     ],
 )
 def test_a_wrong_expression_is_refused_before_anything_is_read(
@@ -151,7 +151,7 @@ def test_a_wrong_expression_is_refused_before_anything_is_read(
     (tmp_path / "catalog.toml").write_text(text, encoding="utf-8")
     with pytest.raises(SettingsInvalid) as refused:
         load(tmp_path, environment={})
-    assert f"source.0.fields.{field}: " in str(refused.value) and said in str(refused.value)
+    assert str(refused.value).count("source 1: fields") == 1 and said in str(refused.value)
 
 
 @pytest.mark.parametrize(
