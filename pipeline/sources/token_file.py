@@ -27,14 +27,14 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 def token_path(url: str, folder: Path) -> Path:
-    """Where the token of a server is kept: named by its host, and by a hash that tells servers of one host apart."""
+    """Return the path of a server's token: its host, and a hash that tells servers of one host apart."""
     server = server_of(url)
     host = re.sub(r"[^A-Za-z0-9.-]+", "-", urlsplit(server).netloc)
     return folder / "tokens" / f"{host}-{hashlib.sha256(server.encode()).hexdigest()[:8]}.json"
 
 
 def server_of(url: str) -> str:
-    """A server's address without user, query and fragment."""
+    """Return a server's address without user, query and fragment."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2].lower(), parts.path, "", ""))
 

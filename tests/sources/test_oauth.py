@@ -196,6 +196,14 @@ def test_a_token_that_cannot_be_refreshed_says_what_to_do_and_opens_no_browser(
     assert "/login/register" not in [path for path, _ in authority.seen]
 
 
+def test_a_token_file_may_lie_in_the_catalogs_folder(
+    authority: Authority, url: str, config: Path, tmp_path: Path
+) -> None:
+    _store(config, url, authority.grant()).rename(tmp_path / "vault.token.json")
+    source = {"url": url, "timeout_s": 60, "oauth": {"token_file": "vault.token.json"}}
+    assert _names(read(CatalogSettings(name="vault", folder=tmp_path, source=(source,)))) == ["open_vault"]
+
+
 def test_without_a_stored_token_nothing_is_asked(authority: Authority, url: str, config: Path) -> None:
     message = str(_stop(_catalog(url)))
     assert message.startswith(f"no token is stored for the MCP server '{url}' ({token_path(url, config)}): run ")
