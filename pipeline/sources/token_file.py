@@ -12,6 +12,7 @@ import json
 import os
 import re
 import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
@@ -80,7 +81,8 @@ class TokenFile:
                 json.dump(content, file, indent=2)
             staged.replace(self.path)
         except OSError as error:
-            staged.unlink(missing_ok=True)
+            with suppress(OSError):
+                staged.unlink()
             raise RunAborted(f"the token could not be stored in {self.path}: {error.strerror}") from error
 
     def _part(self, name: str, kind: type[_Model]) -> _Model | None:

@@ -125,6 +125,16 @@ def test_every_variable_that_is_missing_is_named_with_its_setting_and_no_value_i
     )
 
 
+@pytest.mark.parametrize("value", ["café-secret", "a\x07secret"])
+def test_a_value_that_no_header_can_hold_is_told_by_its_header(
+    web: Web, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("ODD", value)
+    url = web.page(API)
+    told = str(_stop(url, headers={"X-Odd": "${ODD}"}))
+    assert told == f"the header X-Odd of '{url}' holds a character that cannot be sent"
+
+
 def test_settings_load_though_a_variable_is_missing_and_show_no_value(tmp_path: Path) -> None:
     text = '[[source]]\nurl = "https://x/mcp"\nheaders = {Authorization = "Bearer of-the-file", X = "${NONE}"}\n'
     (tmp_path / "catalog.toml").write_text(text, encoding="utf-8")
