@@ -73,10 +73,16 @@ def _unknown(place: Place, model: type[BaseModel], written: Mapping[Place, str])
 def _named(place: Place, written: Mapping[Place, str]) -> str:
     """Name a field as the user wrote it: `publish.keep`, `source 1: path`, a variable or an argument with the field."""
     if place[:1] == ("source",) and len(place) > 1 and isinstance(place[1], int):
-        field = ".".join(map(str, place[2:]))
+        field = _dotted(place[2:])
         return f"source {place[1] + 1}" + (f": {field}" if field else "")
-    field = ".".join(map(str, place)) or "catalog"
+    field = _dotted(place) or "catalog"
     return f"{written[place[:2]]} ({field})" if place[:2] in written else field
+
+
+def _dotted(place: Place) -> str:
+    """Join a place's parts; a name that a person chose is quoted where it holds a control character or is long."""
+    names = map(str, place)
+    return ".".join(name if name.isprintable() and len(name) <= _LONGEST else quoted(name) for name in names)
 
 
 def _shown(value: object) -> str | None:
