@@ -121,6 +121,7 @@ HELPS = (
     "compare",
     "snapshots",
     "inspect",
+    "login",
     "serve",
     "serve http",
     "serve mcp",

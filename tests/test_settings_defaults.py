@@ -40,6 +40,12 @@ def test_a_bare_folder_is_a_catalog_of_its_tool_files(tmp_path: Path) -> None:
     assert [str(source.path) for source in settings.source] == ["a.json", "b.yaml", "c.jsonl", "d.yml"]
 
 
+def test_a_link_that_leads_nowhere_is_a_source_that_will_be_told(tmp_path: Path) -> None:
+    folder = _touch(tmp_path / "office", "a.json")
+    (folder / "b.json").symlink_to(tmp_path / "gone.json")
+    assert [str(source.path) for source in load(folder, environment={}).source] == ["a.json", "b.json"]
+
+
 @pytest.mark.parametrize("named", ["", "tools.jsonl"])
 def test_a_tools_jsonl_is_called_like_its_folder(tmp_path: Path, named: str) -> None:
     folder = _touch(tmp_path / "ToolRet web", "tools.jsonl")

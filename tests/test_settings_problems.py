@@ -56,6 +56,12 @@ def _refusal(folder: Path, text: str, over: dict[str, dict[str, Any]] | None = N
         (f"folder = 'x'\n{SOURCE}", "folder cannot be set: it is the folder of the catalog itself"),
         (f"{SOURCE}timeout_s = inf", "source 1: timeout_s is inf: it must be a finite number"),
         (f"enrichment = 'x'\n{SOURCE}", 'enrichment is "x": it must be a table of names and values'),
+        (f'{SOURCE}headers."a\\nb" = 7', 'source 1: headers."a\\nb" must be a text'),
+        (
+            f"{SOURCE}[source.oauth]\nclientid = 'x'",
+            'source 1: oauth: unknown setting "clientid", did you mean "client',
+        ),
+        (f"{SOURCE}[source.oauth]\nissuer = 'ftp://x'", "source 1: oauth.issuer: it must be an https address"),
     ],
 )
 def test_a_problem_is_told_by_field_value_and_what_is_allowed(tmp_path: Path, text: str, told: str) -> None:

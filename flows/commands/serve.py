@@ -185,7 +185,7 @@ def _upstream(source: "SourceSettings", folder: Path) -> "Upstream":
     if source.oauth is not None:
         from pipeline.sources.oauth import authentication
 
-        auth = authentication(source, asked_with)
+        auth = authentication(source, asked_with, folder)
     return Upstream(
         source.label,
         command=source.command or (),

@@ -24,16 +24,16 @@ class Missing:
 
     @property
     def skipped(self) -> tuple[Gap, ...]:
-        """The sources that could not be read."""
+        """Return the sources that could not be read."""
         return tuple(gap for gap in self.gaps if gap.skipped)
 
     @property
     def empty(self) -> tuple[Gap, ...]:
-        """The sources that hold no tool."""
+        """Return the sources that hold no tool."""
         return tuple(gap for gap in self.gaps if not gap.skipped)
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON-ready dict, for programs: the number of sources, and those that were skipped or are empty."""
+        """Return a JSON-ready dict: the number of sources, and those that were skipped or are empty."""
         return {
             "sources": self.sources,
             "skipped": [gap.to_json() for gap in self.skipped],

@@ -61,7 +61,7 @@ class OAuthSettings(Section):
 
     @property
     def by_credentials(self) -> bool:
-        """Whether the client asks for itself; else a person has logged in, and the token is stored."""
+        """Return whether the client asks for itself; else a person has logged in, and the token is stored."""
         return self.grant == "client_credentials" or (self.grant is None and self.client_secret is not None)
 
 
@@ -97,7 +97,7 @@ def _check_value(what: str, value: SecretStr) -> None:
 
 
 def _is_https(url: str) -> bool:
-    """Whether an address is of https, or of this machine."""
+    """Return whether an address is of https, or of this machine."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port

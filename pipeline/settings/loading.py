@@ -134,7 +134,7 @@ def _defaults(path: Path) -> dict[str, Any]:
             else sorted(
                 f.name
                 for f in path.iterdir()
-                if f.suffix in (".json", ".jsonl", ".yaml", ".yml") and f.name not in _NOT_TOOLS and f.is_file()
+                if f.suffix in (".json", ".jsonl", ".yaml", ".yml") and f.name not in _NOT_TOOLS and not f.is_dir()
             )
         )
         if not names:

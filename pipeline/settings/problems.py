@@ -17,7 +17,7 @@ _SET_BY_THE_PROGRAM = "folder"
 
 
 def problems(error: ValidationError, model: type[BaseModel], written: Mapping[Place, str]) -> list[str]:
-    """A sentence for each wrong field of a catalog's settings.
+    """Return a sentence for each wrong field of a catalog's settings.
 
     `written` says how a field was given where that was not in catalog.toml: a variable, an argument.
     """
@@ -40,7 +40,7 @@ def _meant(key: str, known: Sequence[str], elsewhere: Sequence[str]) -> str:
 
 
 def quoted(text: str) -> str:
-    """A text in quotation marks, bounded, without control characters."""
+    """Return a text in quotation marks, bounded, without control characters."""
     return json.dumps(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…", ensure_ascii=not text.isprintable())
 
 
@@ -71,16 +71,22 @@ def _unknown(place: Place, model: type[BaseModel], written: Mapping[Place, str])
 
 
 def _named(place: Place, written: Mapping[Place, str]) -> str:
-    """A field as the user wrote it: `publish.keep`, `source 1: path`, a variable or an argument with the field."""
+    """Name a field as the user wrote it: `publish.keep`, `source 1: path`, a variable or an argument with the field."""
     if place[:1] == ("source",) and len(place) > 1 and isinstance(place[1], int):
-        field = ".".join(map(str, place[2:]))
+        field = _dotted(place[2:])
         return f"source {place[1] + 1}" + (f": {field}" if field else "")
-    field = ".".join(map(str, place)) or "catalog"
+    field = _dotted(place) or "catalog"
     return f"{written[place[:2]]} ({field})" if place[:2] in written else field
 
 
+def _dotted(place: Place) -> str:
+    """Join a place's parts; a name that a person chose is quoted where it holds a control character or is long."""
+    names = map(str, place)
+    return ".".join(name if name.isprintable() and len(name) <= _LONGEST else quoted(name) for name in names)
+
+
 def _shown(value: object) -> str | None:
-    """A value as TOML would have it; None for what is too long, or says no more than the sentence."""
+    """Return a value as TOML would have it; None for what is too long, or has no short form."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
@@ -91,7 +97,7 @@ def _shown(value: object) -> str | None:
 
 
 def _model_at(place: Sequence[int | str], model: type[BaseModel]) -> type[BaseModel]:
-    """The model of the table at a place: lists and tables of tables are passed through."""
+    """Return the model of the table at a place: lists and tables of tables are passed through."""
     for part in place:
         field = model.model_fields.get(str(part))
         if field is not None:
@@ -106,7 +112,7 @@ def _model_of(annotation: Any) -> type[BaseModel] | None:
 
 
 def _paths(model: type[BaseModel], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Every setting by its full path, but those of a source."""
+    """Yield every setting by its full path, but those of a source."""
     for name, field in model.model_fields.items():
         inner = _model_of(field.annotation)
         if inner is None:

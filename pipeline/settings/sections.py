@@ -362,7 +362,7 @@ class CatalogSettings(_Section):
 
 
 def is_web(url: str) -> bool:
-    """Whether a URL is one of http or https that can be asked."""
+    """Return whether a URL is one of http or https that can be asked."""
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -371,7 +371,7 @@ def is_web(url: str) -> bool:
 
 
 def _may_be_web(url: str) -> bool:
-    """Whether a URL is one of http or https, as far as that can be told before its variables are known."""
+    """Return whether a URL is one of http or https, as far as that can be told before its variables are known."""
     written = variables.check(url)
     if not variables.has_variables(written):
         return is_web(written)

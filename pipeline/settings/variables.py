@@ -20,7 +20,7 @@ def check(text: str) -> str:
 
 
 def has_variables(text: str) -> bool:
-    """Whether the environment fills in a part of the text."""
+    """Return whether the environment fills in a part of the text."""
     return any(match[1] for match in _REFERENCE.finditer(text))
 
 
@@ -46,8 +46,8 @@ def expand(text: str, what: str, environment: Mapping[str, str] | None = None) -
 
 
 def expand_url(url: str, what: str, environment: Mapping[str, str] | None = None) -> tuple[str, list[str]]:
-    """As `expand`, for a URL: values are quoted where they stand in its path, its query or its user and password, so
-    that none can change the host."""
+    """Do as `expand` for a URL: values in its path, its query, its user and its password are quoted, so that none can
+    change the host."""
     values: list[str] = []
     begin = url.find("://") + 3 if "://" in url else 0
     end = next((place for place in range(begin, len(url)) if url[place] in "/?#"), len(url))
@@ -66,8 +66,10 @@ def expand_url(url: str, what: str, environment: Mapping[str, str] | None = None
 
 
 def value_of(name: str, what: str, environment: Mapping[str, str] | None = None) -> str:
-    """A variable's value, without the newline that a file of secrets ends with. Raises RunAborted where it is not set:
-    an empty one was most likely not filled in."""
+    """Return a variable's value, without the newline that a file of secrets ends with.
+
+    Raises RunAborted where it is not set, or empty: it was most likely forgotten.
+    """
     value = (os.environ if environment is None else environment).get(name, "").strip()
     if not value:
         raise RunAborted(f"{what} needs the environment variable {name}, which is not set or empty")

@@ -20,7 +20,7 @@ _BESIDE_PYTHON = Path(sys.executable).parent
 
 
 def program(source: SourceSettings, folder: Path) -> str:
-    """The program of a command as a full path. Raises RunAborted where it is not installed."""
+    """Return the program of a command as a full path. Raises RunAborted where it is not installed."""
     name = place(source)
     # A path is meant from the catalog's folder, where the command runs.
     found = shutil.which(str((folder / name).absolute()) if os.sep in name else name, path=search_path())
@@ -31,13 +31,13 @@ def program(source: SourceSettings, folder: Path) -> str:
 
 
 def search_path() -> str:
-    """PATH for commands, led by the folder of this Python: what is installed beside it is found though the
+    """Return PATH for commands, led by the folder of this Python: what is installed beside it is found though the
     environment is not activated."""
     return os.pathsep.join((str(_BESIDE_PYTHON), os.environ.get("PATH") or os.defpath))
 
 
 def run(source: SourceSettings, folder: Path, access: Access) -> bytes:
-    """What a command prints on its standard output. Raises Unavailable where it takes too long, else RunAborted."""
+    """Return what a command prints on standard output. Raises Unavailable where it takes too long, else RunAborted."""
     command = [program(source, folder), *(source.command or ())[1:]]
     pipe, silent = subprocess.PIPE, subprocess.DEVNULL
     environment = {**os.environ, "PATH": search_path(), **access.env}
@@ -65,7 +65,7 @@ def run(source: SourceSettings, folder: Path, access: Access) -> bytes:
 
 
 def _listen(process: "subprocess.Popen[bytes]", source: SourceSettings) -> tuple[bytes, bytes]:
-    """All of a process's output and the end of its errors, read together so that neither pipe fills up."""
+    """Return all of a process's output and the end of its errors, read together so that neither pipe fills up."""
     until = time.monotonic() + source.timeout_s
     output, errors = bytearray(), bytearray()
     with selectors.DefaultSelector() as selector:

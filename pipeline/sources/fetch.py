@@ -1,4 +1,4 @@
-"""What is produced elsewhere at build time: the output of a command, or the body behind a URL, becomes a reader's file.
+"""Documents that a command prints or a URL gives at build time, as files for the readers.
 
 Messages name the program, or the URL without user and query: arguments and the rest may hold secrets.
 """
@@ -18,7 +18,7 @@ from pipeline.sources.naming import named
 
 @contextmanager
 def document(source: SourceSettings, folder: Path) -> Iterator[Path]:
-    """A temporary file with the document of a `command` or `url`, its suffix as its content is written.
+    """Open a temporary file with the document of a `command` or `url`; its suffix says how the content is written.
 
     Raises Unavailable where it may come another time, else RunAborted.
     """
@@ -38,7 +38,7 @@ def document(source: SourceSettings, folder: Path) -> Iterator[Path]:
 
 
 def _suffix(source: SourceSettings, content_type: str, body: bytes) -> str:
-    """How the body is written: as the server says, else as the URL ends, else as the body begins."""
+    """Return how the body is written: as the server says, else as the URL ends, else as the body begins."""
     if source.format == "jsonl":
         return ".jsonl"
     path = urlsplit(source.url).path if source.url is not None else ""

@@ -28,31 +28,31 @@ class Gap:
 
     @property
     def skipped(self) -> bool:
-        """Whether the source was left out because it could not be read."""
+        """Return whether the source was left out because it could not be read."""
         return bool(self.reason)
 
     def rejection(self) -> RecordRejected:
-        """The source as a rejected record, for the tables that list those."""
+        """Return the source as a rejected record, for the tables that list those."""
         return RecordRejected(Origin(self.source, ""), f"the whole source was skipped: {self.reason}")
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON-ready dict, for programs."""
+        """Return a JSON-ready dict, for programs."""
         told = {"source": self.source, "serving_tools": self.serving}
         return {**told, "reason": self.reason} if self.skipped else told
 
 
 def name_of(source: SourceSettings) -> str:
-    """What a source is called in messages: its path as it is written, its program or its URL, without secrets."""
+    """Return what messages call a source: its path as it is written, its program or its URL, without secrets."""
     return str(source.path) if source.path is not None else place(source)
 
 
 def origin_of(source: SourceSettings) -> str:
-    """The file that the origins of a source's tools name."""
+    """Return the file that the origins of a source's tools name."""
     return source.path.name if source.path is not None else place(source)
 
 
 def stopped(problems: Sequence[RunAborted], sources: int) -> RunAborted:
-    """One error for all sources that cannot be read; Unavailable where each of them may be read another time."""
+    """Return one error for all sources that cannot be read: Unavailable where each may be read another time."""
     if sources == 1:
         return problems[0]
     kind = Unavailable if all(isinstance(problem, Unavailable) for problem in problems) else RunAborted
@@ -75,13 +75,13 @@ def no_tool(
     why = [f"{one.source}: {one.advice}" for one in coverage if one.advice]
     if rejected and not why:
         why.append(f"{len(rejected):,} were rejected, the first {rejected[0]}")
-    why += [told] if (told := empties(gaps, sources)) else []
+    why += [told] if sources > 1 and (told := empties(gaps, sources)) else []
     why += [gap.reason for gap in gaps if gap.skipped]
     return RunAborted(f"the catalog {catalog!r} holds no tool{': ' * bool(why)}{'; '.join(why)}")
 
 
 def empties(gaps: Iterable[Gap], sources: int) -> str:
-    """A sentence on sources that hold no tool, which names a few; empty where each holds some."""
+    """Return a sentence that counts the sources without a tool and names a few; empty where there are none."""
     names = [gap.source for gap in gaps if not gap.skipped]
     if not names:
         return ""

@@ -58,7 +58,7 @@ def log_in(
     client, metadata = auth.context.client_info, auth.context.oauth_metadata
     if client is not None and metadata is not None:
         client.issuer = str(metadata.issuer)
-    file = stored_at(source, asked_with)
+    file = stored_at(source, asked_with, folder)
     file.write(storage.tokens, client)
     return file.path, len(tools)
 
@@ -82,7 +82,7 @@ class _Callback:
         self._socket.close()
 
     def brought_by(self, show: Callable[[str], None]) -> Callable[[str], Awaitable[None]]:
-        """The SDK's redirect handler: `show`, which may wait for a browser to start, beside the event loop."""
+        """Return the SDK's redirect handler: `show`, which may wait for a browser, in a thread of its own."""
 
         async def redirect(address: str) -> None:
             await asyncio.to_thread(show, address)
@@ -90,7 +90,7 @@ class _Callback:
         return redirect
 
     async def answer(self) -> AuthorizationCodeResult:
-        """The SDK's callback handler: what the browser brings back. Raises RunAborted where the login was refused."""
+        """Return what the browser brings back to the SDK. Raises RunAborted where the login was refused."""
         came: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
 
         async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -30,7 +30,7 @@ _LOGGERS = ("httpx2", "httpcore2", "mcp")
 
 
 def read_live(source: SourceSettings, folder: Path) -> Iterator[RawTool | RecordRejected]:
-    """Tools of a running server, all its pages. A command runs in `folder`, the catalog's.
+    """Yield the tools of a running server, all its pages. A command runs in `folder`, the catalog's.
 
     Raises Unavailable where it does not start, answer or end, which may pass, else RunAborted.
     """
@@ -39,7 +39,7 @@ def read_live(source: SourceSettings, folder: Path) -> Iterator[RawTool | Record
     if source.oauth is not None:
         from pipeline.sources.oauth import authentication  # with the SDK, which takes 2 s to import
 
-        auth = authentication(source, asked_with)
+        auth = authentication(source, asked_with, folder)
     server, rows = ask(source, folder, asked_with, auth)
     label = label_of_server(server) if server else None
     for index, row in enumerate(rows):
@@ -133,17 +133,18 @@ def _quiet() -> Iterator[None]:
 
 
 def _words(cause: BaseException) -> str:
-    """What went wrong, without a validator's own words."""
+    """Say what went wrong, without a validator's own words."""
     if not isinstance(cause, ValidationError):
         return f"{type(cause).__name__}: {cause}"
     first, *others = cause.errors(include_url=False, include_input=False)
     field = ".".join(map(str, first["loc"])) or "it"
+    wrong = requirement(first["type"], first.get("ctx"), table="an object")
     more = f", and {len(others)} more" if others else ""
-    return f"its answer is not as MCP has it: {field} {requirement(first['type'], first.get('ctx'), table='an object')}{more}"
+    return f"its answer is not as MCP has it: {field} {wrong}{more}"
 
 
 def _hint(source: SourceSettings, status: int | None) -> str:
-    """What to do about a server that asks who is asking."""
+    """Say what to do about a server that refuses a request without the right token."""
     if status not in (401, 403):
         return ""
     if source.oauth is not None:
@@ -158,7 +159,7 @@ def _cause(error: BaseException) -> BaseException:
 
 
 def _may_pass(cause: BaseException, status: int | None) -> bool:
-    """Whether another try may go better: the server ended, did not answer, or said that it is busy or broken."""
+    """Return whether another try may go better: the server ended, did not answer, or said that it is busy or broken."""
     import httpx2
     from mcp.shared.exceptions import MCPError
     from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT

@@ -16,8 +16,8 @@ _UNPRINTABLE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x1f\x7f-\x9f\u202a-
 
 
 def place(source: SourceSettings) -> str:
-    """Where a source is produced, for messages and origins: its program, or its URL as it is written, without user and
-    query."""
+    """Return where a source comes from, for messages and origins: its program, or its URL as it is written, without
+    user and query."""
     if source.url is None:
         return (source.command or ("",))[0]
     parts = urlsplit(source.url)
@@ -25,12 +25,12 @@ def place(source: SourceSettings) -> str:
 
 
 def named(source: SourceSettings) -> str:
-    """The source as the subject of a sentence."""
+    """Return the source as the subject of a sentence."""
     return f"the {'url' if source.command is None else 'command'} {place(source)!r}"
 
 
 def said(text: str, source: SourceSettings, secrets: Iterable[str] = ()) -> str:
-    """What a program or server said, fit for a message: one line, bounded, no control characters, no secrets.
+    """Return what a program or server said, fit for a message: one line, bounded, no control characters, no secrets.
 
     `secrets` come beside the source's own: the values that the environment filled in.
     """
@@ -44,17 +44,17 @@ def said(text: str, source: SourceSettings, secrets: Iterable[str] = ()) -> str:
 
 
 def secrets_of(url: str) -> list[str]:
-    """The parts of a URL that may be secrets: user, password, query and fragment."""
+    """Return the parts of a URL that may be secrets: user, password, query and fragment."""
     parts = urlsplit(url)
     values = [value for _, value in parse_qsl(parts.query)]
     return [parts.username or "", parts.password or "", parts.query, parts.fragment, *values]
 
 
 def too_large(source: SourceSettings) -> RunAborted:
-    """The error for a document that cannot be one."""
+    """Return the error for a document that is too large to be one."""
     return RunAborted(f"{named(source)} gave more than {MAX_BYTES // 10**6} MB: no document is so large")
 
 
 def too_late(source: SourceSettings) -> Unavailable:
-    """The error for a source that takes too long."""
+    """Return the error for a source that takes too long."""
     return Unavailable(f"{named(source)} took more than the {source.timeout_s:g} s that timeout_s allows")

@@ -4,6 +4,7 @@ A build never asks a person. Secrets go to the configured issuer alone; without 
 """
 
 import json
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx2
@@ -57,7 +58,7 @@ class Authentication(OAuthClientProvider):
 
     @property
     def secrets(self) -> list[str]:
-        """The texts of tokens that no message may hold."""
+        """Return the texts of tokens that no message may hold."""
         tokens = self.context.current_tokens
         found = (tokens.access_token, tokens.refresh_token) if tokens else ()
         return [token for token in found if token]
@@ -83,7 +84,7 @@ class Authentication(OAuthClientProvider):
             )
 
     async def _refusal(self, response: httpx2.Response) -> str:
-        """The words of an authorization server that refuses."""
+        """Return the words of an authorization server that refuses, without secrets."""
         try:
             body = json.loads(await response.aread())
             words = [str(body[name]) for name in ("error", "error_description") if body.get(name)]
@@ -151,8 +152,11 @@ class StoredToken(Authentication):
         return f"the stored token has expired and was not refreshed ({refusal}): {_LOG_IN}"
 
 
-def authentication(source: SourceSettings, asked_with: Access) -> Authentication:
-    """Return what proves to a source's server who asks. Raises RunAborted where no token is stored."""
+def authentication(source: SourceSettings, asked_with: Access, folder: Path) -> Authentication:
+    """Return what proves to a source's server who asks. Raises RunAborted where no token is stored.
+
+    `folder` is the catalog's, where a relative `token_file` lies.
+    """
     oauth = source.oauth or OAuthSettings()
     made: Authentication
     if oauth.by_credentials:
@@ -165,7 +169,7 @@ def authentication(source: SourceSettings, asked_with: Access) -> Authentication
             issuer=oauth.issuer or _origin(asked_with.url),
         )
     else:
-        storage = stored_at(source, asked_with)
+        storage = stored_at(source, asked_with, folder)
         if not storage.path.is_file():
             raise RunAborted(f"no token is stored for the MCP server {place(source)!r} ({storage.path}): {_LOG_IN}")
         made = StoredToken(asked_with.url, metadata_of(oauth, None), storage)
@@ -173,21 +177,22 @@ def authentication(source: SourceSettings, asked_with: Access) -> Authentication
     return made
 
 
-def stored_at(source: SourceSettings, asked_with: Access) -> TokenFile:
-    """The file of a source's token."""
-    file = source.oauth.token_file if source.oauth else None
-    return TokenFile((file or token_path(asked_with.url, config_folder())).expanduser(), asked_with.url)
+def stored_at(source: SourceSettings, asked_with: Access, folder: Path) -> TokenFile:
+    """Return the file of a source's token: the configured one, else one of the user's own."""
+    own = source.oauth.token_file if source.oauth else None
+    path = folder / own.expanduser() if own is not None else token_path(asked_with.url, config_folder())
+    return TokenFile(path, asked_with.url)
 
 
 def metadata_of(oauth: OAuthSettings, redirect: str | None) -> OAuthClientMetadata:
-    """What the client says of itself where it registers."""
+    """Return what the client says of itself where it registers."""
     return OAuthClientMetadata(
         client_name="Quartermaster", redirect_uris=[AnyUrl(redirect)] if redirect else None, scope=oauth.scope
     )
 
 
 def client_of(asked_with: Access, oauth: OAuthSettings) -> OAuthClientInformationFull | None:
-    """The client that the settings name; None where it is to be registered, or stored."""
+    """Return the client that the settings name; None where it is to be registered, or is stored."""
     if asked_with.client_id is None:
         return None
     way = "client_secret_basic" if asked_with.client_secret else "none"

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
@@ -27,14 +28,14 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 def token_path(url: str, folder: Path) -> Path:
-    """Where the token of a server is kept: named by its host, and by a hash that tells servers of one host apart."""
+    """Return the path of a server's token: its host, and a hash that tells servers of one host apart."""
     server = server_of(url)
     host = re.sub(r"[^A-Za-z0-9.-]+", "-", urlsplit(server).netloc)
     return folder / "tokens" / f"{host}-{hashlib.sha256(server.encode()).hexdigest()[:8]}.json"
 
 
 def server_of(url: str) -> str:
-    """A server's address without user, query and fragment."""
+    """Return a server's address without user, query and fragment."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2].lower(), parts.path, "", ""))
 
@@ -80,7 +81,8 @@ class TokenFile:
                 json.dump(content, file, indent=2)
             staged.replace(self.path)
         except OSError as error:
-            staged.unlink(missing_ok=True)
+            with suppress(OSError):
+                staged.unlink()
             raise RunAborted(f"the token could not be stored in {self.path}: {error.strerror}") from error
 
     def _part(self, name: str, kind: type[_Model]) -> _Model | None:

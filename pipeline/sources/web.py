@@ -60,7 +60,7 @@ def get(source: SourceSettings, access: Access) -> tuple[str, bytes]:
 
 
 def _answer(session: requests.Session, source: SourceSettings, access: Access, until: float) -> requests.Response:
-    """The answer behind all redirects, whose bodies are not read."""
+    """Return the answer behind all redirects, whose bodies are not read."""
     url, headers = access.url, dict(access.headers)
     auth: Any = user if any(user := requests.utils.get_auth_from_url(url)) else None
     if any(name.lower() == "authorization" for name in headers):
@@ -84,7 +84,7 @@ def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
 
 
 def _same_server(url: str, other: str) -> bool:
-    """Whether both are of one scheme, host and port, or the second is the same host by https instead of http."""
+    """Return whether both are of one scheme, host and port, or the second is the same host by https instead of http."""
     (scheme, host, port), to = _origin(url), _origin(other)
     return (scheme, host, port) == to or (scheme == "http" and port == 80 and to == ("https", host, 443))
 

@@ -88,6 +88,13 @@ def test_redirects_within_the_server_keep_headers_and_user_and_others_lose_all_f
     assert not {"x-key", "authorization", "x-plain"} & _sent(elsewhere).keys()
 
 
+def test_an_mcp_server_that_redirects_elsewhere_takes_no_header_there(web: Web, elsewhere: Web) -> None:
+    away = web.page("", status=307, headers={"location": elsewhere.page("")})
+    with pytest.raises(RunAborted):
+        read(CatalogSettings(name="x", folder=Path(), source=({"url": away, "headers": HEADERS, "timeout_s": 60},)))
+    assert _sent(web)["x-key"] == KEY and elsewhere.asked == []
+
+
 def test_the_body_of_a_redirect_is_not_read_to_its_end(web: Web) -> None:
     endless = web.page(b"x" * 30, path="/slow", status=302, pause=1.0, headers={"location": web.page(API)})
     assert len(_read(endless, timeout_s=10).tools) == 1
@@ -116,6 +123,16 @@ def test_every_variable_that_is_missing_is_named_with_its_setting_and_no_value_i
         f"the header Authorization of '{url}' needs the environment variable NONE, which is not set or empty; "
         f"the header X-Empty of '{url}' needs the environment variable EMPTY, which is not set or empty"
     )
+
+
+@pytest.mark.parametrize("value", ["café-secret", "a\x07secret"])
+def test_a_value_that_no_header_can_hold_is_told_by_its_header(
+    web: Web, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("ODD", value)
+    url = web.page(API)
+    told = str(_stop(url, headers={"X-Odd": "${ODD}"}))
+    assert told == f"the header X-Odd of '{url}' holds a character that cannot be sent"
 
 
 def test_settings_load_though_a_variable_is_missing_and_show_no_value(tmp_path: Path) -> None:

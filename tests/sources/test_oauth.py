@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import socket
 import threading
 import urllib.request
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from pipeline.sources.token_file import token_path
 from router.serving.mcp.session import opened
 from tests.command_line import called
 from tests.sources.authority import ID, SECRET, Authority, protected
+from tests.sources.web import Web
 
 
 @pytest.fixture(scope="module")
@@ -196,6 +198,14 @@ def test_a_token_that_cannot_be_refreshed_says_what_to_do_and_opens_no_browser(
     assert "/login/register" not in [path for path, _ in authority.seen]
 
 
+def test_a_token_file_may_lie_in_the_catalogs_folder(
+    authority: Authority, url: str, config: Path, tmp_path: Path
+) -> None:
+    _store(config, url, authority.grant()).rename(tmp_path / "vault.token.json")
+    source = {"url": url, "timeout_s": 60, "oauth": {"token_file": "vault.token.json"}}
+    assert _names(read(CatalogSettings(name="vault", folder=tmp_path, source=(source,)))) == ["open_vault"]
+
+
 def test_without_a_stored_token_nothing_is_asked(authority: Authority, url: str, config: Path) -> None:
     message = str(_stop(_catalog(url)))
     assert message.startswith(f"no token is stored for the MCP server '{url}' ({token_path(url, config)}): run ")
@@ -220,6 +230,30 @@ def test_a_token_file_that_cannot_be_used_is_told(url: str, config: Path, conten
     file.chmod(mode)
     message = str(_stop(_catalog(url)))
     assert told in message and str(file) in message
+
+
+def test_a_server_without_an_authorization_server_is_told(web: Web, config: Path) -> None:
+    url = web.page("", path="/mcp", status=401)
+    for kind in ("oauth-protected-resource", "oauth-authorization-server", "openid-configuration"):
+        for path in (f"/.well-known/{kind}", f"/.well-known/{kind}/mcp", f"/mcp/.well-known/{kind}"):
+            web.page("", path=path, status=404)
+    stopped = _stop(_catalog(url, client_id="${VAULT_ID}", client_secret="${VAULT_SECRET}"))
+    assert str(stopped).endswith("no authorization server was found for it (RFC 9728, RFC 8414)")
+
+
+def test_a_token_that_cannot_be_stored_stops_the_run(authority: Authority, url: str, tmp_path: Path) -> None:
+    source = {"url": url, "timeout_s": 60, "oauth": {"token_file": str(tmp_path / "file" / "token.json")}}
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    catalog = CatalogSettings(name="vault", folder=tmp_path, source=(source,))
+    with pytest.raises(RunAborted, match=r"the token could not be stored in .*token\.json: "):
+        log_in(catalog.source[0], tmp_path, show=_browser, wait_s=60)
+
+
+def test_a_port_that_is_taken_stops_a_login(url: str, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(RunAborted, match=f"the login needs port {port} of this machine: "):
+            log_in(_catalog(url).source[0], tmp_path, show=_browser, port=port)
 
 
 def test_a_server_that_wants_a_token_says_so_where_there_is_none(authority: Authority, url: str) -> None:
