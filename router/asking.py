@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from router.adapter import adapted
 from router.contract import Signal
 from router.coverage import Covered, cover
+from router.deduplication import collapse
 from router.encoder import Encoder
 from router.errors import RequestInvalid
 from router.fitting import fitting
@@ -18,7 +19,6 @@ from router.retrievers import Admitted, Ranking
 from router.snapshot import Snapshot
 from router.steps import Steps, find_steps
 from router.text import terms, terms_by_language
-from router.deduplication import collapse
 
 Vector = NDArray[np.float32]
 

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from router.cohort import Cohort
 from router.contract import Expanded, Signal
+from router.overlay.duplicates import alike, overlaid
 from router.overlay.lexical import OverlaidLexical
 from router.overlay.overlay import Overlay, Registered
 from router.overlay.prepared import Prepared, prepare
 from router.overlay.records import OverlaidRecords
-from router.overlay.duplicates import alike, overlaid
 from router.records import Entry, RecordStore
 from router.retrievers import Admitted, DenseRetriever, Lexical, LexicalRetriever, ToolVectors
 from router.retrievers.vectors import quantize

@@ -78,7 +78,11 @@ def test_an_empty_value_means_the_same_as_missing(write_lines: Write, empty: dic
         ('{"name": "b", "x": NaN}', "not JSON: NaN is not JSON"),
         ('{"name": "b", "x": -Infinity}', "not JSON: -Infinity is not JSON"),
         ('{"name": "b", "x": 1e999}', "not JSON: 1e999 is too large a number"),
-        pytest.param(f'{{"name": "b", "x": -{"9" * 309}}}', f"not JSON: -{'9' * 19}… has 309 digits: it is too large a number", id="309 digits"),
+        pytest.param(
+            f'{{"name": "b", "x": -{"9" * 309}}}',
+            f"not JSON: -{'9' * 19}… has 309 digits: it is too large a number",
+            id="309 digits",
+        ),
     ],
 )
 def test_a_wrong_line_is_rejected_with_its_place_and_the_rest_go_on(write_lines: Write, line: str, reason: str) -> None:

@@ -15,7 +15,7 @@ from router.definitions import record_of
 from router.definitions.json_text import parse_json, unusable
 from router.errors import SettingsInvalid
 from router.forms import Form
-from tests.sources.reading import api, apart
+from tests.sources.reading import apart, api
 
 HUGE = 10**308  # 309 digits
 LARGEST = HUGE - 1
@@ -56,8 +56,8 @@ def test_of_an_api_one_operation_is_rejected(tmp_path: Path, number: str) -> Non
     path = tmp_path / "api.yaml"
     path.write_text(
         "openapi: 3.0.0\ninfo: {title: Office}\npaths:\n"
-        "  /a: {get: {operationId: bad, parameters: [{name: n, in: query, schema: {maximum: %s}}]}}\n"
-        "  /b: {get: {operationId: good}}\n" % number,
+        f"  /a: {{get: {{operationId: bad, parameters: [{{name: n, in: query, schema: {{maximum: {number}}}}}]}}}}\n"
+        "  /b: {get: {operationId: good}}\n",
         encoding="utf-8",
     )
     names, rejected = apart(openapi.read(path))
@@ -77,7 +77,7 @@ def test_an_operation_that_refers_to_such_a_number_is_rejected(write_json: Write
 
 @pytest.mark.parametrize("number", [HUGE, -HUGE, float("inf"), float("nan")])
 def test_at_run_time_the_definition_is_refused(number: float) -> None:
-    with pytest.raises(SettingsInvalid, match="the tool 'bad' cannot be used: it is not JSON: .*(too large|not JSON)"):
+    with pytest.raises(SettingsInvalid, match=r"the tool 'bad' cannot be used: it is not JSON: .*(too large|not JSON)"):
         record_of(bad(number))
 
 
@@ -95,7 +95,11 @@ def test_a_number_that_a_double_can_hold_is_kept_everywhere(tmp_path: Path, writ
 
 def test_a_whole_catalog_is_built_without_the_one_record(tmp_path: Path, write_json: WriteJson) -> None:
     path = write_json("tools.json", [GOOD, bad(HUGE), {**GOOD, "name": "better"}])
-    chosen = {"vectors": {"encoder": "none"}, "enrichment": {"generator": "lexicon"}, "publish": {"max_rejected_share": 1}}
+    chosen = {
+        "vectors": {"encoder": "none"},
+        "enrichment": {"generator": "lexicon"},
+        "publish": {"max_rejected_share": 1},
+    }
     report = build(load(path, chosen, environment={}), workspace=tmp_path / "ws")
     assert (report.counts["tools"], report.counts["rejected"]) == (2, 1)
     (coverage,) = report.coverage
