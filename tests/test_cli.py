@@ -43,6 +43,35 @@ def test_build_prints_the_snapshots_folder_last(
     assert (report["outcome"], report["embedded"], report["snapshot"]) == ("unchanged", 0, str(folder))
 
 
+def test_build_ends_with_what_was_read_of_each_source(run: Callable[..., Done], tmp_path: Path) -> None:
+    (tmp_path / "fine.json").write_text('[{"name": "a", "description": "Does a.", "parameters": {"x": "(string) x"}}]')
+    (tmp_path / "lost.json").write_text('[{"name": "b", "args": "--to WHOM", "usage_hint": "at night"}]')
+    (tmp_path / "none.json").write_text("[]")
+    (tmp_path / "odd.jsonl").write_text('{"api_name": "c"}\n')
+    done = run("build", tmp_path, "--encoder", "none", "--generator", "lexicon", COLUMNS="120")
+    table = [line.split() for line in done.stdout.splitlines()]
+    assert "source records tools described parameters rejected not read".split() in table
+    assert ["fine.json", "1", "1", "1", "1", "0", "–"] in table
+    assert ["lost.json", "1", "1", "0", "0,", "1", "lost", "0", "args,", "usage_hint"] in table
+    assert ["none.json", "0", "0", "0", "0", "0", "no", "tool"] in table
+    assert ["all", "4", "sources", "3", "2", "1", "1,", "1", "lost", "1"] in table
+    assert "lost.json: 1 of 1 tools declare parameters under `args` that could not be read" in done.stderr
+    assert "lost.json: keys that were not read: args (1: --to WHOM), usage_hint (1: at night)" in done.stderr
+    assert "odd.jsonl: none of the 1 records has a name. Their keys are `api_name`: say in catalog.toml" in done.stderr
+    report = json.loads(run("build", tmp_path, "--encoder", "none", "--generator", "lexicon", "--json").stdout)
+    assert list(report["coverage"]) == ["fine.json", "lost.json", "none.json", "odd.jsonl"]
+    assert report["coverage"]["lost.json"]["lost_parameters"] == 1 and report["coverage"]["fine.json"]["problems"] == []
+
+
+def test_a_file_whose_records_have_no_name_says_how_to_map_it(run: Callable[..., Done], tmp_path: Path) -> None:
+    (tmp_path / "odd.jsonl").write_text('{"api_name": "c", "functionality": "Does c."}\n')
+    said = failed(run("build", tmp_path / "odd.jsonl", "--encoder", "none"), 3)
+    assert (
+        "holds no tool: odd.jsonl: none of the 1 records has a name. Their keys are `api_name`, `functionality`" in said
+    )
+    assert '[source.fields] name = "api_name"' in said
+
+
 def test_search_lists_tools_and_prints_json_for_programs(run: Callable[..., Done], workspace: Path) -> None:
     table = run("search", "which cards were declined", "-k", 2, "--workspace", workspace)
     assert table.returncode == 0 and "stripe/list_charges" in table.stdout

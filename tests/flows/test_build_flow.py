@@ -139,6 +139,14 @@ def test_a_run_leaves_what_was_built_what_was_rejected_and_where_the_snapshot_is
         {"file": "tools.jsonl", "place": "line 9", "reason": "name is a number, not a text"}
     ]
     assert left["enrich-office"] == 100.0
+    (coverage,) = json.loads(left["coverage-office"])
+    assert (coverage["source"], coverage["records"], coverage["tools"], coverage["rejected"]) == (
+        "tools.jsonl",
+        "9",
+        "8",
+        "1",
+    )
+    assert coverage["problems"] == "1 of 9 records were rejected: 1 because name is a number, not a text"
 
 
 def test_a_judged_catalog_is_measured_by_signal_and_slice(catalog: Path, tmp_path: Path) -> None:

@@ -99,8 +99,8 @@ def test_where_no_record_has_a_name_the_keys_and_the_way_out_are_told() -> None:
     (found,) = coverage(SHAPES, {"path": "unknown_keys.jsonl"})
     assert found.unnamed == ("api_name", "functionality", "api_arguments", "domain")
     assert found.problems == (
-        "none of the 2 records has a name. Their keys are `api_name`, `functionality`, `api_arguments`, `domain`: say in "
-        'catalog.toml, under the [[source]], which of them is which, such as [source.fields] name = "api_name"',
+        "none of the 2 records has a name. Their keys are `api_name`, `functionality`, `api_arguments`, `domain`: say "
+        'in catalog.toml, under the [[source]], which of them is which, such as [source.fields] name = "api_name"',
     )
 
 

@@ -56,8 +56,8 @@ def test_of_an_api_one_operation_is_rejected(tmp_path: Path, number: str) -> Non
     path = tmp_path / "api.yaml"
     path.write_text(
         "openapi: 3.0.0\ninfo: {title: Office}\npaths:\n"
-        "  /a: {get: {operationId: bad, parameters: [{name: n, in: query, schema: {maximum: %s}}]}}\n"
-        "  /b: {get: {operationId: good}}\n" % number,
+        f"  /a: {{get: {{operationId: bad, parameters: [{{name: n, in: query, schema: {{maximum: {number}}}}}]}}}}\n"
+        "  /b: {get: {operationId: good}}\n",
         encoding="utf-8",
     )
     names, rejected = apart(openapi.read(path))
@@ -77,7 +77,7 @@ def test_an_operation_that_refers_to_such_a_number_is_rejected(write_json: Write
 
 @pytest.mark.parametrize("number", [HUGE, -HUGE, float("inf"), float("nan")])
 def test_at_run_time_the_definition_is_refused(number: float) -> None:
-    with pytest.raises(SettingsInvalid, match="the tool 'bad' cannot be used: it is not JSON: .*(too large|not JSON)"):
+    with pytest.raises(SettingsInvalid, match=r"the tool 'bad' cannot be used: it is not JSON: .*(too large|not JSON)"):
         record_of(bad(number))
 
 

@@ -10,8 +10,9 @@ from anyio.to_thread import run_sync
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
+from router.definitions import record_of
 from router.distribution import version
-from router.errors import QuartermasterError
+from router.errors import QuartermasterError, SettingsInvalid
 from router.router import Router
 from router.selection import Selection
 from router.serving.mcp.session import Definition
@@ -57,8 +58,16 @@ def server(
 
 
 async def _replace(router: Router, source: str, definitions: Sequence[Definition]) -> None:
-    """Serve the tools that a server lists, in place of those of its label before."""
+    """Serve the tools that a server lists, in place of those of its label before. One that cannot be used is left out,
+    and a warning says why: the server's other tools are not to suffer."""
+    usable = []
+    for definition in definitions:
+        try:
+            record_of(definition, source)
+            usable.append(definition)
+        except SettingsInvalid as error:
+            _logger.warning("a tool of %r is not served: %s", source, error)
     try:
-        await run_sync(router.replace, source, list(definitions))
+        await run_sync(router.replace, source, usable)
     except QuartermasterError as error:
         _logger.warning("the tools of %r are not served as their MCP server lists them: %s", source, error)

@@ -135,9 +135,12 @@ json_values = st.recursive(
 
 @given(
     st.dictionaries(
-        st.sampled_from(["name", "description", "parameters", "inputSchema", "annotations", "function", "title"]),
+        st.sampled_from(
+            "name description parameters inputSchema annotations function title args arguments inputs schema required "
+            "category examples provider id tools".split()
+        ),
         json_values,
-        max_size=5,
+        max_size=6,
     )
 )
 def test_whatever_comes_is_a_storable_record_or_refused(definition: dict[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """Tools that clients with the token register and remove in the running server."""
 
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -55,6 +56,26 @@ def test_a_list_is_served_from_the_next_request_on_and_after_the_next_start(
         assert again.record("kitchen/brew_coffee")
     assert client.put("/v1/sources/kitchen", json={"tools": []}).json()["tools"] == len(TOOLS)
     assert "kitchen/brew_coffee" not in ids(client, "brew a cup of coffee")
+
+
+@pytest.mark.parametrize("number", ["1" + "0" * 308, "-1" + "0" * 400, "1e400"])
+def test_a_number_that_no_double_holds_is_refused_and_the_server_goes_on(client: TestClient, number: str) -> None:
+    body = json.dumps({"tools": [LATE, {"name": "odd", "inputSchema": {"maximum": "?"}}]}).replace('"?"', number)
+    refused = client.put("/v1/sources/kitchen", content=body, headers={"Content-Type": "application/json"})
+    assert refused.status_code == 422, refused.text
+    assert "tools[1]: the tool 'odd' cannot be used: it is not JSON" in refused.json()["error"]["message"]
+    assert client.put("/v1/sources/kitchen", json={"tools": [LATE]}).status_code == 200
+
+
+def test_tools_in_any_known_shape_are_registered(client: TestClient) -> None:
+    tool = {
+        "name": "boil",
+        "description": "Boils.",
+        "arguments": [{"name": "cups", "type": "int", "desc": "How many."}],
+    }
+    assert client.put("/v1/sources/kitchen", json={"tools": [tool]}).status_code == 200
+    (parameter,) = client.get("/v1/tools/kitchen/boil").json()["parameters"]
+    assert (parameter["path"], parameter["type"], parameter["description"]) == ("cups", "integer", "How many.")
 
 
 def test_a_removed_tool_is_served_no_more(client: TestClient) -> None:

@@ -14,6 +14,7 @@ import pytest
 from router import Router, ToolRecord
 from router.record import Origin
 from router.serving.mcp import Upstream, UpstreamFailed, connected
+from router.serving.mcp.server import _replace
 from tests.serving.mcp.conftest import plain
 from tests.serving.mcp.plain_http import serving
 
@@ -251,6 +252,18 @@ def test_servers_that_are_started_at_once_tell_what_they_list(weather_router: Ro
 
     asyncio.run(run())
     assert told == {"plain": 6}
+
+
+def test_of_a_servers_list_a_tool_that_cannot_be_used_is_left_out_and_told(
+    weather_router: Router, caplog: pytest.LogCaptureFixture
+) -> None:
+    good, odd = {"name": "tides", "inputSchema": {}}, {"name": "odd", "inputSchema": {"maximum": 10**400}}
+    asyncio.run(_replace(weather_router, "harbour", [odd, good]))
+    try:
+        assert weather_router.record("harbour/tides") and not weather_router.record("harbour/odd")
+    finally:
+        weather_router.replace("harbour", [])
+    assert "a tool of 'harbour' is not served: the tool 'odd' cannot be used: it is not JSON" in caplog.text
 
 
 def test_an_upstream_without_a_label_is_known_by_where_the_build_read_it(weather_router: Router) -> None:
