@@ -44,6 +44,9 @@ def build(
     A second build asks the model nothing and embeds nothing that is unchanged. Without a key (OPENAI_API_KEY) or base
     URL (OPENAI_BASE_URL) a lexicon writes the expansions, which is free and weaker. What a budget leaves over, the
     lexicon writes until a later build asks.
+
+    An encoder is exported once a user, into the user's folder for caches (~/.cache/quartermaster on Linux) or that of
+    QUARTERMASTER_CACHE; what lies there may be deleted at any time.
     """
     from flows.screens.build import show_plan, show_report
     from flows.screens.screen import Bars, out, plain
