@@ -109,7 +109,7 @@ def _build(
     if settings.vectors.encoder != "none":
         clock.start("resolve", None)
     model = do("resolve", partial(vectors.resolve, settings.vectors, clock))
-    copies = Copies(settings, workspace, model, do, clock) if model else None
+    copies = Copies(settings, model, do, vectors.user_cache(model, workspace, clock)) if model else None
     if copies:
         copies.of_tools(), copies.of_requests()  # here, where the stage says what is waited for
     embedding = vectors.Embedding(model, copies.batches(), ledger, do, clock) if model and copies else None

@@ -2,11 +2,9 @@
 
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 
 from pipeline import vectors
 from pipeline.execution import Execution
-from pipeline.progress import Progress
 from pipeline.settings import CatalogSettings
 
 
@@ -16,10 +14,9 @@ class Copies:
     fp32, once, and requests encoded in the precision of the settings."""
 
     settings: CatalogSettings
-    workspace: Path
     model: vectors.EncoderModel
     do: Execution
-    progress: Progress
+    cache: vectors.ExportCache
     made: dict[str, vectors.Export] = field(default_factory=dict)
 
     def of_tools(self) -> vectors.Export:
@@ -37,7 +34,6 @@ class Copies:
     def _export(self, precision: str) -> vectors.Export:
         if precision not in self.made:
             reference = vectors.ReferenceEncoder(self.model, self.settings.vectors.batch_size)
-            cache = vectors.user_cache(self.model, self.workspace, self.progress)
-            export = partial(vectors.export, self.model, precision, reference, cache)
+            export = partial(vectors.export, self.model, precision, reference, self.cache)
             self.made[precision] = self.do("export", export)
         return self.made[precision]

@@ -50,6 +50,9 @@ def build(
     A second build asks the model about, and embeds, only what changed. Without a key (OPENAI_API_KEY) or a base URL
     (OPENAI_BASE_URL) a lexicon writes the expansions: free, but weaker. It also writes for the tools that a budget
     leaves over, until a later build asks the model.
+
+    An encoder is exported once and kept for all workspaces, in the user's cache folder (~/.cache/quartermaster on
+    Linux) or in QUARTERMASTER_CACHE. You may delete what lies there at any time.
     """
     from flows.screens.build import show_plan, show_report
     from flows.screens.screen import Bars, out, plain

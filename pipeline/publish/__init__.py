@@ -191,6 +191,7 @@ def _checksums(folder: Path) -> dict[str, str]:
             if path.name.endswith(".lock"):
                 path.unlink()
             else:
-                path.chmod(0o644)  # Tantivy's own are its owner's alone; a router may run as somebody else
+                if path.stat().st_mode & 0o444 != 0o444:  # a link to an encoder may be of a file of somebody else
+                    path.chmod(0o644)  # Tantivy's own are its owner's alone; a router may run as somebody else
                 found[path.relative_to(folder).as_posix()] = file_sha256(path)
     return found

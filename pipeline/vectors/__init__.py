@@ -12,7 +12,7 @@ from pipeline.vectors.export import export, user_cache
 from pipeline.vectors.model import resolve
 from pipeline.vectors.reference import ReferenceEncoder
 from router.documents import FieldDocuments
-from router.encoding import EncoderModel, Export
+from router.encoding import EncoderModel, Export, ExportCache
 from router.fingerprint import fingerprint
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Embedding",
     "EncoderModel",
     "Export",
+    "ExportCache",
     "ReferenceEncoder",
     "Vectors",
     "collect",

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.contract import ENCODER_TOKENIZER, ENCODER_TOKENS
+from router.encoding.graph import TEXTS, Graph
 from router.encoding.model import EncoderModel, read_json
 from router.errors import EncoderInvalid
 
 Weights = Mapping[str, NDArray[np.float32]]
 
 WEIGHTS = "model.safetensors"
-_OPSET, _IR = 17, 8
 _PREFIX = "bert."  # of the weights' names, where a checkpoint has heads beside the encoder
 _KINDS = ("F32", "F16")
 _PARTS = (
@@ -80,21 +80,13 @@ def write_bert(model: EncoderModel, path: Path) -> None:
 
     Raises OSError where it cannot be written. The model is one that has no `obstacle`.
     """
-    import onnx
-
     config = read_json(model.folder / "config.json")
     weights = load_weights(model)
-    graph = _Graph()
+    graph = Graph(model.dim)
     tokens = _transformer(graph, weights, config)
+    del weights
     _pool(graph, tokens, model.pooling)
-    path.write_bytes(
-        onnx.helper.make_model(
-            graph.made(model.dim),
-            opset_imports=[onnx.helper.make_opsetid("", _OPSET), onnx.helper.make_opsetid("com.microsoft", 1)],
-            ir_version=_IR,
-            producer_name="quartermaster",
-        ).SerializeToString()
-    )
+    path.write_bytes(graph.model.SerializeToString())
 
 
 def load_weights(model: EncoderModel) -> Weights:
@@ -105,7 +97,7 @@ def load_weights(model: EncoderModel) -> Weights:
     return {name.removeprefix(_PREFIX): value.astype(np.float32, copy=False) for name, value in held.items()}
 
 
-def _transformer(graph: "_Graph", weights: Weights, config: Mapping[str, Any]) -> str:
+def _transformer(graph: Graph, weights: Weights, config: Mapping[str, Any]) -> str:
     """Add the embeddings and the layers; return the name of the tokens' vectors."""
     epsilon = float(config.get("layer_norm_eps", 1e-12))
 
@@ -140,7 +132,7 @@ def _transformer(graph: "_Graph", weights: Weights, config: Mapping[str, Any]) -
     return x
 
 
-def _pool(graph: "_Graph", tokens: str, pooling: str) -> None:
+def _pool(graph: Graph, tokens: str, pooling: str) -> None:
     """Add the pooling and the normalisation; a mean gives its tokens as an output too."""
     if pooling == "cls":
         pooled = graph.node("Gather", [tokens, graph.constant("first", np.array(0, np.int64))], axis=1)
@@ -155,10 +147,11 @@ def _pool(graph: "_Graph", tokens: str, pooling: str) -> None:
             # The mean's divisor is lost in the normalisation.
             along = graph.constant("length_axis", np.array([1], np.int64))
             pooled = graph.node("ReduceSum", [graph.node("Mul", [tokens, held]), along], keepdims=0)
-            graph.node("Identity", [tokens], output=ENCODER_TOKENS)
     norm = graph.node("ReduceL2", [pooled], axes=[1], keepdims=1)
     least = graph.constant("least_norm", np.array(_LEAST_NORM, np.float32))
-    graph.node("Div", [pooled, graph.node("Max", [norm, least])], output="vector")
+    graph.output("vector", graph.node("Div", [pooled, graph.node("Max", [norm, least])]), TEXTS[:1])
+    if pooling == "mean":
+        graph.output(ENCODER_TOKENS, tokens, TEXTS)
 
 
 def _modules(folder: Path) -> list[str]:
@@ -191,48 +184,3 @@ def _names(layers: int) -> Iterator[str]:
     parts = [f"encoder.layer.{layer}.{part}" for layer in range(layers) for part in _PARTS]
     for place in ("embeddings.LayerNorm", *parts):
         yield from (f"{place}.weight", f"{place}.bias")
-
-
-class _Graph:
-    """Nodes and constants, each named once."""
-
-    def __init__(self) -> None:
-        self._nodes: list[Any] = []
-        self._constants: dict[str, Any] = {}
-
-    def constant(self, name: str, value: NDArray[Any]) -> str:
-        from onnx import numpy_helper
-
-        if name not in self._constants:
-            kind = np.float32 if np.issubdtype(value.dtype, np.floating) else value.dtype
-            self._constants[name] = numpy_helper.from_array(np.asarray(value, kind, order="C"), name)
-        return name
-
-    def cast(self, name: str, kind: type[np.generic] = np.int32) -> str:
-        from onnx import helper
-
-        return self.node("Cast", [name], to=helper.np_dtype_to_tensor_dtype(np.dtype(kind)))
-
-    def node(self, kind: str, inputs: list[str], *, fused: bool = False, output: str = "", **attributes: Any) -> str:
-        return self.nodes(kind, inputs, 1, fused=fused, output=output, **attributes)[0]
-
-    def nodes(
-        self, kind: str, inputs: list[str], count: int, *, fused: bool = False, output: str = "", **attributes: Any
-    ) -> list[str]:
-        from onnx import helper
-
-        name = f"{kind}_{len(self._nodes)}"
-        outputs = [output] if output else [f"{name}_{place}" for place in range(count)]
-        domain = "com.microsoft" if fused else ""
-        self._nodes.append(helper.make_node(kind, inputs, outputs, name=name, domain=domain, **attributes))
-        return outputs
-
-    def made(self, dim: int) -> Any:
-        from onnx import TensorProto, helper
-
-        texts = ["batch", "length"]
-        inputs = [helper.make_tensor_value_info(n, TensorProto.INT64, texts) for n in ("input_ids", "attention_mask")]
-        outputs = [helper.make_tensor_value_info("vector", TensorProto.FLOAT, ["batch", dim])]
-        if any(ENCODER_TOKENS in node.output for node in self._nodes):
-            outputs.append(helper.make_tensor_value_info(ENCODER_TOKENS, TensorProto.FLOAT, [*texts, dim]))
-        return helper.make_graph(self._nodes, "bert", inputs, outputs, list(self._constants.values()))

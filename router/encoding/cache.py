@@ -69,6 +69,7 @@ class ExportCache:
         self._folders = folders
         self._note = note
         self._begin = begin
+        self._told: set[str] = set()
 
     def find(self, spec: EncoderManifest) -> Export | None:
         """Return the export of a spec, its checksums verified; None where there is none, or it is damaged."""
@@ -86,7 +87,7 @@ class ExportCache:
         problems: list[str] = []
         for folder in self._folders:
             if problems:
-                self._note(f"the encoder's cache cannot be written ({problems[-1]}): it is kept in {folder}")
+                self._tell(f"the encoder's cache cannot be written ({problems[-1]}): it is kept in {folder}")
             try:
                 with self._locked(folder, _name(spec)):
                     return self._made(folder / _name(spec), spec, make)
@@ -113,12 +114,18 @@ class ExportCache:
             except OSError:
                 continue
 
+    def _tell(self, message: str) -> None:
+        """Note something once."""
+        if message not in self._told:
+            self._told.add(message)
+            self._note(message)
+
     def _made(self, folder: Path, spec: EncoderManifest, make: Make) -> Export:
         """The export, under its lock."""
         if found := _read(folder, spec):
             return found  # of the process that was waited for
         if folder.exists():
-            self._note(f"the exported encoder in {folder} is damaged: it is made again")
+            self._tell(f"the exported encoder in {folder} is damaged: it is made again")
         making = folder.with_name(f".making-{folder.name}")
         shutil.rmtree(making, ignore_errors=True)  # of a killed process
         try:
@@ -143,7 +150,7 @@ class ExportCache:
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            self._note("another process exports this encoder: waiting for it")
+            self._tell("another process exports this encoder: waiting for it")
             lock.acquire(timeout=_LONGEST_WAIT_S)
         try:
             yield

@@ -107,3 +107,12 @@ def test_a_build_says_what_it_waits_for_and_only_where_it_waits(tmp_path: Path) 
 
     plain, other = save(tmp_path / "plain", seed=11), traced(save(tmp_path / "other", seed=12))
     assert [run(plain), run(plain), run(other), run(other)] == [["export"], [], ["trace"], []]
+
+
+def test_another_architecture_without_torch_stops_with_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = model_of(traced(save(tmp_path / "model")))
+    monkeypatch.setattr("pipeline.vectors.export.util.find_spec", lambda name: None)
+    with pytest.raises(RunAborted, match=r"without torch: it lacks model\.safetensors.*quartermaster\[models\]"):
+        exported(model, tmp_path / "cache")
