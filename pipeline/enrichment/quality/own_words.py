@@ -8,6 +8,7 @@ import re
 from pipeline.enrichment.quality.repeats import term_set
 from router.labels import said_label
 from router.record import ToolRecord
+from router.text import words
 
 __all__ = ["own_terms", "says_own"]
 
@@ -22,5 +23,10 @@ def own_terms(record: ToolRecord) -> frozenset[str]:
 
 def says_own(text: str, own: frozenset[str]) -> bool:
     """Return whether all content words of a text are among `own`, and there is one: "create an issue"."""
-    terms = term_set(text)
-    return bool(terms) and terms <= own
+    said = [word for word in text.split() if term_set(word)]
+    return bool(said) and all(_is_among(word, own) for word in said)
+
+
+def _is_among(word: str, own: frozenset[str]) -> bool:
+    """Return whether a word is, as it stands, in lower case ("GitHub" of "github") or by its parts ("list_issues")."""
+    return any(term_set(form) <= own for form in (word, word.casefold(), " ".join(words(word))) if term_set(form))
