@@ -122,9 +122,9 @@ def singular(noun: str) -> str:
             return str(one)
     if noun.endswith("ies") and len(noun) > 4:
         return "movie" if noun == "movies" else noun[:-3] + "y"
-    if noun.endswith(("sses", "xes", "ches", "shes", "zzes")) or noun in ("statuses", "aliases", "viruses", "buses"):
+    if noun.endswith(("sses", "xes", "ches", "shes", "zzes")) or noun[:-2] in table["classes"]["singular"]:
         return noun[:-2]
-    return noun[:-1] if noun.endswith("s") and not noun.endswith(("ss", "us", "is")) and len(noun) > 3 else noun
+    return noun[:-1] if noun.endswith("s") and not noun.endswith(("ss", "ous")) and len(noun) > 3 else noun
 
 
 def plural(noun: str) -> str:

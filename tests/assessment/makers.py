@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pipeline.assessment import Assessment, Subject, assess
+from pipeline.enrichment.quality.repeats import term_set
 from pipeline.settings import AssessmentSettings
 
 # Catalogs of a few tools with phrases: one wrong tool is a large share of them.
@@ -20,12 +21,18 @@ class Catalog:
     records: list[str] = field(default_factory=list)
     phrases: list[str] = field(default_factory=list)
 
-    def add(self, record: str, *phrases: str, when: str = "", content: str | None = None) -> str:
-        """A tool with the vectors of its record, its phrases and its sentence; its id, which is t00, t01, …"""
+    def add(
+        self, record: str, *phrases: str, when: str = "", content: str | None = None, own: Sequence[int] = ()
+    ) -> str:
+        """A tool with the vectors of its record, its phrases and its sentence; its id, which is t00, t01, …
+
+        The phrases of these numbers, `own`, say what the record's name and first sentence say.
+        """
         tool_id = f"t{len(self.subjects):02d}"
         texts = tuple(f"{tool_id} phrase {number}" for number in range(len(phrases)))
         sentence = f"{tool_id} sentence" if when else ""
-        self.subjects.append(Subject(tool_id, "", content or tool_id, texts, sentence))
+        terms = term_set(" ".join(texts[number] for number in own))
+        self.subjects.append(Subject(tool_id, "", content or tool_id, texts, sentence, terms))
         self.records.append(record)
         self.phrases += [*phrases, *([when] if when else [])]
         return tool_id

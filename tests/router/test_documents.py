@@ -112,3 +112,10 @@ def test_every_document_is_bounded(fields: dict[str, Any]) -> None:
 
 def test_equal_tools_have_equal_documents() -> None:
     assert project(_RECORD, _EXPANSION) == project(ToolRecord.from_json(_RECORD.to_json()), _EXPANSION)
+
+
+def test_a_long_label_is_cut_in_the_dense_document_alone() -> None:
+    label = "The GitHub's official OpenAPI specification and extensions"
+    documents = project(make_record("issues/create", label, description="Create an issue."), None)
+    assert documents.dense == "github and extensions: issues/create. Create an issue."
+    assert documents.name == f"issues/create\n{label}"
