@@ -19,7 +19,7 @@ from pipeline.enrichment.quality.names import Name, Names
 from pipeline.enrichment.quality.repeats import repeated, term_set
 from pipeline.enrichment.verdict import Consequence, Verdict
 from router.expansion import Expansion
-from router.overlap import SHARED
+from router.overlap import SHARED as _SHARED
 from router.record import ToolRecord
 from router.trust import trusted
 from router.trust.characters import foreign, hidden, scripts, scripts_of
@@ -136,7 +136,7 @@ class Screen:
             return Finding("operation", detail)
         if support.terms is not None:
             own = term_set(text)
-            if len(own & support.terms) < SHARED * len(own):
+            if len(own & support.terms) < _SHARED * len(own):
                 return Finding("steered", "the record tries to steer, and the rest of it says little of this")
         return None
 
