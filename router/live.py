@@ -54,7 +54,7 @@ class Live:
             isinstance(watch, bool) or not isinstance(watch, int | float) or not 0 < watch <= _LONGEST_WATCH
         ):
             raise SettingsInvalid(f"watch is {watch!r}, it must be seconds above 0, up to {_LONGEST_WATCH:,}, or None")
-        _check_request_cache(request_cache)
+        checked_request_cache(request_cache)
         path = path.absolute()  # the process may go to another folder
         seen = _pointer(path)  # before what it leads to is opened: a publication in between is then found
         live = cls(cached(_open(_folder(path)), request_cache), path, request_cache)
@@ -67,12 +67,6 @@ class Live:
             live._start()
             _watching.add(live)
         return live
-
-    @classmethod
-    def of(cls, snapshot: Snapshot, request_cache: int = 0) -> "Live":
-        """Return what serves a snapshot in memory. Raises SettingsInvalid for a request cache out of its range."""
-        _check_request_cache(request_cache)
-        return cls(cached(snapshot, request_cache), request_cache=request_cache)
 
     def reload(self) -> bool:
         """Serve what the path serves now; whether that is another snapshot. In memory there is none.
@@ -178,9 +172,11 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_watch_in_child)
 
 
-def _check_request_cache(request_cache: int) -> None:
+def checked_request_cache(request_cache: int) -> int:
+    """Return how many requests' vectors are kept. Raises SettingsInvalid for what is no such number."""
     if isinstance(request_cache, bool) or not isinstance(request_cache, int) or request_cache < 0:
         raise SettingsInvalid(f"request_cache is {request_cache!r}, it must be a number of requests, 0 for none")
+    return request_cache
 
 
 def _folder(path: Path) -> Path:

@@ -11,13 +11,13 @@ from router import tracing
 from router.answering import answer, explanation, with_vectors
 from router.aside import Aside
 from router.asking import clean, encode, find, rank
-from router.cached_encoder import CacheStatistics, statistics
+from router.cached_encoder import CacheStatistics, cached, statistics
 from router.contract import Manifest, Signal
 from router.conversation import Message, Said, said
 from router.errors import RequestInvalid, SettingsInvalid
 from router.forms import Detail, Form, chosen, id_of
 from router.functions import Functions, Tools, ToolSet, read_tools
-from router.live import Live
+from router.live import Live, checked_request_cache
 from router.memory import EncoderChoice, open_encoder, phrases_by_id, snapshot_of
 from router.options import Options, RouteOptions, recipe_of
 from router.overlay import Overlay
@@ -108,12 +108,13 @@ class Router:
         What was renamed, merged, or has no JSON form is told by the logger "router". Raises SettingsInvalid, with its
         place, for what is no tool, and where there is none; SnapshotInvalid for an encoder that does not load.
         """
+        checked_request_cache(request_cache)
         given = _told(read_tools(tools, provider))
         if not given.records:
             raise SettingsInvalid("tools is empty: give at least one function or definition")
         opened = open_encoder(encoder, len(given.records))
         snapshot = snapshot_of(given.records, phrases_by_id(phrases, given.records), opened)
-        router = cls(Live.of(snapshot, request_cache), selection, rerank)
+        router = cls(Live(cached(snapshot, request_cache)), selection, rerank)
         router._with_functions(given)
         return router
 
