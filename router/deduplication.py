@@ -1,8 +1,8 @@
 """Near-duplicates: one tool that several providers offer, word for word. They take one place of an answer.
 
 Forks of a server make them by the hundred: of 9,974 public MCP tools 3,389 are duplicates, of 1,127 tools; ten answers
-to a phrase held 7.6 different tools. Text alone decides: where names are equal and descriptions differ, document vectors
-would add 15 pairs at cosine .97, and wrong ones just below.
+to a phrase held 7.6 different tools. Text alone decides: where names are equal and descriptions differ, document
+vectors would add 15 pairs at cosine .97, and wrong ones just below.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
