@@ -60,12 +60,12 @@ def open_encoder(choice: EncoderChoice, tools: int = 0) -> OpenedEncoder | None:
 
 def _at_hand(tools: int) -> OpenedEncoder | None:
     """Return the user's exported encoder; without it, or where it does not load, the router is lexical."""
-    folder = exported_folder()
-    if folder is None:
-        return None
-    if tools > _QUICK:
-        _logger.warning("encoding %s tools, some 20 ms of a core each: encoder=None does without", f"{tools:,}")
     try:
+        folder = exported_folder()
+        if folder is None:
+            return None
+        if tools > _QUICK:
+            _logger.warning("encoding %s tools, some 20 ms of a core each: encoder=None does without", f"{tools:,}")
         return _of_folder(folder)
     except QuartermasterError as error:
         _logger.warning("the router is lexical alone: %s", error)

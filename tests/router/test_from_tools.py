@@ -183,7 +183,9 @@ def test_phrases_of_no_tool_are_refused(phrases: Any, message: str) -> None:
 
 
 def test_one_tool_of_several_providers_takes_one_place() -> None:
-    router = Router.from_tools({"stripe": [create_refund], "paypal": [create_refund], "linear": [create_issue]})
+    router = Router.from_tools(
+        {"stripe": [create_refund], "paypal": [create_refund], "linear": [create_issue]}, encoder=None
+    )
     routed = router.route("refund a charge")
     assert (routed.ids[0], routed[0].also_from) == ("paypal/create_refund", ("stripe/create_refund",))
 
@@ -260,6 +262,7 @@ def test_many_threads_get_the_same_answers(router: Router) -> None:
 def test_nothing_is_written_to_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("QUARTERMASTER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("tempfile.tempdir", None)
     Router.from_tools(TOOLS).route("refund a charge")
     assert not list(tmp_path.iterdir())
