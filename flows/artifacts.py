@@ -61,7 +61,7 @@ def _show_coverage(key: str, report: BuildReport) -> None:
 
 
 def show_evaluation(catalog: str, result: Mapping[str, Any]) -> None:
-    """Each signal alone and fused, with the fused list's 95 % intervals; then the fused list by sort of request."""
+    """Each signal alone and fused, with the fused list's 95 % intervals; then the fused list by kind of request."""
     intervals = result["intervals"]["fused"]
     table = [{"signal": signal, **_cells(values)} for signal, values in result["signals"].items()]
     table.append({"signal": "fused, 95 %", **{metric: span(intervals[metric]) for metric in METRICS}})

@@ -57,7 +57,7 @@ def show_report(report: BuildReport) -> None:
     if dropped:
         checks = ", ".join(f"{count:,} {check}" for check, count in dropped.most_common())
         err.print(
-            f"{dropped.total():,} texts left out: {checks} (quartermaster inspect --table verdicts)",
+            f"texts left out: {dropped.total():,} ({checks}); see quartermaster inspect --table verdicts",
             style="yellow",
             soft_wrap=True,
         )
@@ -187,7 +187,7 @@ def _learned(report: BuildReport) -> str:
         source = _SOURCES[fitting["calibrations"][0]["source"]]
         told.append(f"when no tool fits ({source if fitting.get('calibrated', True) else _GENERIC})")
     elif fitting:
-        told.append(f"not calibrated when no tool fits: {fitting.get('skipped', 'everyday requests reach no list')}")
+        told.append(f"when no tool fits: not calibrated, {fitting.get('skipped', 'everyday requests reach no list')}")
     intents, weights = report.tuning.get("intents", {}), report.tuning.get("weights", {})
     if intents:
         told.append(f"past requests: {intents.get('skipped') or 'used as a signal'}")
@@ -206,7 +206,7 @@ def _slowest(report: BuildReport) -> str:
 def _list(title: str, lines: list[str]) -> None:
     if not lines:
         return
-    err.print(f"{len(lines):,} {title}", style="yellow", soft_wrap=True)
+    err.print(f"{title}: {len(lines):,}", style="yellow", soft_wrap=True)
     for line in lines[:_SHOWN]:
         # On one line each: a server's words must not look like ours.
         err.print(plain(f"  {' '.join(line.split())[:300]}"), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""An evaluation on a screen of 80 columns: signals, sorts of requests, what changed, what went wrong."""
+"""An evaluation on a screen of 80 columns: signals, kinds of requests, what changed, what went wrong."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -61,9 +61,9 @@ def signals_table(result: Mapping[str, Any]) -> Table:
 
 
 def slices_table(result: Mapping[str, Any]) -> Table:
-    """The fused list by sort of request, with the count and the intervals: few requests say little."""
+    """The fused list by kind of request, with the count and the intervals: few requests say little."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("fused, by kind of request", style="cyan", overflow="fold")
+    table.add_column("fused, by kind", style="cyan", overflow="fold")
     table.add_column("requests", justify="right")
     for metric in _SHORT:
         table.add_column(metric, justify="right")

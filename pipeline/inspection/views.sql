@@ -2,10 +2,10 @@
 --   SELECT view_name, comment FROM duckdb_views() WHERE NOT internal
 -- Their first sentence must stand alone: it is what a list of them shows.
 
-COMMENT ON TABLE snapshot IS 'This snapshot, in one row. `previous` is the one that served when this was written, which `changes` compares with; NULL where there was none, or it could not be opened. Times are UTC.';
+COMMENT ON TABLE snapshot IS 'This snapshot, in one row. `previous` is the one that served when this was written, and that `changes` compares with; NULL where there was none, or it could not be opened. Times are UTC.';
 COMMENT ON COLUMN snapshot.run_id IS 'The build that wrote it, as in builds.';
 COMMENT ON COLUMN snapshot.encoder IS 'The model of the vectors; NULL where there are none.';
-COMMENT ON COLUMN snapshot.recipe IS 'The recipe that a request is routed by where it names none.';
+COMMENT ON COLUMN snapshot.recipe IS 'The recipe of requests that name none.';
 COMMENT ON COLUMN snapshot.format IS 'The version of the snapshot''s files.';
 COMMENT ON COLUMN snapshot.previous IS 'The snapshot that `changes` compares with.';
 
@@ -20,32 +20,32 @@ COMMENT ON COLUMN tools.dense_document IS 'The text that the tool''s vector was 
 COMMENT ON TABLE parameters IS 'The parameters of each tool: its input schema as rows.';
 COMMENT ON COLUMN parameters.path IS 'Dotted, with [] for the items of an array.';
 
-COMMENT ON TABLE expansions IS 'What somebody wrote of how people ask for each tool, and what that took, whichever build paid for it. A tool without a row has no such words.';
+COMMENT ON TABLE expansions IS 'How people ask for each tool, as a generator wrote it, and what that cost, whichever build paid for it. A tool without a row has no expansion.';
 COMMENT ON COLUMN expansions.generator IS 'Who wrote it: file, openai or lexicon.';
 COMMENT ON COLUMN expansions.model IS 'The model, the file''s name, or the lexicon''s version.';
 COMMENT ON COLUMN expansions.translations IS 'Phrases by language, as they were written; those in the catalog''s languages are in phrases.';
 COMMENT ON COLUMN expansions.expansion_key IS 'The hash of all that made it: record, prompt, model, parameters.';
 COMMENT ON COLUMN expansions.cost_usd IS 'US dollars; NULL where the price is unknown, 0 where it was free.';
-COMMENT ON COLUMN expansions.run_id IS 'The build that paid for it, maybe one of another catalog of the workspace.';
+COMMENT ON COLUMN expansions.run_id IS 'The build that paid for it, perhaps of another catalog of the workspace.';
 
-COMMENT ON TABLE phrases IS 'The phrases of each tool: English ones in the order of their vectors, when to use it last, then other languages.';
-COMMENT ON COLUMN phrases.position IS 'The number of the phrase among its tool''s, from 0. In vectors, those of the English ones.';
-COMMENT ON COLUMN phrases.language IS 'The ISO 639-1 code of the language that it is in and is indexed for.';
+COMMENT ON TABLE phrases IS 'The phrases of each tool: English ones in the order of their vectors, the sentence of when to use it last, then other languages.';
+COMMENT ON COLUMN phrases.position IS 'The number of the phrase within its tool, from 0; `vectors` has the English ones by it.';
+COMMENT ON COLUMN phrases.language IS 'The ISO 639-1 code of its language, in which it is indexed.';
 
-COMMENT ON TABLE verdicts IS 'What the checks said of the texts that were written for the tools: each text that was left out, and why. A text without a row was kept.';
-COMMENT ON COLUMN verdicts.field IS 'The part of the expansion that the text is of, or description.';
-COMMENT ON COLUMN verdicts.check_name IS 'The check that spoke.';
-COMMENT ON COLUMN verdicts.consequence IS 'dropped: indexed nowhere; noted: indexed all the same.';
+COMMENT ON TABLE verdicts IS 'What the checks found in the texts written for the tools: each text that was left out or noted, and why. A text without a row was kept.';
+COMMENT ON COLUMN verdicts.field IS 'The part of the expansion that the text comes from, or description.';
+COMMENT ON COLUMN verdicts.check_name IS 'The check that found something.';
+COMMENT ON COLUMN verdicts.consequence IS 'dropped: not indexed; noted: indexed all the same.';
 COMMENT ON COLUMN verdicts.detail IS 'What the check found: the other tool, the URL, the rank.';
 
-COMMENT ON TABLE siblings IS 'Tools whose phrases fit another tool as well or better, and that other, the one with the most collisions first.';
+COMMENT ON TABLE siblings IS 'Tools whose phrases fit another tool as well or better, with that other tool, most collisions first.';
 
-COMMENT ON TABLE vectors IS 'The vectors, normalised: one a tool (position NULL) and one a phrase. Empty where the catalog was built without an encoder.';
+COMMENT ON TABLE vectors IS 'The normalised vectors: one for each tool (position NULL) and one for each phrase. Empty where the catalog was built without an encoder.';
 COMMENT ON COLUMN vectors.position IS 'The phrase''s position; NULL for the vector of the tool as a whole.';
 
 COMMENT ON TABLE rejections IS 'The records, and the lines of expansions, that could not be used, with the place and the reason.';
 
-COMMENT ON TABLE notices IS 'What an operator should know of tools that were kept: merged, renamed, thin, open.';
+COMMENT ON TABLE notices IS 'What an operator should know about tools that were kept: merged, renamed, thin, open.';
 
 COMMENT ON TABLE coverage IS 'What was read of each source, and what was not. Counts are of records, and of the tools that they became.';
 COMMENT ON COLUMN coverage.source IS 'The source as catalog.toml names it: its path, program or address.';
@@ -62,21 +62,21 @@ COMMENT ON TABLE unread_keys IS 'Keys of records that no reader knows and that l
 COMMENT ON COLUMN unread_keys.records IS 'How many of the source''s records have it.';
 COMMENT ON COLUMN unread_keys.example IS 'What it says on the first of them, shortened.';
 
-COMMENT ON TABLE failures IS 'The generators'' failures: all of this build''s, and of earlier builds'' the last that each model has left standing. One stands where the build did not ask that model, and the tool has the lexicon''s words or none.';
+COMMENT ON TABLE failures IS 'Tools that a generator failed on: all failures of this build, and the last one of an earlier build where no answer has replaced it since. Such a tool has the lexicon''s words or none.';
 COMMENT ON COLUMN failures.kind IS 'shape, empty, mismatch, refusal, truncated, refused, rate, quota, timeout, connection or server.';
 COMMENT ON COLUMN failures.cost_usd IS 'US dollars; NULL where the price is unknown. A failure may have been paid for.';
-COMMENT ON COLUMN failures.words_by IS 'Who wrote the words that serve instead; NULL where nobody did.';
+COMMENT ON COLUMN failures.words_by IS 'The generator whose words are used instead; NULL where there are none.';
 
-COMMENT ON TABLE builds IS 'Every build of this catalog''s name, up to the one that wrote this. That one was under way: its finished_at is NULL and its outcome ''running'', as it is of a build that was killed. Times are UTC.';
-COMMENT ON COLUMN builds.area IS '''snapshots'' for what is to serve, ''evaluations'' for what was only measured; NULL where the build is older than this column.';
+COMMENT ON TABLE builds IS 'Every build of this catalog, up to the one that wrote this. That one was still running: its finished_at is NULL and its outcome ''running'', as for a build that was killed. Times are UTC.';
+COMMENT ON COLUMN builds.area IS '''snapshots'' for builds that serve, ''evaluations'' for builds that were only measured; NULL where the build is older than this column.';
 COMMENT ON COLUMN builds.outcome IS 'published, unchanged, held, failed or running.';
 COMMENT ON COLUMN builds.message IS 'Why it failed, or was held back.';
 COMMENT ON COLUMN builds.asked IS 'How many questions each generator was asked.';
-COMMENT ON COLUMN builds.estimated_usd IS 'US dollars as they were estimated before the first question.';
-COMMENT ON COLUMN builds.cost_usd IS 'US dollars for all it asked, failures too; NULL where a price is unknown.';
+COMMENT ON COLUMN builds.estimated_usd IS 'US dollars, as estimated before the first question.';
+COMMENT ON COLUMN builds.cost_usd IS 'US dollars for all questions, failures too; NULL where a price is unknown.';
 
-COMMENT ON TABLE history IS 'What befell each tool, oldest first: first seen, changed, expansion written, expansion failed. The ledger keeps a record once, so a tool that went back to an earlier text has no line for that.';
-COMMENT ON COLUMN history.run_id IS 'The build it happened in; an expansion''s may be one of another catalog of the workspace.';
+COMMENT ON TABLE history IS 'What happened to each tool, oldest first: first seen, changed, expansion written, expansion failed. The ledger keeps each record once, so a tool that returned to an earlier text has no line for that.';
+COMMENT ON COLUMN history.run_id IS 'The build in which it happened; for an expansion, perhaps of another catalog of the workspace.';
 COMMENT ON COLUMN history.detail IS 'What changed, or who wrote it, the tokens and the cost, or why it failed.';
 
 COMMENT ON TABLE changes IS 'What differs from the snapshot that served when this one was written: see snapshot.previous. Empty where there was none.';

@@ -99,7 +99,7 @@ def test_what_is_wrong_is_refused_and_named(client: TestClient, body: dict[str, 
 def test_a_dialogue_in_which_the_user_says_nothing_is_refused(client: TestClient) -> None:
     response = client.post("/v1/route", json={"request": [{"role": "assistant", "content": "How can I help?"}]})
     assert response.status_code == 422
-    assert "none of 1 messages" in response.json()["error"]["message"]
+    assert "no message of 1" in response.json()["error"]["message"]
 
 
 def test_what_is_no_json_is_malformed(client: TestClient) -> None:
@@ -139,7 +139,7 @@ def test_a_server_selection_holds_where_a_request_brings_none(client_of: Ask, sn
 def test_many_requests_of_a_large_k_are_refused_with_the_most(client: TestClient) -> None:
     refused = client.post("/v1/route-many", json={"requests": ["undo a payment"] * 20, "k": 51})
     assert refused.status_code == 422
-    assert "20 requests of k = 51 ask for 1,020 tools, at most 1,000 are given" in refused.json()["error"]["message"]
+    assert "20 requests of k = 51 ask for 1,020 tools; the limit is 1,000" in refused.json()["error"]["message"]
 
 
 @pytest.mark.parametrize(
