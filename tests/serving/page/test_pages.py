@@ -1,15 +1,20 @@
 """The pages answer what was asked, and what strangers wrote does nothing on them."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
 from flows.commands.serve import inspected
-from router import Router, Selection
+from router import Router, Selection, Signal
+from router.cohort import Cohort
+from router.fitting import Calibration
 from router.serving.page.browsing import listed
 from router.serving.page.comparing import Shelf, moved
+from router.snapshot import Snapshot
 from tests.serving.conftest import TOKEN, Ask
 
 REQUEST = "give the customer their money back"
@@ -58,6 +63,22 @@ def test_blank_fields_say_nothing(pages: TestClient) -> None:
 def test_a_request_that_no_tool_fits_is_said_so(pages: TestClient) -> None:
     page = text(pages, "/", request=REQUEST, providers="nobody")
     assert "No tool is left" in page
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [("phrases", "Most likely no tool fits."), ("generic", "Perhaps no tool fits (not calibrated for this catalog).")],
+)
+def test_the_page_is_as_sure_that_none_fits_as_the_calibration_is(
+    source: str, said: str, client_of: Ask, snapshot: Path
+) -> None:
+    opened = Snapshot.open(snapshot)
+    statistics = np.stack([np.zeros(8), np.ones(8)]).astype(np.float32)
+    rule = Calibration({Signal.EXPANSION: 1.0}, -1.0, 0.999999, 0.05, source)
+    refusing = replace(opened, cohort=Cohort({Signal.EXPANSION: statistics}), calibrations=(rule,))
+    page = text(client_of(Router(refusing)), "/", request="an issue for me", recipe="lexical")
+    assert said in page
+    assert ("some tool fits" in page) and ("(not calibrated for this catalog) ·" in page) is (source == "generic")
 
 
 def test_no_tool_left_is_not_found_where_the_server_wants_an_error(client_of: Ask, snapshot: Path) -> None:
