@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from pipeline.enrichment.quality.repeats import term_set
 
 from pipeline.assessment import Assessment, Subject, assess
-from pipeline.enrichment.quality.repeats import term_set
 from pipeline.settings import AssessmentSettings
 
 # Catalogs of a few tools with phrases: one wrong tool is a large share of them.
