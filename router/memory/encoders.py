@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from router import contract
 from router.contract import EncoderManifest, Manifest
 from router.encoder import Encoder, OnnxEncoder, Spans
+from router.encoder_cache import default_encoder
 from router.errors import QuartermasterError, SettingsInvalid
 from router.fingerprint import fingerprint
 from router.snapshot import resolve
@@ -74,7 +75,7 @@ def _at_hand(tools: int) -> OpenedEncoder | None:
 
 def exported_folder() -> Path | None:
     """Return the folder of the encoder that was exported for this user; None where there is none."""
-    return None
+    return default_encoder(make=False, note=_logger.warning)
 
 
 def _of_folder(folder: Path) -> OpenedEncoder:

@@ -1,7 +1,8 @@
 """Records → a snapshot in memory: what a build makes of them without a model, and nothing on disk.
 
 The field documents, the analyzers and the indexes are those of a build with the lexicon's phrases, so that the same
-tools rank alike. Vectors come of the requests' own encoder, tokens are estimated, nothing is learned or calibrated.
+tools rank alike. Vectors come from the requests' own encoder, tokens are estimated, the calibration is generic, and
+nothing is learned.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,7 @@ from router.documents import FieldDocuments
 from router.encoder import Encoder
 from router.expansion import Expansion
 from router.fingerprint import fingerprint
+from router.fitting import generic_calibrations
 from router.memory.encoders import OpenedEncoder
 from router.memory.screening import screened
 from router.overlay.estimate import estimated_tokens
@@ -70,6 +72,7 @@ def snapshot_of(
         encoder=encoder.encoder if encoder else None,
         expanded=_expanded(tools, indexes),
         twins=None if (groups == np.arange(len(groups))).all() else groups,
+        calibrations=generic_calibrations((*indexes, *([Signal.DENSE] if encoder else [])), len(tools)),
     )
 
 
