@@ -23,6 +23,7 @@ from pipeline.progress import Clock, Progress, Silent
 from pipeline.publish import gate
 from pipeline.report import BuildReport
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
+from pipeline.sources.coverage import why_no_tool
 from router import Manifest, Router, documents
 from router.evaluation import judgements_of
 from router.fingerprint import file_sha256, fingerprint
@@ -97,7 +98,9 @@ def _build(
     rejected = (*reading.rejected, *_rejected_expansions(chain, catalog), *(past.usage.rejected if past else ()))
     ledger.put_catalog(run, settings.name, catalog, rejected)
     if not catalog.records:
-        raise RunAborted(f"the catalog {settings.name!r} holds no tool{_why_none(reading)}")
+        raise RunAborted(
+            f"the catalog {settings.name!r} holds no tool{why_no_tool(reading.coverage, reading.rejected)}"
+        )
     # Before anything is paid for: an encoder that cannot be had would waste it.
     model = do("resolve", partial(vectors.resolve, settings.vectors, clock))
     if model:
@@ -180,14 +183,6 @@ def _build(
         cpu_seconds=clock.cpu_seconds,
         peak_mb=clock.peak_mb,
     )
-
-
-def _why_none(reading: sources.Reading) -> str:
-    """Why nothing is left of the sources: what to do where no record has a name, else the first that was rejected."""
-    if advice := [f"{one.source}: {one.advice}" for one in reading.coverage if one.advice]:
-        return f": {'; '.join(advice)}"
-    rejected = reading.rejected
-    return f": {len(rejected)} were rejected, the first {rejected[0]}" if rejected else ""
 
 
 def _judged(settings: CatalogSettings, serving: Path | None, clock: Clock, new: Router) -> publish.Judged:

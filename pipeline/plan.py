@@ -15,13 +15,15 @@ from pipeline.inspection.reading import Inspection
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress, Silent
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
+from pipeline.sources.coverage import Coverage, by_source, why_no_tool
 from router.store import SnapshotStore
 
 
 @dataclass(frozen=True)
 class Plan:
     """Tools of the catalog against the snapshot that serves (None where none does), records that would be rejected, and
-    what the model's part would take. `mode`, "direct" or "batch", and `max_cost_usd` are those of the settings."""
+    what the model's part would take. `mode`, "direct" or "batch", and `max_cost_usd` are those of the settings;
+    `coverage` says what of each source was read."""
 
     catalog: str
     serving: str | None
@@ -34,10 +36,11 @@ class Plan:
     mode: str
     max_cost_usd: float | None
     estimate: Estimate
+    coverage: tuple[Coverage, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready dict, for programs."""
-        return asdict(self)
+        return {**asdict(self), "coverage": {name: one.to_json() for name, one in by_source(self.coverage).items()}}
 
 
 def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, progress: Progress | None = None) -> Plan:
@@ -47,7 +50,9 @@ def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, prog
     reading = sources.read(settings, Direct())
     catalog = records.catalog_records(reading.tools)
     if not catalog.records:
-        raise RunAborted(f"the catalog {settings.name!r} holds no tool")
+        raise RunAborted(
+            f"the catalog {settings.name!r} holds no tool{why_no_tool(reading.coverage, reading.rejected)}"
+        )
     progress.start("estimate", None)
     with Ledger.open(workspace) as ledger:
         chain = generators(settings, ledger, progress.note)
@@ -66,6 +71,7 @@ def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, prog
         mode=settings.enrichment.mode,
         max_cost_usd=settings.enrichment.max_cost_usd,
         estimate=expected,
+        coverage=reading.coverage,
     )
 
 

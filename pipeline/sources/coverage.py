@@ -136,6 +136,14 @@ def by_source(coverage: Iterable[Coverage]) -> dict[str, Coverage]:
     return named
 
 
+def why_no_tool(coverage: Iterable[Coverage], rejected: Sequence[RecordRejected]) -> str:
+    """Return why no tool is left of the sources, for the end of a sentence: what to do where no record has a name, else
+    the first that was rejected."""
+    if advice := [f"{one.source}: {one.advice}" for one in coverage if one.advice]:
+        return f": {'; '.join(advice)}"
+    return f": {len(rejected)} were rejected, the first {rejected[0]}" if rejected else ""
+
+
 def _takes_parameters(tool: RawTool) -> bool:
     return bool(tool.input_schema.get("properties")) or bool(parameter_rows(tool.input_schema))
 
