@@ -15,6 +15,7 @@ from pipeline.progress import Progress, Silent
 from pipeline.publish import current
 from pipeline.publish.missing import Missing, missing
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
+from pipeline.sources.coverage import Coverage, by_source
 from pipeline.sources.gaps import no_tool
 from router.store import SnapshotStore
 
@@ -23,7 +24,7 @@ from router.store import SnapshotStore
 class Plan:
     """Tools of the catalog against the snapshot that serves (None where none does), records that would be rejected, and
     what the model's part would take. `mode`, "direct" or "batch", and `max_cost_usd` are those of the settings.
-    `missing` tells the sources that gave no tool."""
+    `coverage` says how much of each source was read, `missing` names the sources that gave no tool."""
 
     catalog: str
     serving: str | None
@@ -36,13 +37,15 @@ class Plan:
     mode: str
     max_cost_usd: float | None
     estimate: Estimate
+    coverage: tuple[Coverage, ...] = ()
     missing: Missing = field(default_factory=Missing)
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON-ready dict, for programs."""
+        """Return a JSON-ready dict, for programs."""
         told = asdict(self)
         del told["missing"]
-        return {**told, **self.missing.to_json()}
+        coverage = {name: one.to_json() for name, one in by_source(self.coverage).items()}
+        return {**told, "coverage": coverage, **self.missing.to_json()}
 
 
 def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, progress: Progress | None = None) -> Plan:
@@ -72,4 +75,5 @@ def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, prog
         max_cost_usd=settings.enrichment.max_cost_usd,
         estimate=expected,
         missing=missing(reading.gaps, reading.sources, catalog.hashes, current(store)),
+        coverage=reading.coverage,
     )

@@ -109,6 +109,8 @@ def show_plan(plan: Plan) -> None:
     else:
         rows.append(("to ask", "nothing"))
     out.print(rows_table(("", ""), rows))
+    if any(one.problems for one in plan.coverage):
+        show_coverage(plan.coverage)
     _missing(plan.missing)
 
 

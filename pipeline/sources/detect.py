@@ -25,11 +25,17 @@ def detect(path: Path) -> Format:
     if tools is None:
         raise RunAborted(
             f"the source {path} is no known format: an OpenAPI or Swagger document, function schemas, "
-            "a saved MCP tools/list answer or JSONL. If it holds tools all the same, [source.fields] says where"
+            f"a saved MCP tools/list answer or JSONL{_keys(value)}. If it holds tools all the same, say where in "
+            "catalog.toml, under the [[source]], such as [source.fields] tools = 'data.items'"
         )
     # MCP alone writes the schema's name in camel case; the reader of function schemas takes a single tool.
     named = any(isinstance(tool.row, dict) and "inputSchema" in tool.row and tool.row is not value for tool in tools)
     return "mcp" if named or _is_answer(value) else "function"
+
+
+def _keys(value: Any) -> str:
+    """The keys of an object, the first few."""
+    return f"; its keys are {', '.join(map(str, list(value)[:8]))}" if isinstance(value, dict) and value else ""
 
 
 def _is_answer(value: Any) -> bool:

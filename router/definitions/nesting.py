@@ -130,7 +130,11 @@ def _is_holder(value: dict[str, Any], *, filled: bool = False) -> bool:
         return _is_holder(value["result"], filled=filled)
     if _takes_parameters(value):
         return False
-    held = next((value[key] for key in (*TOOLS, *SERVERS) if key in value), "")
+    key = next((key for key in (*TOOLS, *SERVERS) if key in value), None)
+    held = value.get(key, "") if key else ""
+    if held and key in SERVERS:  # an address is a server too, and holds none
+        servers = held.values() if isinstance(held, dict) else held if isinstance(held, list) else ()
+        return any(isinstance(server, dict) and _is_holder(server) for server in servers)
     if isinstance(held, list):
         return any(isinstance(row, dict) for row in held) if held else not filled
     return isinstance(held, dict) or (held is None and not filled)

@@ -160,7 +160,9 @@ def test_a_type_that_nobody_knows_is_told_in_the_description() -> None:
 
 
 def test_a_document_of_no_known_shape_says_how_to_map_it() -> None:
-    with pytest.raises(RunAborted, match=r"If it holds tools all the same, \[source.fields\] says where"):
+    with pytest.raises(
+        RunAborted, match=r"its keys are registry\. If it holds tools all the same, say where in catalog"
+    ):
         reading("unknown_nesting.json")
 
 

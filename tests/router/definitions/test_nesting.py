@@ -45,6 +45,7 @@ def found(document: Any) -> list[tuple[str, Any, str | None]] | None:
         ([{"name": "a", "tools": [A], "parameters": {}}], [("/0", "a", None)]),
         ([{"name": "a", "tools": ["hammer"]}], [("/0", "a", None)]),
         ([{"name": "a", "tools": []}], [("/0", "a", None)]),
+        ([{"name": "a", "servers": [{"url": "https://a.example"}]}], [("/0", "a", None)]),
         ([{"name": "a", "result": {"type": "string"}}], [("/0", "a", None)]),
     ],
 )  # fmt: skip
