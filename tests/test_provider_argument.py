@@ -7,6 +7,8 @@ import pytest
 
 from pipeline.errors import SettingsInvalid
 from pipeline.settings import load, with_provider
+from router.forms.form import Form
+from router.forms.names import legal_name
 from tests.command_line import called
 
 DOCUMENT = {
@@ -63,3 +65,9 @@ def test_a_build_tells_of_a_long_label(tmp_path: Path) -> None:
     assert "provider label" not in called(tmp_path, *line).stderr
     told = called(tmp_path, *line, "--provider", "The Acme of the North").stderr
     assert "the provider label of a tool is long, 'The Acme of the North'" in " ".join(told.split())
+
+
+def test_with_a_short_label_the_names_that_models_read_can_be_read() -> None:
+    assert legal_name("github/actions-re-run-workflow-failed-jobs", Form.OPENAI) == (
+        "github__actions-re-run-workflow-failed-jobs"
+    )
