@@ -28,7 +28,7 @@ COMMENT ON COLUMN expansions.expansion_key IS 'The hash of all that made it: rec
 COMMENT ON COLUMN expansions.cost_usd IS 'US dollars; NULL where the price is unknown, 0 where it was free.';
 COMMENT ON COLUMN expansions.run_id IS 'The build that paid for it, perhaps of another catalog of the workspace.';
 
-COMMENT ON TABLE phrases IS 'The phrases of each tool: English ones in the order of their vectors, the sentence of when to use it last, then other languages.';
+COMMENT ON TABLE phrases IS 'The phrases of each tool: English ones in the order of their vectors, when to use it last, then other languages.';
 COMMENT ON COLUMN phrases.position IS 'The number of the phrase within its tool, from 0; `vectors` has the English ones by it.';
 COMMENT ON COLUMN phrases.language IS 'The ISO 639-1 code of its language, in which it is indexed.';
 
