@@ -11,9 +11,9 @@ from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import FieldSettings
 from pipeline.sources.document import read_document, read_lines
 from pipeline.sources.function_schema import listed_tool
+from router.definitions.field_names import PARAMETERS, SPLIT_PARAMETERS
 from router.definitions.nesting import Listed, escaped, listed, owner, under
 from router.definitions.raw_tool import RawTool
-from router.definitions.vendors import PARAMETERS, SPLIT_PARAMETERS
 from router.record import Origin
 
 _SECTION = "source.fields"

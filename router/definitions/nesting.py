@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from router.definitions.vendors import PARAMETERS, WRAPPERS, at
+from router.definitions.field_names import PARAMETERS, WRAPPERS
+from router.definitions.vendors import at
 
 # What holds tools, and what holds those who have them.
 TOOLS = ("tools", "functions", "functionDeclarations", "function_declarations", "languageModelTools", "api_list")

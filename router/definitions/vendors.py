@@ -1,12 +1,22 @@
 """One tool in any vendor's words → RawTool: the only reader of a definition, for builds and at run time.
 
-What the makers of definitions call each field stands in the tables below: a new shape is a new entry.
+What the makers of definitions call each field stands in `router.definitions.field_names`.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from router.definitions.field_names import (
+    CATEGORIES,
+    DESCRIPTIONS,
+    EXAMPLES,
+    METADATA,
+    PARAMETERS,
+    PROVIDERS,
+    SPLIT_PARAMETERS,
+    WRAPPERS,
+)
 from router.definitions.parameters import parameter_rows
 from router.definitions.raw_tool import Fields, RawTool
 from router.definitions.schema_shapes import JSON_SCHEMA, Parameters, is_empty, parameters_of, with_required
@@ -14,47 +24,6 @@ from router.errors import RecordRejected
 from router.fingerprint import canonical_json
 from router.record import Origin
 
-# A definition that lies in an object of its own: OpenAI's chat form, Amazon Bedrock's.
-WRAPPERS = ("function", "toolSpec", "tool_spec", "tool")
-# Where the description may stand; the first that says something counts.
-DESCRIPTIONS = ("description", "desc", "modelDescription", "summary", "title", "annotations.title")
-# Where the parameters may stand, and whether nothing else is ever called so: what is unreadable there costs the record.
-# Anything else of these names may be something else, and is reported as not read.
-PARAMETERS = {
-    "inputSchema.json": False,  # Amazon Bedrock
-    "inputSchema": True,  # MCP
-    "input_schema": True,  # Anthropic
-    "parameters": True,  # OpenAI; a mapping by name: ToolBench, xLAM, API-Bank; a list: Dify, OpenAPI
-    "parametersJsonSchema": False,  # Gemini
-    "parameters_json_schema": False,
-    "schema.parameters": False,
-    "schema.inputSchema": False,
-    "schema.input_schema": False,
-    "schema": False,
-    "args_schema": False,  # LangChain
-    "parameter_definitions": False,  # Cohere
-    "input_parameters": False,
-    "inputParameters": False,
-    "inputs": False,  # smolagents
-    "args": False,
-    "arguments": False,  # Docker's registry of MCP servers, and MCP's prompts
-    "parameter": False,  # MCP-Zero
-    "params": False,
-}
-# Two lists that are one: those that are required, and the others.
-SPLIT_PARAMETERS = ("required_parameters", "optional_parameters")
-PROVIDERS = ("provider", "serverInfo.name", "server.name", "server", "server_name", "serverName")
-CATEGORIES = ("category", "categories", "tags")
-EXAMPLES = ("input_examples", "examples")
-# What says nothing of what a tool is for: where it is kept, how it looks, what it answers with.
-METADATA = frozenset(
-    "$schema id uid uuid slug key type kind version schema_version url uri link homepage website repository repo "
-    "source icon icons image logo avatar color theme _meta meta metadata outputSchema output_schema output outputs "
-    "output_type outputType returns return_type response responses strict execution created created_at createdAt "
-    "updated updated_at updatedAt timestamp author authors license licence maintainer owner embedding embeddings "
-    "vector vectors cache_control defer_loading allowed_callers enabled disabled hidden status index order position "
-    "hash checksum stars downloads nextCursor _id name_embedding description_embedding".split()
-)
 _LONGEST = 60  # characters of what an unread key says
 
 
