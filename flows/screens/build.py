@@ -18,9 +18,8 @@ _SHOWN = 5
 _SOURCES = {
     "phrases": "calibrated on this catalog's phrases",
     "judgements": "calibrated on this catalog's judged requests",
-    "elsewhere": "calibrated on other catalogs, so a rough guide",
+    "generic": "a generic guess, not calibrated for this catalog",
 }
-_GENERIC = "a generic guess, not calibrated for this catalog"
 
 
 def show_report(report: BuildReport) -> None:
@@ -186,8 +185,8 @@ def _learned(report: BuildReport) -> str:
         told.append(f"query adapter (MRR of held-out phrases {gain})")
     fitting = report.tuning.get("fitting", {})
     if fitting.get("calibrations"):
-        source = _SOURCES[fitting["calibrations"][0]["source"]]
-        told.append(f"when no tool fits ({source if fitting.get('calibrated', True) else _GENERIC})")
+        source = fitting["calibrations"][0]["source"]
+        told.append(f"when no tool fits ({_SOURCES.get(source, _SOURCES['generic'])})")
     elif fitting:
         told.append(f"when no tool fits: not calibrated, {fitting.get('skipped', 'everyday requests reach no list')}")
     intents, weights = report.tuning.get("intents", {}), report.tuning.get("weights", {})
