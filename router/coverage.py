@@ -108,4 +108,4 @@ def _level(whole: Ranking, part: Ranking) -> float:
     """By how much a step's scores are raised towards the whole's, or lowered."""
     if not len(whole) or not len(part) or whole.scores[0] <= 0 or part.scores[0] <= 0:
         return 1.0
-    return math.sqrt(float(whole.scores[0]) / float(part.scores[0]))
+    return math.sqrt(float(whole.scores[0])) / math.sqrt(float(part.scores[0]))  # the quotient could be infinite

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from pipeline.enrichment.quality.repeats import term_set
 
 from pipeline.assessment import Assessment, Subject, assess
 from pipeline.settings import AssessmentSettings
+from router.overlap import term_set
 
 # Catalogs of a few tools with phrases: one wrong tool is a large share of them.
 ANY_SHARE = AssessmentSettings(max_share=1)

@@ -194,7 +194,7 @@ def test_a_server_that_dies_for_good_is_given_up_after_25_requests_in_a_row(
     assert 25 <= len(in_a_row) <= 25 + 5
     never = [failure for failure in failures if failure.kind == "unasked"]
     assert len(server.requests) <= 2 * (200 - len(never))
-    assert "requests in a row had no answer" in never[0].message
+    assert "requests in a row were not answered" in never[0].message
 
 
 def test_a_server_that_stumbles_now_and_then_is_not_given_up() -> None:

@@ -72,7 +72,7 @@ def test_a_stage_past_its_time_is_one_sentence_with_the_setting() -> None:
         while True:
             time.sleep(0.01)
 
-    with pytest.raises(RunAborted, match=r"the stage 'read notes' did not end within 0.5 s: raise flow.timeout_s$"):
+    with pytest.raises(RunAborted, match=r"the stage 'read notes' did not finish within 0.5 s: raise flow.timeout_s$"):
         run(endless, "notes", timeout_s=0.5)
 
 

@@ -60,13 +60,13 @@ def _without(skipped: int, sources: int, lost: int = 0, serving: int = 0) -> tup
 def test_one_source_of_five_may_be_skipped_and_two_hold_back() -> None:
     assert _without(1, 5) == ()
     (reason,) = _without(2, 5)
-    assert reason.startswith("40.0% of the sources were skipped, publish.max_skipped_share (QUARTERMASTER_PUBLISH__")
+    assert reason.startswith("40.0% of the sources were skipped; publish.max_skipped_share (QUARTERMASTER_PUBLISH__")
 
 
 def test_one_source_of_fifty_that_most_serving_tools_came_from_holds_back() -> None:
     assert _without(1, 50, lost=20, serving=100) == ()
     (reason,) = _without(1, 50, lost=21, serving=100)
-    assert reason.startswith("21.0% of the serving tools came from skipped sources, publish.max_skipped_share")
+    assert reason.startswith("21.0% of the serving tools came from skipped sources; publish.max_skipped_share")
 
 
 def test_sources_that_are_merely_empty_hold_nothing_back() -> None:
