@@ -25,7 +25,7 @@ _NOWHERE = Origin("tools", "")
 
 @dataclass(frozen=True, slots=True)
 class FunctionTool:
-    """A function as a tool. `notes` say which parameters take any value, because JSON has no form for their type."""
+    """A function as a tool. `notes` say which parameters take any value, and where there are none but `**kwargs`."""
 
     definition: Mapping[str, Any]
     notes: tuple[str, ...] = ()
@@ -50,6 +50,9 @@ def function_tool(function: Function) -> FunctionTool:
         properties[parameter.name] = schema
         if default_of(parameter) is Parameter.empty:
             required.append(parameter.name)
+    if not properties and (kinds := [p for p in signature_of(function).parameters.values() if p.kind in VARIADIC]):
+        listed = ", ".join(map(str, (p.replace(annotation=Parameter.empty) for p in kinds)))
+        notes.append(f"it takes {listed} and no named parameter, so a model can give it nothing")
     definition = {
         "name": name,
         "description": docs.description,

@@ -173,6 +173,15 @@ def test_a_parameter_of_any_value_is_told_with_its_tool() -> None:
     )
 
 
+def test_a_function_of_unnamed_parameters_alone_is_told() -> None:
+    def hidden(*args: int, **kwargs: str) -> None:
+        """A decorator without functools.wraps."""
+
+    assert read_tools([hidden]).notes == (
+        "tools[0], hidden: it takes *args, **kwargs and no named parameter, so a model can give it nothing",
+    )
+
+
 def test_origins_say_where_a_function_is_defined() -> None:
     (record,) = read_tools([search]).records
     assert record.origin == Origin(search.__module__, "search")
