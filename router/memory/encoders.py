@@ -50,7 +50,7 @@ def open_encoder(choice: EncoderChoice, tools: int = 0) -> OpenedEncoder | None:
         return _at_hand(tools)
     if isinstance(choice, str | Path):
         return _of_folder(Path(choice))
-    if not callable(getattr(choice, "encode", None)):
+    if isinstance(choice, type) or not callable(getattr(choice, "encode", None)):
         raise SettingsInvalid(f"encoder is {choice!r:.80}, it must be {_EXPECTED}")
     encoder = choice if hasattr(choice, "encode_requests") else PlainEncoder(choice)
     vector = encoder.encode_request(_PROBE)
@@ -113,9 +113,18 @@ class PlainEncoder:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of texts, of length 1."""
-        made = np.asarray(self._model.encode(list(texts)), np.float32)
-        if made.ndim != 2 or len(made) != len(texts) or not np.isfinite(made).all():
-            raise SettingsInvalid(f"encoder gave an array of shape {made.shape} for {len(texts)} texts")
+        given = self._model.encode(list(texts))
+        try:
+            made = np.asarray(given, np.float32)
+        except (TypeError, ValueError) as error:  # texts, or rows of several lengths
+            raise SettingsInvalid(f"encoder gave no array of numbers for {len(texts)} texts: {error}") from None
+        if made.ndim != 2 or len(made) != len(texts) or not made.shape[1]:
+            raise SettingsInvalid(
+                f"encoder gave an array of shape {made.shape} for a list of length {len(texts)}: "
+                "it must give a vector for each text"
+            )
+        if not np.isfinite(made).all():
+            raise SettingsInvalid("encoder gave a vector with a component that is infinite or no number")
         vectors: NDArray[np.float32] = made / np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1e-12)
         return vectors
 
