@@ -312,6 +312,8 @@ class Router:
         asked = self._options(**options)
         if isinstance(requests, str):
             raise RequestInvalid("requests is a single text, it must be a sequence of texts: `route` takes one")
+        if not isinstance(requests, Iterable):
+            raise RequestInvalid(f"requests is {requests!r:.80}, it must be a sequence of texts")
         cleaned = [_clean_at(place, request) for place, request in enumerate(requests)]
         snapshot = self._live.snapshot
         ahead = with_vectors(snapshot, cleaned, recipe_of(snapshot, asked.recipe))
