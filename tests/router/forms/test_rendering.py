@@ -184,5 +184,5 @@ def test_arguments_of_no_tool_and_those_that_are_no_dict_are_refused() -> None:
     rendered = render([REFUND], Form.OPENAI)
     with pytest.raises(RequestInvalid, match="no tool of this answer is called 'refund'"):
         rendered.arguments("refund", {})
-    with pytest.raises(RequestInvalid, match="stripe__refund: the arguments are str, not a dict: `json.loads`"):
+    with pytest.raises(RequestInvalid, match=r"stripe__refund: the arguments are str, not a dict: `json.loads`"):
         rendered.arguments("stripe__refund", '{"charge": "ch_1"}')  # type: ignore[arg-type]
