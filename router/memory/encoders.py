@@ -1,6 +1,5 @@
 """The encoder of a router in memory: the user's exported one, one in a folder, an object, or none."""
 
-import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +12,8 @@ from numpy.typing import NDArray
 from router import contract
 from router.contract import EncoderManifest, Manifest
 from router.encoder import Encoder, OnnxEncoder, Spans
-from router.encoder_cache import default_encoder
-from router.errors import QuartermasterError, SettingsInvalid
+from router.encoder_cache import default_encoder, spec_of
+from router.errors import EncoderInvalid, QuartermasterError, SettingsInvalid
 from router.fingerprint import fingerprint
 from router.snapshot import resolve
 
@@ -25,7 +24,6 @@ EncoderChoice = Literal["auto"] | str | Path | Encoder | None
 
 _QUICK = 200  # tools that are encoded within some seconds
 _PROBE = "which tool fits this request"
-_RECORD = "export.json"
 _EXPECTED = '"auto", None, the folder of an exported encoder or of a snapshot, or an object with `encode(texts)`'
 
 
@@ -97,10 +95,10 @@ def _opened(folder: Path, spec: EncoderManifest) -> OpenedEncoder:
 def _spec(folder: Path) -> EncoderManifest:
     """Return what an exported encoder's own record says of it."""
     try:
-        return EncoderManifest(**json.loads((folder / _RECORD).read_text(encoding="utf-8"))["spec"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return spec_of(folder)
+    except EncoderInvalid as error:
         raise SettingsInvalid(
-            f"encoder is {str(folder)!r}, and its {_RECORD} does not say how texts are encoded: {error!r}"
+            f"encoder is {str(folder)!r}, and its export.json does not say how texts are encoded: {error.__cause__!r}"
         ) from None
 
 
