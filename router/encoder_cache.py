@@ -34,4 +34,6 @@ def default_encoder(make: bool = True, note: Callable[[str], object] = lambda me
         from router.encoding.export import export
 
         found = export(model, "auto", cache)
+    if found is None and (damaged := cache.damaged(model.spec(precision))):
+        note(f"the exported encoder in {damaged} is damaged and not used: the next build makes it again")
     return found.folder if found else None

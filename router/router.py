@@ -138,11 +138,12 @@ class Router:
         has them unchanged: from then on they are the build's. Their records.
 
         `tools` are what `from_tools` takes; `provider` is their label, the first part of their ids. `source` is who
-        lists them, for `replace`. `phrases` by id are requests that a tool is for: without any, one that the snapshot
-        knows keeps its own. Raises SettingsInvalid for what is no tool: then nothing is changed.
+        lists them, for `replace`. `phrases`, by id or name, are requests that a tool is for: without any, one that
+        the snapshot knows keeps its own. Raises SettingsInvalid for what is no tool: then nothing is changed.
         """
         given = _told(read_tools(tools, provider))
-        self._live.change(lambda overlay: overlay.registered(given.records, source, phrases))
+        by_id = phrases_by_id(phrases, given.records)
+        self._live.change(lambda overlay: overlay.registered(given.records, source, by_id))
         return self._with_functions(given)
 
     def replace(
@@ -154,7 +155,8 @@ class Router:
         as `register` does.
         """
         given = _told(read_tools(tools, source))
-        self._live.change(lambda overlay: overlay.replaced(source, given.records, phrases))
+        by_id = phrases_by_id(phrases, given.records)
+        self._live.change(lambda overlay: overlay.replaced(source, given.records, by_id))
         return self._with_functions(given)
 
     def remove(self, tool_ids: Iterable[str]) -> None:
@@ -312,6 +314,8 @@ class Router:
         asked = self._options(**options)
         if isinstance(requests, str):
             raise RequestInvalid("requests is a single text, it must be a sequence of texts: `route` takes one")
+        if not isinstance(requests, Iterable):
+            raise RequestInvalid(f"requests is {requests!r:.80}, it must be a sequence of texts")
         cleaned = [_clean_at(place, request) for place, request in enumerate(requests)]
         snapshot = self._live.snapshot
         ahead = with_vectors(snapshot, cleaned, recipe_of(snapshot, asked.recipe))

@@ -36,11 +36,15 @@ class Export:
 def cache_folder(environment: Mapping[str, str] | None = None) -> Path:
     """Return the folder of a user's exported encoders: QUARTERMASTER_CACHE, else the platform's folder for caches.
 
-    Everything in it can be made again: to clear it, delete it.
+    Everything in it can be made again: to clear it, delete it. Raises EncoderInvalid for the home of a user that there
+    is not.
     """
     chosen = (os.environ if environment is None else environment).get(VARIABLE)
     if chosen:
-        return Path(chosen).expanduser() / "encoders"
+        try:
+            return Path(chosen).expanduser() / "encoders"
+        except RuntimeError as error:
+            raise EncoderInvalid(f"{VARIABLE} is {chosen!r}: {error}") from None
     from platformdirs import user_cache_path
 
     return user_cache_path("quartermaster", appauthor=False) / "encoders"
@@ -74,6 +78,11 @@ class ExportCache:
     def find(self, spec: EncoderManifest) -> Export | None:
         """Return the export of a spec, its checksums verified; None where there is none, or it is damaged."""
         return next(filter(None, (_read(folder / _name(spec), spec) for folder in self._folders)), None)
+
+    def damaged(self, spec: EncoderManifest) -> Path | None:
+        """Return the folder of an export that is there and cannot be used; None where there is none."""
+        folders = (folder / _name(spec) for folder in self._folders)
+        return next((folder for folder in folders if folder.is_dir() and _read(folder, spec) is None), None)
 
     def get(self, spec: EncoderManifest, make: Make) -> Export:
         """Return the export of a spec. Where there is none, `make` writes its files into a folder and returns how far

@@ -52,7 +52,12 @@ class Rendered:
 
     def arguments(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments that the model gave for a tool, as the tool itself takes them: under its own names for them,
-        and without the nulls that a strict schema has in the place of what is left out."""
+        and without the nulls that a strict schema has in the place of what is left out. Raises RequestInvalid where no
+        tool of that name was handed over, and for what is no dict."""
+        self.tool_id(name)
+        if not isinstance(given, Mapping):
+            kind = "None" if given is None else type(given).__name__
+            raise RequestInvalid(f"{name}: the arguments are {kind}, not a dict: `json.loads` makes one of a text")
         if (schema := self.strict.get(name)) is not None:
             given = without_nulls(given, schema, schema)
         old = self.parameters.get(name, {})

@@ -9,7 +9,15 @@ import msgspec
 
 from router.errors import RecordRejected, RequestInvalid
 from router.functions.annotations import hints_of
-from router.functions.signatures import Function, annotated, asked_for, default_of, signature_of
+from router.functions.signatures import (
+    VARIADIC,
+    Function,
+    annotated,
+    asked_for,
+    bound_keywords,
+    default_of,
+    signature_of,
+)
 
 Serves = Callable[[str], bool]
 
@@ -61,28 +69,41 @@ class Functions(Mapping[str, Function]):
 
 def _bound(function: Function, tool_id: str, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     """The arguments, by place and by name. Raises RequestInvalid where they do not fit the function."""
+    if not isinstance(arguments, Mapping):
+        kind = "None" if arguments is None else type(arguments).__name__
+        raise RequestInvalid(f"{tool_id}: the arguments are {kind}, not a dict: `json.loads` makes one of a text")
     try:
-        signature = signature_of(function)
+        parameters = signature_of(function).parameters.values()
     except RecordRejected as rejected:
         raise RequestInvalid(f"{tool_id}: {rejected.reason}") from None
     hints = hints_of(annotated(function))
     asked = {parameter.name: parameter for parameter in asked_for(function, hints)}
+    # What a framework or a partial fills in is not the model's to give, also where `**kwargs` would take it.
+    filled = ({p.name for p in parameters if p.kind not in VARIADIC} | bound_keywords(function)) - asked.keys()
+    takes_any = any(p.kind is Parameter.VAR_KEYWORD for p in parameters)
+    if unknown := [name for name in arguments if name not in asked and (name in filled or not takes_any)]:
+        raise RequestInvalid(f"{tool_id}: there is no parameter {unknown[0]!r}: there are {', '.join(asked) or 'none'}")
+    for parameter in parameters:
+        if parameter.name in filled and parameter.default is Parameter.empty:
+            raise RequestInvalid(
+                f"{tool_id}: its parameter {parameter.name!r} is not an argument of the model's: call "
+                f"router.functions[{tool_id!r}] with it"
+            )
     named = {
         name: _converted(value, hints.get(name), f"{tool_id}: {name}") if name in asked else value
         for name, value in arguments.items()
     }
-    takes_any = any(p.kind is Parameter.VAR_KEYWORD for p in signature.parameters.values())
-    if unknown := [name for name in named if name not in asked and not takes_any]:
-        raise RequestInvalid(f"{tool_id}: there is no parameter {unknown[0]!r}: there are {', '.join(asked) or 'none'}")
     for name, parameter in asked.items():
         if name in named:
             continue
-        if (default := default_of(parameter)) is Parameter.empty:
+        if (default := default_of(parameter, make=True)) is Parameter.empty:
             raise RequestInvalid(f"{tool_id}: the argument {name!r} is missing")
         if default is not parameter.default:  # Python would give the function a pydantic Field
             named[name] = default
-    by_place = [name for name, p in asked.items() if p.kind is Parameter.POSITIONAL_ONLY and name in named]
-    return [named.pop(name) for name in by_place], named
+    by_place = [p for p in parameters if p.kind is Parameter.POSITIONAL_ONLY]
+    while by_place and by_place[-1].name not in named:
+        by_place.pop()
+    return [named.pop(p.name, p.default) for p in by_place], named
 
 
 def _converted(value: Any, hint: Any, where: str) -> Any:
@@ -99,7 +120,18 @@ def _converted(value: Any, hint: Any, where: str) -> Any:
 def _other_types(kind: type, value: Any) -> Any:
     """What msgspec does not know: pydantic's models, paths."""
     if hasattr(kind, "model_validate"):
-        return kind.model_validate(value)
+        try:
+            return kind.model_validate(value)
+        except ValueError as error:
+            raise ValueError(_said(error)) from None
     if isinstance(kind, type) and issubclass(kind, PathLike):
         return kind(value)  # type: ignore[call-arg]
     raise NotImplementedError
+
+
+def _said(error: ValueError) -> str:
+    """What is wrong in one line: pydantic's own text has several, and links."""
+    listed = getattr(error, "errors", None)
+    if listed is None:
+        return str(error)
+    return "; ".join(": ".join(filter(None, (".".join(map(str, one["loc"])), one["msg"]))) for one in listed())

@@ -5,6 +5,7 @@ Objects of frameworks are known by their attributes, so that none of the framewo
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from router.definitions import Definition
@@ -44,11 +45,16 @@ def read_tool(tool: object) -> Given:
         return Given(_definition(tool, schema))
     if callable(tool):
         described = function_tool(tool)
-        origin = Origin(
-            getattr(tool, "__module__", None) or "", getattr(tool, "__qualname__", described.definition["name"])
-        )
-        return Given(described.definition, tool, described.notes, origin)
-    raise RecordRejected(_NOWHERE, f"{tool!r:.60} is {_kind(tool)}, it must be {_EXPECTED}")
+        return Given(described.definition, tool, described.notes, _origin(tool, described.definition["name"]))
+    kind = "" if tool is None else f" of type {type(tool).__name__}"
+    raise RecordRejected(_NOWHERE, f"{tool!r:.60}{kind} is no tool: it must be {_EXPECTED}")
+
+
+def _origin(function: Function, name: str) -> Origin:
+    """Return where a function is defined; of a partial, the function within."""
+    while isinstance(function, partial):
+        function = function.func
+    return Origin(getattr(function, "__module__", None) or "", getattr(function, "__qualname__", name))
 
 
 def _langchain(tool: Any) -> Given:
@@ -79,13 +85,9 @@ def _definition(tool: Any, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _plain(row: object) -> Mapping[str, Any]:
     if not isinstance(row, Mapping):
-        raise RecordRejected(_NOWHERE, f"its model_dump gives {_kind(row)}, not a dict")
+        raise RecordRejected(_NOWHERE, f"its model_dump gives {type(row).__name__}, not a dict")
     return row
 
 
 def _first(tool: object, *names: str) -> Any:
     return next((value for name in names if (value := getattr(tool, name, None)) is not None), None)
-
-
-def _kind(value: object) -> str:
-    return "None" if value is None else f"of type {type(value).__name__}"

@@ -47,7 +47,7 @@ def read_tools(tools: Tools, provider: str | None = None) -> ToolSet:
     kept = {r.origin.pointer: r for r in records_of([replace(r, origin=Origin(_LIST, p)) for p, r in records.items()])}
     functions = {r.tool_id: f for place, r in kept.items() if (f := given[place].function) is not None}
     served = tuple(replace(record, origin=records[place].origin) for place, record in kept.items())
-    return ToolSet(served, functions, tuple(_notes(given, records, kept)))
+    return ToolSet(served, functions, (*_unread(tools), *_notes(given, records, kept)))
 
 
 def _records(one: Given, place: str, provider: str | None) -> tuple[ToolRecord, ...]:
@@ -63,7 +63,7 @@ def _places(tools: Tools, provider: str | None) -> Iterator[tuple[str, Tool, str
     if not isinstance(provider, str | None):
         raise SettingsInvalid(f"provider is {provider!r:.60}, it must be a text")
     for name, group, label in _groups(tools, provider):
-        if isinstance(group, str | Mapping | ToolRecord) or not isinstance(group, Iterable):
+        if isinstance(group, str | bytes | Mapping | ToolRecord) or not isinstance(group, Iterable):
             raise SettingsInvalid(f"{name} is {group!r:.60}, it must be a list of tools")
         for place, tool in enumerate(group):
             yield f"{name}[{place}]", tool, label
@@ -71,17 +71,40 @@ def _places(tools: Tools, provider: str | None) -> Iterator[tuple[str, Tool, str
 
 def _groups(tools: Any, provider: str | None) -> Iterator[tuple[str, Any, str | None]]:
     listed = tools.get(_LIST) if isinstance(tools, Mapping) else getattr(tools, _LIST, None)
-    if isinstance(listed, Sequence) and not isinstance(listed, str):
+    if _is_list(listed):
         # An answer of MCP's `tools/list`, as JSON or as an object; one with a name is a server with its tools.
         named = isinstance(tools, Mapping) and isinstance(tools.get("name"), str)
         yield _LIST, [tools] if named else listed, provider
-    elif isinstance(tools, Mapping) and not isinstance(tools.get("name"), str) and "function" not in tools:
+    elif isinstance(tools, Mapping) and not isinstance(tools.get("name"), str) and not _is_function(tools):
+        if "paths" in tools and ("openapi" in tools or "swagger" in tools):
+            raise SettingsInvalid(f"{_LIST} is an OpenAPI document: a build reads those, `quartermaster build`")
         for label, group in tools.items():
             yield f"{_LIST}[{label!r}]", group, str(label)
     elif isinstance(tools, Mapping | ToolRecord) or callable(tools):
         raise SettingsInvalid(f"{_LIST} is one tool, it must be a list: [tool]")
     else:
         yield _LIST, tools, provider
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _is_function(tool: Mapping[Any, Any]) -> bool:
+    """Whether this is one function of OpenAI's, and no list of a provider called "function"."""
+    return "function" in tool and not _is_list(tool["function"])
+
+
+def _unread(tools: Any) -> Iterator[str]:
+    """What stands beside the list of an answer of MCP's."""
+    if not isinstance(tools, Mapping):
+        beside = {"nextCursor": getattr(tools, "next_cursor", None) or getattr(tools, "nextCursor", None)}
+    else:
+        beside = dict(tools) if _is_list(tools.get(_LIST)) else {}
+    if beside.get("nextCursor"):
+        yield f"{_LIST} is one page of several, it has a nextCursor: the tools of the others are not here"
+    if lists := [repr(key) for key, value in beside.items() if key != _LIST and _is_list(value)]:
+        yield f"{', '.join(lists)}: not read, as {_LIST!r} beside it is taken for the list of tools"
 
 
 def _notes(

@@ -19,13 +19,13 @@ Function = Callable[..., Any]
 # Parameters that an agent framework fills in and no model does, by name or by the name of their type.
 _CONTEXT_NAMES = frozenset({"ctx"})
 _CONTEXT_TYPES = frozenset({"Context", "RunContext", "RunContextWrapper", "ToolContext", "ToolRuntime"})
-_VARIADIC = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+VARIADIC = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 _NOWHERE = Origin("tools", "")
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionTool:
-    """A function as a tool. `notes` say which parameters take any value, because JSON has no form for their type."""
+    """A function as a tool. `notes` say which parameters take any value, and where there are none but `**kwargs`."""
 
     definition: Mapping[str, Any]
     notes: tuple[str, ...] = ()
@@ -50,6 +50,9 @@ def function_tool(function: Function) -> FunctionTool:
         properties[parameter.name] = schema
         if default_of(parameter) is Parameter.empty:
             required.append(parameter.name)
+    if not properties and (kinds := [p for p in signature_of(function).parameters.values() if p.kind in VARIADIC]):
+        listed = ", ".join(map(str, (p.replace(annotation=Parameter.empty) for p in kinds)))
+        notes.append(f"it takes {listed} and no named parameter, so a model can give it nothing")
     definition = {
         "name": name,
         "description": docs.description,
@@ -67,15 +70,20 @@ def asked_for(function: Function, hints: Mapping[str, Any] | None = None) -> lis
     """Return the parameters that a model gives: not `self`, a context, `*args`, `**kwargs`, or what a partial has."""
     if hints is None:
         hints = hints_of(annotated(function))
-    bound = function.keywords if isinstance(function, functools.partial) else {}
+    bound = bound_keywords(function)
     return [
         parameter
         for place, parameter in enumerate(signature_of(function).parameters.values())
-        if parameter.kind not in _VARIADIC
+        if parameter.kind not in VARIADIC
         and parameter.name not in bound
         and not (place == 0 and parameter.name in ("self", "cls"))
         and not _is_context(parameter, hints.get(parameter.name, parameter.annotation))
     ]
+
+
+def bound_keywords(function: Function) -> frozenset[str]:
+    """Return the names of the keyword arguments that a partial has."""
+    return frozenset(function.keywords) if isinstance(function, functools.partial) else frozenset()
 
 
 def signature_of(function: Function) -> inspect.Signature:
@@ -140,13 +148,18 @@ def _schema(parameter: Parameter, hints: Mapping[str, Any], docs: Docs, maker: S
     return {**schema, "description": text} if text else schema
 
 
-def default_of(parameter: Parameter) -> Any:
-    """Return a parameter's default; of pydantic's `Field(…)` in its place, the default that it names."""
+def default_of(parameter: Parameter, *, make: bool = False) -> Any:
+    """Return a parameter's default; of pydantic's `Field(…)` in its place, the default that it names.
+
+    Where that names a `default_factory`, it is called if `make` says so: it may give another value each time.
+    """
     default = parameter.default
     if type(default).__name__ != "FieldInfo":
         return default
     if default.is_required():
         return Parameter.empty
+    if default.default_factory is not None:
+        return default.get_default(call_default_factory=True) if make else default
     return default.default
 
 

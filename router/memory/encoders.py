@@ -1,6 +1,5 @@
 """The encoder of a router in memory: the user's exported one, one in a folder, an object, or none."""
 
-import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +12,8 @@ from numpy.typing import NDArray
 from router import contract
 from router.contract import EncoderManifest, Manifest
 from router.encoder import Encoder, OnnxEncoder, Spans
-from router.encoder_cache import default_encoder
-from router.errors import QuartermasterError, SettingsInvalid
+from router.encoder_cache import default_encoder, spec_of
+from router.errors import EncoderInvalid, QuartermasterError, SettingsInvalid
 from router.fingerprint import fingerprint
 from router.snapshot import resolve
 
@@ -25,7 +24,6 @@ EncoderChoice = Literal["auto"] | str | Path | Encoder | None
 
 _QUICK = 200  # tools that are encoded within some seconds
 _PROBE = "which tool fits this request"
-_RECORD = "export.json"
 _EXPECTED = '"auto", None, the folder of an exported encoder or of a snapshot, or an object with `encode(texts)`'
 
 
@@ -50,7 +48,7 @@ def open_encoder(choice: EncoderChoice, tools: int = 0) -> OpenedEncoder | None:
         return _at_hand(tools)
     if isinstance(choice, str | Path):
         return _of_folder(Path(choice))
-    if not callable(getattr(choice, "encode", None)):
+    if isinstance(choice, type) or not callable(getattr(choice, "encode", None)):
         raise SettingsInvalid(f"encoder is {choice!r:.80}, it must be {_EXPECTED}")
     encoder = choice if hasattr(choice, "encode_requests") else PlainEncoder(choice)
     vector = encoder.encode_request(_PROBE)
@@ -97,10 +95,10 @@ def _opened(folder: Path, spec: EncoderManifest) -> OpenedEncoder:
 def _spec(folder: Path) -> EncoderManifest:
     """Return what an exported encoder's own record says of it."""
     try:
-        return EncoderManifest(**json.loads((folder / _RECORD).read_text(encoding="utf-8"))["spec"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return spec_of(folder)
+    except EncoderInvalid as error:
         raise SettingsInvalid(
-            f"encoder is {str(folder)!r}, and its {_RECORD} does not say how texts are encoded: {error!r}"
+            f"encoder is {str(folder)!r}, and its export.json does not say how texts are encoded: {error.__cause__!r}"
         ) from None
 
 
@@ -113,9 +111,18 @@ class PlainEncoder:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of texts, of length 1."""
-        made = np.asarray(self._model.encode(list(texts)), np.float32)
-        if made.ndim != 2 or len(made) != len(texts) or not np.isfinite(made).all():
-            raise SettingsInvalid(f"encoder gave an array of shape {made.shape} for {len(texts)} texts")
+        given = self._model.encode(list(texts))
+        try:
+            made = np.asarray(given, np.float32)
+        except (TypeError, ValueError) as error:  # texts, or rows of several lengths
+            raise SettingsInvalid(f"encoder gave no array of numbers for {len(texts)} texts: {error}") from None
+        if made.ndim != 2 or len(made) != len(texts) or not made.shape[1]:
+            raise SettingsInvalid(
+                f"encoder gave an array of shape {made.shape} for a list of length {len(texts)}: "
+                "it must give a vector for each text"
+            )
+        if not np.isfinite(made).all():
+            raise SettingsInvalid("encoder gave a vector with a component that is infinite or no number")
         vectors: NDArray[np.float32] = made / np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1e-12)
         return vectors
 

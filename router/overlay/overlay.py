@@ -55,6 +55,8 @@ class Overlay:
         the records.
         """
         source = None if source is None else _label(source)
+        if not isinstance(phrases, Mapping | None):
+            raise SettingsInvalid(f"phrases are {phrases!r:.60}, they must be lists of texts by tool id")
         given = {tool_id: cleaned_phrases(tool_id, texts) for tool_id, texts in (phrases or {}).items()}
         added: dict[str, Registered] = {}
         for record in records:
@@ -79,7 +81,7 @@ class Overlay:
 
     def removed(self, tool_ids: Iterable[str]) -> "Overlay":
         """Without these tools, now and in the snapshots to come. One that is not there is kept out all the same."""
-        if isinstance(tool_ids, str):  # it would be taken for its letters
+        if isinstance(tool_ids, str) or not isinstance(tool_ids, Iterable):  # a text would be taken for its letters
             raise SettingsInvalid(f"the ids are {tool_ids!r:.80}, they must be a list of tool ids")
         ids = frozenset(tool_ids)
         if wrong := [tool_id for tool_id in ids if not isinstance(tool_id, str) or storable(tool_id) != tool_id]:
@@ -139,7 +141,9 @@ def _label(source: str) -> str:
 
 def cleaned_phrases(tool_id: str, texts: Sequence[str]) -> tuple[str, ...]:
     """Return the phrases of a tool as one line each, without repeats. Raises SettingsInvalid for what is none."""
-    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+    if isinstance(texts, Iterable) and not isinstance(texts, str):
+        texts = list(texts)  # of a generator too, which can be read once
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise SettingsInvalid(f"the phrases of {tool_id!r} are {texts!r:.80}, they must be a list of texts")
     lines = (" ".join(storable(text).split()) for text in texts)
     kept = tuple(dict.fromkeys(line[:_MAX_PHRASE].rstrip() for line in lines if line))

@@ -238,6 +238,19 @@ def test_tools_registered_over_memory_rank_as_those_over_disk(router: Router) ->
     assert all(router.tokens(tool_id) == tokens for tool_id, tokens in before.items())
 
 
+def test_phrases_of_registered_tools_are_found_by_name_too(router: Router) -> None:
+    tool = make_record("draw_map", "acme", description="Draw a region.")
+    for change in (
+        lambda phrases: router.register([tool], phrases=phrases),
+        lambda phrases: router.replace("acme", [tool], phrases=phrases),
+    ):
+        change({"draw_map": ["sketch the coast"]})
+        assert router.route("sketch the coast").ids[0] == "acme/draw_map"
+        with pytest.raises(SettingsInvalid, match="there is no tool 'draw_mop', did you mean 'draw_map'"):
+            change({"draw_mop": ["sketch the coast"]})
+        router.remove(["acme/draw_map"])
+
+
 def test_a_built_router_takes_functions_too(snapshot: Path) -> None:
     with Router.open(snapshot) as router:
         assert not router.functions

@@ -86,3 +86,5 @@ def test_the_request_that_is_refused_is_named_by_its_place(router: Router) -> No
 def test_one_text_is_not_taken_for_its_characters(router: Router) -> None:
     with pytest.raises(RequestInvalid, match="`route` takes one"):
         router.route_many("refund")
+    with pytest.raises(RequestInvalid, match="requests is None, it must be a sequence of texts"):
+        router.route_many(None)  # type: ignore[arg-type]

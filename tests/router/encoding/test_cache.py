@@ -47,6 +47,11 @@ def test_the_folder_is_the_variables_or_the_platforms(monkeypatch: pytest.Monkey
         assert cache_folder({}) == tmp_path / "quartermaster" / "encoders"
 
 
+def test_a_folder_of_a_user_that_there_is_not_is_refused() -> None:
+    with pytest.raises(EncoderInvalid, match=r"QUARTERMASTER_CACHE is '~nobody-here/kept': Could not determine"):
+        cache_folder({"QUARTERMASTER_CACHE": "~nobody-here/kept"})
+
+
 def test_an_export_is_made_once_and_found_again(tmp_path: Path) -> None:
     make = Maker()
     first = ExportCache([tmp_path]).get(SPEC, make)

@@ -92,6 +92,15 @@ def test_the_default_encoder_is_made_once_and_found_again(packaged: Path, tmp_pa
     assert OnnxEncoder.open(folder, spec_of(folder)).encode_request("refund").shape == (32,)
 
 
+def test_a_default_encoder_that_is_damaged_is_told_and_not_used(packaged: Path) -> None:
+    folder = default_encoder()
+    assert folder is not None
+    (folder / "model.onnx").write_bytes(b"")
+    notes: list[str] = []
+    assert default_encoder(make=False, note=notes.append) is None
+    assert notes == [f"the exported encoder in {folder} is damaged and not used: the next build makes it again"]
+
+
 def test_there_is_no_default_encoder_without_the_package_or_what_exports_it(
     packaged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -178,3 +178,11 @@ def test_whatever_a_record_holds_it_is_rendered_the_same_each_time_and_left_as_i
         full, short, line = (render([record], form, detail=detail).tools[0] for detail in Detail)
         assert [json.dumps(full), json.dumps(short), json.dumps(line)] == first[: len(Detail)]
         del first[: len(Detail)]
+
+
+def test_arguments_of_no_tool_and_those_that_are_no_dict_are_refused() -> None:
+    rendered = render([REFUND], Form.OPENAI)
+    with pytest.raises(RequestInvalid, match="no tool of this answer is called 'refund'"):
+        rendered.arguments("refund", {})
+    with pytest.raises(RequestInvalid, match=r"stripe__refund: the arguments are str, not a dict: `json.loads`"):
+        rendered.arguments("stripe__refund", '{"charge": "ch_1"}')  # type: ignore[arg-type]

@@ -170,3 +170,53 @@ def test_a_tool_without_a_function_cannot_be_called() -> None:
     functions.put(["b"], {"b": echo})
     with pytest.raises(RequestInvalid, match="there are b"):
         functions.call("a", {})
+
+
+def test_a_default_of_a_pydantic_factory_is_made_anew_for_each_call() -> None:
+    def tag(tags: list[str] = pydantic.Field(default_factory=list)) -> list[str]:  # noqa: B008 - as people write it
+        return tags
+
+    first, second = call(tag), call(tag)
+    assert (first, second) == ([], [])
+    assert first is not second
+
+
+def test_a_positional_argument_after_one_that_is_left_out_stays_in_its_place() -> None:
+    def divide(by: int = 1, value: int = 2, /, *, rest: int = 0) -> tuple[int, int, int]:
+        return by, value, rest
+
+    assert call(divide, value=5) == (1, 5, 0)
+    assert call(divide, by=5, rest=1) == (5, 2, 1)
+
+
+def test_what_a_framework_fills_in_is_named_where_a_call_lacks_it() -> None:
+    def search(ctx: object, query: str) -> None: ...
+
+    with pytest.raises(RequestInvalid, match=r"tool: its parameter 'ctx' is not an argument of .*functions\['tool'\]"):
+        call(search, query="x")
+
+
+def test_a_model_cannot_override_what_a_partial_or_a_framework_fills_in() -> None:
+    def fetch(ctx: object = None, **options: str) -> dict[str, str]:
+        return options
+
+    with pytest.raises(RequestInvalid, match="there is no parameter 'key'"):
+        call(functools.partial(fetch, key="secret"), key="stolen")
+    with pytest.raises(RequestInvalid, match="there is no parameter 'ctx'"):
+        call(fetch, ctx="forged")
+    assert call(functools.partial(fetch, key="secret"), other="x") == {"key": "secret", "other": "x"}
+
+
+@pytest.mark.parametrize("arguments", ['{"value": 1}', None, [1]])
+def test_arguments_that_are_no_dict_are_refused_with_the_way_out(arguments: Any) -> None:
+    functions = Functions(lambda tool_id: True)
+    functions.put(["tool"], {"tool": echo})
+    with pytest.raises(RequestInvalid, match=r"tool: the arguments are \w+, not a dict: `json.loads`"):
+        functions.call("tool", arguments)
+
+
+def test_what_pydantic_refuses_is_told_in_one_line() -> None:
+    def buy(item: Item) -> None: ...
+
+    with pytest.raises(RequestInvalid, match=r"^tool: item is \{'name': 5\}: name: Input should be a valid string$"):
+        call(buy, item={"name": 5})

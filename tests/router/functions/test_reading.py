@@ -1,6 +1,7 @@
 """Lists of tools of every kind: records, ids, functions, and what is told."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import mcp_types
@@ -126,6 +127,26 @@ def test_a_mapping_gives_each_list_its_provider() -> None:
     assert not read.notes
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [{"tools": [MCP], "nextCursor": "2"}, mcp_types.ListToolsResult(tools=[MCP], next_cursor="2")],
+)
+def test_a_page_of_several_is_told(answer: Any) -> None:
+    assert read_tools(answer).notes == (
+        "tools is one page of several, it has a nextCursor: the tools of the others are not here",
+    )
+
+
+def test_a_list_beside_the_list_of_tools_is_told() -> None:
+    read = read_tools({"tools": [search], "other": [other_search()]})
+    assert read.notes == ("'other': not read, as 'tools' beside it is taken for the list of tools",)
+
+
+def test_a_provider_may_be_called_function() -> None:
+    (record,) = read_tools({"function": [search]}).records
+    assert record.tool_id == "function/search"
+
+
 def test_the_second_tool_of_a_name_is_numbered_and_told() -> None:
     web = other_search()
     read = read_tools([search, OPENAI, web])
@@ -152,9 +173,20 @@ def test_a_parameter_of_any_value_is_told_with_its_tool() -> None:
     )
 
 
+def test_a_function_of_unnamed_parameters_alone_is_told() -> None:
+    def hidden(*args: int, **kwargs: str) -> None:
+        """A decorator without functools.wraps."""
+
+    assert read_tools([hidden]).notes == (
+        "tools[0], hidden: it takes *args, **kwargs and no named parameter, so a model can give it nothing",
+    )
+
+
 def test_origins_say_where_a_function_is_defined() -> None:
     (record,) = read_tools([search]).records
     assert record.origin == Origin(search.__module__, "search")
+    (part,) = read_tools([partial(search)]).records
+    assert part.origin == record.origin
     own = make_record(origin=Origin("tools.json", "/0"))
     assert read_tools([own]).records[0].origin == own.origin
 
@@ -162,13 +194,13 @@ def test_origins_say_where_a_function_is_defined() -> None:
 @pytest.mark.parametrize(
     ("tools", "message"),
     [
-        ([search, 5], r"tools\[1\]: 5 is of type int, it must be a function, a definition"),
-        ([None], r"tools\[0\]: None is None, it must be"),
+        ([search, 5], r"tools\[1\]: 5 of type int is no tool: it must be a function, a definition"),
+        ([None], r"tools\[0\]: None is no tool: it must be"),
         (["search"], r"tools\[0\]: a text is no tool"),
         ([search, lambda x: x], r"tools\[1\]: a lambda has no name"),
         ([{"description": "no name"}], r"tools\[0\]: .*name is missing"),
         ([dict.update], r"tools\[0\]: .*no signature"),
-        ({"docs": [search, 5]}, r"tools\['docs'\]\[1\]: 5 is of type int"),
+        ({"docs": [search, 5]}, r"tools\['docs'\]\[1\]: 5 of type int is no tool"),
         ({"docs": search}, r"tools\['docs'\] is <function search.*it must be a list of tools"),
         (search, "tools is one tool, it must be a list"),
         (OPENAI, "tools is one tool, it must be a list"),
@@ -176,6 +208,8 @@ def test_origins_say_where_a_function_is_defined() -> None:
         (make_record(), "tools is one tool, it must be a list"),
         ("search", "tools is 'search', it must be a list of tools"),
         (None, "tools is None, it must be a list of tools"),
+        (b"search", "tools is b'search', it must be a list of tools"),
+        ({"openapi": "3.1.0", "paths": {}}, "tools is an OpenAPI document: a build reads those"),
     ],
     ids=lambda value: None if isinstance(value, str) else "",
 )

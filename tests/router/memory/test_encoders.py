@@ -92,13 +92,24 @@ def test_another_object_gives_a_snapshot_of_another_name() -> None:
     assert len(names) == 3
 
 
-@pytest.mark.parametrize("answer", [np.zeros(3), np.zeros((5, 2)), np.full((1, 2), np.nan)])
-def test_an_object_that_gives_no_vectors_is_refused(answer: Any) -> None:
-    with pytest.raises(SettingsInvalid, match="encoder gave an array of shape"):
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (np.zeros(3), r"encoder gave an array of shape \(3,\) for a list of length 1"),
+        (np.zeros((5, 2)), "encoder gave an array of shape"),
+        (np.zeros((1, 0)), "encoder gave an array of shape"),
+        (None, "encoder gave an array of shape"),
+        (np.full((1, 2), np.nan), "a component that is infinite or no number"),
+        ([["a"]], "encoder gave no array of numbers for 1 texts: could not convert"),
+        ([[1.0], [1.0, 2.0]], "encoder gave no array of numbers"),
+    ],
+)
+def test_an_object_that_gives_no_vectors_is_refused(answer: Any, message: str) -> None:
+    with pytest.raises(SettingsInvalid, match=message):
         Router.from_tools(TOOLS, encoder=Wrong(answer))
 
 
-@pytest.mark.parametrize("encoder", [5, True, object()])
+@pytest.mark.parametrize("encoder", [5, True, object(), Letters])
 def test_what_is_no_encoder_is_refused(encoder: Any) -> None:
     with pytest.raises(SettingsInvalid, match=r'encoder is .*, it must be "auto", None, the folder'):
         Router.from_tools(TOOLS, encoder=encoder)

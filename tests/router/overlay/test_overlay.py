@@ -59,6 +59,9 @@ def test_phrases_stay_with_a_tool_that_is_registered_again_without() -> None:
         ({"zoom/none": ["x"]}, "phrases for 'zoom/none', which is not among the tools"),
         ({START.tool_id: "call"}, "must be a list of texts"),
         ({START.tool_id: [3]}, "must be a list of texts"),
+        ({START.tool_id: None}, "must be a list of texts"),
+        ({START.tool_id: 5}, "must be a list of texts"),
+        (["call"], r"phrases are \['call'\], they must be lists of texts by tool id"),
         ({START.tool_id: [str(number) for number in range(33)]}, "33 phrases, it may have 32"),
     ],
 )
@@ -73,6 +76,14 @@ def test_a_source_without_a_name_and_one_id_for_a_list_of_them_are_refused() -> 
             method()
     with pytest.raises(SettingsInvalid, match="the ids are 'zoom/start_meeting', they must be a list"):
         Overlay().removed("zoom/start_meeting")
+    with pytest.raises(SettingsInvalid, match="the ids are None, they must be a list"):
+        Overlay().removed(None)  # type: ignore[arg-type]
+
+
+def test_phrases_of_a_generator_are_kept() -> None:
+    texts: Any = (text for text in ("call the team", "dial in"))
+    overlay = Overlay().registered([START], phrases={START.tool_id: texts})
+    assert overlay.tools[START.tool_id].phrases == ("call the team", "dial in")
     with pytest.raises(SettingsInvalid, match="the id 3 is not a text"):
         Overlay().removed([3])  # type: ignore[list-item]
 
