@@ -125,3 +125,7 @@ def test_what_a_folder_holds_that_is_not_read_is_told(run: Callable[..., Done], 
     (folder / "more.csv").write_text("name\na\n", encoding="utf-8")
     (folder / "sub").mkdir()
     assert "not read: more.csv, sub/; a catalog.toml can name them" in run("build", folder, "--plan").stderr
+
+
+def test_an_empty_source_is_told_once(run: Callable[..., Done], folder: Path) -> None:
+    assert run("build", folder).stderr.count("later.json") == 1
