@@ -118,3 +118,14 @@ def test_a_held_build_ends_with_exit_code_1(run: Callable[..., Done], folder: Pa
     _break(folder, "mail", "chat")
     done = run("build", folder, "--skip-unreadable")
     assert done.returncode == 1 and "28.6% of the sources were skipped" in done.stderr
+
+
+def test_what_a_folder_holds_that_is_not_read_is_told(run: Callable[..., Done], folder: Path) -> None:
+    assert "not read:" not in run("build", folder, "--plan").stderr
+    (folder / "more.csv").write_text("name\na\n", encoding="utf-8")
+    (folder / "sub").mkdir()
+    assert "not read: more.csv, sub/; a catalog.toml can name them" in run("build", folder, "--plan").stderr
+
+
+def test_an_empty_source_is_told_once(run: Callable[..., Done], folder: Path) -> None:
+    assert run("build", folder).stderr.count("later.json") == 1

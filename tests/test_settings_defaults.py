@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import SettingsInvalid
-from pipeline.settings import SourceSettings, load
+from pipeline.settings import SourceSettings, left_out, load
 
 
 def _touch(folder: Path, *names: str) -> Path:
@@ -83,3 +83,25 @@ def test_expansions_and_judgements_beside_tool_files_are_no_tools(tmp_path: Path
     for name in ("api.yaml", "expansions.jsonl", "judgements.jsonl", "meta.json", "queries.jsonl", "notes.txt"):
         (tmp_path / name).write_text("{}", encoding="utf-8")
     assert [source.path for source in load(tmp_path, environment={}).source] == [Path("api.yaml")]
+
+
+def test_files_of_windows_with_endings_in_capitals_are_sources(tmp_path: Path) -> None:
+    folder = _touch(tmp_path / "office", "MAIL.JSON", "Api.Yaml")
+    assert {str(source.path) for source in load(folder, environment={}).source} == {"MAIL.JSON", "Api.Yaml"}
+
+
+def test_what_a_folder_holds_beside_its_sources_is_told(tmp_path: Path) -> None:
+    folder = _touch(tmp_path / "office", "mail.json", "more.csv", "rows.ndjson", "README.md", ".hidden.json")
+    _touch(folder / "sub", "deeper.json")
+    _touch(folder, "judgements.jsonl")
+    settings = load(folder, environment={})
+    assert left_out(folder, settings) == ("more.csv", "rows.ndjson", "sub/")
+    assert left_out(folder / "mail.json", load(folder / "mail.json", environment={})) == ()
+    _touch(folder, "tools.jsonl")
+    assert "mail.json" in left_out(folder, load(folder, environment={}))
+
+
+def test_a_catalog_names_what_it_means(tmp_path: Path) -> None:
+    folder = _touch(tmp_path / "office", "mail.json", "other.json")
+    (folder / "catalog.toml").write_text('[[source]]\npath = "mail.json"\n', encoding="utf-8")
+    assert left_out(folder, load(folder, environment={})) == ()

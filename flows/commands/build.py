@@ -54,15 +54,16 @@ def build(
     An encoder is exported once and kept for all workspaces, in the user's cache folder (~/.cache/quartermaster on
     Linux) or in QUARTERMASTER_CACHE. You may delete what lies there at any time.
     """
-    from flows.screens.build import show_plan, show_report
+    from flows.screens.build import show_left_out, show_plan, show_report
     from flows.screens.screen import Bars, out, plain
     from pipeline.build import build as run
     from pipeline.plan import plan as plan_build
-    from pipeline.settings import load, overrides, with_provider
+    from pipeline.settings import left_out, load, overrides, with_provider
 
     mode = "batch" if batch else None
     skip = skip_unreadable or None
     settings = with_provider(load(path, overrides(generator, encoder, max_cost, max_tools, mode, skip)), provider)
+    show_left_out(left_out(path, settings))
     if plan:
         with Bars() as bars:
             planned = plan_build(settings, workspace=workspace, progress=bars)

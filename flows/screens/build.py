@@ -2,6 +2,7 @@
 
 import shlex
 from collections import Counter
+from collections.abc import Sequence
 
 from flows.money import dollars
 from flows.screens.coverage import show_coverage
@@ -111,6 +112,14 @@ def show_plan(plan: Plan) -> None:
     if any(one.problems for one in plan.coverage):
         show_coverage(plan.coverage)
     _missing(plan.missing)
+
+
+def show_left_out(names: Sequence[str]) -> None:
+    """Print what of a folder is not read; nothing where all of it is."""
+    if names:
+        more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+        shown = ", ".join(names[:_SHOWN])
+        err.print(plain(f"not read: {shown}{more}; a catalog.toml can name them", "yellow"), soft_wrap=True)
 
 
 def _missing(missing: Missing) -> None:

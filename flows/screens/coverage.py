@@ -11,7 +11,10 @@ _LONGEST = 600  # characters of a problem
 
 
 def show_coverage(coverage: Sequence[Coverage]) -> None:
-    """Print a row a source, those with problems first where there are many, then each problem in a sentence."""
+    """Print a row a source, those with problems first where there are many, then each problem in a sentence.
+
+    Empty sources are told by the caller, all in one sentence.
+    """
     if not coverage:
         return
     named = by_source(coverage)
@@ -23,7 +26,7 @@ def show_coverage(coverage: Sequence[Coverage]) -> None:
         rows.append(_total(hidden, coverage))
     out.print()
     out.print(rows_table(COLUMNS, rows))
-    problems = [(source, problem) for source, one in wrong.items() for problem in one.problems]
+    problems = [(source, problem) for source, one in wrong.items() if not one.empty for problem in one.problems]
     for source, problem in problems[:_MOST_SOURCES]:
         style = "bold red" if named[source].lost_parameters or named[source].advice else "yellow"
         # On one line each: a source's words must not look like ours.

@@ -171,7 +171,6 @@ def coverage(found: Sequence[Coverage]) -> pa.Table:
             "rejected": pa.array([c.rejected for c in rows.values()], pa.int64()),
             "reasons": pa.array([list(c.reasons.items()) for c in rows.values()], counts),
             "shapes": pa.array([list(c.shapes.items()) for c in rows.values()], counts),
-            "empty": pa.array([list(c.empty) for c in rows.values()], texts),
             "problems": pa.array([list(c.problems) for c in rows.values()], texts),
         }
     )

@@ -55,7 +55,6 @@ COMMENT ON COLUMN coverage.with_parameters IS 'Tools with a parameter or more.';
 COMMENT ON COLUMN coverage.lost_parameters IS 'Tools that declare parameters in a shape that no reader knows.';
 COMMENT ON COLUMN coverage.reasons IS 'Why records were rejected, and how many for each reason; each is in rejections.';
 COMMENT ON COLUMN coverage.shapes IS 'Where the parameters stood and in which shape, and in how many tools.';
-COMMENT ON COLUMN coverage.empty IS 'Files without a record.';
 COMMENT ON COLUMN coverage.problems IS 'What to look at, in sentences.';
 
 COMMENT ON TABLE unread_keys IS 'Keys of records that no reader knows and that look as if they mattered: they are on many records, or called like a field. [source.fields] in catalog.toml maps them.';

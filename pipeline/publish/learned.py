@@ -56,9 +56,9 @@ def _calibrated(
     files: dict[str, str] = {}
     evidence: dict[str, Any]
     if manifest.counts["tools"] < FEWEST_CALIBRATED:
-        evidence = {
-            "skipped": f"{manifest.counts['tools']} tools are too few to calibrate on: an agent can be given them all"
-        }
+        tools = manifest.counts["tools"]
+        few = "1 tool is" if tools == 1 else f"{tools} tools are"
+        evidence = {"skipped": f"{few} too few to calibrate on: an agent can be given them all"}
     elif len(manifest.languages) > 1:
         evidence = {"skipped": "the everyday requests are English, and the catalog has phrases in other languages"}
     elif taken is not None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pipeline.settings.access import OAuthSettings
 from pipeline.settings.fields import FieldSettings
-from pipeline.settings.loading import CATALOG_FILE, load, overrides, with_provider
+from pipeline.settings.loading import CATALOG_FILE, left_out, load, overrides, with_provider
 from pipeline.settings.sections import (
     AssessmentSettings,
     BatchSettings,
@@ -43,6 +43,7 @@ __all__ = [
     "SourcesSettings",
     "TuningSettings",
     "VectorSettings",
+    "left_out",
     "load",
     "overrides",
     "with_provider",

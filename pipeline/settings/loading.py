@@ -19,6 +19,9 @@ CATALOG_FILE = "catalog.toml"
 _PREFIX = "QUARTERMASTER_"
 # What may lie beside tool definitions in the formats of this project.
 _NOT_TOOLS = ("expansions.jsonl", "judgements.jsonl", "queries.jsonl", "usage.jsonl", "meta.json")
+_DOCUMENTS = (".json", ".jsonl", ".yaml", ".yml")
+# What may hold tools too, and is not read of itself.
+_OTHER_DATA = (".ndjson", ".json5", ".jsonc", ".csv", ".tsv")
 # The settings that are options of the command line too.
 OPTIONS = {
     ("sources", "skip_unreadable"): "--skip-unreadable",
@@ -110,6 +113,24 @@ def with_provider(settings: CatalogSettings, provider: str | None) -> CatalogSet
     return settings.model_copy(update={"source": labelled})
 
 
+def left_out(path: Path, settings: CatalogSettings) -> tuple[str, ...]:
+    """Return what lies in a folder without `catalog.toml`, may hold tools, and is none of its sources.
+
+    Subfolders end with a slash. Empty for a single file and for a catalog, which name what they mean.
+    """
+    if not path.is_dir() or (path / CATALOG_FILE).exists():
+        return ()
+    read = {str(source.path) for source in settings.source}
+    names = sorted(f"{f.name}/" if f.is_dir() else f.name for f in path.iterdir() if not f.name.startswith("."))
+    return tuple(
+        name
+        for name in names
+        if name not in read
+        and name not in _NOT_TOOLS
+        and (name.endswith("/") or Path(name).suffix.lower() in (*_DOCUMENTS, *_OTHER_DATA))
+    )
+
+
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -134,7 +155,7 @@ def _defaults(path: Path) -> dict[str, Any]:
             else sorted(
                 f.name
                 for f in path.iterdir()
-                if f.suffix in (".json", ".jsonl", ".yaml", ".yml") and f.name not in _NOT_TOOLS and not f.is_dir()
+                if f.suffix.lower() in _DOCUMENTS and f.name not in _NOT_TOOLS and not f.is_dir()
             )
         )
         if not names:

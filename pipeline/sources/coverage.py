@@ -32,7 +32,7 @@ class Coverage:
 
     `described` and `with_parameters` count tools; `lost_parameters` those that declare parameters in a shape that no
     reader knows, `lost_under` the keys where. `shapes` counts tools by where their parameters stood and in which shape.
-    `empty` names the files without a record. `unnamed` are the keys of records that have no name, most frequent first.
+    `unnamed` are the keys of records that have no name, most frequent first.
     """
 
     source: str
@@ -45,13 +45,17 @@ class Coverage:
     reasons: Mapping[str, int] = field(default_factory=dict)
     shapes: Mapping[str, int] = field(default_factory=dict)
     unread: tuple[UnreadKey, ...] = ()
-    empty: tuple[str, ...] = ()
     unnamed: tuple[str, ...] = ()
 
     @property
     def tools(self) -> int:
         """How many records became tools."""
         return self.records - self.rejected
+
+    @property
+    def empty(self) -> bool:
+        """Whether it holds no record, not even a rejected one."""
+        return not self.records
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -66,12 +70,12 @@ class Coverage:
             found.append(advice)
         elif self.rejected:
             found.append(f"{self.rejected:,} of {self.records:,} records were rejected: {_counted(self.reasons)}")
-        if self.unread:
-            keys = ", ".join(f"{key.key} ({key.records:,}: {key.example})" for key in self.unread[:_SHOWN_KEYS])
-            more = f" and {len(self.unread) - _SHOWN_KEYS:,} more" if len(self.unread) > _SHOWN_KEYS else ""
+        if unread := [key for key in self.unread if key.key not in self.lost_under]:  # those are told above
+            keys = ", ".join(f"{key.key} ({key.records:,}: {key.example})" for key in unread[:_SHOWN_KEYS])
+            more = f" and {len(unread) - _SHOWN_KEYS:,} more" if len(unread) > _SHOWN_KEYS else ""
             found.append(f"keys that were not read: {keys}{more}")
         if self.empty:
-            found.append(f"no tool in {', '.join(self.empty[:_SHOWN_KEYS])}")
+            found.append("it holds no tool")
         return tuple(found)
 
     @property
@@ -81,10 +85,15 @@ class Coverage:
             return None
         guess = next((key for key in self.unnamed if "name" in key.lower()), self.unnamed[0])
         return (
-            f"none of the {self.records:,} records has a name. Their keys are {_quoted(self.unnamed[:_SHOWN_KEYS])}: "
-            f"say in catalog.toml, under the [[source]], which of them is which, such as "
-            f"[source.fields] name = {_expression(guess)}"
+            f"none of the {self.records:,} records has a name{self._selector}. "
+            f"Their keys are {_quoted(self.unnamed[:_SHOWN_KEYS])}: say in catalog.toml, under the [[source]], "
+            f"which of them is which, such as [source.fields] name = {_expression(guess)}"
         )
+
+    @property
+    def _selector(self) -> str:
+        """The setting that was to give the name and does not; empty where there is none."""
+        return next((f": {reason}" for reason in self.reasons if reason.startswith("source.fields")), "")
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready dict, for programs."""
@@ -99,7 +108,6 @@ class Coverage:
             "reasons": dict(self.reasons),
             "shapes": dict(self.shapes),
             "unread": [{"key": key.key, "records": key.records, "example": key.example} for key in self.unread],
-            "empty": list(self.empty),
             "problems": list(self.problems),
         }
 
@@ -119,7 +127,6 @@ def coverage_of(source: str, tools: Sequence[RawTool], rejected: Sequence[Record
         reasons=dict(Counter(record.reason for record in rejected).most_common()),
         shapes=dict(Counter(tool.shape for tool in tools if tool.shape).most_common()),
         unread=_unread(tools),
-        empty=() if tools or rejected else (source,),
         unnamed=tuple(key for key, _ in unnamed.most_common()),
     )
 

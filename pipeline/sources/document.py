@@ -1,5 +1,6 @@
 """Files to JSON values. A file that cannot be read stops the run; a line that cannot be read is one rejected record."""
 
+import codecs
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -53,9 +54,14 @@ _CoreLoader.add_constructor(f"{_TAG}int", _CoreLoader.construct_integer)
 
 
 def read_text(path: Path) -> str:
-    """A file's text. Raises RunAborted where it is missing, unreadable or not UTF-8."""
+    """A file's text: UTF-8, or UTF-16 where a byte order mark says so. Raises RunAborted where it is missing, cannot be
+    read, or is of another encoding."""
+    encoding = "utf-8-sig"
     try:
-        return path.read_text(encoding="utf-8-sig")
+        with path.open("rb") as file:
+            if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):  # as a shell of Windows writes it
+                encoding = "utf-16"
+        return path.read_text(encoding=encoding)
     except FileNotFoundError:
         raise RunAborted(f"the source {path} does not exist") from None
     except IsADirectoryError:
@@ -63,8 +69,10 @@ def read_text(path: Path) -> str:
     except OSError as error:
         raise RunAborted(f"the source {path} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
+        kind = "UTF-16" if encoding == "utf-16" else "UTF-8"
         raise RunAborted(
-            f"the source {path} is not UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}"
+            f"the source {path} is not {kind} text: byte {error.start} is {error.object[error.start]:#04x}; "
+            "save it as UTF-8"
         ) from error
 
 
@@ -81,9 +89,14 @@ def read_document(path: Path) -> Any:
             check_depth(value)  # again, for aliases add depth
             return value
         return parse_json(text, lenient=True)
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
+    except yaml.YAMLError as error:
+        told = " ".join(str(error).split()).replace(' in "<unicode string>",', " at")
+        raise RunAborted(f"the source {path} is not readable YAML: {told}") from error
+    except (ValueError, RecursionError) as error:
         kind = "YAML" if path.suffix.lower() in (".yaml", ".yml") else "JSON"
-        raise RunAborted(f"the source {path} is not readable {kind}: {error}") from error
+        known = not path.suffix or path.suffix.lower() in (".json", ".yaml", ".yml")
+        hint = "" if known else f"; {path.suffix} files are read as JSON: tools come as .json, .jsonl or .yaml"
+        raise RunAborted(f"the source {path} is not readable {kind}: {error}{hint}") from error
 
 
 def read_lines(path: Path) -> Iterator[tuple[Origin, Any] | RecordRejected]:

@@ -61,6 +61,8 @@ def stopped(problems: Sequence[RunAborted], sources: int) -> RunAborted:
     if len(lines) == 1:
         return kind(f"{lines[0]}\n{way_out}")
     told = "\n  ".join([f"{len(lines):,} of {sources:,} sources cannot be read:", *lines])
+    if len(lines) == sources:
+        return kind(told)  # there is nothing to build without them
     return kind(f"{told}\n{way_out.replace('this', 'them').replace('without it', 'without them')}")
 
 

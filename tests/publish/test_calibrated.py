@@ -67,6 +67,11 @@ def test_fewer_than_twenty_tools_are_not_calibrated(tmp_path: Path) -> None:
     }
 
 
+def test_a_single_tool_is_told_in_the_singular(tmp_path: Path) -> None:
+    report = built(catalog(tmp_path / "one", *ENGLISH[:1]), tmp_path / "ws")
+    assert report.tuning["fitting"]["skipped"].startswith("1 tool is too few to calibrate on")
+
+
 def test_a_catalog_that_no_everyday_request_reaches_is_not_calibrated(tmp_path: Path) -> None:
     rows = [(f"zq{n:02}x", f"Qqzx{n:02} vvkq{n:02}.") for n in range(25)]
     report = built(catalog(tmp_path / "strange", *rows), tmp_path / "ws")

@@ -61,6 +61,12 @@ def test_parameters_that_are_declared_and_not_read_are_the_first_problem(
         assert found.problems[0] == f"1 of 1 tools declare parameters under `{lost}` that could not be read"
 
 
+def test_parameters_that_are_lost_are_not_told_again_as_a_key(write_json: WriteJson) -> None:
+    found = of_rows(write_json, [{"name": "a", "params": "city: string, days: int"}])
+    assert found.unread == (UnreadKey("params", 1, "city: string, days: int"),)
+    assert found.problems == ("1 of 1 tools declare parameters under `params` that could not be read",)
+
+
 def test_keys_that_many_records_have_are_told_with_an_example(write_json: WriteJson) -> None:
     rows = [{"name": f"t{n}", "toolbox": "mail", "version": 3, "$x": 1, "icon": "a.png"} for n in range(9)]
     rows.append({"name": "last", "rare": "once", "usage_hint": "at night", "toolbox": "", "x-order": 4})
@@ -104,6 +110,15 @@ def test_where_no_record_has_a_name_the_keys_and_the_way_out_are_told() -> None:
     )
 
 
+def test_a_name_setting_that_selects_nothing_is_told_with_the_keys(tmp_path: Path, write_json: WriteJson) -> None:
+    write_json("tools.json", [{"api_name": "a"}])
+    (found,) = coverage(tmp_path, {"path": "tools.json", "fields": {"name": "api_nam"}})
+    assert found.advice is not None
+    assert found.advice.startswith(
+        "none of the 1 records has a name: source.fields.name = 'api_nam' gives no name. Their keys are `api_name`: "
+    )
+
+
 def test_a_key_that_is_no_word_is_written_as_an_expression(write_json: WriteJson) -> None:
     advice = of_rows(write_json, [{"tool name": "a"}]).advice
     assert advice is not None and advice.endswith("""[source.fields] name = '"tool name"'""")
@@ -117,7 +132,7 @@ def test_where_some_records_have_a_name_there_is_no_advice(write_json: WriteJson
 
 def test_a_source_without_a_record_is_told(write_json: WriteJson) -> None:
     found = of_rows(write_json, [])
-    assert (found.records, found.empty, found.problems) == (0, ("tools.json",), ("no tool in tools.json",))
+    assert (found.records, found.empty, found.problems) == (0, True, ("it holds no tool",))
 
 
 def test_sources_of_one_name_are_told_apart() -> None:

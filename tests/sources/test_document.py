@@ -39,7 +39,36 @@ def test_a_folder_stops_the_run_with_its_path(read: Read, tmp_path: Path) -> Non
 def test_a_file_that_is_not_utf_8_stops_the_run_with_the_place(read: Read, tmp_path: Path) -> None:
     path = tmp_path / "latin.json"
     path.write_bytes('{"name": "café"}'.encode("latin-1"))
-    assert _stop(read, path) == f"the source {path} is not UTF-8 text: byte 13 is 0xe9"
+    assert _stop(read, path) == f"the source {path} is not UTF-8 text: byte 13 is 0xe9; save it as UTF-8"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16_with_a_byte_order_mark_is_read(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "tools.json"
+    mark = "" if encoding == "utf-16" else "\ufeff"
+    path.write_bytes((mark + '[{"name": "caf\u00e9"}]\r\n').encode(encoding))
+    assert read_document(path) == [{"name": "caf\u00e9"}]
+
+
+def test_broken_utf_16_stops_the_run(tmp_path: Path) -> None:
+    path = tmp_path / "tools.json"
+    path.write_bytes(b"\xff\xfe[\x00]")
+    assert "is not UTF-16 text" in _stop(read_document, path)
+
+
+def test_another_kind_of_file_is_told_what_it_was_read_as(tmp_path: Path) -> None:
+    path = tmp_path / "tools.csv"
+    path.write_text("name,description\n", encoding="utf-8")
+    assert _stop(read_document, path).endswith(".csv files are read as JSON: tools come as .json, .jsonl or .yaml")
+
+
+def test_several_documents_in_one_yaml_file_are_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "tools.yaml"
+    path.write_text("name: a\n---\nname: b\n", encoding="utf-8")
+    assert _stop(read_document, path) == (
+        f"the source {path} is not readable YAML: expected a single document in the stream at line 1, column 1 but "
+        "found another document at line 2, column 1"
+    )
 
 
 def test_a_path_through_a_file_stops_the_run_with_its_path(tmp_path: Path) -> None:

@@ -70,7 +70,9 @@ def test_what_cannot_be_read_is_skipped_with_its_reason_where_the_settings_say_s
 
 def test_where_nothing_can_be_read_there_is_nothing_to_go_on_with(tmp_path: Path) -> None:
     files = {name: content for name, content in _files(*BAD).items() if name != "good.json"}
-    assert "5 of 5 sources cannot be read" in str(_stop(_catalog(tmp_path, files, skip=True)))
+    for skip in (True, False):
+        message = str(_stop(_catalog(tmp_path, files, skip=skip)))
+        assert "5 of 5 sources cannot be read" in message and "--skip-unreadable" not in message
 
 
 def test_a_source_without_a_tool_is_empty_and_one_whose_records_were_all_rejected_is_not(tmp_path: Path) -> None:
