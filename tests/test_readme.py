@@ -110,7 +110,7 @@ def test_every_command_and_example_runs_in_order(
         done = quartermaster(folder, command, **variables)
         # What is said besides the answer is the encoder's name or nothing: no warning, no traceback, no leak.
         assert not re.search(r"warn|traceback|error|leak", done.stderr, re.IGNORECASE), f"{command}\n{done.stderr}"
-    assert len(examples()) == 10
+    assert len(examples()) == 11
     for example, said in zip(examples(), exampled(folder, examples()), strict=True):
         assert bool(said) == ("print(" in example), example
     assert len(examples("agent")) == 3
