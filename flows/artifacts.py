@@ -109,7 +109,7 @@ def _summary(report: BuildReport) -> str:
         ("left to a later build", f"{sum(failure.postponed for failure in report.failures):,}"),
         ("tokens in, out", f"{usage.prompt_tokens:,}, {usage.completion_tokens:,}"),
         ("cost, estimate", f"{cost}, {expected}"),
-        ("texts left out", ", ".join(f"{count:,} {check}" for check, count in dropped.most_common()) or "none"),
+        ("texts left out", ", ".join(f"{check} {count:,}" for check, count in dropped.most_common()) or "none"),
         ("texts embedded", f"{report.embedded:,}"),
         *([("judged", judged(report.evaluation))] if report.evaluation else []),
         ("seconds", ", ".join(f"{stage} {spent:.1f}" for stage, spent in report.seconds.items())),

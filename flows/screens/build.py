@@ -55,9 +55,9 @@ def show_report(report: BuildReport) -> None:
     _list("tools left to a later build", [f"{f.tool_id}: {f.message}" for f in postponed])
     dropped = Counter(verdict.check for verdict in report.verdicts if verdict.dropped)
     if dropped:
-        checks = ", ".join(f"{count:,} {check}" for check, count in dropped.most_common())
+        checks = ", ".join(f"{check} {count:,}" for check, count in dropped.most_common())
         err.print(
-            f"texts left out: {dropped.total():,} ({checks}); see quartermaster inspect --table verdicts",
+            f"texts left out: {dropped.total():,}, by check: {checks}; see quartermaster inspect --table verdicts",
             style="yellow",
             soft_wrap=True,
         )
