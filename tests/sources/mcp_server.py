@@ -45,6 +45,9 @@ def _malformed() -> None:
         elif asked.get("method") == "tools/list":
             result = {"tools": [{"name": 7, "inputSchema": "none"}]}
         else:
+            if "id" in asked:  # else the client waits for an answer, 10 s
+                error = {"code": mcp_types.METHOD_NOT_FOUND, "message": "no such method"}
+                print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "error": error}), flush=True)
             continue
         print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
 
