@@ -22,8 +22,8 @@ def show_coverage(coverage: Sequence[Coverage]) -> None:
     shown = dict(list((named if len(named) <= _MOST_SOURCES else wrong).items())[:_MOST_SOURCES])
     rows = [_row(source, one) for source, one in shown.items()]
     if len(named) > 1:
-        hidden = f"all {len(named):,} sources" + (f", {len(named) - len(shown):,} not shown" if shown != named else "")
-        rows.append(_total(hidden, coverage))
+        hidden = len(named) - len(shown) if shown else 0
+        rows.append(_total(f"all {len(named):,} sources" + (f", {hidden:,} not shown" if hidden else ""), coverage))
     out.print()
     out.print(rows_table(COLUMNS, rows))
     problems = [(source, problem) for source, one in wrong.items() if not one.empty for problem in one.problems]
