@@ -23,10 +23,11 @@ def default_encoder(make: bool = True, note: Callable[[str], object] = lambda me
     is not installed. `spec_of` reads what a manifest says of it. `note` is told what a person should know. Raises
     EncoderInvalid where the packaged model is damaged, or the export can be written nowhere.
     """
-    source = packaged_folder()
-    if source is None:
-        return None
     cache = ExportCache([cache_folder()], note)
+    source = packaged_folder()
+    if source is None:  # a build in another environment may have exported it
+        named = cache.find_named(PACKAGED)
+        return named.folder if named else None
     model = describe(PACKAGED, source)
     precision = "int8" if cache.refusal(model.spec("int8")) is None else "fp32"
     found = cache.find(model.spec(precision))

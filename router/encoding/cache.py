@@ -79,6 +79,23 @@ class ExportCache:
         """Return the export of a spec, its checksums verified; None where there is none, or it is damaged."""
         return next(filter(None, (_read(folder / _name(spec), spec) for folder in self._folders)), None)
 
+    def find_named(self, model: str) -> Export | None:
+        """Return an export of a model whose weights are not here, by its name; None where there is none that is whole.
+
+        The smallest precision goes first, as in `get` by "auto"; of several revisions the first by folder's name.
+        """
+        for folder in self._folders:
+            for precision in ("int8", "fp32"):
+                for record in sorted(folder.glob(f"*-{precision}-*/{_RECORD}")):
+                    try:
+                        spec = spec_of(record.parent)
+                    except EncoderInvalid:
+                        continue
+                    # The name holds the export's version: an older router's is not this one's.
+                    if spec.model == model and record.parent.name == _name(spec) and (found := self.find(spec)):
+                        return found
+        return None
+
     def damaged(self, spec: EncoderManifest) -> Path | None:
         """Return the folder of an export that is there and cannot be used; None where there is none."""
         folders = (folder / _name(spec) for folder in self._folders)

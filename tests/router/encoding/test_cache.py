@@ -93,6 +93,23 @@ def test_exports_of_another_version_of_the_code_are_not_found(tmp_path: Path, mo
     assert ExportCache([tmp_path]).find(SPEC) is None
 
 
+def test_an_export_is_found_by_its_models_name_alone_int8_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = ExportCache([tmp_path])
+    full, small = (replace(SPEC, precision=precision) for precision in ("fp32", "int8"))
+    assert cache.find_named(SPEC.model) is None
+    found = cache.get(full, Maker())
+    assert cache.find_named(SPEC.model) == found
+    assert cache.get(small, Maker()) == cache.find_named(SPEC.model)
+    assert cache.find_named("another") is None
+    (tmp_path / "torn-int8-0").mkdir()
+    (tmp_path / "torn-int8-0" / "export.json").write_text("{", encoding="utf-8")
+    assert cache.find_named(SPEC.model) is not None
+    monkeypatch.setattr("router.encoding.cache.EXPORT_VERSION", 999)
+    assert cache.find_named(SPEC.model) is None
+
+
 def test_a_models_name_is_no_path(tmp_path: Path) -> None:
     made = ExportCache([tmp_path]).get(replace(SPEC, model="../../up"), Maker())
     assert made.folder.parent == tmp_path

@@ -110,6 +110,12 @@ def test_there_is_no_default_encoder_without_the_package_or_what_exports_it(
     assert default_encoder() is None
 
 
+def test_an_export_serves_an_environment_without_the_weights(packaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = default_encoder()
+    monkeypatch.setattr("router.encoder_cache.packaged_folder", lambda: None)
+    assert default_encoder(make=False) == folder
+
+
 def test_an_export_needs_no_torch(packaged: Path, tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "cache", ignore_errors=True)
     code = f"""
