@@ -111,7 +111,7 @@ def _build(
     model = do("resolve", partial(vectors.resolve, settings.vectors, clock))
     copies = Copies(settings, model, do, vectors.user_cache(model, workspace, clock)) if model else None
     if copies:
-        copies.of_tools(), copies.of_requests()  # here, where the stage says what is waited for
+        copies.make()  # in this stage, which says what is waited for
     embedding = vectors.Embedding(model, copies.batches(), ledger, do, clock) if model and copies else None
     clock.start("estimate", None)
     estimated = estimate(catalog, chain, settings.enrichment, ledger, assessed=settings.assesses)

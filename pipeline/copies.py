@@ -19,6 +19,11 @@ class Copies:
     cache: vectors.ExportCache
     made: dict[str, vectors.Export] = field(default_factory=dict)
 
+    def make(self) -> None:
+        """Make both copies now."""
+        self.of_tools()
+        self.of_requests()
+
     def of_tools(self) -> vectors.Export:
         """The copy that embeds tools."""
         return self._export("fp32")

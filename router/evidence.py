@@ -71,6 +71,6 @@ def leads(rankings: Mapping[Signal, Ranking], fused: Ranking, duplicates: NDArra
 
 
 def _is_top(ranking: Ranking, ordinal: int) -> bool:
-    """Whether a tool has the list's best score: of equal ones the list itself names the first id."""
+    """Return whether a tool has the list's best score: of equal ones the list itself names the first id."""
     place = ranking.rank_of(ordinal)
     return place is not None and bool(ranking.scores[place - 1] >= ranking.scores[0])

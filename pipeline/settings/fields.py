@@ -6,19 +6,19 @@ from typing import Any
 import jmespath
 from jmespath.exceptions import JMESPathError, ParseError
 from jmespath.functions import Functions
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import field_validator
+
+from pipeline.settings.section import Section
 
 _FUNCTIONS = frozenset(Functions.FUNCTION_TABLE)
 
 
-class FieldSettings(BaseModel):
+class FieldSettings(Section):
     """Expressions by field, each over one record; a field without one is read as in any other source.
 
     `tools` selects the records, over the whole document or, where `servers` selects those who offer them, over each
     server. `provider` is sought in the record, then in its server. `parameters` may give any shape that is read.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     servers: str | None = None
     tools: str | None = None

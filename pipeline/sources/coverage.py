@@ -49,17 +49,17 @@ class Coverage:
 
     @property
     def tools(self) -> int:
-        """How many records became tools."""
+        """Return how many records became tools."""
         return self.records - self.rejected
 
     @property
     def empty(self) -> bool:
-        """Whether it holds no record, not even a rejected one."""
+        """Return whether it holds no record, not even a rejected one."""
         return not self.records
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What an operator should look at, in sentences, the worst first; empty where all was read."""
+        """Return what an operator should look at, in sentences, the worst first; empty where all was read."""
         found = []
         if self.lost_parameters:
             found.append(
@@ -80,7 +80,7 @@ class Coverage:
 
     @property
     def advice(self) -> str | None:
-        """Where every record lacks a name: the keys that they have, and how to say which of them is the name."""
+        """Return, where every record lacks a name, their keys and how to map one of them to it; else None."""
         if not self.unnamed or self.rejected < self.records:
             return None
         guess = next((key for key in self.unnamed if "name" in key.lower()), self.unnamed[0])

@@ -126,7 +126,7 @@ def escaped(key: object) -> str:
 
 
 def _is_holder(value: dict[str, Any], *, filled: bool = False) -> bool:
-    """Whether it holds tools, or servers that do, and is no tool itself; `filled`: at least one of them."""
+    """Return whether it holds tools, or servers that do, and is no tool itself; `filled`: at least one of them."""
     if isinstance(value.get("result"), dict):
         return _is_holder(value["result"], filled=filled)
     if _takes_parameters(value):

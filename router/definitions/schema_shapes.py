@@ -8,7 +8,7 @@ text of its JSON.
 from dataclasses import dataclass, field
 from typing import Any
 
-from router.definitions.evened import by_name, evened, object_of
+from router.definitions.dialects import by_name, object_of, to_json_schema
 from router.definitions.json_text import parse_json
 from router.definitions.types import ALIASES, type_of, typed_text
 
@@ -49,11 +49,11 @@ def parameters_of(value: Any) -> Parameters | None:
         return None
     if not _is_schema(value):
         return Parameters(object_of(value), "object by name")
-    return Parameters(evened(_with_properties(value)), JSON_SCHEMA)
+    return Parameters(to_json_schema(_with_properties(value)), JSON_SCHEMA)
 
 
 def is_empty(schema: dict[str, Any]) -> bool:
-    """Whether a schema says, in so many words, that a tool takes nothing."""
+    """Return whether a schema says, in so many words, that a tool takes nothing."""
     said = {key for key, value in schema.items() if value not in ([], {}, "", None)}
     return not said or (_is_object_type(schema.get("type")) and said <= {"type", *_SILENT})
 
@@ -83,7 +83,7 @@ def _of_text(text: str) -> Parameters | None:
 
 
 def _is_schema(value: dict[str, Any]) -> bool:
-    """Whether it is a JSON Schema and not an object by name: a parameter too may be called `type` or `title`."""
+    """Return whether it is a JSON Schema and not an object by name: a parameter too may be called `type` or `title`."""
     if isinstance(value.get("properties"), dict | list) or isinstance(value.get("$ref"), str):
         return True
     if any(isinstance(value.get(keyword), list) for keyword in ("allOf", "anyOf", "oneOf")):

@@ -162,7 +162,7 @@ def _first_in_brackets(text: str) -> tuple[Typed, str] | None:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether each word of it names a type and can hardly name anything else."""
+    """Return whether each word of it names a type and can hardly name anything else."""
     words = re.findall(r"[A-Za-z][\w-]*", text.lower().partition("default")[0])
     return all(word in _PLAIN or word in _FLAGS or word in ("union", "or", "of", "literal") for word in words)
 

@@ -118,7 +118,7 @@ def _converted(value: Any, hint: Any, where: str) -> Any:
 
 
 def _other_types(kind: type, value: Any) -> Any:
-    """What msgspec does not know: pydantic's models, paths."""
+    """Convert what msgspec does not know: pydantic's models, paths."""
     if hasattr(kind, "model_validate"):
         try:
             return kind.model_validate(value)
@@ -130,7 +130,7 @@ def _other_types(kind: type, value: Any) -> Any:
 
 
 def _said(error: ValueError) -> str:
-    """What is wrong in one line: pydantic's own text has several, and links."""
+    """Return what is wrong, in one line: pydantic's own text has several, and links."""
     listed = getattr(error, "errors", None)
     if listed is None:
         return str(error)

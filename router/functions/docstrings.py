@@ -21,7 +21,7 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Docs:
-    """What a docstring says. `parameters` and `types` (of JSON Schema) are by the parameter's name."""
+    """The parts of a docstring. `parameters` and `types` (of JSON Schema) are by the parameter's name."""
 
     description: str = ""
     parameters: Mapping[str, str] = field(default_factory=dict)

@@ -91,7 +91,7 @@ def _is_list(value: object) -> bool:
 
 
 def _is_function(tool: Mapping[Any, Any]) -> bool:
-    """Whether this is one function of OpenAI's, and no list of a provider called "function"."""
+    """Return whether this is one function of OpenAI's, and no list of a provider called "function"."""
     return "function" in tool and not _is_list(tool["function"])
 
 

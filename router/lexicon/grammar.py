@@ -42,16 +42,16 @@ class Thing:
 
     @property
     def is_mass(self) -> bool:
-        """Whether it has neither plural nor "a"."""
+        """Return whether it has neither plural nor "a"."""
         return self.head in lexicon()["classes"]["mass"]
 
     @property
     def is_plural(self) -> bool:
-        """Whether it stands for several."""
+        """Return whether it stands for several."""
         return not self.is_mass and singular(self.head) != self.head
 
     def in_class(self, name: str) -> bool:
-        """Whether the noun is of a class of the lexicon."""
+        """Return whether the noun is of a class of the lexicon."""
         return singular(self.head) in lexicon()["classes"][name]
 
     def one(self) -> "Thing":
@@ -71,7 +71,7 @@ class Thing:
         return " ".join((*self.nouns, *_spoken(self.tail)))
 
     def of_tail(self) -> "Thing":
-        """What stands after the first preposition of the tail."""
+        """Return what follows the first preposition of the tail."""
         return Thing.of(self.tail[1:])
 
     def with_a(self) -> str:

@@ -49,7 +49,7 @@ class Operation:
 
     @property
     def is_question(self) -> bool:
-        """Whether the name asks: `is_valid_email`."""
+        """Return whether the name asks: `is_valid_email`."""
         return bool(self.words) and _QUESTION.fullmatch(self.words[0]) is not None
 
 

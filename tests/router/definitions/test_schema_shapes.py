@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.definitions.evened import evened
+from router.definitions.dialects import to_json_schema
 from router.definitions.schema_shapes import Parameters, parameters_of, with_required
 
 RIGHT: list[dict[str, Any]] = [
@@ -107,7 +107,7 @@ def test_nesting_past_any_use_is_left_as_it_is() -> None:
     deep: Any = {"type": "str"}
     for _ in range(190):
         deep = {"properties": {"a": deep}}
-    assert "'type': 'str'" in str(evened(deep))
+    assert "'type': 'str'" in str(to_json_schema(deep))
 
 
 VALUES = st.recursive(
@@ -134,5 +134,5 @@ def test_whatever_is_declared_is_read_or_refused_and_what_is_read_is_read_the_sa
     if found is None:
         return
     json.dumps(found.schema)
-    again = evened(found.schema)
-    assert evened(again) == again
+    again = to_json_schema(found.schema)
+    assert to_json_schema(again) == again

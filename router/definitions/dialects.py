@@ -1,7 +1,7 @@
-"""Schemas of any dialect, evened out to JSON Schema: types by its names, requirements in lists, texts as schemas.
+"""Turn schemas of any dialect into JSON Schema: its type names, `required` as a list, texts as schemas.
 
-What is right stays the same object. Nothing that says something is left out: a type that no dialect knows goes into the
-description, and keywords that nobody knows stay.
+A schema that is right already stays the same object. Nothing is dropped: an unknown type goes into the description, and
+unknown keywords stay.
 """
 
 import re
@@ -31,7 +31,7 @@ _SCHEMA_KEYS = frozenset(
 ).union(_DESCRIPTIONS, _ENUMS, _MAPS, _NESTED)
 
 
-def evened(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
+def to_json_schema(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
     """Return a schema that says the same in JSON Schema's own terms."""
     made: dict[str, Any] = _schema(schema, depth)[0]
     return made
@@ -44,7 +44,7 @@ def object_of(named: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "object", "properties": properties}
     if isinstance(required, list) and all(isinstance(name, str) and name in named for name in required):
         schema["required"] = properties.pop("required")
-    return evened(schema, depth)
+    return to_json_schema(schema, depth)
 
 
 def by_name(entries: Sequence[Any]) -> dict[str, Any] | None:
@@ -103,7 +103,7 @@ def _schema(schema: Mapping[str, Any], depth: int) -> Read:
     _take_aliases(schema, changed, gone)
     inner = schema.get("schema")
     if isinstance(inner, dict) and "type" not in schema and "properties" not in schema:  # a parameter of OpenAPI
-        changed = {**evened(inner, depth + 1), **changed}
+        changed = {**to_json_schema(inner, depth + 1), **changed}
         gone.append("schema")
     by_type = _take_type(schema, changed, gone)
     required = by_type if required is None else required
@@ -127,7 +127,7 @@ def _take(changed: dict[str, Any], keyword: str, old: Any, new: Any) -> None:
 
 def _below(value: Any, depth: int) -> Any:
     if isinstance(value, dict):
-        return evened(value, depth + 1)
+        return to_json_schema(value, depth + 1)
     if isinstance(value, list):  # a tuple's items, in older drafts
         children = [_below(child, depth + 1) for child in value]
         return value if all(child is old for child, old in zip(children, value, strict=True)) else children
@@ -166,7 +166,7 @@ def _take_properties(schema: Mapping[str, Any], value: Any, changed: dict[str, A
 
 
 def _take_required(schema: Mapping[str, Any], gone: list[str]) -> bool | None:
-    """Whether a schema says itself that it is required, as Swagger's parameters and draft 3 do."""
+    """Return whether a schema says itself that it is required, as Swagger's parameters and draft 3 do."""
     required = None
     for key, truth in (("optional", False), ("required", True)):
         value = schema.get(key)
