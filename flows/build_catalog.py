@@ -7,11 +7,11 @@ from prefect import flow
 from prefect.logging import get_run_logger
 from prefect.states import Completed, Failed
 
-from flows.artifacts import show_build
+from flows.engine.artifacts import show_build
+from flows.engine.progress import FlowProgress
+from flows.engine.tasks import Tasks, release
 from flows.evaluate import evaluate_catalog
-from flows.tasks import Tasks, release
-from flows.watching import FlowProgress
-from pipeline.build import build
+from pipeline.build.build import build
 from pipeline.errors import QuartermasterError
 from pipeline.settings import load, overrides, with_provider
 from router.evaluation import judgements_of

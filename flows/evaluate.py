@@ -7,12 +7,12 @@ from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 from prefect.states import Failed
 
-from flows.artifacts import show_evaluation
-from flows.watching import FlowProgress
+from flows.engine.artifacts import show_evaluation
+from flows.engine.progress import FlowProgress
 from pipeline.errors import QuartermasterError, SettingsInvalid
 from router import Router
-from router.benchmark import measure
 from router.evaluation import Judgement, judgements_of, read_judgements
+from router.evaluation.benchmark import measure
 
 
 @task(name="evaluate", task_run_name="evaluate {bench}", cache_policy=NO_CACHE, persist_result=False)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from flows.engine import check_server, quiet
+from flows.engine.runtime import check_server, quiet
 from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.settings import CatalogSettings
 

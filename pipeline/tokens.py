@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from router.forms import Detail, Form, variants
+from router.provider_formats import Detail, Form, variants
 from router.record import ToolRecord
 
 _ENCODING = "cl100k_base"

@@ -12,7 +12,7 @@ def main() -> None:
     except ImportError as error:
         print(f"quartermaster: {error}", file=sys.stderr)
         sys.exit(2)
-    from flows.cli import main as run
+    from flows.cli.main import main as run
 
     run()
 

@@ -96,19 +96,19 @@ interval), SnapshotInvalid (missing, corrupt, or of another format: nothing is o
 and rolls back snapshots.
 """
 
-from router.cached_encoder import CacheStatistics
+from router.answer.reranking import Reranking, RerankingFailed, cross_encoder
+from router.answer.results import Dropped, RoutedTool, RoutedTools
 from router.contract import Manifest, Signal
-from router.conversation import Message
+from router.dialogue.stable_selection import StableSelection, Turn
 from router.errors import NothingSelected, QuartermasterError, RequestInvalid, SettingsInvalid, SnapshotInvalid
-from router.forms import Detail, Form, Rendered, render
-from router.recipe import RECIPES, Fusion, Normalization, Recipe
+from router.provider_formats import Detail, Form, Rendered, render
 from router.record import Origin, Parameter, ToolRecord
-from router.reranking import Reranking, RerankingFailed, cross_encoder
-from router.retrievers import DenseView
-from router.routed import Dropped, RoutedTool, RoutedTools
+from router.retrieval.recipe import RECIPES, Fusion, Normalization, Recipe
+from router.retrieval.retrievers import DenseView
 from router.router import Router
+from router.search.conversation import Message
 from router.selection import Selection, Weights
-from router.stable import StableSelection, Turn
+from router.snapshot.cached_encoder import CacheStatistics
 
 __all__ = [
     "RECIPES",

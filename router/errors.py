@@ -4,7 +4,7 @@
     ├── SettingsInvalid    a setting or an argument is wrong: nothing was started      (exit code 2)
     │   └── RequestInvalid the request cannot be routed; the router stays open         (exit code 2)
     ├── NothingSelected    a selection left no tool, and is to say so by an error      (exit code 3)
-    ├── RerankingFailed    a reranker gave no usable scores (`router.reranking`)       (exit code 3)
+    ├── RerankingFailed    a reranker gave no usable scores (`router.answer.reranking`)       (exit code 3)
     ├── EncoderInvalid     an encoder cannot be read or exported                       (exit code 3)
     ├── RecordRejected     one record cannot be used: a build reports it and goes on
     └── SnapshotInvalid    a snapshot is missing, corrupt or foreign: fail closed      (exit code 4)

@@ -7,28 +7,28 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack
 
-from router import tracing
-from router.answering import answer, explanation, with_vectors
-from router.aside import Aside
-from router.asking import clean, encode, find, rank
-from router.cached_encoder import CacheStatistics, cached, statistics
+from router.answer import tracing
+from router.answer.executor import Aside
+from router.answer.options import Options, RouteOptions, recipe_of
+from router.answer.reranking import Reranking
+from router.answer.respond import answer, explanation, with_vectors
+from router.answer.results import RoutedTool, RoutedTools
 from router.contract import Manifest
-from router.conversation import Message, Said, said
 from router.errors import RequestInvalid, SettingsInvalid
-from router.forms import Detail, Form, chosen, id_of
-from router.functions import Functions, Tools, ToolSet, read_tools
-from router.live import Live, checked_request_cache
-from router.memory import EncoderChoice, open_encoder, phrases_by_id, snapshot_of
-from router.options import Options, RouteOptions, recipe_of
-from router.overlay import Overlay
-from router.recipe import Recipe
+from router.provider_formats import Detail, Form, chosen, id_of
 from router.record import ToolRecord
-from router.records import Records
-from router.reranking import Reranking
-from router.retrievers import Ranking
-from router.routed import RoutedTool, RoutedTools
+from router.retrieval.recipe import Recipe
+from router.retrieval.retrievers import Ranking
+from router.search.conversation import Message, Said, said
+from router.search.search import clean, encode, find, rank
 from router.selection import Selection
-from router.snapshot import Snapshot
+from router.snapshot.cached_encoder import CacheStatistics, cached, statistics
+from router.snapshot.memory import EncoderChoice, open_encoder, phrases_by_id, snapshot_of
+from router.snapshot.overlay import Overlay
+from router.snapshot.record_store import Records
+from router.snapshot.reloading import Live, checked_request_cache
+from router.snapshot.snapshot import Snapshot
+from router.tools.functions import Functions, Tools, ToolSet, read_tools
 
 _logger = logging.getLogger("router")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from router.contract import CURRENT, MANIFEST, Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
-from router.snapshot import Snapshot
+from router.snapshot.snapshot import Snapshot
 
 _STAGING = ".building-"
 

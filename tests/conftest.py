@@ -13,9 +13,9 @@ import pytest
 from hypothesis import settings
 
 from router import Router
-from router.encoding.cache import VARIABLE
-from tests.factories import TOOLS, expansion_row
-from tests.once import made_once
+from router.encoding.export.cache import VARIABLE
+from tests.support.factories import TOOLS, expansion_row
+from tests.support.once import made_once
 
 # The gate tries the same inputs each time; `make fuzz` tries new ones. No deadline: a busy machine is no failure.
 settings.register_profile("gate", derandomize=True, deadline=None)
@@ -104,7 +104,7 @@ def write_lines(tmp_path: Path) -> Callable[[str, list[Any]], Path]:
 @pytest.fixture(scope="session")
 def encoder_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sentence encoder of bge's shape (BERT, CLS pooling), two layers of 32, random weights, no query prefix."""
-    from tests.small_encoder import save
+    from tests.support.small_encoder import save
 
     return save(tmp_path_factory.mktemp("encoder") / "small-random")
 
@@ -123,7 +123,7 @@ def catalog_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def workspace(catalog_folder: Path, encoder_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The workspace of the run's one built catalog: four signals, the small encoder. To be read, or copied."""
-    from pipeline.build import build
+    from pipeline.build.build import build
     from pipeline.settings import load
 
     settings = load(catalog_folder, {"vectors": {"encoder": str(encoder_folder)}}, environment={})

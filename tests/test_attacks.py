@@ -13,19 +13,19 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipeline.build import build
+from pipeline.build.build import build
+from pipeline.build.report import BuildReport
 from pipeline.enrichment.prompt import INSTRUCTIONS
-from pipeline.enrichment.quality import Screen
 from pipeline.ledger import Ledger
-from pipeline.report import BuildReport
+from pipeline.phrase_checks.record import Screen
 from pipeline.settings import load
 from router import Router
-from router.documents import project
-from tests.enrichment import honest_tools
-from tests.enrichment.attack import Attack, honest_answer
-from tests.enrichment.attacks import ATTACKS
-from tests.enrichment.model_server import ModelServer, Reply, completion, tool_of
-from tests.factories import make_expansion, make_record
+from router.tools.field_text import project
+from tests.pipeline.enrichment import honest_tools
+from tests.pipeline.enrichment.attack import Attack, honest_answer
+from tests.pipeline.enrichment.attacks import ATTACKS
+from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion, tool_of
+from tests.support.factories import make_expansion, make_record
 
 _BY_NAME = {attack.name: attack for attack in ATTACKS}
 _HONEST = honest_tools.answers()

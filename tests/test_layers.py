@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.support.places import ROOT
+
 # In the order of the data: a stage may import what stands before it.
 STAGES = (
     "errors",

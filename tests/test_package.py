@@ -10,7 +10,7 @@ import pytest
 import quartermaster
 import router
 from router.distribution import NAME, install_command, version
-from tests.command_line import ROOT
+from tests.support.command_line import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 FOREIGN = "def route(): ...\n"

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.agent_model import call_the_first_tool
-from tests.command_line import called, started
-from tests.enrichment.model_server import ModelServer
-from tests.readme import README, ROOT, commands, examples
+from tests.pipeline.enrichment.model_server import ModelServer
+from tests.router.adapters.agent_model import call_the_first_tool
+from tests.support.command_line import called, started
+from tests.support.readme import README, ROOT, commands, examples
 
 COMMANDS = {"build", "search", "explain", "evaluate", "compare", "inspect", "snapshots"}
 
@@ -67,7 +67,7 @@ def exampled(folder: Path, written: list[str], **variables: str) -> list[str]:
 
 
 def test_the_readme_shows_every_command_of_the_command_line() -> None:
-    from flows.cli import app
+    from flows.cli.main import app
 
     shown = {shlex.split(line)[1] for line in commands()} | {shlex.split(line)[1] for line in commands("schedule")}
     by_a_person = {"login"}  # needs a browser, and a server that wants a token

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pipeline.enrichment.generator import Answer, Outcome, Question, Usage
-from router import lexicon
 from router.record import ToolRecord
-from router.trust import trusted
+from router.tools import lexicon
+from router.tools.trust import trusted
 
 
 class LexiconGenerator:

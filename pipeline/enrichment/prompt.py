@@ -5,7 +5,7 @@ from typing import Any
 
 from router.fingerprint import canonical_json
 from router.record import ToolRecord
-from router.trust.characters import visible
+from router.tools.trust.characters import visible
 
 PROMPT_VERSION = 2
 

@@ -17,7 +17,7 @@ from pipeline.inspection.connection import connect, fetch, first_lines
 from router.contract import CATALOG_DB, DOCUMENT_SIGNALS, Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.record import Origin, Parameter, ToolRecord
-from router.snapshot import resolve
+from router.snapshot.snapshot import resolve
 
 DEFAULT_LIMIT = 20
 

@@ -7,14 +7,14 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.enrichment import Written
-from pipeline.enrichment.verdict import Verdict
 from pipeline.errors import RecordRejected
+from pipeline.phrase_checks.verdict import Verdict
 from pipeline.records import Catalog
 from pipeline.sources.coverage import Coverage, by_source
 from pipeline.vectors import Vectors
-from router.documents import FieldDocuments
 from router.fingerprint import canonical_json
 from router.text import ENGLISH
+from router.tools.field_text import FieldDocuments
 
 
 def tools(catalog: Catalog, documents: Sequence[FieldDocuments]) -> pa.Table:

@@ -16,7 +16,7 @@ from pipeline.records import Catalog
 from pipeline.sources import Coverage
 from pipeline.vectors import Vectors
 from router.contract import CATALOG_DB
-from router.documents import FieldDocuments
+from router.tools.field_text import FieldDocuments
 
 # DuckDB writes for its own version alone unless it is told: this is the oldest that the extra `inspect` allows.
 _READABLE = {"storage_compatibility_version": "v1.3.0"}

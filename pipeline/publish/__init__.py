@@ -5,15 +5,16 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pipeline.assessment import ASSESSMENT_VERSION
 from pipeline.enrichment import Enrichment
 from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.enrichment.prompt import PROMPT_VERSION
-from pipeline.enrichment.quality import SCREEN_VERSION
 from pipeline.errors import RecordRejected, SnapshotInvalid
+from pipeline.indexing.lexical import index
 from pipeline.inspection import write as write_inspection
+from pipeline.learning import TUNING_VERSION, PastRequests, TakenCalibration, Tuning
 from pipeline.ledger import Ledger
-from pipeline.lexical import index
+from pipeline.phrase_checks.catalog import ASSESSMENT_VERSION
+from pipeline.phrase_checks.record import SCREEN_VERSION
 from pipeline.progress import Progress
 from pipeline.publish import serving
 from pipeline.publish.judged import UNJUDGED, Judged, judge
@@ -22,15 +23,14 @@ from pipeline.records import Catalog
 from pipeline.settings import CatalogSettings
 from pipeline.sources import Coverage
 from pipeline.tokens import TokenCounter
-from pipeline.tuning import TUNING_VERSION, PastRequests, TakenCalibration, Tuning
 from pipeline.vectors import Vectors
 from router import Router
 from router.contract import CATALOG_DB, FORMAT_VERSION, Expanded, Manifest, Signal
-from router.documents import PROJECTION_VERSION, FieldDocuments
 from router.fingerprint import file_sha256
-from router.snapshot import resolve
+from router.snapshot.snapshot import resolve
 from router.store import SnapshotStore, Stored
 from router.text import TEXT_VERSION
+from router.tools.field_text import PROJECTION_VERSION, FieldDocuments
 
 __all__ = ["UNJUDGED", "Contents", "Judged", "SnapshotStore", "Stored", "judge", "write"]
 

@@ -11,8 +11,8 @@ from pipeline.progress import Progress
 from pipeline.publish.gate import setting
 from pipeline.settings import PublishSettings
 from router import Router
-from router.benchmark import ask, compared, in_short, unknown
 from router.evaluation import Judgement, read_judgements
+from router.evaluation.benchmark import ask, compared, in_short, unknown
 from router.evaluation.resampling import Difference
 
 _METRICS = ("full@10", "ndcg@10")  # whether all that is needed is there, and how far up

@@ -4,14 +4,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pipeline.learning import PastRequests, TakenCalibration, calibrate, calibrated_before, learn_from_use
 from pipeline.progress import Progress
 from pipeline.settings import CatalogSettings
-from pipeline.tuning import PastRequests, TakenCalibration, calibrate, calibrated_before, learn_from_use
 from router.contract import Manifest, Signal
 from router.evaluation import judgements_of, read_judgements
 from router.fingerprint import file_sha256
-from router.fitting import FEWEST_CALIBRATED, GENERIC
-from router.snapshot import Snapshot
+from router.retrieval.calibration import FEWEST_CALIBRATED, GENERIC
+from router.snapshot.snapshot import Snapshot
 
 
 def learned(

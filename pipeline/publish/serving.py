@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline import dense
+from pipeline.indexing import dense
 from pipeline.records import Catalog
 from pipeline.tokens import TokenCounter
 from pipeline.vectors import Vectors
 from router import contract
-from router.deduplication import duplicates
-from router.documents import FieldDocuments
-from router.records import Entry, lines_of
-from router.retrievers import MOST_COPIED, WITHOUT_FAISS
+from router.retrieval.deduplication import duplicates
+from router.retrieval.retrievers import MOST_COPIED, WITHOUT_FAISS
+from router.snapshot.record_store import Entry, lines_of
+from router.tools.field_text import FieldDocuments
 
 
 def write(

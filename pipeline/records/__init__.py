@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from pipeline.sources import RawTool
-from router.definitions.normalize import normalize, numbered
 from router.fingerprint import fingerprint
 from router.record import Origin, ToolRecord
+from router.tools.definitions.normalize import normalize, numbered
 
 __all__ = ["Catalog", "Notice", "catalog_records", "record_hash"]
 

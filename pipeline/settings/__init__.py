@@ -3,7 +3,8 @@
 Precedence, first wins: arguments of the call or the command line, environment, `catalog.toml`, defaults.
 Environment: `QUARTERMASTER_<SECTION>__<FIELD>` for any field of a section below, as in
 `QUARTERMASTER_VECTORS__ENCODER=auto`, and OpenAI's own `OPENAI_API_KEY` and `OPENAI_BASE_URL`. `QUARTERMASTER_CACHE`,
-the folder of exported encoders, is no catalog's setting: `router.encoding.cache_folder` reads it for build and router.
+the folder of exported encoders, is no catalog's setting: `router.encoding.export.cache_folder` reads it for build and
+router.
 """
 
 from pathlib import Path

@@ -13,7 +13,7 @@ from pipeline.settings.access import OAuthSettings, check_env, check_headers
 from pipeline.settings.fields import FieldSettings
 from pipeline.settings.section import Section as _Section
 from router.evaluation import judgements_of
-from router.recipe import RECIPES, Recipe
+from router.retrieval.recipe import RECIPES, Recipe
 from router.text import ENGLISH, LANGUAGES
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -207,8 +207,9 @@ class AssessmentSettings(_Section):
 class VectorSettings(_Section):
     """Which encoder. `auto`: `preferred` if it is on disk or the hub answers, else the packaged all-MiniLM-L6-v2.
 
-    `precision` is that of requests: `auto` is int8 where it agrees with the model (router/encoding/quantization.py),
-    else fp32; tools are embedded in fp32. `batch_size`: at most so many texts at once.
+    `precision` is that of requests: `auto` is int8 where it agrees with the model
+    (router/encoding/export/quantization.py), else fp32; tools are embedded in fp32. `batch_size`: at most so many
+    texts at once.
     """
 
     encoder: str = "auto"

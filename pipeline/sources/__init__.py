@@ -14,8 +14,8 @@ from pipeline.sources.detect import detect
 from pipeline.sources.gaps import Gap, name_of, origin_of, stopped
 from pipeline.sources.naming import place
 from pipeline.sources.provider_label import long_label_note
-from router.definitions.raw_tool import RawTool
 from router.record import Origin
+from router.tools.definitions.raw_tool import RawTool
 
 __all__ = ["Coverage", "Gap", "RawTool", "Reading", "RecordRejected", "long_label_note", "read"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.errors import RecordRejected
-from router.definitions.parameters import parameter_rows
-from router.definitions.raw_tool import RawTool
+from router.tools.definitions.parameters import parameter_rows
+from router.tools.definitions.raw_tool import RawTool
 
 # A key that this share of a source's records has says something of them all.
 _MANY = 0.2

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.sources.document import read_document, read_lines
-from router.definitions.nesting import listed
+from router.tools.definitions.nesting import listed
 
 Format = Literal["function", "openapi", "mcp", "jsonl"]
 

@@ -9,8 +9,8 @@ from typing import Any
 import yaml
 
 from pipeline.errors import RecordRejected, RunAborted
-from router.definitions.json_text import MAX_DEPTH, check_depth, lenient_integer, parse_json, storable
 from router.record import Origin
+from router.tools.definitions.json_text import MAX_DEPTH, check_depth, lenient_integer, parse_json, storable
 
 # Aliases let a YAML file of a few lines stand for billions of values; a real document has fewer than this.
 _MAX_VALUES = 5_000_000

@@ -1,7 +1,7 @@
-"""Tools in a JSON or YAML document, or one a line, in any shape that `router.definitions.vendors` reads.
+"""Tools in a JSON or YAML document, or one a line, in any shape that `router.tools.definitions.vendors` reads.
 
 OpenAI's and Anthropic's function schemas are the best known. They may lie in a list, under `tools` or `functions`, by
-name, or under the servers that offer them, which are then their providers (`router.definitions.nesting`).
+name, or under the servers that offer them, which are then their providers (`router.tools.definitions.nesting`).
 """
 
 from collections.abc import Iterator
@@ -10,10 +10,10 @@ from typing import Any
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.sources.document import read_document, read_lines
-from router.definitions.nesting import Listed, listed, under
-from router.definitions.raw_tool import RawTool
-from router.definitions.vendors import read_tool
 from router.record import Origin
+from router.tools.definitions.nesting import Listed, listed, under
+from router.tools.definitions.raw_tool import RawTool
+from router.tools.definitions.vendors import read_tool
 
 
 def read(path: Path) -> Iterator[RawTool | RecordRejected]:

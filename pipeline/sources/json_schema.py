@@ -4,8 +4,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from pipeline.errors import RecordRejected
-from router.definitions.pointer import point
 from router.record import Origin
+from router.tools.definitions.pointer import point
 
 _MAX_DEPTH = 100
 # Annotations of the API document that JSON Schema does not know and a model does not need.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pipeline.errors import RecordRejected
 from pipeline.sources.function_schema import read_rows
-from router.definitions.raw_tool import RawTool
+from router.tools.definitions.raw_tool import RawTool
 
 
 def read(path: Path) -> Iterator[RawTool | RecordRejected]:

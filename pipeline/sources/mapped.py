@@ -11,10 +11,10 @@ from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import FieldSettings
 from pipeline.sources.document import read_document, read_lines
 from pipeline.sources.function_schema import listed_tool
-from router.definitions.field_names import PARAMETERS, SPLIT_PARAMETERS
-from router.definitions.nesting import Listed, escaped, listed, owner, under
-from router.definitions.raw_tool import RawTool
 from router.record import Origin
+from router.tools.definitions.field_names import PARAMETERS, SPLIT_PARAMETERS
+from router.tools.definitions.nesting import Listed, escaped, listed, owner, under
+from router.tools.definitions.raw_tool import RawTool
 
 _SECTION = "source.fields"
 

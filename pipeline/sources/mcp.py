@@ -8,8 +8,8 @@ from pipeline.errors import RecordRejected, RunAborted
 from pipeline.sources.document import read_document
 from pipeline.sources.function_schema import listed_tool
 from pipeline.sources.provider_label import label_of_server
-from router.definitions.nesting import listed
-from router.definitions.raw_tool import RawTool
+from router.tools.definitions.nesting import listed
+from router.tools.definitions.raw_tool import RawTool
 
 
 def read(path: Path) -> Iterator[RawTool | RecordRejected]:

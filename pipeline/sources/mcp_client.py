@@ -16,9 +16,9 @@ from pipeline.sources.access import Access, access
 from pipeline.sources.function_schema import tool_or_rejection
 from pipeline.sources.naming import place, said
 from pipeline.sources.provider_label import label_of_server
-from router.definitions.raw_tool import RawTool
 from router.record import Origin
-from router.requirement import requirement
+from router.tools.definitions.raw_tool import RawTool
+from router.validation import requirement
 
 if TYPE_CHECKING:
     from pipeline.sources.oauth import Authentication

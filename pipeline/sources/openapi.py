@@ -13,9 +13,9 @@ from pipeline.errors import RecordRejected, RunAborted
 from pipeline.sources.document import read_document
 from pipeline.sources.json_schema import SchemaScope, resolve_pointer
 from pipeline.sources.provider_label import label_of_document
-from router.definitions.raw_tool import Fields, RawTool
-from router.definitions.vendors import unread_keys
 from router.record import Origin
+from router.tools.definitions.raw_tool import Fields, RawTool
+from router.tools.definitions.vendors import unread_keys
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 _JSON_MEDIA = re.compile(r"^application/(?:[\w.+-]+\+)?json\b", re.IGNORECASE)

@@ -11,9 +11,9 @@ from pipeline.vectors.encoding import BatchEncoder
 from pipeline.vectors.export import export, user_cache
 from pipeline.vectors.model import resolve
 from pipeline.vectors.reference import ReferenceEncoder
-from router.documents import FieldDocuments
-from router.encoding import EncoderModel, Export, ExportCache
+from router.encoding.export import EncoderModel, Export, ExportCache
 from router.fingerprint import fingerprint
+from router.tools.field_text import FieldDocuments
 
 __all__ = [
     "BatchEncoder",

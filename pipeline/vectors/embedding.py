@@ -10,7 +10,7 @@ from pipeline.execution import Execution, parts
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress
 from pipeline.vectors.encoding import BatchEncoder
-from router.encoding import EncoderModel
+from router.encoding.export import EncoderModel
 from router.fingerprint import fingerprint
 
 _TEXTS_A_STAGE = 1024  # committed together: what a kill may cost, some ten seconds of embedding

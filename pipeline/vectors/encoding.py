@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.errors import RunAborted
-from router.aside import cores
+from router.answer.executor import cores
 from router.contract import ENCODER_TOKENIZER
-from router.encoder import OnnxEncoder
-from router.encoding import Export
+from router.encoding.encoder import OnnxEncoder
+from router.encoding.export import Export
 from router.errors import SnapshotInvalid
 
 _TOKENS = 512  # of a batch, its padding included

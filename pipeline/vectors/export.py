@@ -6,9 +6,9 @@ from pathlib import Path
 from pipeline.errors import RunAborted
 from pipeline.progress import Progress
 from pipeline.vectors.reference import ReferenceEncoder
-from router.encoding import EncoderModel, Export, ExportCache, cache_folder
-from router.encoding.bert import obstacle
-from router.encoding.export import export as export_model
+from router.encoding.export import EncoderModel, Export, ExportCache, cache_folder
+from router.encoding.export.bert import obstacle
+from router.encoding.export.exporting import export as export_model
 from router.errors import EncoderInvalid
 
 __all__ = ["Export", "export", "user_cache"]

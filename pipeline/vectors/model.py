@@ -5,7 +5,7 @@ from pathlib import Path
 from pipeline.errors import RunAborted
 from pipeline.progress import Progress
 from pipeline.settings import VectorSettings
-from router.encoding import INSTALL_PACKAGED, PACKAGED, EncoderModel, describe, packaged_folder
+from router.encoding.export import INSTALL_PACKAGED, PACKAGED, EncoderModel, describe, packaged_folder
 from router.errors import EncoderInvalid
 
 _FILES = ["*.json", "*.txt", "*.safetensors", "pytorch_model.bin", "[0-9]_*/*"]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from pipeline.errors import RunAborted
 from router.contract import ENCODER_TOKENS
-from router.encoding import EncoderModel
-from router.encoding.model import read_json
+from router.encoding.export import EncoderModel
+from router.encoding.export.model import read_json
 
 _TRANSFORMER = ["Transformer", "Pooling"]
 

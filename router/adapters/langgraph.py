@@ -13,10 +13,10 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import tools_condition
 
 from router.adapters.calling import Call, as_text
+from router.answer.options import RouteOptions
+from router.answer.results import RoutedTools
 from router.errors import RequestInvalid
-from router.forms import Form, legal_name
-from router.options import RouteOptions
-from router.routed import RoutedTools
+from router.provider_formats import Form, legal_name
 from router.router import Router
 
 

@@ -14,9 +14,9 @@ from agents import FunctionTool
 from agents.tool_context import ToolContext
 
 from router.adapters.calling import Call, as_text
+from router.answer.results import RoutedTools
 from router.errors import RequestInvalid
-from router.forms import Form, Rendered
-from router.routed import RoutedTools
+from router.provider_formats import Form, Rendered
 
 
 def function_tools(routed: RoutedTools, call: Call, *, strict: bool = False) -> list[FunctionTool]:

@@ -1,6 +1,6 @@
 """Judged requests and how well rankings answer them: pure functions over tool ids. K = 10.
 
-`router.benchmark` puts the requests to a router; what is here needs none.
+`router.evaluation` puts the requests to a router; what is here needs none.
 """
 
 from router.evaluation.judgements import Judgement, judgements_of, read_judgements

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from router.retrievers import Admitted
-from router.selection.facets import Facets
+from router.retrieval.retrievers import Admitted
 from router.selection.settings import Selection
+from router.snapshot.facets import Facets
 
 Mask = NDArray[np.bool_]
 

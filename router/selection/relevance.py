@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from router.record import ToolRecord
-from router.selection.facets import folded
+from router.snapshot.facets import folded
 
 # Unicode's letters and numbers: `\w` without the underscore.
 _TOKEN = re.compile(r"[^\W_]+")

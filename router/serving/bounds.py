@@ -1,6 +1,6 @@
 """What somebody from outside may ask for at once."""
 
-from router.asking import MAX_REQUEST
+from router.search.search import MAX_REQUEST
 
 # OpenAI takes no more tools than this, and a page of more is read by nobody.
 MAX_K = 128

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from benchmarks.large_catalogs import body_of, requests, tool, tools
+from benchmarks.measuring import compare, percentiles
+from benchmarks.near_vectors import NearVectors
+from benchmarks.reference_vectors import ReferenceVectors
 from router import DenseView
-from tests.benchmarks.large_catalogs import body_of, requests, tool, tools
-from tests.benchmarks.measuring import compare, percentiles
-from tests.benchmarks.near_vectors import NearVectors
-from tests.benchmarks.reference_vectors import ReferenceVectors
 
 
 def real_tool(verb: str, noun: str, provider: str) -> dict[str, object]:

@@ -1,14 +1,13 @@
 """catalogs/mcp: three real servers of the package index, asked over stdio. Live, without a network."""
 
-from pathlib import Path
-
 import pytest
 
 from pipeline.records import catalog_records
 from pipeline.settings import load
 from pipeline.sources import Reading, read
+from tests.support.places import ROOT
 
-FOLDER = Path(__file__).parents[2] / "catalogs" / "mcp"
+FOLDER = ROOT / "catalogs" / "mcp"
 
 
 @pytest.fixture(scope="module")

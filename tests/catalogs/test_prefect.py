@@ -1,15 +1,15 @@
 """catalogs/prefect: the document of the installed Prefect server. Live, without a network."""
 
 import importlib.util
-from pathlib import Path
 
 import pytest
 
 from pipeline.records import catalog_records
 from pipeline.settings import load
 from pipeline.sources import Reading, read
+from tests.support.places import ROOT
 
-FOLDER = Path(__file__).parents[2] / "catalogs" / "prefect"
+FOLDER = ROOT / "catalogs" / "prefect"
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("prefect") is None, reason="needs the extra flows")
 
 

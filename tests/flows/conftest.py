@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.engine import quiet
+from flows.engine.runtime import quiet
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -17,16 +17,16 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId, FlowRunFilter, FlowRunFilterId
 
 from flows.build_catalog import build_catalog
-from flows.watching import watched_by
-from pipeline.build import build
+from flows.engine.progress import watched_by
+from pipeline.build.build import build
+from pipeline.build.report import BuildReport
 from pipeline.errors import RunAborted
 from pipeline.ledger import Ledger
 from pipeline.progress import Silent
-from pipeline.report import BuildReport
 from pipeline.settings import load
 from router import Router
-from tests.readme import ROOT
-from tests.sources.reading import api
+from tests.pipeline.sources.reading import api
+from tests.support.readme import ROOT
 
 
 @pytest.fixture
@@ -276,7 +276,7 @@ def test_from_the_command_line_a_failed_flow_is_one_sentence(
 ) -> None:
     (catalog / "catalog.toml").write_text('[[source]]\npath = "gone.json"\n', encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-c", "from flows.cli import main; main()", "build", str(catalog), "--flow"],
+        [sys.executable, "-c", "from flows.cli.main import main; main()", "build", str(catalog), "--flow"],
         capture_output=True,
         text=True,
         cwd=tmp_path,

@@ -21,11 +21,11 @@ from prefect.deployments import run_deployment
 from prefect.testing.cli import invoke_and_assert
 
 from flows.build_catalog import build_catalog
-from flows.engine import check_server
+from flows.engine.runtime import check_server
 from flows.schedule import next_runs, server
 from pipeline.errors import RunAborted, SettingsInvalid
 from router import Router
-from tests.readme import ROOT, commands
+from tests.support.readme import ROOT, commands
 
 
 def until_deployed(name: str) -> str:
@@ -78,7 +78,7 @@ def test_a_served_build_runs_when_its_time_comes_and_ends_with_its_process(
     command = shlex.split(line.replace("catalogs/demo", str(catalog_folder)))[1:]
     command += ["--workspace", str(tmp_path / "ws"), "--encoder", "none"]
     process = subprocess.Popen(
-        [sys.executable, "-c", "from flows.cli import main; main()", *command],
+        [sys.executable, "-c", "from flows.cli.main import main; main()", *command],
         stderr=subprocess.PIPE,
         text=True,
         env={

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from prefect import flow
 
-from flows.tasks import Tasks
+from flows.engine.tasks import Tasks
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.progress import Silent
 from pipeline.settings import FlowSettings

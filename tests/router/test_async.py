@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from router import RequestInvalid, Router, SettingsInvalid
-from router.aside import THREADS
-from router.snapshot import Snapshot
-from tests.router.threads import Own
+from router.answer.executor import THREADS
+from router.snapshot.snapshot import Snapshot
+from tests.support.threads import Own
 
 REQUEST = "give the customer their money back"
 

@@ -19,7 +19,7 @@ from router import (
     Signal,
     StableSelection,
 )
-from tests.factories import make_record
+from tests.support.factories import make_record
 
 
 class Priority(enum.Enum):

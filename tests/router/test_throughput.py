@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from router import RequestInvalid, Router
-from router.snapshot import Snapshot
-from tests.router.publishing import Publications
-from tests.router.soak import alike
+from router.snapshot.snapshot import Snapshot
+from tests.support.publishing import Publications
+from tests.support.soak import alike
 
 REQUESTS = [
     "give the customer their money back",

@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from router.contract import Signal
-from router.forms import Detail, Form
+from router.provider_formats import Detail, Form
 
 
 class _Exact(BaseModel):

@@ -13,9 +13,9 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from router.errors import QuartermasterError
-from router.requirement import own_words, requirement
 from router.serving.http.documented import allowed
 from router.serving.status import status_of
+from router.validation import own_words, requirement
 
 _logger = logging.getLogger("router.http")
 

@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from router.routed import RoutedTools
+from router.answer.results import RoutedTools
 from router.router import Router
 
 # From a lexical answer over a small catalog to a request of several steps over a million tools.

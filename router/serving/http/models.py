@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from router.forms import Detail, Form
-from router.options import RouteOptions
-from router.recipe import RECIPES
+from router.answer.options import RouteOptions
+from router.provider_formats import Detail, Form
+from router.retrieval.recipe import RECIPES
 from router.selection import Selection
 from router.serving.bounds import MAX_K, MAX_TEXT
 

@@ -7,8 +7,8 @@ import msgspec
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from router.forms import Rendered
-from router.routed import RoutedTools
+from router.answer.results import RoutedTools
+from router.provider_formats import Rendered
 from router.serving.http import answers
 from router.serving.http.documented import OF_A_BODY, json_of
 from router.serving.http.models import RouteManyRequest, RouteRequest

@@ -7,7 +7,7 @@ from typing import TypeVar
 import anyio.to_thread
 from anyio import CapacityLimiter
 
-from router.aside import THREADS
+from router.answer.executor import THREADS
 from router.router import Router
 from router.serving.http.metrics import Metrics
 from router.serving.http.settings import HttpSettings

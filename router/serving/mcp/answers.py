@@ -10,9 +10,9 @@ from typing import Any
 
 import mcp_types as types
 
-from router.forms import Detail, Form, render, signature
+from router.answer.results import RoutedTools
+from router.provider_formats import Detail, Form, render, signature
 from router.record import ToolRecord
-from router.routed import RoutedTools
 
 # How find_tools and describe_tool answer, as JSON schemas.
 _TOOL = {

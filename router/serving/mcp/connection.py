@@ -11,10 +11,10 @@ import mcp_types as types
 from anyio.abc import TaskGroup, TaskStatus
 from mcp import MCPError
 
-from router.definitions.json_text import storable
 from router.record import ToolRecord
 from router.serving.mcp.session import Definition, Session, opened
 from router.serving.mcp.upstream import Upstream, UpstreamFailed
+from router.tools.definitions.json_text import storable
 
 OnTools = Callable[[str, Sequence[Definition]], Awaitable[None]]
 
@@ -24,7 +24,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-
 _SESSION_GONE = "Session terminated"  # the client's own word for a 404 to a session: nothing was carried out
 _SETTLED_S = 0.1  # a server that changes a hundred tools says so a hundred times
 _SIGN_OF_LIFE_S = 5.0
-_AT_RUN_TIME = "registered"  # the origin that `router.definitions` gives what was registered in the running router
+_AT_RUN_TIME = "registered"  # the origin of what was registered in the running router
 
 
 class _NotSent(UpstreamFailed):

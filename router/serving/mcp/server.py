@@ -10,7 +10,6 @@ from anyio.to_thread import run_sync
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
-from router.definitions import record_of
 from router.distribution import version
 from router.errors import QuartermasterError, SettingsInvalid
 from router.router import Router
@@ -19,6 +18,7 @@ from router.serving.mcp.session import Definition
 from router.serving.mcp.tools import DEFINITIONS, INSTRUCTIONS, Tools
 from router.serving.mcp.upstream import Upstream
 from router.serving.mcp.upstreams import connected
+from router.tools.definitions import record_of
 
 _Context = ServerRequestContext[Tools]
 

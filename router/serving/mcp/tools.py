@@ -7,11 +7,11 @@ from typing import Any
 import mcp_types as types
 
 from router.errors import QuartermasterError, RequestInvalid
-from router.forms import Form
-from router.permission import refusal
+from router.provider_formats import Form
 from router.record import ToolRecord
 from router.router import Router
 from router.selection import Selection
+from router.selection.permission import refusal
 from router.serving.mcp import answers
 from router.serving.mcp.asked import CallTool, DescribeTool, FindTools, read, schema_of
 from router.serving.mcp.upstreams import Upstreams

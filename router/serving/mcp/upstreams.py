@@ -10,7 +10,7 @@ import anyio
 import mcp_types as types
 from anyio.abc import TaskGroup
 
-from router.forms import signature
+from router.provider_formats import signature
 from router.record import ToolRecord
 from router.serving.mcp.arguments import problems
 from router.serving.mcp.connection import Connection, OnTools

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from router.errors import RequestInvalid
-from router.forms import Detail
-from router.recipe import RECIPES
+from router.provider_formats import Detail
+from router.retrieval.recipe import RECIPES
 from router.selection import Selection
 from router.serving.bounds import MAX_K
 

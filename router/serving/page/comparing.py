@@ -5,9 +5,9 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
 
+from router.answer.results import RoutedTools
 from router.contract import CURRENT, MANIFEST
 from router.errors import SettingsInvalid
-from router.routed import RoutedTools
 from router.router import Router
 from router.store import SnapshotStore, Stored
 

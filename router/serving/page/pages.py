@@ -11,8 +11,8 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from router.errors import QuartermasterError
-from router.forms import Detail
-from router.recipe import RECIPES
+from router.provider_formats import Detail
+from router.retrieval.recipe import RECIPES
 from router.router import Router
 from router.serving.page.asked import Asked
 from router.serving.page.browsing import listed

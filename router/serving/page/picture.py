@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from router.answer.results import RoutedTool, RoutedTools
 from router.contract import Signal
-from router.routed import RoutedTool, RoutedTools
 
 WIDTH, _MARGIN = 120, 5
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from router.selection import Facets, Selection, admit
-from router.selection.facets import Facet
+from router.snapshot.facets import Facet
 
 ROWS = (
     Facet("github/create_issue", "create_issue", "github", ("Issues",), {}),

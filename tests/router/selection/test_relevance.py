@@ -10,7 +10,7 @@ from router.record import ToolRecord
 from router.selection import relevance
 from router.selection.relevance import Asked, combined, overlap, tokens
 from router.selection.settings import Weights
-from tests.factories import make_record
+from tests.support.factories import make_record
 
 REFUND = make_record(
     "create_refund",

@@ -1,0 +1,107 @@
+"""What each idea is worth: `python -m benchmarks.ablation SNAPSHOT=FOLDER… [--json FILE]`.
+
+FOLDER holds judged requests and SNAPSHOT was built of it. Each row is a recipe, the ideas taken one by one: added to
+RRF as it was published, and taken from the default. Full Recall@10 and nDCG@10 with 95 % intervals, and the difference
+from the first row of its block: bold where the paired randomisation test gives p < .05.
+"""
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.remembering import Remembering
+from router import RECIPES, DenseView, Normalization, Recipe, Router, Signal
+from router.evaluation import judgements_of, read_judgements
+from router.evaluation.benchmark import ask, compared, in_short
+from router.snapshot.snapshot import Snapshot
+
+METRICS = ("full@10", "ndcg@10")
+PUBLISHED, ADAPTIVE, DEFAULT = (RECIPES[name] for name in ("published", "adaptive", "default"))
+
+
+def without(signal: Signal) -> Recipe:
+    """The default with one signal less."""
+    return replace(DEFAULT, weights={**DEFAULT.weights, signal: 0.0})
+
+
+ADDED = {
+    "published": PUBLISHED,
+    "+ k = 5": replace(PUBLISHED, k=5),
+    "+ phrase vectors": replace(PUBLISHED, dense_view=DenseView.MEAN),
+    "+ adapter": replace(PUBLISHED, adapter=True),
+    "+ steps": replace(PUBLISHED, steps=True),
+    "+ adaptive weights": replace(PUBLISHED, adaptive=True),
+}
+TAKEN = {
+    "default": DEFAULT,
+    "adaptive RRF for standard scores": ADAPTIVE,
+    "plain RRF (k = 5) for standard scores": replace(ADAPTIVE, adaptive=False),
+    "min-max for standard scores": replace(DEFAULT, normalization=Normalization.MINMAX),
+    "- adapter": replace(DEFAULT, adapter=False),
+    "- steps": replace(DEFAULT, steps=False),
+    "- phrase vectors": replace(DEFAULT, dense_view=DenseView.DOCUMENT),
+    "- document vectors": replace(DEFAULT, dense_view=DenseView.PHRASE),
+    **{f"- {signal}": without(signal) for signal in (Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, Signal.DENSE)},
+}
+
+
+def measure(snapshot: Path, folder: Path) -> list[dict[str, Any]]:
+    """A row a recipe: metrics, intervals, and the difference from the first of its block."""
+    opened = Snapshot.open(snapshot)
+    assert opened.encoder, f"{snapshot} has no encoder"
+    router = Router(replace(opened, encoder=Remembering(opened.encoder, {})))
+    file = judgements_of(folder)
+    assert file, f"{folder} holds no judged requests"
+    judgements = [judgement for judgement in read_judgements(file) if judgement.kind != "none"]
+    rows = []
+    for block in (ADDED, TAKEN):
+        first = None
+        for name, recipe in block.items():
+            found = ask(router, judgements, replace(recipe, name=name), whole=False)
+            first = first or found
+            apart = {metric: d.to_json() for metric, d in compared(found, first).items() if d and metric in METRICS}
+            rows.append({"bench": folder.resolve().name, **in_short(found), "difference": apart})
+    return rows
+
+
+def table(rows: Sequence[dict[str, Any]]) -> Table:
+    """Metrics with their intervals, differences in points."""
+    shown = Table(title=f"{rows[0]['bench']}, {rows[0]['tools']} tools", box=None, title_justify="left")
+    for name in ("recipe", *(heading for metric in METRICS for heading in (metric, "95 %", "points"))):
+        shown.add_column(name, justify="left" if name == "recipe" else "right")
+    for row in rows:
+        cells = []
+        for metric in METRICS:
+            low, high = row["intervals"][metric]
+            apart = row["difference"][metric]
+            points = f"{100 * apart['difference']:+.1f}"
+            cells += [f"{row['metrics'][metric]:.3f}", f"{low:.3f}–{high:.3f}"]
+            cells.append(f"[bold]{points}[/]" if apart["p"] < 0.05 else points)
+        shown.add_row(row["recipe"], *cells)
+    return shown
+
+
+def main() -> None:
+    """Measure each pair and print its table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pairs", nargs="+", metavar="SNAPSHOT=FOLDER")
+    parser.add_argument("--json", type=Path)
+    asked = parser.parse_args()
+    rows = []
+    for pair in asked.pairs:
+        snapshot, _, folder = pair.partition("=")
+        rows += (found := measure(Path(snapshot), Path(folder)))
+        Console(width=130).print(table(found))
+    if asked.json:
+        kept = [{key: value for key, value in row.items() if key != "latency_ms"} for row in rows]
+        asked.json.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""How long a route takes: `python -m benchmarks.latency SNAPSHOT [--requests FILE] [--busy] [--against STORED]`.
+
+One thread, one request at a time, no request asked twice; explained, ten tools, each tool's record read. By recipe,
+apart for requests that the router finds one step in and for those of several; then by stage, in a second pass whose
+timers add some microseconds a stage. `--busy` gives the other core to a process that never sleeps. `--cpu` counts
+the process's CPU time: on a machine that others use as well, how often it is put off says nothing of the router.
+"""
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.asked import busy_neighbour, own_requests, read_requests, read_whole
+from benchmarks.measuring import Clock, about, on_one_thread, percentiles, report, seconds
+from benchmarks.stages import watched
+from router import Router
+from router.query.steps import find_steps
+from router.snapshot.snapshot import Snapshot
+
+WARM_UP = 20
+
+
+def measure(snapshot: Path, requests: Sequence[str], recipes: Sequence[str], clock: Clock) -> dict[str, Any]:
+    """Percentiles in milliseconds by recipe and kind of request, and by stage."""
+    opened = Snapshot.open(snapshot)
+    router = Router(opened)
+    figures: dict[str, Any] = {}
+    for recipe in recipes:
+
+        def route(request: str, recipe: str = recipe) -> int:
+            return read_whole(router.route(request, k=10, explain=True, recipe=recipe))
+
+        seconds(route, requests[-WARM_UP:])
+        taken = seconds(route, requests, clock)
+        several = [router.recipe(recipe).steps and len(find_steps(request)) > 1 for request in requests]
+        with watched(opened, clock) as watch:
+            stages = watch.laps(route, requests)
+        groups = {
+            "all": taken,
+            "one step": _those(taken, several, False),
+            "several steps": _those(taken, several, True),
+        }
+        by_stage = {f"stage {name}": values for name, values in sorted(stages.items(), key=lambda row: -sum(row[1]))}
+        figures[recipe] = {
+            name: {**percentiles(values), "requests": len(values)}
+            for name, values in (groups | by_stage).items()
+            if values
+        }
+    return figures
+
+
+def _those(taken: Sequence[float], several: Sequence[bool], wanted: bool) -> list[float]:
+    return [value for value, held in zip(taken, several, strict=True) if held is wanted]
+
+
+def main() -> None:
+    """Measure, print, write."""
+    on_one_thread()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("snapshot", type=Path)
+    parser.add_argument("--requests", type=Path, help="JSONL of large_catalogs; else phrases of the snapshot")
+    parser.add_argument("--most", type=int, default=1_000, help="requests to ask")
+    parser.add_argument("--recipe", action="append", help="default and lexical, if none is named")
+    parser.add_argument("--busy", action="store_true")
+    parser.add_argument("--cpu", action="store_true")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--against", type=Path, metavar="STORED", help="a stored run, to print ratios to")
+    asked = parser.parse_args()
+    found = about(asked.snapshot)
+    if asked.requests:
+        requests = read_requests(asked.requests, asked.most)
+    else:
+        requests = own_requests(Snapshot.open(asked.snapshot), asked.most)
+    with busy_neighbour(asked.busy):
+        clock = time.process_time if asked.cpu else time.perf_counter
+        figures = measure(asked.snapshot, requests, asked.recipe or ("default", "lexical"), clock)
+    title = f"ms {'of CPU ' if asked.cpu else ''}a route{', a busy neighbour' if asked.busy else ''}"
+    report(title, found, figures, asked.json, asked.against)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""Folders in the benchmark format from public requests:
+`python -m benchmarks.request_catalogs REQUESTS TOOLS OUT`.
+
+REQUESTS holds requests.jsonl, varied.jsonl and multi.jsonl: for public tools, phrases (the expansions) and requests
+(the queries). TOOLS holds `<catalog>/tools.jsonl`, the vendors' definitions. OUT gets a folder a catalog, of 180 to
+1,000 tools each: `python -m benchmarks.no_tool` fits the priors on them.
+"""
+
+import argparse
+import json
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+Row = Mapping[str, Any]
+# Which tools each folder has: of one source's, shuffled, from and to.
+FOLDERS = {
+    "composio": ("composio", 0, None),
+    "smithery180": ("smithery", 0, 180),
+    "smithery500": ("smithery", 180, 680),
+    "smithery1000": ("smithery", 680, None),
+}
+QUERIES = 600
+SEED = 7
+
+
+def main() -> None:
+    """Write the folders."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("requests", "tools", "out"):
+        parser.add_argument(name, type=Path)
+    asked = parser.parse_args()
+    rows = _rows(asked.requests / "requests.jsonl")
+    varied = {(row["catalog"], row["id"]): row for row in _rows(asked.requests / "varied.jsonl")}
+    several = _rows(asked.requests / "multi.jsonl")
+    for name, (catalog, first, last) in FOLDERS.items():
+        rng = random.Random(SEED)
+        of_catalog = [row for row in rows if row["catalog"] == catalog]
+        rng.shuffle(of_catalog)
+        chosen = of_catalog[first:last]
+        ids = {row["id"] for row in chosen}
+        definitions = [tool for tool in _rows(asked.tools / catalog / "tools.jsonl") if tool["id"] in ids]
+        queries = [query for row in chosen for query in _queries(row, varied.get((catalog, row["id"])))]
+        rng.shuffle(queries)
+        queries = queries[:QUERIES]
+        for row in several:
+            if all(tool["catalog"] == catalog and tool["id"] in ids for tool in row["tools"]):
+                queries.append((row["request"], [tool["id"] for tool in row["tools"]]))
+        _write(asked.out / name, definitions, chosen, queries)
+        print(f"{asked.out / name}: {len(definitions)} tools, {len(queries)} requests")
+
+
+def _queries(row: Row, varied: Row | None) -> list[tuple[str, list[str]]]:
+    texts = [*row["requests"], *((*varied["indirect"], varied["long"]) if varied else ())]
+    return [(text, [row["id"]]) for text in texts]
+
+
+def _write(
+    folder: Path, definitions: Sequence[Row], phrases: Sequence[Row], queries: Sequence[tuple[str, list[str]]]
+) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    expansions = [{"id": row["id"], "when_to_use": "", "user_phrases": row["phrases"]} for row in phrases]
+    judged = [
+        {
+            "id": f"{folder.name}-{number}",
+            "query": text,
+            "required": tools,
+            "acceptable": tools,
+            "kind": "multi" if len(tools) > 1 else "single",
+        }
+        for number, (text, tools) in enumerate(queries)
+    ]
+    for name, rows in (("tools", definitions), ("expansions", expansions), ("queries", judged)):
+        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+if __name__ == "__main__":
+    main()

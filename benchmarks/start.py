@@ -1,0 +1,136 @@
+"""What it costs to start, and what stays in memory: `python -m benchmarks.start SNAPSHOT [--requests FILE]`.
+
+`import router` and the first answer are timed in fresh processes, from before the interpreter starts; the median of
+seven. Memory is read from /proc/PID/smaps_rollup: Rss counts every page that the process has mapped, Pss each page
+divided by the processes that share it, private what it alone has. Two replicas that are open at once share what they
+map, so the sum of their Pss is less than twice the Rss of one. Linux only.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.asked import own_requests, read_requests
+from benchmarks.measuring import about, on_one_thread, report
+from router.snapshot.snapshot import Snapshot
+
+PROCESSES = 7
+REQUESTS = 1_000
+_IMPORT = "import time; begun = time.perf_counter(); import router; print(1e3 * (time.perf_counter() - begun))"
+_ANSWER = """
+import sys
+from router import Router
+answer = Router.open(sys.argv[1]).route(sys.argv[2], explain=True)
+print(len(answer.tools), flush=True)
+"""
+_REPLICA = """
+import json, sys
+from router import Router
+requests = json.loads(sys.stdin.readline())
+router = Router.open(sys.argv[1])
+for line in sys.stdin:
+    asked = requests[:1] if line.strip() == "first" else requests
+    answers = (router.route(request, explain=True) for request in asked)
+    print(sum(bool(tool.record.name) for answer in answers for tool in answer.tools), flush=True)
+"""
+_SIZES = {"Rss": "rss_mb", "Pss": "pss_mb", "Private_Clean": "private_mb", "Private_Dirty": "private_mb"}
+
+
+def measure(snapshot: Path, requests: Sequence[str]) -> dict[str, Any]:
+    """Milliseconds and megabytes."""
+    first = requests[0]
+    imports = [float(_run(_IMPORT)) for _ in range(PROCESSES)]
+    answers = []
+    for _ in range(PROCESSES):
+        begun = time.perf_counter()
+        _run(_ANSWER, str(snapshot), first)
+        answers.append(1e3 * (time.perf_counter() - begun))
+    replicas = [_Replica(snapshot, requests)]
+    try:
+        alone = replicas[0].sizes("first")
+        after = replicas[0].sizes("all")
+        replicas.append(_Replica(snapshot, requests))
+        replicas[1].sizes("first")
+        pair = [replica.sizes("all") for replica in replicas]
+    finally:
+        for replica in replicas:
+            replica.end()
+    return {
+        "import router": _spread(imports),
+        "process start to first answer": _spread(answers),
+        "memory after the first answer": alone,
+        f"memory after {len(requests)} requests": after,
+        "two replicas, first": pair[0],
+        "two replicas, both": {name: round(pair[0][name] + pair[1][name], 1) for name in pair[0]},
+    }
+
+
+def _spread(taken: Sequence[float]) -> dict[str, float]:
+    return {"median_ms": round(statistics.median(taken), 1), "least_ms": round(min(taken), 1)}
+
+
+def _run(program: str, *arguments: str) -> str:
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"a fresh process failed: {done.stderr.strip()[-500:]}")
+    return done.stdout
+
+
+class _Replica:
+    """A process that holds a router open and answers when it is told to."""
+
+    def __init__(self, snapshot: Path, requests: Sequence[str]) -> None:
+        command = [sys.executable, "-c", _REPLICA, str(snapshot)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._say(json.dumps(requests))
+
+    def sizes(self, which: str) -> dict[str, float]:
+        """Megabytes after the "first" request, or after "all" of them."""
+        self._say(which)
+        assert self._process.stdout
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"a replica ended with exit code {self._process.wait()}")
+        found = dict.fromkeys(_SIZES.values(), 0.0)
+        for row in Path(f"/proc/{self._process.pid}/smaps_rollup").read_text().splitlines():
+            name, _, size = row.partition(":")
+            if name in _SIZES:
+                found[_SIZES[name]] += int(size.split()[0]) / 1024
+        return {name: round(size, 1) for name, size in found.items()}
+
+    def end(self) -> None:
+        """End it, and wait until it has."""
+        self._process.kill()
+        self._process.communicate()
+
+    def _say(self, line: str) -> None:
+        assert self._process.stdin
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+
+
+def main() -> None:
+    """Measure, print, write."""
+    on_one_thread()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("snapshot", type=Path)
+    parser.add_argument("--requests", type=Path, help="JSONL of large_catalogs; else phrases of the snapshot")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--against", type=Path, metavar="STORED", help="a stored run, to print ratios to")
+    asked = parser.parse_args()
+    found = about(asked.snapshot)
+    if asked.requests:
+        requests = read_requests(asked.requests, REQUESTS)
+    else:
+        requests = own_requests(Snapshot.open(asked.snapshot), REQUESTS)
+    report("start and size", found, measure(asked.snapshot, requests), asked.json, asked.against)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""Requests a second: `python -m benchmarks.throughput SNAPSHOT [--requests FILE] [--against STORED]`.
+
+One router, ten tools each, explained, every record read. By recipe: one thread and two, `route_many`, `route_async`
+with the event loop's longest pause, and the request cache with every request in it; the cache is off for the others.
+The ways take turns, round by round, so that what else the machine does falls on all of them alike; `of one thread` is
+the median over rounds. `cores` is CPU time over wall time: two threads that get no 2 cores say little.
+"""
+
+import argparse
+import asyncio
+import itertools
+import statistics
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.asked import own_requests, read_requests, read_whole
+from benchmarks.measuring import about, on_one_thread, report
+from router import Router
+
+MANY = 64  # requests of one route_many
+IN_FLIGHT = 16  # requests that the event loop waits for at once
+TICK = 0.001
+Way = Callable[[float], int]
+
+
+class Asked:
+    """The ways of asking one router the same requests, over and over; each returns how many it had answered."""
+
+    def __init__(self, router: Router, requests: Sequence[str], recipe: str) -> None:
+        self.router, self.requests, self.recipe = router, requests, recipe
+        self.longest_pause = 0.0
+
+    def one_by_one(self, until: float, start: int = 0) -> int:
+        """Ask one request after the other until a time of `time.perf_counter`."""
+        for asked, request in enumerate(self._endless(start)):
+            if time.perf_counter() > until:
+                return asked
+            read_whole(self.router.route(request, explain=True, recipe=self.recipe))
+        raise AssertionError("endless")
+
+    def on_threads(self, until: float, threads: int = 2) -> int:
+        """The same on several threads, each from another request on."""
+        answered = [0] * threads
+
+        def ask(which: int) -> None:
+            answered[which] = self.one_by_one(until, which * len(self.requests) // threads)
+
+        running = [threading.Thread(target=ask, args=(which,)) for which in range(threads)]
+        for thread in running:
+            thread.start()
+        for thread in running:
+            thread.join()
+        return sum(answered)
+
+    def many(self, until: float) -> int:
+        """MANY requests a call."""
+        endless, answered = self._endless(0), 0
+        while time.perf_counter() < until:
+            batch = list(itertools.islice(endless, MANY))
+            for routed in self.router.route_many(batch, explain=True, recipe=self.recipe):
+                read_whole(routed)
+            answered += MANY
+        return answered
+
+    def asynchronously(self, until: float) -> int:
+        """IN_FLIGHT requests at once from an event loop, which notes how late its ticks come meanwhile."""
+        return asyncio.run(self._asynchronously(until))
+
+    async def _asynchronously(self, until: float) -> int:
+        endless, answered = self._endless(0), 0
+
+        async def ask() -> None:
+            nonlocal answered
+            while time.perf_counter() < until:
+                read_whole(await self.router.route_async(next(endless), explain=True, recipe=self.recipe))
+                answered += 1
+
+        async def tick() -> None:
+            while (before := time.perf_counter()) < until:
+                await asyncio.sleep(TICK)
+                self.longest_pause = max(self.longest_pause, time.perf_counter() - before - TICK)
+
+        await asyncio.gather(tick(), *(ask() for _ in range(IN_FLIGHT)))
+        return answered
+
+    def _endless(self, start: int) -> Iterator[str]:
+        return itertools.islice(itertools.cycle(self.requests), start, None)
+
+
+def measure(snapshot: Path, requests: Sequence[str], recipe: str, seconds: float, rounds: int) -> dict[str, Any]:
+    """Requests a second by way of asking: the median over rounds."""
+    with (
+        Router.open(snapshot) as router,
+        Router.open(snapshot, request_cache=10 * len(requests)) as caching,
+    ):
+        asked, from_cache = Asked(router, requests, recipe), Asked(caching, requests, recipe)
+        caching.route_many(requests, recipe=recipe)
+        ways: dict[str, Way] = {
+            "one thread": asked.one_by_one,
+            "two threads": asked.on_threads,
+            f"route_many of {MANY}": asked.many,
+            "route_async": asked.asynchronously,
+            "request cache, all known": from_cache.one_by_one,
+        }
+        for way in ways.values():
+            way(time.perf_counter() + seconds / 10)
+        taken = [{name: _rate(way, seconds) for name, way in ways.items()} for _ in range(rounds)]
+        figures: dict[str, Any] = {}
+        for name in ways:
+            rates, cores = zip(*(round_[name] for round_ in taken), strict=True)
+            ratios = [round_[name][0] / round_["one thread"][0] for round_ in taken]
+            figures[name] = {
+                "requests/s": round(statistics.median(rates), 1),
+                "of one thread": round(statistics.median(ratios), 3),
+                "cores": round(statistics.median(cores), 2),
+            }
+        figures["route_async"]["longest pause ms"] = round(1e3 * asked.longest_pause, 2)
+        figures["request cache, all known"]["hit rate"] = round(caching.cache.hit_rate, 3)
+    return figures
+
+
+def _rate(way: Way, seconds: float) -> tuple[float, float]:
+    """Requests a second, and cores kept busy."""
+    begun, cpu = time.perf_counter(), time.process_time()
+    answered = way(begun + seconds)
+    took = time.perf_counter() - begun
+    return answered / took, (time.process_time() - cpu) / took
+
+
+def main() -> None:
+    """Measure, print, write."""
+    on_one_thread()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("snapshot", type=Path)
+    parser.add_argument("--requests", type=Path, help="JSONL of large_catalogs; else phrases of the snapshot")
+    parser.add_argument("--most", type=int, default=1_000, help="requests to ask, over and over")
+    parser.add_argument("--recipe", action="append", help="default and lexical, if none is named")
+    parser.add_argument("--seconds", type=float, default=3.0, help="of each way in each round")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--against", type=Path, metavar="STORED", help="a stored run, to print ratios to")
+    asked = parser.parse_args()
+    found = about(asked.snapshot)
+    requests = read_requests(asked.requests, asked.most) if asked.requests else _own(asked.snapshot, asked.most)
+    recipes = asked.recipe or ("default", "lexical")
+    figures = {name: measure(asked.snapshot, requests, name, asked.seconds, asked.rounds) for name in recipes}
+    report("requests a second", found, figures, asked.json, asked.against)
+
+
+def _own(snapshot: Path, most: int) -> list[str]:
+    from router.snapshot.snapshot import Snapshot
+
+    return own_requests(Snapshot.open(snapshot), most)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The command line: `commands` read arguments, `output` shows results, `report` draws pages."""

@@ -1,0 +1,138 @@
+"""build and schedule: a snapshot now, or every night."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from flows.cli.commands.arguments import WORKSPACE, Json, Workspace
+
+
+def build(
+    path: Annotated[Path, typer.Argument(help="A catalog folder, or a file or folder of tool definitions.")],
+    workspace: Workspace = WORKSPACE,
+    generator: Annotated[Optional[str], typer.Option(help="auto, openai, lexicon or none.")] = None,
+    encoder: Annotated[
+        Optional[str], typer.Option(help="auto, none, all-MiniLM-L6-v2, a model's name or folder.")
+    ] = None,
+    provider: Annotated[
+        Optional[str], typer.Option(help="The label that starts every tool's id, such as github.")
+    ] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Show what the model would be asked, and the price; ask nothing.")
+    ] = False,
+    max_cost: Annotated[
+        Optional[float], typer.Option(help="The most US dollars to spend; later builds ask about the rest.")
+    ] = None,
+    max_tools: Annotated[Optional[int], typer.Option(help="The most tools to ask a model about.")] = None,
+    batch: Annotated[
+        bool, typer.Option("--batch", help="Use the Batch API: half the price, answers within a day.")
+    ] = False,
+    skip_unreadable: Annotated[
+        bool, typer.Option("--skip-unreadable", help="Build without the sources that cannot be read, and name them.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write a snapshot even if nothing changed.")] = False,
+    flow: Annotated[
+        bool, typer.Option("--flow", help="Run it as a Prefect flow: retries, time-outs, artifacts, an evaluation.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Build a catalog's snapshot and publish it. Prints the snapshot's folder last.
+
+    PATH is a folder with catalog.toml, or one file or folder of a known format: OpenAPI or Swagger (JSON, YAML),
+    function schemas, a saved MCP tools/list answer, JSONL (with expansions.jsonl beside it, if there is one).
+
+    A second build asks the model about, and embeds, only what changed. Without a key (OPENAI_API_KEY) or a base URL
+    (OPENAI_BASE_URL) a lexicon writes the expansions: free, but weaker. It also writes for the tools that a budget
+    leaves over, until a later build asks the model.
+
+    An encoder is exported once and kept for all workspaces, in the user's cache folder (~/.cache/quartermaster on
+    Linux) or in QUARTERMASTER_CACHE. You may delete what lies there at any time.
+    """
+    from flows.cli.output.build import show_left_out, show_plan, show_report
+    from flows.cli.output.screen import Bars, out, plain
+    from pipeline.build.build import build as run
+    from pipeline.build.plan import plan as plan_build
+    from pipeline.settings import left_out, load, overrides, with_provider
+
+    mode = "batch" if batch else None
+    skip = skip_unreadable or None
+    settings = with_provider(load(path, overrides(generator, encoder, max_cost, max_tools, mode, skip)), provider)
+    show_left_out(left_out(path, settings))
+    if plan:
+        with Bars() as bars:
+            planned = plan_build(settings, workspace=workspace, progress=bars)
+        if as_json:
+            print(json.dumps(planned.to_json(), ensure_ascii=False))
+        else:
+            show_plan(planned)
+        return
+    with Bars() as bars:
+        if flow:
+            from flows.engine.runtime import run_flow
+
+            report = run_flow(
+                bars,
+                path,
+                workspace,
+                generator=generator,
+                encoder=encoder,
+                force=force,
+                max_cost=max_cost,
+                max_tools=max_tools,
+                mode=mode,
+                skip_unreadable=skip,
+                provider=provider,
+            )
+        else:
+            report = run(settings, workspace=workspace, force=force, progress=bars)
+    if as_json:
+        print(json.dumps(report.to_json(), ensure_ascii=False))
+    else:
+        show_report(report)
+        out.print(plain(str(report.snapshot), "bold"), soft_wrap=True)
+    if report.held:
+        raise typer.Exit(1)
+
+
+def schedule(
+    path: Annotated[Path, typer.Argument(help="What to build, as in build.")],
+    cron: Annotated[str, typer.Option(help="When, as in crontab: minute, hour, day, month, weekday.")] = "0 2 * * *",
+    timezone: Annotated[str, typer.Option(help="Time zone of the cron expression, such as Europe/Berlin.")] = "UTC",
+    workspace: Workspace = WORKSPACE,
+    generator: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
+    encoder: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
+    provider: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
+) -> None:
+    """Build a catalog every night, until interrupted.
+
+    The build is served as a Prefect deployment. Uses the Prefect server that is configured (PREFECT_API_URL), else
+    starts one that ends with this command. To let a work pool run the builds instead, see prefect.yaml.
+    """
+    from flows.cli.output.screen import Bars, err
+    from flows.schedule import next_runs, serve_nightly
+    from pipeline.settings import load, overrides, with_provider
+
+    settings = with_provider(load(path, overrides(generator, encoder)), provider)
+    times = next_runs(cron, timezone)
+    bars = Bars()
+
+    def ready(server: str) -> None:
+        bars.stop()
+        err.print(f"Building {settings.name} at {cron!r}: next {', then '.join(times)}", markup=False, soft_wrap=True)
+        err.print(f"Runs, logs and artifacts: {server}   Stop: Ctrl-C", markup=False, soft_wrap=True)
+
+    with bars:
+        bars.start("engine", None)
+        serve_nightly(
+            path,
+            settings,
+            workspace,
+            cron=cron,
+            timezone=timezone,
+            generator=generator,
+            encoder=encoder,
+            provider=provider,
+            ready=ready,
+        )

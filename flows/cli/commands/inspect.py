@@ -1,0 +1,38 @@
+"""inspect: what a snapshot holds."""
+
+from typing import Annotated, Optional
+
+import typer
+
+from flows.cli.commands.arguments import WORKSPACE, At, Catalog, Json, Workspace, folder_of
+from router.errors import SettingsInvalid
+
+
+def inspect(
+    tool: Annotated[Optional[str], typer.Argument(help="A tool id: show everything about this tool.")] = None,
+    table: Annotated[Optional[str], typer.Option(help="Show the rows of this table or view.")] = None,
+    against: Annotated[
+        Optional[str], typer.Option(help="Show what changed since this snapshot: an id or a folder.")
+    ] = None,
+    sql: Annotated[Optional[str], typer.Option(help="Answer a SELECT; nothing can be written.")] = None,
+    limit: Annotated[
+        Optional[int], typer.Option(help="The most rows to show; by default 20, in the overview 5 for each section.")
+    ] = None,
+    catalog: Catalog = None,
+    workspace: Workspace = WORKSPACE,
+    snapshot: At = None,
+    as_json: Json = False,
+) -> None:
+    """Show what a snapshot contains, what it cost and what changed.
+
+    Without a TOOL or an option: an overview, with the tables and views that can be queried.
+    """
+    from flows.cli.output.inspection import show
+    from pipeline.inspection.reading import Inspection
+
+    given = {"TOOL": tool, "--table": table, "--against": against, "--sql": sql}
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) > 1:
+        raise SettingsInvalid(f"{' and '.join(names)} cannot be combined: give one")
+    with Inspection.open(folder_of(snapshot, workspace, catalog)) as inspection:
+        show(inspection, tool=tool, table=table, against=against, sql=sql, limit=limit, as_json=as_json)

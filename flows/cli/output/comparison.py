@@ -1,0 +1,58 @@
+"""Recipes side by side on a screen."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.table import Table
+
+from flows.cli.output.evaluation import figure
+from flows.cli.output.screen import out, plain
+from router.evaluation import METRICS
+
+_SIGNIFICANT = 0.05
+
+
+def show_comparison(result: Mapping[str, Any]) -> None:
+    """A table a bench, then that of the means, where there are several."""
+    for bench in result["benches"]:
+        rows = bench["rows"]
+        title = f"{bench['bench']}: {rows[0]['tools']:,} tools, {bench['queries']:,} requests"
+        snapshots = list(dict.fromkeys(row["snapshot"] for row in rows))
+        out.print(plain(f"{title}, snapshot {snapshots[0]}" if len(snapshots) == 1 else title, "italic"))
+        out.print(comparison_table(rows))
+        out.print()
+    if result["mean"]:
+        out.print(plain(f"mean of {len(result['benches'])} benches", "italic"))
+        out.print(comparison_table(result["mean"]))
+        out.print()
+    first = result["benches"][0]["rows"][0]["recipe"]
+    legend = f"▲ better, ▼ worse than {first} by more than chance: p < .05, paired randomisation test, Holm"
+    out.print(plain(legend, "dim"), soft_wrap=True)
+
+
+def comparison_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """One row a recipe, the best of each column in bold, significant differences from the first row marked."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    snapshots = list(dict.fromkeys(row["snapshot"] for row in rows if "snapshot" in row))
+    table.add_column("recipe", style="cyan", overflow="fold")
+    if len(snapshots) > 1:
+        table.add_column("snapshot", overflow="fold")
+    for metric in METRICS:
+        name, at, k = metric.partition("@")
+        table.add_column(f"{name}\n{at}{k}", justify="right", no_wrap=True)
+    timed = all("latency_ms" in row for row in rows)
+    if timed:
+        table.add_column("p50\nms", justify="right", no_wrap=True)
+    best = {m: max((v for row in rows if (v := row["metrics"][m]) is not None), default=None) for m in METRICS}
+    for row in rows:
+        cells = [figure(row["metrics"][m], best[m]) + _mark(row, m) for m in METRICS]
+        where = [plain(row["snapshot"])] if len(snapshots) > 1 else []
+        table.add_row(plain(row["recipe"]), *where, *cells, *([f"{row['latency_ms']['p50']:.1f}"] if timed else []))
+    return table
+
+
+def _mark(row: Mapping[str, Any], metric: str) -> str:
+    change = (row.get("difference") or {}).get(metric)
+    if change is None or change["p"] >= _SIGNIFICANT:
+        return " "
+    return "[green]▲[/]" if change["difference"] > 0 else "[red]▼[/]"

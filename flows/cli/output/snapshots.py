@@ -1,0 +1,81 @@
+"""Snapshots listed, verified, rolled back."""
+
+import json
+from pathlib import Path
+
+from flows.cli.output.screen import err, out, plain, rows_table
+from router.contract import Manifest
+from router.errors import SnapshotInvalid
+from router.snapshot.snapshot import Snapshot, resolve
+from router.store import SnapshotStore
+
+
+def change(workspace: Path, catalog: str, use: str | None) -> None:
+    """Serve another snapshot: the named one, or the one before the current."""
+    store = SnapshotStore(workspace, catalog)
+    if use:
+        Snapshot.open(store.folder / use, whole=True)
+        store.publish(use)
+    else:
+        use = store.rollback()
+    err.print(f"{catalog} now serves {use}")
+
+
+def show(workspace: Path, catalogs: list[str], *, verify: bool, as_json: bool) -> bool:
+    """List snapshots, newest first; False where one of them is not whole."""
+    whole = True
+    rows, listed, remarks = [], [], []
+    for catalog in catalogs:
+        try:
+            resolve(SnapshotStore(workspace, catalog).folder)
+        except SnapshotInvalid as error:
+            whole = False
+            err.print(plain(str(error)), soft_wrap=True)
+        for stored in SnapshotStore(workspace, catalog).snapshots():
+            problem = stored.problem or (_problem(stored.folder) if verify else "")
+            remark = problem or (
+                "held back: " + "; ".join(stored.manifest.held) if stored.held and stored.manifest else ""
+            )
+            whole = whole and not problem
+            manifest = stored.manifest
+            listed.append(
+                {
+                    "catalog": catalog,
+                    "snapshot": stored.folder.name,
+                    "current": stored.current,
+                    "tools": manifest.counts["tools"] if manifest else None,
+                    "encoder": manifest.encoder.model if manifest and manifest.encoder else None,
+                    "generators": dict(manifest.generators) if manifest else None,
+                    "held": stored.held,
+                    "problem": problem or None,
+                }
+            )
+            rows.append(_row(catalog, stored.folder.name, stored.current, manifest))
+            if remark:
+                remarks.append((stored.folder.name, remark))
+    if as_json:
+        print(json.dumps(listed, ensure_ascii=False))
+    else:
+        out.print(rows_table(("", "catalog", "snapshot", "tools", "encoder", "expansions by"), rows))
+        for name, remark in remarks:
+            out.print(plain(f"{name}: {remark}"), soft_wrap=True)
+    if verify and whole:
+        err.print(f"{len(rows)} verified: every file has the checksum of its manifest, and every snapshot opens")
+    return whole
+
+
+def _problem(folder: Path) -> str:
+    try:
+        Snapshot.open(folder, whole=True)
+    except SnapshotInvalid as error:
+        return str(error)
+    return ""
+
+
+def _row(catalog: str, name: str, current: bool, manifest: Manifest | None) -> tuple[str, ...]:
+    arrow = "→" if current else ""
+    if manifest is None:
+        return (arrow, catalog, name, "", "", "")
+    encoder = manifest.encoder.model if manifest.encoder else "none"
+    writers = ", ".join(f"{generator} {count:,}" for generator, count in manifest.generators.items())
+    return (arrow, catalog, name, f"{manifest.counts['tools']:,}", encoder, writers or "none")

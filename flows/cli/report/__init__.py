@@ -1,0 +1,47 @@
+"""An evaluation as one HTML file: figures, plots, the worst requests. It loads nothing: it can be mailed and kept."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from flows.cli.output.evaluation import number, span
+from flows.cli.report.plots import plots
+from router import Signal
+from router.evaluation import METRICS
+
+
+def write_report(file: Path, result: Mapping[str, Any]) -> None:
+    """Write the report of an evaluation's JSON (`router.evaluation.figures`, with worst, ablation and against)."""
+    file.write_text(page(result), encoding="utf-8")
+
+
+def page(result: Mapping[str, Any]) -> str:
+    """The report as HTML. What a catalog or a request says is data: escaped, whatever it holds."""
+    environment = Environment(
+        loader=PackageLoader("flows.cli.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"number": number, "span": span, "p": _p, "signed": _signed}
+    drawn = {name: Markup(svg) for name, svg in plots(result).items()}  # noqa: S704 - our own drawing, text escaped
+    sorts = {"slice": result["slices"], **result["by"]}
+    return environment.get_template("page.html.jinja").render(
+        result=result,
+        metrics=METRICS,
+        signals=[signal for signal in Signal if signal in result["signals"]],
+        plots=drawn,
+        sorts=sorts,
+    )
+
+
+def _p(value: float) -> str:
+    return "< .001" if value < 0.001 else number(value)
+
+
+def _signed(value: float) -> str:
+    return ("+" if value > 0 else "") + number(value)

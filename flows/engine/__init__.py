@@ -1,0 +1,1 @@
+"""Builds under Prefect: tasks, progress, artifacts."""

@@ -1,0 +1,1 @@
+"""Documents and vectors to the index files of a snapshot."""

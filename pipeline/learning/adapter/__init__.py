@@ -1,0 +1,1 @@
+"""The query adapter, learned from the catalog's own phrases."""

@@ -1,0 +1,1 @@
+"""No-answer calibration: how likely it is that some tool fits."""

@@ -1,0 +1,1 @@
+"""Past requests: read, embedded, and learned from."""

@@ -1,0 +1,1 @@
+"""Checks on what models wrote: against the own record, and against the whole catalog."""

@@ -1,0 +1,1 @@
+"""Tools over the turns of a dialogue."""

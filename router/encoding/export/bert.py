@@ -1,0 +1,186 @@
+"""A BERT's weights → ONNX, node by node: no torch, no tracing.
+
+The graph is written in ONNX Runtime's fused operators (a layer is six nodes), with pooling and normalisation inside.
+`obstacle` names what this cannot write: other architectures are left to torch.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from router.contract import ENCODER_TOKENIZER, ENCODER_TOKENS
+from router.encoding.export.graph import TEXTS, Graph
+from router.encoding.export.model import EncoderModel, read_json
+from router.errors import EncoderInvalid
+
+Weights = Mapping[str, NDArray[np.float32]]
+
+WEIGHTS = "model.safetensors"
+_PREFIX = "bert."  # of the weights' names, where a checkpoint has heads beside the encoder
+_KINDS = ("F32", "F16")
+_PARTS = (
+    *(f"attention.self.{part}" for part in ("query", "key", "value")),
+    *("attention.output.dense", "attention.output.LayerNorm"),
+    *("intermediate.dense", "output.dense", "output.LayerNorm"),
+)
+_MODULES = (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"])
+_NEEDED = {"num_attention_heads", "num_hidden_layers", "hidden_size", "intermediate_size", "max_position_embeddings"}
+# What a tokenizer's settings may say against its tokenizer.json; transformers then follows the settings.
+_NORMALIZER = {
+    "do_lower_case": "lowercase",
+    "strip_accents": "strip_accents",
+    "tokenize_chinese_chars": "handle_chinese_chars",
+}
+_FARTHEST = (
+    -1e9
+)  # in the place of padding, where the largest of each component is taken; as sentence-transformers has it
+_LEAST_NORM = 1e-12
+
+
+def obstacle(model: EncoderModel) -> str | None:
+    """Why the graph cannot be written from the model's files alone; None where it can."""
+    folder = model.folder
+    config = read_json(folder / "config.json")
+    kinds = _modules(folder)
+    settings = read_json(folder / "tokenizer_config.json")
+    if config.get("model_type") != "bert":
+        return f"its model_type is {config.get('model_type')!r}, not 'bert'"
+    if missing := sorted(name for name in _NEEDED if not isinstance(config.get(name), int)):
+        return f"its config.json has no number for {missing[0]}"
+    if config["hidden_size"] % config["num_attention_heads"]:
+        return "its hidden_size is no multiple of its num_attention_heads"
+    if config.get("hidden_act", "gelu") != "gelu":
+        return f"its hidden_act is {config['hidden_act']!r}, not 'gelu'"
+    if config.get("position_embedding_type", "absolute") != "absolute" or config.get("is_decoder"):
+        return "its attention is not BERT's own"
+    if kinds not in _MODULES:
+        return f"its modules are {kinds}, not a transformer and its pooling"
+    if model.pooling not in ("mean", "cls", "max"):
+        return f"its pooling is {model.pooling!r}"
+    if read_json(folder / "1_Pooling" / "config.json").get("include_prompt") is False:
+        return "its pooling leaves prompts out"
+    if read_json(folder / "sentence_bert_config.json").get("do_lower_case"):
+        return "its texts are lowercased before its tokenizer"
+    normalizer = read_json(folder / ENCODER_TOKENIZER).get("normalizer") or {}
+    for said, held in _NORMALIZER.items():
+        if said in settings and held in normalizer and settings[said] != normalizer[held]:
+            return f"its tokenizer_config.json contradicts {ENCODER_TOKENIZER} in {said}"
+    if not (folder / WEIGHTS).is_file() or not (folder / ENCODER_TOKENIZER).is_file():
+        return f"it lacks {WEIGHTS} or {ENCODER_TOKENIZER}"
+    return _unusable(folder / WEIGHTS, config)
+
+
+def write_bert(model: EncoderModel, path: Path) -> None:
+    """Write the model as ONNX. Inputs: input_ids and attention_mask, int64 (batch, length). Outputs: the L2-normalised
+    vector and, where it is the mean of its tokens, those too: parts of a text can be pooled.
+
+    Raises OSError where it cannot be written. The model is one that has no `obstacle`.
+    """
+    config = read_json(model.folder / "config.json")
+    weights = load_weights(model)
+    graph = Graph(model.dim)
+    tokens = _transformer(graph, weights, config)
+    del weights
+    _pool(graph, tokens, model.pooling)
+    path.write_bytes(graph.model.SerializeToString())
+
+
+def load_weights(model: EncoderModel) -> Weights:
+    """The model's weights by name, float32."""
+    from safetensors.numpy import load_file
+
+    held = load_file(model.folder / WEIGHTS)
+    return {name.removeprefix(_PREFIX): value.astype(np.float32, copy=False) for name, value in held.items()}
+
+
+def _transformer(graph: Graph, weights: Weights, config: Mapping[str, Any]) -> str:
+    """Add the embeddings and the layers; return the name of the tokens' vectors."""
+    epsilon = float(config.get("layer_norm_eps", 1e-12))
+
+    def weight(name: str) -> str:
+        return graph.constant(name, weights[name])
+
+    def product(name: str, x: str) -> str:
+        return graph.node("MatMul", [x, graph.constant(f"{name}.weight", weights[f"{name}.weight"].T)])
+
+    def add_and_norm(name: str, x: str, skipped: str) -> str:
+        inputs = [x, skipped, weight(f"{name}.LayerNorm.weight"), weight(f"{name}.LayerNorm.bias")]
+        inputs.append(weight(f"{name}.dense.bias"))
+        return graph.node("SkipLayerNormalization", inputs, fused=True, epsilon=epsilon)
+
+    embeddings = [f"embeddings.{kind}_embeddings.weight" for kind in ("word", "position", "token_type")]
+    segments = graph.node("Mul", [graph.cast("input_ids"), graph.constant("zero", np.zeros(1, np.int32))])
+    mask = graph.cast("attention_mask")
+    norm = [weight("embeddings.LayerNorm.weight"), weight("embeddings.LayerNorm.bias")]
+    inputs = [graph.cast("input_ids"), segments, *map(weight, embeddings), *norm, mask]
+    x, lengths = graph.nodes("EmbedLayerNormalization", inputs, 2, fused=True, epsilon=epsilon)
+    heads = config["num_attention_heads"]
+    for layer in range(config["num_hidden_layers"]):
+        place = f"encoder.layer.{layer}"
+        parts = [f"{place}.attention.self.{part}" for part in ("query", "key", "value")]
+        joined = graph.constant(f"{place}.qkv.weight", np.hstack([weights[f"{part}.weight"].T for part in parts]))
+        bias = graph.constant(f"{place}.qkv.bias", np.hstack([weights[f"{part}.bias"] for part in parts]))
+        attended = graph.node("Attention", [x, joined, bias, lengths], fused=True, num_heads=heads)
+        x = add_and_norm(f"{place}.attention.output", product(f"{place}.attention.output.dense", attended), x)
+        inner = product(f"{place}.intermediate.dense", x)
+        inner = graph.node("BiasGelu", [inner, weight(f"{place}.intermediate.dense.bias")], fused=True)
+        x = add_and_norm(f"{place}.output", product(f"{place}.output.dense", inner), x)
+    return x
+
+
+def _pool(graph: Graph, tokens: str, pooling: str) -> None:
+    """Add the pooling and the normalisation; a mean gives its tokens as an output too."""
+    if pooling == "cls":
+        pooled = graph.node("Gather", [tokens, graph.constant("first", np.array(0, np.int64))], axis=1)
+    else:
+        axis = graph.constant("last_axis", np.array([-1], np.int64))
+        held = graph.node("Unsqueeze", [graph.cast("attention_mask", np.float32), axis])
+        if pooling == "max":
+            kept = graph.cast(held, np.bool_)
+            farthest = graph.constant("farthest", np.array(_FARTHEST, np.float32))
+            pooled = graph.node("ReduceMax", [graph.node("Where", [kept, tokens, farthest])], axes=[1], keepdims=0)
+        else:
+            # The mean's divisor is lost in the normalisation.
+            along = graph.constant("length_axis", np.array([1], np.int64))
+            pooled = graph.node("ReduceSum", [graph.node("Mul", [tokens, held]), along], keepdims=0)
+    norm = graph.node("ReduceL2", [pooled], axes=[1], keepdims=1)
+    least = graph.constant("least_norm", np.array(_LEAST_NORM, np.float32))
+    graph.output("vector", graph.node("Div", [pooled, graph.node("Max", [norm, least])]), TEXTS[:1])
+    if pooling == "mean":
+        graph.output(ENCODER_TOKENS, tokens, TEXTS)
+
+
+def _modules(folder: Path) -> list[str]:
+    """The kinds of the model's modules; of a bare transformer what sentence-transformers makes of it."""
+    try:
+        listed = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
+        return [str(module["type"]).rpartition(".")[2] for module in listed]
+    except FileNotFoundError:
+        return _MODULES[0]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise EncoderInvalid(f"the encoder's {folder / 'modules.json'} cannot be read: {error}") from error
+
+
+def _unusable(path: Path, config: Mapping[str, Any]) -> str | None:
+    """Which weight is missing or of another kind; None where all are there."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "numpy") as held:
+            kinds = {name.removeprefix(_PREFIX): held.get_slice(name).get_dtype() for name in held.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise EncoderInvalid(f"the encoder's {path} cannot be read: {error}") from error
+    needed = [name for name in _names(config["num_hidden_layers"]) if kinds.get(name) not in _KINDS]
+    return f"its weights have no {needed[0]} of {' or '.join(_KINDS)}" if needed else None
+
+
+def _names(layers: int) -> Iterator[str]:
+    """The names of the weights that are read."""
+    yield from (f"embeddings.{kind}_embeddings.weight" for kind in ("word", "position", "token_type"))
+    parts = [f"encoder.layer.{layer}.{part}" for layer in range(layers) for part in _PARTS]
+    for place in ("embeddings.LayerNorm", *parts):
+        yield from (f"{place}.weight", f"{place}.bias")

@@ -1,0 +1,78 @@
+"""BERT's arithmetic written out in numpy, a text at a time: what an exported graph is checked against.
+
+It shares no operator and no kernel with ONNX Runtime, and nothing with the graph but the weights.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from router.encoding.export.bert import load_weights
+from router.encoding.export.model import EncoderModel, read_json
+
+Array = NDArray[np.float32]
+
+# Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26: erf within 1.5e-7.
+_ERF = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
+_ERF_P = 0.3275911
+
+
+class BertArithmetic:
+    """Token ids to vectors, by the weights in a model's folder. For models that have no `obstacle`."""
+
+    def __init__(self, model: EncoderModel) -> None:
+        self._pooling = model.pooling
+        self._config: Mapping[str, Any] = read_json(model.folder / "config.json")
+        self._weights = load_weights(model)
+        self._epsilon = float(self._config.get("layer_norm_eps", 1e-12))
+
+    def vector(self, ids: Sequence[int]) -> Array:
+        """The L2-normalised vector of one text's tokens, float32 of shape (dim,)."""
+        tokens = self._embedded(ids)
+        for layer in range(self._config["num_hidden_layers"]):
+            tokens = self._layer(f"encoder.layer.{layer}", tokens)
+        pooled = tokens[0] if self._pooling == "cls" else getattr(tokens, self._pooling)(axis=0)
+        vector: Array = pooled / max(float(np.linalg.norm(pooled)), 1e-12)
+        return vector
+
+    def _embedded(self, ids: Sequence[int]) -> Array:
+        words, places, kinds = (
+            self._weights[f"embeddings.{kind}_embeddings.weight"] for kind in ("word", "position", "token_type")
+        )
+        return self._norm("embeddings", words[list(ids)] + places[: len(ids)] + kinds[0])
+
+    def _layer(self, place: str, x: Array) -> Array:
+        heads = self._config["num_attention_heads"]
+        query, key, value = (
+            self._dense(f"{place}.attention.self.{part}", x).reshape(len(x), heads, -1).transpose(1, 0, 2)
+            for part in ("query", "key", "value")
+        )
+        scores = query @ key.transpose(0, 2, 1) / np.float32(np.sqrt(query.shape[-1]))
+        shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        shares /= shares.sum(axis=-1, keepdims=True)
+        attended = (shares @ value).transpose(1, 0, 2).reshape(len(x), -1)
+        x = self._norm(f"{place}.attention.output", x + self._dense(f"{place}.attention.output.dense", attended))
+        inner = _gelu(self._dense(f"{place}.intermediate.dense", x))
+        return self._norm(f"{place}.output", x + self._dense(f"{place}.output.dense", inner))
+
+    def _dense(self, name: str, x: Array) -> Array:
+        made: Array = x @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
+        return made
+
+    def _norm(self, name: str, x: Array) -> Array:
+        centered = x - x.mean(axis=-1, keepdims=True)
+        scaled = centered / np.sqrt((centered**2).mean(axis=-1, keepdims=True) + np.float32(self._epsilon))
+        made: Array = scaled * self._weights[f"{name}.LayerNorm.weight"] + self._weights[f"{name}.LayerNorm.bias"]
+        return made
+
+
+def _gelu(x: Array) -> Array:
+    magnitude = np.abs(x) / np.float32(np.sqrt(2))
+    t = 1 / (1 + np.float32(_ERF_P) * magnitude)
+    series = np.zeros_like(t)
+    for factor in reversed(_ERF):
+        series = (series + np.float32(factor)) * t
+    erf = np.sign(x) * (1 - series * np.exp(-(magnitude**2)))
+    return np.asarray(x * (1 + erf) / 2, np.float32)

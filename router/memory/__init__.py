@@ -1,7 +1,0 @@
-"""A router in memory: a program's tools, indexed where it runs. No workspace, no build, no file."""
-
-from router.memory.encoders import EncoderChoice, open_encoder
-from router.memory.phrases import phrases_by_id
-from router.memory.snapshot import snapshot_of
-
-__all__ = ["EncoderChoice", "open_encoder", "phrases_by_id", "snapshot_of"]

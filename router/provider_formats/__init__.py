@@ -1,0 +1,23 @@
+"""Tools in the forms that providers take, from one record: names, schemas, how much is said, and the way back."""
+
+from router.provider_formats.compact import signature
+from router.provider_formats.form import TERMS, Detail, Form, Terms, chosen
+from router.provider_formats.names import hashed_names, id_of, legal_name
+from router.provider_formats.rendering import Note, Rendered, render
+from router.provider_formats.shaping import variants
+
+__all__ = [
+    "TERMS",
+    "Detail",
+    "Form",
+    "Note",
+    "Rendered",
+    "Terms",
+    "chosen",
+    "hashed_names",
+    "id_of",
+    "legal_name",
+    "render",
+    "signature",
+    "variants",
+]

@@ -1,0 +1,221 @@
+"""The strict subset of JSON Schema, in which a provider holds the model's arguments to the schema token by token.
+
+OpenAI, Structured Outputs, "Supported schemas": every object closed, every property required, an optional one allowed
+to be null; no allOf, not, if, dependent* or default; 5,000 properties, 10 levels, 1,000 enum values, 120,000 characters
+of names and values. Anthropic, "JSON schema limitations": every object closed, optional properties stay optional; no
+recursion, no bounds of numbers, texts and arrays.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from router.errors import QuartermasterError
+from router.provider_formats.schemas import Schema
+
+_FORMATS = frozenset("date-time time date duration email hostname ipv4 ipv6 uuid".split())
+_KEYWORDS = {
+    "string": ("pattern", "format"),
+    "number": ("multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+    "integer": ("multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+    "array": ("minItems", "maxItems"),
+}
+
+
+class NotStrict(QuartermasterError):
+    """A schema that has no strict form; the message says what stands in the way, and where. Nobody but `render` sees
+    it: the tool is handed over as it is, with a note."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a provider's strict mode takes. `null_for_optional`: an optional property is required and may be null."""
+
+    null_for_optional: bool
+    bounds: bool
+    recursion: bool
+    properties: int = 5_000
+    levels: int = 10
+    values: int = 1_000
+    characters: int = 120_000
+    # Of one enum with more than so many values, together so many characters.
+    many_values: int = 250
+    many_characters: int = 15_000
+
+
+OPENAI = Limits(null_for_optional=True, bounds=True, recursion=True)
+ANTHROPIC = Limits(null_for_optional=False, bounds=False, recursion=False)
+
+
+def strict(root: Schema, limits: Limits) -> Schema:
+    """The strict form of an object root without combinations (`roots.joined`). Raises NotStrict.
+
+    What only narrows a value and is not taken (minLength, not, a default) is left out: the tool still checks it.
+    """
+    closing = _Closing(root, limits)
+    # Of a root without properties and without a word about others, MCP's own examples mean: no arguments.
+    closed = closing.object_of({"additionalProperties": False, **root}, "the root", 1)
+    definitions = closing.definitions()
+    if "description" in root:
+        closed["description"] = root["description"]
+    return {**closed, "$defs": definitions} if definitions else closed
+
+
+@dataclass(slots=True)
+class _Closing:
+    """One schema on its way: what was counted, and which definitions it needs."""
+
+    root: Schema
+    limits: Limits
+    pending: list[str] = field(default_factory=list)
+    edges: dict[str, set[str]] = field(default_factory=dict)
+    within: str = ""
+    properties: int = 0
+    values: int = 0
+    characters: int = 0
+
+    def schema(self, schema: Any, place: str, level: int) -> Schema:
+        """The strict form of a part; `level` is how many objects it lies in."""
+        if not isinstance(schema, Mapping) or not schema:
+            raise NotStrict(f"{place} accepts any value")
+        if "$ref" in schema:
+            made = self._reference(schema["$ref"], place)
+        elif "allOf" in schema:
+            if len(schema["allOf"]) > 1:
+                raise NotStrict(f"{place} has an allOf")
+            rest = {keyword: value for keyword, value in schema.items() if keyword != "allOf"}
+            return self.schema({**schema["allOf"][0], **rest}, place, level)
+        elif branches := schema.get("anyOf") or schema.get("oneOf"):
+            if "properties" in schema:
+                raise NotStrict(f"{place} has properties beside its alternatives")
+            made = {"anyOf": [self.schema(branch, place, level) for branch in branches]}
+        elif "const" in schema or "enum" in schema:
+            made = self._enum(schema, place)
+        else:
+            made = self._typed(schema, place, level)
+        if "description" not in schema:
+            return made
+        # A reference stands alone.
+        return {**({"anyOf": [made]} if "$ref" in made else made), "description": schema["description"]}
+
+    def definitions(self) -> Schema:
+        """The strict forms of all definitions that what was closed so far refers to, and they to each other."""
+        made: Schema = {}
+        while self.pending:
+            name = self.pending.pop()
+            if name not in made:
+                self.within = name
+                made[name] = {}  # holds its place
+                made[name] = self.schema(self.root["$defs"][name], f"$defs/{name}", 1)
+                self._count(name)
+        if not self.limits.recursion and self._circle():
+            raise NotStrict("it refers to itself")
+        return made
+
+    def object_of(self, schema: Mapping[str, Any], place: str, level: int) -> Schema:
+        """An object, closed."""
+        if level > self.limits.levels:
+            raise NotStrict(f"{place} is more than {self.limits.levels} levels deep")
+        members = schema.get("properties", {})
+        if "patternProperties" in schema or schema.get("additionalProperties") not in (None, False):
+            raise NotStrict(f"{place} accepts properties that it does not list")
+        if not members and "additionalProperties" not in schema:
+            raise NotStrict(f"{place} is an object that lists no properties")
+        self.properties += len(members)
+        if self.properties > self.limits.properties:
+            raise NotStrict(f"it has more than {self.limits.properties:,} properties")
+        required = [name for name in schema.get("required", ()) if name in members]
+        made: Schema = {}
+        for name, child in members.items():
+            self._count(name)
+            closed = self.schema(child, f"{place}/{name}" if level > 1 else name, level + 1)
+            made[name] = _nullable(closed) if self.limits.null_for_optional and name not in required else closed
+        if self.limits.null_for_optional:
+            required = list(members)
+        return {"type": "object", "properties": made, "required": required, "additionalProperties": False}
+
+    def _reference(self, reference: str, place: str) -> Schema:
+        start, _, name = reference.rpartition("/")
+        if reference == "#" and self.limits.recursion:
+            return {"$ref": "#"}
+        if start != "#/$defs" or name not in self.root.get("$defs", {}):
+            raise NotStrict(f"{place} refers to {reference}, which is not a definition")
+        self.pending.append(name)
+        self.edges.setdefault(self.within, set()).add(name)
+        return {"$ref": reference}
+
+    def _enum(self, schema: Mapping[str, Any], place: str) -> Schema:
+        values = schema.get("enum", [schema.get("const")])
+        if any(isinstance(value, dict | list) for value in values):
+            raise NotStrict(f"{place} has an enum of objects or lists")
+        self.values += len(values)
+        texts = [value for value in values if isinstance(value, str)]
+        self._count(*texts)
+        limits = self.limits
+        if self.values > limits.values:
+            raise NotStrict(f"it has more than {limits.values:,} enum values")
+        if len(texts) > limits.many_values and sum(map(len, texts)) > limits.many_characters:
+            raise NotStrict(f"the enum of {place} has more than {limits.many_characters:,} characters")
+        kinds = dict.fromkeys(_kind(value) for value in values)
+        kind = next(iter(kinds)) if len(kinds) == 1 else list(kinds)
+        return {"type": kind, "enum": list(values)}
+
+    def _typed(self, schema: Mapping[str, Any], place: str, level: int) -> Schema:
+        kind = schema.get("type") or ("object" if "properties" in schema else "array" if "items" in schema else None)
+        if kind is None:
+            raise NotStrict(f"{place} has no type")
+        kinds = [k for k in kind if k != "null"] if isinstance(kind, list) else [kind]
+        branches = [self._of_kind(k, schema, place, level) for k in kinds]
+        made = branches[0] if len(branches) == 1 else {"anyOf": branches} if branches else {"type": "null"}
+        return _nullable(made) if isinstance(kind, list) and "null" in kind and branches else made
+
+    def _of_kind(self, kind: str, schema: Mapping[str, Any], place: str, level: int) -> Schema:
+        if kind == "object":
+            return self.object_of(schema, place, level)
+        kept = {keyword: schema[keyword] for keyword in _KEYWORDS.get(kind, ()) if keyword in schema}
+        if not self.limits.bounds:
+            kept = {keyword: value for keyword, value in kept.items() if keyword == "format"}
+        if kept.get("format") not in _FORMATS:
+            kept.pop("format", None)
+        if kind == "array":
+            if "prefixItems" in schema:
+                raise NotStrict(f"{place} is a tuple")
+            return {"type": "array", "items": self.schema(schema["items"], f"{place}[]", level), **kept}
+        return {"type": kind, **kept}
+
+    def _count(self, *texts: str) -> None:
+        self.characters += sum(map(len, texts))
+        if self.characters > self.limits.characters:
+            raise NotStrict(f"its names and values have more than {self.limits.characters:,} characters")
+
+    def _circle(self) -> bool:
+        """Whether some definition leads back to itself: what never gets free of its references."""
+        left = {name: set(others) for name, others in self.edges.items() if name}
+        while free := [name for name, others in left.items() if not others & left.keys()]:
+            for name in free:
+                del left[name]
+        return bool(left)
+
+
+def _nullable(schema: Schema) -> Schema:
+    """A strict schema that also allows null."""
+    kind = schema.get("type")
+    kinds = kind if isinstance(kind, list) else [kind]
+    if "anyOf" in schema:
+        null = {"type": "null"}
+        return schema if null in schema["anyOf"] else {**schema, "anyOf": [*schema["anyOf"], null]}
+    if kind is None or kind == "object":
+        beside = {"description": schema["description"]} if "description" in schema else {}
+        return {"anyOf": [{k: v for k, v in schema.items() if k != "description"}, {"type": "null"}], **beside}
+    if "null" in kinds:
+        return schema
+    made = {**schema, "type": [*kinds, "null"]}
+    return {**made, "enum": [*schema["enum"], None]} if "enum" in schema else made
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool):
+        return "boolean"
+    if value is None:
+        return "null"
+    return "string" if isinstance(value, str) else "integer" if isinstance(value, int) else "number"

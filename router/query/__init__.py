@@ -1,0 +1,1 @@
+"""A query as text: its steps, and what it intends."""

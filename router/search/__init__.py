@@ -1,0 +1,1 @@
+"""A query in a snapshot: encoded, ranked by each signal, fused."""

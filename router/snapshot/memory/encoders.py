@@ -1,0 +1,140 @@
+"""The encoder of a router in memory: the user's exported one, one in a folder, an object, or none."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from router import contract
+from router.contract import EncoderManifest, Manifest
+from router.encoding.default_encoder import default_encoder, spec_of
+from router.encoding.encoder import Encoder, OnnxEncoder, Spans
+from router.errors import EncoderInvalid, QuartermasterError, SettingsInvalid
+from router.fingerprint import fingerprint
+from router.snapshot.snapshot import resolve
+
+_logger = logging.getLogger("router")
+
+# The user's exported encoder, the folder of one, an object that encodes, or none.
+EncoderChoice = Literal["auto"] | str | Path | Encoder | None
+
+_QUICK = 200  # tools that are encoded within some seconds
+_PROBE = "which tool fits this request"
+_EXPECTED = '"auto", None, the folder of an exported encoder or of a snapshot, or an object with `encode(texts)`'
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedEncoder:
+    """An encoder, and what a manifest says of it."""
+
+    encoder: Encoder
+    spec: EncoderManifest
+
+
+def open_encoder(choice: EncoderChoice, tools: int = 0) -> OpenedEncoder | None:
+    """Return the encoder that is chosen; None for none, and for "auto" where the user has no exported one.
+
+    Nobody has asked for the wait that "auto" makes with many `tools`: it is told.
+
+    Raises SettingsInvalid for what is none of these, and SnapshotInvalid for a folder whose encoder does not load.
+    """
+    if choice is None:
+        return None
+    if isinstance(choice, str) and choice == "auto":
+        return _at_hand(tools)
+    if isinstance(choice, str | Path):
+        return _of_folder(Path(choice))
+    if isinstance(choice, type) or not callable(getattr(choice, "encode", None)):
+        raise SettingsInvalid(f"encoder is {choice!r:.80}, it must be {_EXPECTED}")
+    encoder = choice if hasattr(choice, "encode_requests") else PlainEncoder(choice)
+    vector = encoder.encode_request(_PROBE)
+    # An object has no version of its own: what it makes of a text tells it apart.
+    revision = fingerprint([round(float(component), 4) for component in vector])[:16]
+    return OpenedEncoder(encoder, EncoderManifest(type(choice).__qualname__, revision, "", "", len(vector), 0, "fp32"))
+
+
+def _at_hand(tools: int) -> OpenedEncoder | None:
+    """Return the user's exported encoder; without it, or where it does not load, the router is lexical."""
+    try:
+        folder = exported_folder()
+        if folder is None:
+            return None
+        if tools > _QUICK:
+            _logger.warning("encoding %s tools, some 20 ms of a core each: encoder=None does without", f"{tools:,}")
+        return _of_folder(folder)
+    except QuartermasterError as error:
+        _logger.warning("the router is lexical alone: %s", error)
+        return None
+
+
+def exported_folder() -> Path | None:
+    """Return the folder of the encoder that was exported for this user; None where there is none."""
+    return default_encoder(make=False, note=_logger.warning)
+
+
+def _of_folder(folder: Path) -> OpenedEncoder:
+    if (folder / contract.ENCODER_MODEL).is_file():
+        return _opened(folder, _spec(folder))
+    if not (folder / contract.MANIFEST).is_file() and not (folder / contract.CURRENT).is_file():
+        raise SettingsInvalid(f"encoder is {str(folder)!r}, which holds no {contract.ENCODER_MODEL}: give {_EXPECTED}")
+    snapshot = resolve(folder)
+    spec = Manifest.read(snapshot).encoder
+    if spec is None:
+        raise SettingsInvalid(f"encoder is {str(folder)!r}: this snapshot was built without an encoder")
+    return _opened(snapshot / contract.ENCODER_FOLDER, spec)
+
+
+def _opened(folder: Path, spec: EncoderManifest) -> OpenedEncoder:
+    return OpenedEncoder(OnnxEncoder.open(folder, spec), spec)
+
+
+def _spec(folder: Path) -> EncoderManifest:
+    """Return what an exported encoder's own record says of it."""
+    try:
+        return spec_of(folder)
+    except EncoderInvalid as error:
+        raise SettingsInvalid(
+            f"encoder is {str(folder)!r}, and its export.json does not say how texts are encoded: {error.__cause__!r}"
+        ) from None
+
+
+class PlainEncoder:
+    """An `Encoder` over an object that has `encode(texts)` alone, such as a SentenceTransformer: vectors are
+    normalised, and requests encoded as tools are."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of texts, of length 1."""
+        given = self._model.encode(list(texts))
+        try:
+            made = np.asarray(given, np.float32)
+        except (TypeError, ValueError) as error:  # texts, or rows of several lengths
+            raise SettingsInvalid(f"encoder gave no array of numbers for {len(texts)} texts: {error}") from None
+        if made.ndim != 2 or len(made) != len(texts) or not made.shape[1]:
+            raise SettingsInvalid(
+                f"encoder gave an array of shape {made.shape} for a list of length {len(texts)}: "
+                "it must give a vector for each text"
+            )
+        if not np.isfinite(made).all():
+            raise SettingsInvalid("encoder gave a vector with a component that is infinite or no number")
+        vectors: NDArray[np.float32] = made / np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1e-12)
+        return vectors
+
+    def encode_request(self, request: str) -> NDArray[np.float32]:
+        """Return the vector of one request, shape (dim,)."""
+        vector: NDArray[np.float32] = self.encode([request])[0]
+        return vector
+
+    def encode_requests(self, requests: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of requests."""
+        return self.encode(requests)
+
+    def encode_parts(self, request: str, parts: Sequence[Spans]) -> NDArray[np.float32] | None:
+        """Return None: the parts of a text are encoded by themselves."""
+        return None

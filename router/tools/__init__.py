@@ -1,0 +1,1 @@
+"""Tools as data: definitions read, text screened, Python functions described, the text of each field."""

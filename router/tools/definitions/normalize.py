@@ -1,0 +1,54 @@
+"""RawTool → ToolRecord: ids, provider, evened-out text, parameter rows."""
+
+import re
+from collections.abc import Mapping
+
+from router.record import ToolRecord
+from router.tools.definitions.parameters import parameter_rows
+from router.tools.definitions.raw_tool import RawTool
+
+_NOT_ID = re.compile(r"[^A-Za-z0-9._-]+")
+_RUNS = re.compile(r"-{2,}")
+_LETTER = re.compile(r"[A-Za-z0-9]")
+
+
+def normalize(raw: RawTool) -> ToolRecord:
+    """The record of one raw tool, its id before collisions are settled."""
+    name = raw.name.strip()
+    provider = (raw.provider or "").strip() or None
+    categories = (part.strip() for category in raw.categories for part in category.split(","))
+    return ToolRecord(
+        tool_id=raw.id or tool_id(provider, name),
+        provider=provider,
+        name=name,
+        description=raw.description.strip(),
+        parameters=parameter_rows(raw.input_schema),
+        input_schema=raw.input_schema,
+        examples=tuple(example.strip() for example in raw.examples if example.strip()),
+        categories=tuple(dict.fromkeys(category for category in categories if category)),
+        annotations=raw.annotations,
+        deprecated=raw.deprecated,
+        origin=raw.origin,
+    )
+
+
+def tool_id(provider: str | None, name: str) -> str:
+    """`<provider>/<name>`, each part in [A-Za-z0-9._-]; the name alone where there is no provider."""
+    return "/".join(_id_part(part) for part in (provider, name) if part)
+
+
+def numbered(wanted: str, numbers: dict[str, int], kept: Mapping[str, ToolRecord]) -> str:
+    """The next free `wanted~2`, `wanted~3`, … for a tool whose id is taken; `numbers` keeps count."""
+    numbers.setdefault(wanted, 1)
+    while True:
+        numbers[wanted] += 1
+        tool_id = f"{wanted}~{numbers[wanted]}"
+        if tool_id not in kept:
+            return tool_id
+
+
+def _id_part(text: str) -> str:
+    part = _RUNS.sub("-", _NOT_ID.sub("-", text))
+    # Of a name in another script the rule leaves dashes alone: every such tool would be `-`, told apart only by its
+    # place in the file. Its code points stand for it instead.
+    return part if _LETTER.search(part) else "-".join(f"u{ord(character):04x}" for character in text)

@@ -1,0 +1,121 @@
+"""A program's tools → records with ids, the functions behind them, and what a person should know."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from router.errors import RecordRejected, SettingsInvalid
+from router.record import Origin, ToolRecord
+from router.tools.definitions import records_of
+from router.tools.functions.objects import Given, read_tool
+from router.tools.functions.signatures import Function
+
+# A function, a definition or record, or an object of MCP, LangChain or OpenAI's Agents SDK.
+Tool = Any
+Tools = Iterable[Tool] | Mapping[str, Iterable[Tool]]
+
+_LIST = "tools"
+
+
+@dataclass(frozen=True)
+class ToolSet:
+    """`records` in the order that they were given in, the functions behind them by tool id, and `notes`."""
+
+    records: tuple[ToolRecord, ...]
+    functions: Mapping[str, Function] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def read_tools(tools: Tools, provider: str | None = None) -> ToolSet:
+    """Return the records of a program's tools; of a mapping, the keys are the providers.
+
+    As in a build, of exact duplicates one is kept, and another tool of an id that is taken gets `~2`, `~3` in their
+    order: `notes` say so. Raises SettingsInvalid, with the place of the first that is no tool.
+    """
+    given: dict[str, Given] = {}
+    records: dict[str, ToolRecord] = {}
+    for place, tool, label in _places(tools, provider):
+        try:
+            one = read_tool(tool)
+        except RecordRejected as rejected:
+            raise SettingsInvalid(f"{place}: {rejected.reason}") from None
+        for number, record in enumerate(_records(one, place, label)):
+            # A definition may hold several tools, a function is one.
+            own = f"{place}/{number}" if number else place
+            given[own], records[own] = one, record
+    # Under its place for an origin, each record that is kept leads back to what was given.
+    kept = {r.origin.pointer: r for r in records_of([replace(r, origin=Origin(_LIST, p)) for p, r in records.items()])}
+    functions = {r.tool_id: f for place, r in kept.items() if (f := given[place].function) is not None}
+    served = tuple(replace(record, origin=records[place].origin) for place, record in kept.items())
+    return ToolSet(served, functions, (*_unread(tools), *_notes(given, records, kept)))
+
+
+def _records(one: Given, place: str, provider: str | None) -> tuple[ToolRecord, ...]:
+    try:
+        found = records_of([one.definition], provider)
+    except SettingsInvalid as error:
+        raise SettingsInvalid(f"{place}{str(error).removeprefix('tools[0]')}") from None
+    return found if one.origin is None else tuple(replace(record, origin=one.origin) for record in found)
+
+
+def _places(tools: Tools, provider: str | None) -> Iterator[tuple[str, Tool, str | None]]:
+    """Each tool with its place, for messages, and its provider."""
+    if not isinstance(provider, str | None):
+        raise SettingsInvalid(f"provider is {provider!r:.60}, it must be a text")
+    for name, group, label in _groups(tools, provider):
+        if isinstance(group, str | bytes | Mapping | ToolRecord) or not isinstance(group, Iterable):
+            raise SettingsInvalid(f"{name} is {group!r:.60}, it must be a list of tools")
+        for place, tool in enumerate(group):
+            yield f"{name}[{place}]", tool, label
+
+
+def _groups(tools: Any, provider: str | None) -> Iterator[tuple[str, Any, str | None]]:
+    listed = tools.get(_LIST) if isinstance(tools, Mapping) else getattr(tools, _LIST, None)
+    if _is_list(listed):
+        # An answer of MCP's `tools/list`, as JSON or as an object; one with a name is a server with its tools.
+        named = isinstance(tools, Mapping) and isinstance(tools.get("name"), str)
+        yield _LIST, [tools] if named else listed, provider
+    elif isinstance(tools, Mapping) and not isinstance(tools.get("name"), str) and not _is_function(tools):
+        if "paths" in tools and ("openapi" in tools or "swagger" in tools):
+            raise SettingsInvalid(f"{_LIST} is an OpenAPI document: a build reads those, `quartermaster build`")
+        for label, group in tools.items():
+            yield f"{_LIST}[{label!r}]", group, str(label)
+    elif isinstance(tools, Mapping | ToolRecord) or callable(tools):
+        raise SettingsInvalid(f"{_LIST} is one tool, it must be a list: [tool]")
+    else:
+        yield _LIST, tools, provider
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _is_function(tool: Mapping[Any, Any]) -> bool:
+    """Return whether this is one function of OpenAI's, and no list of a provider called "function"."""
+    return "function" in tool and not _is_list(tool["function"])
+
+
+def _unread(tools: Any) -> Iterator[str]:
+    """What stands beside the list of an answer of MCP's."""
+    if not isinstance(tools, Mapping):
+        beside = {"nextCursor": getattr(tools, "next_cursor", None) or getattr(tools, "nextCursor", None)}
+    else:
+        beside = dict(tools) if _is_list(tools.get(_LIST)) else {}
+    if beside.get("nextCursor"):
+        yield f"{_LIST} is one page of several, it has a nextCursor: the tools of the others are not here"
+    if lists := [repr(key) for key, value in beside.items() if key != _LIST and _is_list(value)]:
+        yield f"{', '.join(lists)}: not read, as {_LIST!r} beside it is taken for the list of tools"
+
+
+def _notes(
+    given: Mapping[str, Given], records: Mapping[str, ToolRecord], kept: Mapping[str, ToolRecord]
+) -> Iterator[str]:
+    """What was renamed, merged, or could not be said in JSON."""
+    for place, record in records.items():
+        if place not in kept:
+            yield f"{place}: {record.tool_id} is there already, word for word: it is served once"
+            continue
+        if (tool_id := kept[place].tool_id) != record.tool_id:
+            yield f"{place}: the id {record.tool_id} is taken, this tool is served as {tool_id}"
+        for note in given[place].notes:
+            yield f"{place}, {tool_id}: {note}"

@@ -1,0 +1,73 @@
+"""The evaluation as a page: whole in itself, safe whatever it says."""
+
+import json
+import re
+from collections import Counter
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from flows.cli.report import page
+from router import Router
+from router.evaluation import Judgement, figures
+from router.evaluation.abstention import reliability
+from router.evaluation.benchmark import ablate, against, ask, worst
+
+HOSTILE = "<script>alert(1)</script> & <img src=x onerror=y> $x^2$ {{ 7*7 }}"
+
+
+@pytest.fixture(scope="module")
+def result(router: Router) -> dict[str, Any]:
+    """An evaluation with every part, and a request that is markup."""
+    tools = {"undo a payment": "stripe/create_refund", HOSTILE: "slack/<b>", "will it rain": "linear/list_issues"}
+    judgements = [
+        Judgement(r, r, frozenset({tool}), frozenset({tool}), "single", slice=HOSTILE) for r, tool in tools.items()
+    ]
+    measured = ask(router, judgements)
+    reliable = reliability(measured.scores()[:, 0], measured.scores()[:, 0] > 0)
+    no_tool = {"auc": 0.9, "auc_interval": [0.8, 1.0], "refused_at_95": 0.5, "refused": 0.5, "refused_wrongly": 0.0}
+    return {
+        **figures(measured, HOSTILE),
+        "no_tool": no_tool,
+        "reliability": reliable,
+        "ablation": ablate(measured),
+        "against": against(measured, ask(router, judgements, "lexical", whole=False)),
+        "worst": worst(measured, 5),
+    }
+
+
+@pytest.fixture(scope="module")
+def html(result: dict[str, Any]) -> str:
+    return page(json.loads(json.dumps(result)))
+
+
+def test_the_page_loads_nothing_and_runs_nothing(html: str) -> None:
+    assert "default-src 'none'" in html
+    assert not re.findall(r"<(?:script|link|img|iframe|object|base)\b|<\w[^>]*\ssrc=|@import|url\((?!#)", html)
+    assert set(re.findall(r'href="(.)', html)) <= {"#"}
+
+
+def test_what_requests_and_tools_say_is_text(html: str) -> None:
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html and "slack/&lt;b&gt;" in html
+    assert "{{ 7*7 }}" in html
+
+
+def test_plots_are_well_formed_and_no_id_is_taken_twice(html: str) -> None:
+    drawn = re.findall(r"<svg.*?</svg>", html, re.DOTALL)
+    assert len(drawn) == 3
+    for svg in drawn:
+        texts = " ".join(element.text or "" for element in ElementTree.fromstring(svg).iter() if element.text)
+        assert "var(--ink)" in svg and not re.search(r"#0a0[bc]0", svg)
+        assert "fused" in texts or "probability" in texts
+    twice = [id for id, count in Counter(re.findall(r'\bid="([^"]+)"', html)).items() if count > 1]
+    assert twice == []
+
+
+def test_the_same_evaluation_makes_the_same_page(result: dict[str, Any], html: str) -> None:
+    assert page(result) == html
+
+
+def test_the_page_says_what_it_does_not_know(result: dict[str, Any]) -> None:
+    bare = page({**result, "no_tool": None, "reliability": None, "ablation": None, "against": None, "worst": []})
+    assert "Not measured" in bare and "The worst" not in bare and bare.count("<svg") == 2

@@ -1,0 +1,173 @@
+"""`quartermaster inspect`: what people read, what programs read, what is refused."""
+
+import json
+import shutil
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from router.distribution import install_command
+from tests.support.command_line import Done, called, started
+
+# What the extra `inspect` does not bring; nor pydantic, but typer takes that where it is installed.
+_LIGHT = tuple("torch prefect openai sentence_transformers transformers pyarrow".split())
+
+
+@pytest.fixture(scope="module")
+def served(snapshot: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with the session's catalog, and a second snapshot that is newer, has a tool less and one changed."""
+    from pipeline.build.build import build
+    from pipeline.settings import load
+
+    folder = tmp_path_factory.mktemp("inspected")
+    catalog, workspace = folder / "office", folder / "ws"
+    store = shutil.copytree(snapshot.parent, workspace / "snapshots" / "office")
+    rows = [json.loads(line) for line in (store / snapshot.name / "records.jsonl").read_text("utf-8").splitlines()]
+    tools = [{key: row["record"][key] for key in ("name", "provider", "description")} for row in rows[1:]]
+    tools[-1]["description"] = "Rain, sun [red]and[/red] snow \u001b[2J\u202e."
+    catalog.mkdir()
+    (catalog / "tools.jsonl").write_text("".join(json.dumps(tool) + "\n" for tool in tools), encoding="utf-8")
+    build(load(catalog, {"vectors": {"encoder": "none"}}, environment={}), workspace=workspace)
+    return workspace
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[..., Done]:
+    """Call `quartermaster` in an empty folder."""
+    return partial(called, tmp_path)
+
+
+def readable(done: Done, width: int) -> str:
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "\x1b" not in done.stdout and "\u202e" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= width
+    return done.stdout
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_the_overview_says_what_there_is_and_what_can_be_asked(
+    run: Callable[..., Done], served: Path, snapshot: Path, width: int
+) -> None:
+    shown = readable(run("inspect", "--workspace", served, COLUMNS=str(width)), width)
+    for section in ("Providers (4)", "Costs (1)", "Worst tools (", "Failures", f"Changes since {snapshot.name}"):
+        assert section in shown
+    lines = shown.splitlines()
+    assert any(line.startswith("slack ") for line in lines)
+    assert "and 3 more: quartermaster inspect --table changes --limit 8" in lines
+    for name in ("tools", "history", "builds", "worst_tools", "neighbours"):
+        assert any(line.startswith(f"{name} ") for line in lines), name
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_a_tools_page_shows_all_that_is_known_of_it(run: Callable[..., Done], snapshot: Path, width: int) -> None:
+    done = run("inspect", "stripe/create_refund", "--snapshot", snapshot, COLUMNS=str(width))
+    shown = readable(done, width)
+    assert shown.splitlines()[0] == "stripe/create_refund"
+    for known in ("Parameters (2)", "undo a payment", "Nearest tools", "What each signal reads", "expansion written"):
+        assert known in shown, known
+    assert "slack/chat_postMessage" in shown
+
+
+def test_catalog_text_is_shown_as_text(run: Callable[..., Done], served: Path) -> None:
+    shown = readable(run("inspect", "weather/getForecast", "--workspace", served), 120)
+    assert "Rain, sun [red]and[/red] snow \N{REPLACEMENT CHARACTER}[2J\N{REPLACEMENT CHARACTER}." in shown
+    said = "SELECT description FROM tools WHERE provider = 'weather'"
+    assert "[red]and[/red]" in readable(run("inspect", "--sql", said, "--workspace", served), 120)
+
+
+def test_a_table_is_shown_under_its_comment_as_far_as_the_limit(run: Callable[..., Done], served: Path) -> None:
+    shown = readable(run("inspect", "--table", "phrases", "--limit", 2, "--workspace", served), 120).splitlines()
+    assert shown[0].startswith("The phrases of each tool")
+    assert shown[2].split() == ["tool_id", "position", "phrase", "language"] and len(shown) == 6
+    assert shown[-1].startswith("and ") and "more: --limit " in shown[-1]
+
+
+def test_two_builds_are_compared_by_id_or_by_folder(run: Callable[..., Done], served: Path, snapshot: Path) -> None:
+    by_id = readable(run("inspect", "--against", snapshot.name, "--workspace", served), 120)
+    by_folder = readable(run("inspect", "--against", snapshot, "--workspace", served), 120)
+    assert by_id == by_folder
+    assert by_id.startswith(f"From {snapshot.name} to ")
+    rows = json.loads(run("inspect", "--against", snapshot, "--workspace", served, "--json").stdout)["rows"]
+    assert rows[0] == {"tool_id": "github/create_issue", "change": "removed", "what": []}
+    assert rows[-1]["what"] == ["description", "schema", "expansion"]
+
+
+def test_programs_get_json(run: Callable[..., Done], served: Path, snapshot: Path) -> None:
+    overview = json.loads(run("inspect", "--workspace", served, "--json").stdout)
+    assert overview["snapshot"]["previous"] == snapshot.name
+    assert overview["providers"]["rows"][0] == {
+        "provider": "linear",
+        "tools": 2,
+        "thin": 1,
+        "phrases_a_tool": overview["providers"]["rows"][0]["phrases_a_tool"],
+        "written_by": "lexicon 2",
+        "failed": 0,
+        "cost_usd": 0.0,
+        "unpriced": 0,
+    }
+    assert {table["name"] for table in overview["tables"]} > {"tools", "providers", "neighbours"}
+    page = json.loads(run("inspect", "slack/chat_postMessage", "--workspace", served, "--json").stdout)
+    assert page["provider"] == "slack" and page["neighbours"] == []
+    counted = run("inspect", "--sql", "SELECT count(*) AS n FROM tools", "--workspace", served, "--json")
+    assert json.loads(counted.stdout) == {"columns": ["n"], "rows": [{"n": 7}], "more": 0}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["slack/chat_post"], 2, "did you mean 'slack/chat_postMessage' or"),
+        (["a/tool", "--table", "tools"], 2, "TOOL and --table cannot be combined: give one"),
+        (["--sql", "SELECT 1", "--against", "x"], 2, "--against and --sql cannot be combined: give one"),
+        (["--table", "nothing"], 2, "choose from builds, changes"),
+        (["--table", "tools", "--limit", "0"], 2, "the limit is 0"),
+        (["--limit", "-1"], 2, "the limit is -1"),
+        (["--sql", "SELECT nme FROM tools"], 2, "Candidate bindings"),
+        (["--sql", "DROP TABLE tools"], 2, "a snapshot is read-only"),
+        (["--sql", "FROM read_text('/etc/hostname')"], 2, "disabled by configuration"),
+        (["--against", "20200101T000000Z-00000000"], 4, "neither a snapshot of this catalog"),
+        (["--catalog", "nothing"], 4, "has no catalog 'nothing': it has office"),
+        (["--snapshot", "nowhere"], 4, "does not exist"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence_with_its_exit_code(
+    run: Callable[..., Done], served: Path, arguments: list[str], code: int, sentence: str
+) -> None:
+    done = run("inspect", *arguments, "--workspace", served)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert sentence in done.stderr and "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_an_error_that_repeats_catalog_text_commands_no_terminal(run: Callable[..., Done], served: Path) -> None:
+    done = run(
+        "inspect", "--sql", "SELECT description::INT FROM tools WHERE provider = 'weather'", "--workspace", served
+    )
+    assert done.returncode == 2 and "snow" in done.stderr
+    assert "\x1b" not in done.stderr and "\u202e" not in done.stderr
+
+
+def test_inspecting_needs_duckdb_and_the_light_install_alone(served: Path, tmp_path: Path) -> None:
+    for question in ([], ["slack/chat_postMessage"], ["--table", "builds"]):
+        done = started(tmp_path, "inspect", *question, "--workspace", served, without=_LIGHT)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "missing", "extra"),
+    [
+        (["inspect"], "duckdb", "inspect"),
+        (["build", "{served}"], "duckdb", "build"),  # duckdb alone would not do
+        (["build", "{served}"], "pyarrow", "build"),
+        (["schedule", "{served}"], "prefect", "flows"),
+    ],
+)
+def test_what_is_not_installed_is_named_with_the_extra_that_brings_it(
+    served: Path, tmp_path: Path, arguments: list[str], missing: str, extra: str
+) -> None:
+    filled = [argument.format(served=served.parent / "office") for argument in arguments]
+    done = started(tmp_path, *filled, without=(missing,))
+    assert done.returncode == 2
+    assert f"this needs {missing}: {install_command(extra)}\n" in done.stderr

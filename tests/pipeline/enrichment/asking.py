@@ -1,0 +1,42 @@
+"""A catalog's run through generators, with a real ledger."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from pipeline.enrichment import Desk, Enrichment, Generator, contrast, enrich
+from pipeline.ledger import LEDGER_FILE, Ledger
+from pipeline.progress import Silent
+from pipeline.records import Catalog, catalog_records
+from tests.support.factories import make_raw
+
+
+def catalog(*names: str, **fields: Any) -> Catalog:
+    """A catalog of tools by these names."""
+    return catalog_records(make_raw(name, description=f"It does {name}.", **fields) for name in names)
+
+
+def run(
+    workspace: Path,
+    catalog: Catalog,
+    *generators: Generator,
+    siblings: Mapping[str, Sequence[str]] | None = None,
+    into: Enrichment | None = None,
+) -> Enrichment:
+    """One run of the generators over a catalog; then, beside siblings, once more."""
+    with Ledger.open(workspace) as ledger:
+        result = Enrichment() if into is None else into
+        number = ledger.start_run("office")
+        desk = Desk(catalog, ledger, number, Silent(), lambda _, expansion: (expansion, ()))
+        enrich(desk, generators, batch=catalog.records, into=result)
+        if siblings is not None:
+            contrast(desk, generators, siblings, into=result)
+        return result
+
+
+def ledger_rows(workspace: Path, sql: str) -> list[tuple[Any, ...]]:
+    """What the ledger holds."""
+    with duckdb.connect(str(workspace / LEDGER_FILE), read_only=True) as connection:
+        return connection.execute(sql).fetchall()

@@ -1,0 +1,261 @@
+"""Nothing that was handed in is lost or paid for twice, whatever ends a build, and when."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from pipeline.enrichment import Desk, Enrichment, enrich
+from pipeline.enrichment.generator import Answer
+from pipeline.enrichment.openai.batch import BatchGenerator
+from pipeline.errors import Unavailable
+from pipeline.ledger import LEDGER_FILE, Ledger
+from pipeline.progress import Silent
+from pipeline.records import Catalog, record_hash
+from tests.pipeline.enrichment.batch_server import BatchServer, Course
+from tests.pipeline.enrichment.model_server import COST, Reply, but, completion, error, replies, row
+from tests.support.factories import make_record
+from tests.support.places import ROOT
+
+_RECORDS = [make_record(f"tool_{number}") for number in range(4)]
+_NAMES = [record.name for record in _RECORDS]
+# A build's part in another process: it asks, and says what it hears.
+_BUILD = """
+import sys
+from pathlib import Path
+from pydantic import SecretStr
+from pipeline.enrichment.openai.batch import BatchGenerator
+from pipeline.ledger import Ledger
+from pipeline.settings import EnrichmentSettings
+from tests.enrichment.model_server import replies
+from tests.factories import make_record
+records = [make_record(f"tool_{number}") for number in range(4)]
+settings = EnrichmentSettings(
+    base_url=sys.argv[2], api_key=SecretStr("sk-loopback"), mode="batch", batch={"poll_s": 0.01, "wait_s": 60}
+)
+with Ledger.open(Path(sys.argv[1])) as ledger:
+    for _ in replies(BatchGenerator(settings, ledger, note=lambda text: print(text, flush=True)), records):
+        pass
+"""
+
+
+def _build(workspace: Path, server: BatchServer) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-c", _BUILD, str(workspace), server.base_url]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+
+
+def _answers(workspace: Path, server: BatchServer, **settings: Any) -> list[str]:
+    """The tools that a build of this process has answers for."""
+    with Ledger.open(workspace) as ledger:
+        outcomes = list(replies(BatchGenerator(server.settings(**settings), ledger), _RECORDS))
+        assert ledger.unsettled_batches(f"{server.base_url}/", "gpt-5-mini") == []
+    return sorted(outcome.tool_id.partition("/")[2] for outcome in outcomes if isinstance(outcome, Answer))
+
+
+def _rows(workspace: Path, sql: str) -> list[tuple[Any, ...]]:
+    with duckdb.connect(str(workspace / LEDGER_FILE), read_only=True) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def test_a_process_killed_before_it_heard_of_its_batch_leaves_it_to_the_next(tmp_path: Path) -> None:
+    with BatchServer(hangs=True) as server:
+        with _build(tmp_path, server) as build:
+            assert server.made.wait(30)
+            build.kill()
+        server.hangs = False
+        assert _rows(tmp_path, "SELECT batch_id, file_id FROM batches") == [(None, "file-0000")]
+        assert _answers(tmp_path, server) == _NAMES
+    assert server.paid == _NAMES
+    assert len(server.batches) == 1
+
+
+def test_a_process_killed_while_its_batch_is_computed_leaves_it_to_the_next(tmp_path: Path) -> None:
+    with BatchServer(courses=[Course(["in_progress"])]) as server:
+        with _build(tmp_path, server) as build:
+            assert build.stdout is not None
+            assert build.stdout.readline() == "batch_0000: in_progress, 0 of 4 done\n"
+            build.kill()
+        server.proceed("finalizing", "completed")
+        assert _answers(tmp_path, server) == _NAMES
+    assert server.paid == _NAMES
+    assert len(server.batches) == 1
+
+
+class _Killed(BaseException):
+    """Ends a build where a kill would: nothing catches it."""
+
+
+@pytest.mark.parametrize("step", ["upload", "create"])
+def test_a_build_that_ended_before_its_batch_was_made_hands_it_in_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def killed(*_: object) -> str:
+        raise _Killed
+
+    with BatchServer() as server:
+        with monkeypatch.context() as patch, pytest.raises(_Killed):
+            patch.setattr(f"pipeline.enrichment.openai.jobs.Jobs.{step}", killed)
+            _answers(tmp_path, server)
+        # The server might be at it for as long as the build would have waited: after that it is asked anew.
+        assert _answers(tmp_path, server, timeout_s=0.3) == _NAMES
+    assert server.paid == _NAMES
+    outcomes = _rows(tmp_path, "SELECT outcome FROM batches ORDER BY created_at")
+    assert outcomes == [("not sent",), ("completed",)]
+
+
+def test_a_batch_whose_making_was_never_confirmed_is_found_and_not_asked_for_again(tmp_path: Path) -> None:
+    with BatchServer(courses=[Course(loses=True)]) as server:
+        assert _answers(tmp_path, server, max_retries=1) == _NAMES
+    assert len(server.batches) == 1
+    assert server.paid == _NAMES
+
+
+def test_a_server_that_confirms_nothing_ends_the_build_and_the_next_finds_the_batch(tmp_path: Path) -> None:
+    with BatchServer(courses=[Course(loses=True)]) as server:
+        with pytest.raises(Unavailable):
+            _answers(tmp_path, server, max_retries=0)
+        assert _answers(tmp_path, server) == _NAMES
+    assert len(server.batches) == 1
+
+
+def test_a_batch_that_the_server_was_still_making_is_waited_for(tmp_path: Path) -> None:
+    nothing_yet = Reply({"object": "list", "data": [], "has_more": False})
+    with BatchServer(courses=[Course(loses=True)]) as server:
+        with pytest.raises(Unavailable):
+            _answers(tmp_path, server, max_retries=0)
+        server.trouble = lambda method, path, count: nothing_yet if path == "/batches" and count < 2 else None
+        assert _answers(tmp_path, server, timeout_s=10) == _NAMES
+    assert server.calls.count("GET /batches") == 3
+    assert len(server.batches) == 1
+
+
+def test_a_batch_is_found_behind_many_others(tmp_path: Path) -> None:
+    with BatchServer(courses=[Course(loses=True)], page=2) as server:
+        with pytest.raises(Unavailable):
+            _answers(tmp_path, server, max_retries=0)
+        for number in range(3):  # of other builds of the account
+            workspace = tmp_path / str(number)
+            _answers(workspace, server)
+        listed = server.calls.count("GET /batches")
+        assert _answers(tmp_path, server) == _NAMES
+    assert server.calls.count("GET /batches") - listed == 2
+    assert len(server.batches) == 4
+
+
+def test_a_batch_that_the_server_has_lost_is_asked_for_anew(tmp_path: Path) -> None:
+    with BatchServer(courses=[Course(["in_progress"])]) as server:
+        with Ledger.open(tmp_path) as ledger:
+            list(replies(BatchGenerator(server.settings(wait_s=0), ledger), _RECORDS))
+        server.batches["batch_other"] = server.batches.pop("batch_0000") | {"metadata": {}, "input_file_id": "other"}
+        assert _answers(tmp_path, server) == _NAMES
+    assert _rows(tmp_path, "SELECT outcome FROM batches ORDER BY created_at") == [("lost",), ("completed",)]
+
+
+def test_a_batch_that_is_not_found_once_but_is_in_the_list_is_not_lost(tmp_path: Path) -> None:
+    def trouble(_: str, path: str, count: int) -> Reply | None:
+        return error(404, "No batch found") if path == "/batches/batch_0000" and count == 0 else None
+
+    with BatchServer(trouble=trouble) as server:
+        assert _answers(tmp_path, server) == _NAMES
+    assert len(server.batches) == 1
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, TimeoutError])
+def test_an_interruption_is_heard_at_once_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interruption: type[BaseException]
+) -> None:
+    def interrupted(_: float) -> None:
+        raise interruption
+
+    with BatchServer() as server:
+        with monkeypatch.context() as patch, pytest.raises(interruption):
+            patch.setattr("pipeline.enrichment.openai.batch.sleep", interrupted)
+            _answers(tmp_path, server)
+        assert _answers(tmp_path, server) == _NAMES
+    assert len(server.batches) == 1
+
+
+def _desk(ledger: Ledger, records: list[Any]) -> Desk:
+    catalog = Catalog(tuple(records), {r.tool_id: record_hash(r) for r in records}, ())
+    run = ledger.start_run("c")
+    return Desk(catalog, ledger, run, Silent(), lambda _, expansion: (expansion, ()))
+
+
+def _enriched(workspace: Path, server: BatchServer, records: list[Any], **settings: Any) -> Enrichment:
+    into = Enrichment()
+    with Ledger.open(workspace) as ledger:
+        desk = _desk(ledger, records)
+        enrich(desk, [BatchGenerator(server.settings(**settings), ledger)], batch=records, into=into)
+    return into
+
+
+def test_a_build_killed_between_two_groups_reads_the_same_results_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.enrichment.openai.collecting._GROUP", 1)
+    put = Ledger.put_entries
+
+    def put_two(self: Ledger, run: int, entries: Any) -> None:
+        if entries and len(self.expansions([line["custom_id"] for line in server.lines()])) == 2:
+            raise _Killed
+        put(self, run, entries)
+
+    with BatchServer() as server:
+        with monkeypatch.context() as patch, pytest.raises(_Killed):
+            patch.setattr(Ledger, "put_entries", put_two)
+            _enriched(tmp_path, server, _RECORDS)
+        into = _enriched(tmp_path, server, _RECORDS)
+    assert sorted(into.written) == [record.tool_id for record in _RECORDS]
+    assert (into.reused, into.asked["openai"]) == (2, 2)
+    assert server.paid == _NAMES
+    assert _rows(tmp_path, "SELECT count(*), sum(cost_usd) FROM expansions") == [(4, pytest.approx(4 * COST / 2))]
+
+
+def test_what_was_kept_before_a_kill_is_in_the_accounts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*_: object) -> None:
+        raise _Killed
+
+    changed = make_record("tool_0", description="Another description.")
+    with BatchServer(but("tool_3", Reply(completion(json.dumps(row("tool_9")))))) as server:
+        for records in (_RECORDS, [changed, *_RECORDS[1:]]):  # the second time nobody asks for tool_0 as it was
+            with monkeypatch.context() as patch, pytest.raises(_Killed):
+                patch.setattr(Ledger, "batch_settled", killed)
+                _enriched(tmp_path, server, records)
+        into = _enriched(tmp_path, server, [changed, *_RECORDS[1:]])
+    assert len(into.written) == 3
+    assert [failure.kind for failure in into.failures] == ["mismatch"]
+    assert server.paid == sorted([*_NAMES, "tool_0"])
+    every = "SELECT cost_usd FROM expansions UNION ALL SELECT cost_usd FROM failures"
+    assert _rows(tmp_path, f"SELECT sum(cost_usd) FROM ({every})") == [(pytest.approx(5 * COST / 2),)]
+
+
+def test_answers_that_nobody_asks_for_any_more_are_kept(tmp_path: Path) -> None:
+    changed = [make_record("tool_0", description="Another description."), *_RECORDS[1:3]]
+    with BatchServer(courses=[Course(["in_progress"])]) as server:
+        into = _enriched(tmp_path, server, _RECORDS, wait_s=0)
+        assert [failure.kind for failure in into.failures] == ["waiting"] * 4
+        server.proceed("completed")
+        into = _enriched(tmp_path, server, changed)
+    assert sorted(into.written) == [record.tool_id for record in changed]
+    assert server.paid == sorted([*_NAMES, "tool_0"])
+    assert into.asked["openai"] == 3
+    kept = _rows(tmp_path, "SELECT tool_id, record_hash, cost_usd, model FROM expansions ORDER BY tool_id, created_at")
+    assert len(kept) == 5
+    first = _RECORDS[0]
+    assert (first.tool_id, record_hash(first), pytest.approx(COST / 2), "gpt-5-mini") in kept
+
+
+def test_a_batch_of_another_catalog_is_collected_and_not_waited_for(tmp_path: Path) -> None:
+    others = [make_record(f"other_{number}", "linear") for number in range(2)]
+    with BatchServer(courses=[Course(["in_progress"])]) as server:
+        _enriched(tmp_path, server, _RECORDS, wait_s=0)
+        into = _enriched(tmp_path, server, others)
+        assert len(into.written) == 2
+        server.proceed("completed")
+        _enriched(tmp_path, server, [*others, make_record("other_3", "linear")])
+        assert _enriched(tmp_path, server, _RECORDS).reused == 4
+    assert server.paid == sorted([*_NAMES, "other_0", "other_1", "other_3"])

@@ -1,0 +1,155 @@
+"""What a build may spend, and what it spends."""
+
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr, ValidationError
+
+from pipeline.enrichment.budget import Allowance, Budget
+from pipeline.enrichment.generator import Failure, Outcome
+from pipeline.enrichment.openai import OpenAIGenerator
+from pipeline.settings import EnrichmentSettings, Price
+from tests.pipeline.enrichment.asking import catalog, ledger_rows, run
+from tests.pipeline.enrichment.model_server import COST, ModelServer, Reply, answer, completion, replies, tools_of
+from tests.support.factories import make_record
+
+_RECORDS = [make_record(f"tool_{number}") for number in range(40)]
+
+
+def _kinds(outcomes: list[Outcome]) -> Counter[str]:
+    return Counter(outcome.kind if isinstance(outcome, Failure) else "answer" for outcome in outcomes)
+
+
+def test_money_is_set_aside_until_it_is_settled() -> None:
+    budget = Budget(max_cost_usd=1.0)
+    assert budget.reserve(0.6) and not budget.reserve(0.6)
+    assert budget.undecided
+    budget.settle(0.6, 0.25)
+    assert not budget.undecided
+    assert budget.reserve(0.75) and not budget.reserve(0.01)
+
+
+def test_no_limit_lets_everything_pass() -> None:
+    assert all(Budget().reserve(1e9, tools=1_000) for _ in range(10))
+    assert Budget().tools_left is None
+
+
+def test_tools_are_counted_when_they_are_asked_about_and_a_second_question_is_no_other_tool() -> None:
+    budget = Budget(max_tools=5)
+    assert budget.reserve(0.0, tools=4) and budget.tools_left == 1
+    assert not budget.reserve(0.0, tools=2)
+    assert Allowance(budget, 0.0).more(0.0) and budget.tools_left == 1
+    assert budget.reserve(0.0, tools=1) and budget.tools_left == 0
+
+
+def test_an_allowance_of_unknown_cost_costs_all_that_was_set_aside() -> None:
+    budget = Budget(max_cost_usd=1.0)
+    assert budget.reserve(0.25)
+    allowance = Allowance(budget, 0.25)
+    assert allowance.more(0.25) and not allowance.more(0.75)
+    allowance.settle(None)
+    assert budget.reserve(0.5) and not budget.reserve(0.001)
+
+
+def test_threads_together_never_set_aside_more_than_there_is() -> None:
+    budget, granted = Budget(max_cost_usd=100.0, max_tools=150), []
+
+    def take() -> None:
+        for _ in range(100):
+            if budget.reserve(1.0):
+                granted.append(1)
+                budget.settle(1.0, 0.5)
+
+    threads = [threading.Thread(target=take) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(granted) == 150
+    assert "150 other tools were, and enrichment.max_tools (--max-tools) is 150" in budget.reason()
+
+
+@pytest.mark.parametrize("concurrency", [1, 16])
+@pytest.mark.parametrize("answers_in_dollars", [4, 7.5, 20])
+def test_a_run_never_spends_more_than_it_may(concurrency: int, answers_in_dollars: float) -> None:
+    limit = answers_in_dollars * COST
+    with ModelServer() as server:
+        settings = server.settings(max_cost_usd=limit, concurrency=concurrency)
+        outcomes = list(replies(OpenAIGenerator(settings), _RECORDS))
+    spent = sum(outcome.usage.cost_usd or 0.0 for outcome in outcomes)
+    assert len(server.requests) * COST == pytest.approx(spent)
+    # What is left is less than a request may cost: 800 tokens out, some 1,200 in, none of them cached.
+    assert 0 < spent <= limit < spent + 3.5 * COST
+    kinds = _kinds(outcomes)
+    assert kinds == {"answer": len(server.requests), "budget": 40 - len(server.requests)}
+
+
+def test_answers_that_cannot_be_used_and_are_asked_for_again_are_paid_from_the_same_purse() -> None:
+    with ModelServer(lambda *_: Reply(completion("broken"))) as server:
+        outcomes = list(replies(OpenAIGenerator(server.settings(max_cost_usd=9 * COST, concurrency=8)), _RECORDS))
+    assert len(server.requests) <= 9
+    assert _kinds(outcomes)["budget"] >= 31
+
+
+def test_answers_longer_than_any_before_stay_inside_the_bound_that_the_parameters_set() -> None:
+    def longer(body: dict[str, Any], count: int) -> Reply:
+        said = dict(answer(body).body)
+        said["usage"] = {"prompt_tokens": 1_000, "completion_tokens": min(100 * count, 1_500)}
+        return Reply(said, delay_s=0.01)
+
+    with ModelServer(longer) as server:
+        settings = server.settings(max_cost_usd=0.05, concurrency=16, parameters={"max_completion_tokens": 1_500})
+        outcomes = list(replies(OpenAIGenerator(settings), _RECORDS))
+    assert 10 <= _kinds(outcomes)["answer"] < 40
+    assert sum(outcome.usage.cost_usd or 0.0 for outcome in outcomes) <= 0.05
+
+
+def test_a_server_that_does_not_count_is_reckoned_with_what_was_set_aside() -> None:
+    def uncounted(body: dict[str, Any], _: int) -> Reply:
+        return Reply({**answer(body).body, "usage": None})
+
+    with ModelServer(uncounted) as server:
+        list(replies(OpenAIGenerator(server.settings(max_cost_usd=10 * COST, concurrency=4)), _RECORDS))
+    assert 1 <= len(server.requests) <= 10
+
+
+@pytest.mark.parametrize(("packed", "requests"), [(1, 10), (4, 3)])
+def test_as_many_tools_are_asked_about_as_may_be(packed: int, requests: int) -> None:
+    with ModelServer() as server:
+        settings = server.settings(max_tools=10, tools_per_request=packed, concurrency=4)
+        outcomes = list(replies(OpenAIGenerator(settings), _RECORDS))
+    assert _kinds(outcomes) == {"answer": 10, "budget": 30}
+    assert len(server.requests) == requests
+    assert sum(len(tools_of(request.body)) for request in server.requests) == 10
+
+
+def test_what_the_budget_leaves_out_is_postponed_and_no_failure_in_the_ledger(tmp_path: Path) -> None:
+    with ModelServer() as server:
+        first = run(tmp_path, catalog(*"abcde"), OpenAIGenerator(server.settings(max_tools=2)))
+        assert [(failure.kind, failure.postponed) for failure in first.failures] == [("budget", True)] * 3
+        assert "enrichment.max_tools (--max-tools) is 2" in first.failures[0].message
+        assert first.asked == {"openai": 2}
+        assert ledger_rows(tmp_path, "SELECT count(*) FROM failures") == [(0,)]
+        second = run(tmp_path, catalog(*"abcde"), OpenAIGenerator(server.settings()))
+    assert server.asked == list("abcde")
+    assert (second.reused, sorted(second.written)) == (2, list("abcde"))
+
+
+def test_nothing_is_asked_where_nothing_may_be_spent() -> None:
+    with ModelServer() as server:
+        for limit in ({"max_tools": 0}, {"max_cost_usd": 0.0}):
+            outcomes = list(replies(OpenAIGenerator(server.settings(**limit)), _RECORDS))
+            assert _kinds(outcomes) == {"budget": 40}
+    assert server.requests == []
+
+
+def test_a_limit_in_dollars_needs_a_price() -> None:
+    reaching: dict[str, Any] = {"api_key": SecretStr("sk"), "model": "llama3", "max_cost_usd": 1.0}
+    with pytest.raises(ValidationError, match="max_cost_usd needs the price of 'llama3'"):
+        EnrichmentSettings(**reaching)
+    priced = EnrichmentSettings(**reaching, prices={"llama3": Price(input=1, cached=1, output=1)})
+    assert priced.max_cost_usd == 1.0
+    EnrichmentSettings(model="llama3", max_cost_usd=1.0)  # no server: nothing to pay

@@ -1,0 +1,230 @@
+"""Expansions from the lexicon."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.enrichment import Expansion
+from pipeline.enrichment.generator import Answer
+from pipeline.enrichment.lexicon import LexiconGenerator
+from router.record import Parameter, ToolRecord
+from router.tools.lexicon.words import lexicon
+from tests.pipeline.enrichment.model_server import replies
+from tests.support.factories import make_record
+
+
+def _expand(record: ToolRecord) -> Expansion:
+    (answer,) = replies(LexiconGenerator(), [record])
+    assert isinstance(answer, Answer) and answer.tool_id == record.tool_id
+    return answer.expansion
+
+
+def test_the_whole_expansion_of_one_small_tool() -> None:
+    record = make_record(
+        "create_invoice",
+        "acme",
+        description="Bills a customer. Slowly.",
+        parameters=(Parameter("due_date", "string"), Parameter("customer", "object"), Parameter("customer.id", "str")),
+        categories=("billing",),
+    )
+    assert _expand(record) == Expansion(
+        when_to_use="Bills a customer",
+        user_phrases=(
+            "Bills a customer",
+            "create an invoice",
+            "make an invoice",  # create = make, add, new, set up, ...
+            "add an invoice",
+            "new invoice",
+            "set up an invoice",
+            "make a bill",  # invoice = bill, ...
+            "make an invoice in acme",
+            "invoice in acme",
+            "create invoice",
+        ),
+        synonyms=("add", "new", "set up", "start a", "bill", "what a customer owes"),
+        related_concepts=("due date", "customer"),
+        task_categories=("billing", "create invoice"),
+    )
+
+
+def test_two_generators_write_the_same_under_the_same_model_name() -> None:
+    records = [make_record("list_charges"), make_record("sendMessage", None, description="")]
+    first, second = LexiconGenerator(), LexiconGenerator()
+    assert list(replies(first, records)) == list(replies(second, records))
+    assert first.model == second.model
+    assert first.model.startswith("lexicon-")
+
+
+@pytest.mark.parametrize("name", ["list_charges", "charges_list", "listCharges", "Charges-List", "CHARGES.LIST"])
+def test_a_verb_is_found_at_either_end_of_a_name_in_any_case(name: str) -> None:
+    phrases = _expand(make_record(name, None, description="")).user_phrases
+    assert phrases[:4] == ("list charges", "show me all charges", "what are my charges", "give me a list of charges")
+
+
+def test_a_verb_is_found_inside_a_name() -> None:
+    assert "make a team issue" in _expand(make_record("team_create_issue", None, description="")).user_phrases
+
+
+@pytest.mark.parametrize(
+    ("name", "phrase"),
+    [
+        ("delete_repository", "remove the repo"),
+        ("delete_repositories", "remove the repos"),
+        ("delete_expense", "remove the cost"),
+        ("list_messages", "show me all text messages"),
+        ("list_companies", "show me all businesses"),
+        ("delete_attachments", "remove the attached files"),
+    ],
+)
+def test_nouns_are_swapped_for_everyday_words(name: str, phrase: str) -> None:
+    assert phrase in _expand(make_record(name, None, description="")).user_phrases
+
+
+def test_a_name_without_a_known_verb_stands_for_itself() -> None:
+    assert _expand(make_record("timeport", None, description="")).user_phrases == ("timeport",)
+    assert _expand(make_record("timeport", "acme", description="")).user_phrases == ("acme timeport", "timeport")
+
+
+def test_a_thing_that_the_lexicon_knows_is_asked_for() -> None:
+    assert _expand(make_record("users", None, description="")).user_phrases == ("show me the users", "users")
+    phrases = _expand(make_record("weather", None, description="")).user_phrases
+    assert phrases == ("show me the weather", "what is the weather", "weather")
+
+
+@pytest.mark.parametrize("name", ["顧客情報", "получить_счёт", "---", "🙂", "123", "_", "a"])
+@pytest.mark.parametrize("provider", [None, "mcp-server", "io.github.acme/acme-mcp"])
+def test_a_name_of_any_script_or_without_letters_still_has_a_phrase(name: str, provider: str | None) -> None:
+    phrases = _expand(make_record(name, provider, description="")).user_phrases
+    assert phrases
+    assert name.replace("_", " ").strip() in " ".join(phrases)
+
+
+def test_without_description_the_operation_says_when_to_use_it() -> None:
+    expansion = _expand(make_record("create_refund", "stripe", description=""))
+    assert expansion.when_to_use == "create a refund in stripe"
+    assert expansion.user_phrases[0] == "create a refund"
+
+
+@pytest.mark.parametrize(
+    ("description", "sentence"),
+    [
+        ("Used to list users. More.", "list users"),
+        ("This tool finds flights", "finds flights"),
+        ("# Flights\n\nFinds flights.", "Flights"),
+        ("Is it raining? Ask here.", "Is it raining?"),
+        ("...", "find a flight"),
+        ("word " * 500_000, ("word " * 32).strip()),
+    ],
+)
+def test_the_first_sentence_says_when_to_use_it(description: str, sentence: str) -> None:
+    assert _expand(make_record("find_flight", None, description=description)).when_to_use == sentence
+
+
+@pytest.mark.parametrize("provider", ["slack", "io.github.someone/slack-mcp", "slack-api"])
+def test_a_provider_in_the_name_is_said_as_the_place(provider: str) -> None:
+    expansion = _expand(make_record("slack_post_message", provider, description=""))
+    assert "publish a message in slack" in expansion.user_phrases
+    assert expansion.task_categories == ("post message",)
+
+
+def test_ten_thousand_parameters_give_eight_concepts() -> None:
+    parameters = tuple(Parameter(f"field_{number}", "string") for number in range(10_000))
+    concepts = _expand(make_record(parameters=parameters)).related_concepts
+    assert concepts == tuple(f"field {number}" for number in range(8))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        # A word that is noun and verb: the other one, or the place, decides.
+        ("place_order", {"place an order", "order something"}),
+        ("order_create", {"create an order", "make an order"}),
+        ("orders_list", {"list orders"}),
+        ("get_book", {"get the book"}),
+        ("book_get", {"get the book"}),
+        ("book_flight", {"book a flight", "reserve a flight"}),
+        ("hotel_search", {"search for hotels", "find hotels"}),
+        ("sales_report", {"show me the sale report"}),
+        ("weather_query", {"query the weather", "what is the weather"}),
+        # A namespace, of one thing and of many.
+        ("issues/create", {"create an issue", "make an issue"}),
+        ("issues/list-comments", {"list issue comments", "show me all issue comments"}),
+        ("repos/list-for-org", {"list repos for the org"}),
+        ("users/get-authenticated", {"get the authenticated user"}),
+        ("packages/list-packages-for-user", {"list packages for the user"}),
+        ("actions/re-run-workflow", {"rerun the action workflow", "run the action workflow again"}),
+        ("chat.postMessage", {"post a chat message"}),
+        ("pulls/request-reviewers", {"ask for the pull reviewers"}),
+        # A method and a path.
+        ("get_/v1/users/{id}", {"get the user"}),
+        ("get_/v1/invoices", {"list invoices"}),
+        ("post_/api/refunds", {"create a refund"}),
+        ("delete_/users/{id}/sessions", {"delete the user sessions"}),
+        # What stands after a preposition.
+        ("getUserByID", {"get the user by id"}),
+        ("add_item_to_cart", {"add an item to the cart"}),
+        ("comment_on_issue", {"comment on the issue", "leave a note on the issue"}),
+        # Number and articles.
+        ("create_user", {"create a user"}),
+        ("create_url", {"create a url"}),
+        ("create_hour", {"create an hour"}),
+        ("search_malware", {"search for malware", "find malware"}),
+        ("get_people", {"get the people"}),
+        ("children_list", {"list children"}),
+        ("addresses_list", {"list addresses"}),
+        ("acr_registry_list", {"list acr registries"}),
+        ("aks_cluster_get", {"get the aks cluster"}),
+        # More verbs than one, and none.
+        ("create_or_update_user", {"create a user"}),
+        ("loginUser", {"log in the user"}),
+        ("server_login", {"log in to the server"}),
+    ],
+)
+def test_phrases_read_as_somebody_would_say_them(name: str, said: set[str]) -> None:
+    assert said - set(_expand(make_record(name, None, description="")).user_phrases) == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "nonsense"),
+    [
+        ("place_order", "buy place"),
+        ("listMessages", "show me all text"),
+        ("send_email", "email email"),
+        ("send_email", "email the email"),
+        ("list_users", "show me all person"),
+        ("get_orders", "what is orders"),
+        ("get_user", "what is the user"),
+        ("storage_account_list", "show me all storage profiles"),
+        ("is_valid_email", "show me the is valid email"),
+        ("search_malware", "where is malware"),
+    ],
+)
+def test_what_nobody_would_say_is_left_out(name: str, nonsense: str) -> None:
+    assert nonsense not in _expand(make_record(name, None, description="")).user_phrases
+
+
+def test_the_method_of_an_operation_is_no_verb_of_people() -> None:
+    record = make_record("PostAccountsVerify", None, description="", annotations={"method": "POST"})
+    assert _expand(record).user_phrases[0] == "verify the accounts"
+    record = make_record("postAuthConfigs", None, description="", annotations={"method": "POST"})
+    assert "make auth configs" in _expand(record).user_phrases
+
+
+def test_without_a_noun_the_tag_is_the_thing() -> None:
+    assert _expand(make_record("list", None, description="", categories=("repos",))).user_phrases[0] == "list repos"
+
+
+@pytest.mark.parametrize("description", ["", "Does it."])
+def test_a_verb_alone_has_phrases(description: str) -> None:
+    """Without a noun, and without one where the provider's name is taken out of the tool's."""
+    for verb in lexicon()["verbs"]:
+        for name, provider in ((verb, None), (f"{verb}_acme", "acme")):
+            assert _expand(make_record(name, provider, description=description)).user_phrases
+
+
+@given(st.text(max_size=40), st.sampled_from([None, "acme"]))
+def test_whatever_the_name_each_phrase_is_complete(name: str, provider: str | None) -> None:
+    expansion = _expand(make_record(name.strip() or "-", provider, description=""))
+    for phrase in (*expansion.user_phrases, expansion.when_to_use, *expansion.synonyms):
+        assert not set(phrase) & set("{}~") - set(name)
+        assert phrase == " ".join(phrase.split()) or not name.isascii()

@@ -1,0 +1,100 @@
+"""What changed between two snapshots: written at publish time, and asked of any two."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pipeline.inspection import Inspection
+from pipeline.inspection.comparing import PARTS
+from router.errors import SnapshotInvalid
+from router.snapshot.snapshot import resolve
+from tests.pipeline.inspection.conftest import Shop, tool, words
+
+_SCHEMA = {"type": "object", "properties": {"day": {"type": "string"}}}
+_CHANGED = (
+    ("pay/gone", "removed", []),
+    ("pay/new", "added", []),
+    ("pay/said", "changed", ["expansion"]),
+    ("pay/shaped", "changed", ["schema", "examples", "categories", "annotations", "deprecated"]),
+    ("pay/worded", "changed", ["description"]),
+)
+
+
+@pytest.fixture
+def two(shop: Shop) -> tuple[Path, Path]:
+    """Two snapshots, in which every kind of change happened and one tool stayed as it was."""
+    same, worded, said = words("pay/same"), words("pay/worded"), words("pay/said", "pay it back")
+    before = [tool(f"pay/{name}") for name in ("gone", "same", "said", "shaped", "worded")]
+    first = shop.build(*before, expansions=[same, worded, words("pay/said")])
+    more = {"examples": ["x"], "categories": ["money"], "annotations": {"readOnlyHint": True}, "deprecated": True}
+    after = [
+        tool("pay/new"),
+        tool("pay/same"),
+        tool("pay/said"),
+        tool("pay/shaped", parameters=_SCHEMA, **more),
+        tool("pay/worded", "Does it at once."),
+    ]
+    return first, shop.build(*after, expansions=[same, worded, said])
+
+
+def test_a_snapshot_says_what_changed_since_the_one_that_served(two: tuple[Path, Path]) -> None:
+    with Inspection.open(two[1]) as inspection:
+        assert inspection.table("changes").rows == _CHANGED
+        assert inspection.table("snapshot").column("previous") == (two[0].name,)
+
+
+def test_any_two_snapshots_can_be_compared_either_way(two: tuple[Path, Path]) -> None:
+    with Inspection.open(two[1]) as inspection:
+        assert inspection.changes(two[0]).rows == _CHANGED
+        assert inspection.changes(two[1]).rows == ()
+        assert (len(inspection.changes(two[0], limit=2)), inspection.changes(two[0], limit=2).more) == (2, 3)
+    with Inspection.open(two[0]) as inspection:
+        changes = {tool_id: change for tool_id, change, _ in inspection.changes(two[1]).rows}
+    assert changes["pay/gone"] == "added" and changes["pay/new"] == "removed"
+
+
+def test_every_part_of_a_record_is_compared(two: tuple[Path, Path]) -> None:
+    with Inspection.open(two[0]) as inspection:
+        columns = set(inspection.table("tools").columns)
+    derived = {column for column in columns if column.endswith("_document")} | {"tags", "record_hash"}
+    assert columns - derived - {"ordinal", "tool_id", "origin_file", "origin_pointer"} == set(PARTS.values())
+
+
+def test_a_first_snapshot_has_no_changes(shop: Shop) -> None:
+    with Inspection.open(shop.build(tool("pay/list"))) as inspection:
+        assert inspection.table("changes").rows == ()
+        assert inspection.table("snapshot").column("previous") == (None,)
+
+
+@pytest.mark.parametrize("content", [b"damaged", None], ids=["damaged", "missing"])
+def test_a_predecessor_that_cannot_be_opened_stops_no_build(shop: Shop, content: bytes | None) -> None:
+    database = shop.build(tool("pay/list")) / "catalog.duckdb"
+    database.unlink()
+    if content is not None:
+        database.write_bytes(content)
+    with Inspection.open(shop.build(tool("pay/list"), tool("pay/refund"))) as inspection:
+        assert inspection.table("changes").rows == ()
+        assert inspection.table("snapshot").column("previous") == (None,)
+
+
+def test_an_evaluation_is_compared_with_evaluations_alone(shop: Shop) -> None:
+    shop.build(tool("pay/list"))
+    with Inspection.open(shop.build(tool("pay/refund"), area="evaluations")) as inspection:
+        assert inspection.table("changes").rows == ()
+
+
+def test_a_snapshot_of_another_place_with_a_quote_in_its_path_can_be_compared(shop: Shop, tmp_path: Path) -> None:
+    first = shop.build(tool("pay/list"))
+    moved = shutil.copytree(first, tmp_path / "it's; DROP TABLE tools; --" / first.name)
+    shop.build(tool("pay/refund"))
+    with Inspection.open(shop.workspace / "snapshots" / "shop") as inspection:
+        assert inspection.folder == resolve(shop.workspace / "snapshots" / "shop")
+        assert inspection.changes(moved).column("change") == ("removed", "added")
+    with Inspection.open(moved) as inspection:
+        assert inspection.table("tools").column("tool_id") == ("pay/list",)
+
+
+def test_what_is_no_snapshot_cannot_be_compared_with(shop: Shop, tmp_path: Path) -> None:
+    with Inspection.open(shop.build(tool("pay/list"))) as inspection, pytest.raises(SnapshotInvalid, match="nowhere"):
+        inspection.changes(tmp_path / "nowhere")

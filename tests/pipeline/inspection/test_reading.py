@@ -1,0 +1,203 @@
+"""Asking a snapshot: pages, tables and SQL, read-only, bounded, of untrusted text."""
+
+import dataclasses
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from pipeline.inspection import Inspection
+from router import Router
+from router.errors import SettingsInvalid, SnapshotInvalid
+from tests.pipeline.inspection.conftest import Shop, tool, words
+from tests.support.places import ROOT
+
+_HOSTILE = "'; DROP TABLE tools; --"
+_LIGHT = "torch prefect openai sentence_transformers transformers pydantic pyarrow onnxruntime".split()
+
+
+@pytest.fixture
+def inspection(snapshot: Path) -> Iterator[Inspection]:
+    with Inspection.open(snapshot) as opened:
+        yield opened
+
+
+def test_a_tools_page_holds_the_record_that_the_router_returns(inspection: Inspection, snapshot: Path) -> None:
+    page = inspection.tool("stripe/create_refund")
+    assert page.record == Router.open(snapshot).record("stripe/create_refund")
+    assert page.documents["name"] == "create_refund\nstripe"
+    assert page.documents["description"].splitlines()[0] == "Refunds a charge in full or in part."
+    assert page.expansion is not None and page.expansion["user_phrases"][1] == "undo a payment"
+    assert (page.expansion["generator"], page.expansion["cost_usd"], page.expansion["run_id"]) == ("file", 0.0, 1)
+    assert page.phrases.column("phrase")[:2] == ("give the customer their money back", "undo a payment")
+    assert len(page.neighbours) == 7 and "stripe/create_refund" not in page.neighbours.column("tool_id")
+    assert page.history.column("event") == ("first seen", "expansion written")
+    assert (len(page.failures), len(page.notices)) == (0, 0)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        page.record_hash = ""  # type: ignore[misc]
+
+
+def test_a_page_is_json(inspection: Inspection) -> None:
+    answer = json.loads(json.dumps(inspection.tool("weather/getForecast").to_json()))
+    assert answer["tool_id"] == "weather/getForecast"
+    assert answer["parameters"][0]["path"] == "city"
+    assert answer["phrases"][0] == {"phrase": "will it rain tomorrow", "also_of": None}
+    assert answer["expansion"]["written_at"].startswith("20")
+
+
+@pytest.mark.parametrize(
+    ("asked", "near"),
+    [("stripe/creat_refund", "'stripe/create_refund'"), ("LIST_CHARGES", "'stripe/list_charges'"), ("zzz", "'zzz'")],
+)
+def test_a_tool_that_is_not_there_is_answered_with_near_ids(inspection: Inspection, asked: str, near: str) -> None:
+    with pytest.raises(SettingsInvalid, match=rf"has no tool {asked!r}.*") as raised:
+        inspection.tool(asked)
+    assert near in str(raised.value)
+
+
+def test_an_answer_is_bounded_and_says_how_much_it_left_out(inspection: Inspection) -> None:
+    rows = inspection.table("tools", limit=3)
+    assert (len(rows), rows.more) == (3, 5)
+    assert inspection.table("tools", limit=8).more == 0
+    assert inspection.sql("SELECT * FROM range(100_000)", limit=2).more == 99_998
+    with pytest.raises(SettingsInvalid, match="the limit is 0"):
+        inspection.table("tools", limit=0)
+
+
+def test_sql_gives_columns_and_rows_and_json_keeps_repeated_columns_apart(inspection: Inspection) -> None:
+    rows = inspection.sql("SELECT 1 AS a, NULL AS b, 'nan'::DOUBLE AS a, DATE '2026-05-01' AS d")
+    assert rows.columns == ("a", "b", "a", "d")
+    assert rows.to_json()["rows"] == [{"a": 1, "b": None, "a:1": None, "d": "2026-05-01"}]
+
+
+def test_tables_are_listed_with_kind_and_rows(inspection: Inspection) -> None:
+    listed = {table.name: (table.kind, table.rows) for table in inspection.tables()}
+    assert listed["tools"] == ("table", 8) and listed["providers"] == ("view", 5)
+    assert listed["neighbours"] == ("macro", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [("nothing", "choose from builds, "), ("neighbours", r"FROM neighbours\('TOOL'\)"), (_HOSTILE, "no table")],
+)
+def test_only_tables_and_views_are_read_by_name(inspection: Inspection, name: str, sentence: str) -> None:
+    with pytest.raises(SettingsInvalid, match=sentence):
+        inspection.table(name)
+
+
+@pytest.mark.parametrize(
+    ("statement", "sentence"),
+    [
+        ("SELEC 1", r"DuckDB refused the SQL: Parser Error: syntax error at or near .SELEC.$"),
+        ("SELECT nme FROM tools", r"Referenced column .nme. not found .* Candidate bindings: "),
+        ("SELECT tool_id::INT FROM tools", r"Could not convert string"),
+        ("", "holds 0 statements: give one"),
+        ("SELECT 1; SELECT 2", "holds 2 statements: give one"),
+        ("SELECT ?", "parameters"),
+    ],
+)
+def test_wrong_sql_is_a_sentence(inspection: Inspection, statement: str, sentence: str) -> None:
+    with pytest.raises(SettingsInvalid, match=sentence) as raised:
+        inspection.sql(statement)
+    assert "\n" not in str(raised.value) and "LINE" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO phrases VALUES ('x', 0, 'x')",
+        "UPDATE tools SET name = 'x'",
+        "DROP VIEW providers",
+        "CREATE TABLE memory.x (i INTEGER)",
+        "CREATE TEMP TABLE x (i INTEGER)",
+        "COPY tools TO '{folder}/out.csv'",
+        "EXPORT DATABASE '{folder}/out'",
+        "ATTACH '{folder}/out.duckdb'",
+        "SET enable_external_access = true",
+        "EXPLAIN ANALYZE DELETE FROM tools",
+        "LOAD httpfs",
+        "BEGIN",
+    ],
+)
+def test_nothing_can_be_written_or_set(inspection: Inspection, tmp_path: Path, statement: str) -> None:
+    with pytest.raises(SettingsInvalid, match=r"a snapshot is read-only: give a SELECT, not [A-Z]+"):
+        inspection.sql(statement.format(folder=tmp_path))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "source", ["read_text('{file}')", "read_csv('{file}')", "glob('{file}')", "'{file}'", "parquet_scan('{file}')"]
+)
+def test_no_other_file_can_be_read(inspection: Inspection, tmp_path: Path, source: str) -> None:
+    (tmp_path / "secret.csv").write_text("password", encoding="utf-8")
+    with pytest.raises(SettingsInvalid, match="DuckDB refused the SQL") as raised:
+        inspection.sql(f"SELECT * FROM {source.format(file=tmp_path / 'secret.csv')}")
+    assert "password" not in str(raised.value)
+
+
+def test_a_query_that_memory_cannot_hold_spills_nothing_to_disk(inspection: Inspection) -> None:
+    assert inspection.sql("SELECT current_setting('temp_directory')").rows == (("",),)
+
+
+def test_hostile_text_is_kept_as_it_is_and_executes_nothing(shop: Shop) -> None:
+    text = f"[red]x[/] {_HOSTILE} \u001b[2J\u202e {{0}} %s"
+    evil = tool(f"evil/{_HOSTILE}", text, examples=[text], parameters={"properties": {text: {"enum": [text]}}})
+    evil["name"], evil["provider"] = _HOSTILE, text
+    rows = [words(evil["id"], text)]
+    shop.build(evil, tool("pay/list"), expansions=rows)
+    snapshot = shop.build({**evil, "deprecated": True}, tool("pay/list"), expansions=rows)
+    with Inspection.open(snapshot) as inspection:
+        (tool_id,) = (name for name in inspection.table("tools").column("tool_id") if name != "pay/list")
+        page = inspection.tool(tool_id)
+        assert (page.record.provider, page.record.name, page.record.examples) == (text, _HOSTILE, (text,))
+        assert inspection.table("changes").rows == ((tool_id, "changed", ["deprecated"]),)
+        assert page.history.column("event").count("changed") == 1
+        assert all(table.rows is None or table.rows >= 0 for table in inspection.tables())
+        assert text in inspection.table("providers").column("provider")
+        with pytest.raises(SettingsInvalid) as raised:
+            inspection.tool(f"{tool_id}\u001b[2J")
+        assert "\u001b" not in str(raised.value)
+
+
+def test_another_connection_of_the_process_and_its_settings_are_left_alone(snapshot: Path) -> None:
+    path = str(snapshot / "catalog.duckdb")
+    with duckdb.connect(path, read_only=True) as mine, Inspection.open(snapshot) as inspection:
+        assert inspection.table("tools").columns[1] == "tool_id"
+        assert mine.execute("SELECT count(*) FROM glob('*')").fetchall()[0][0] >= 0
+        mine.execute("SET threads = 1")
+
+
+def test_a_damaged_missing_or_older_database_is_an_invalid_snapshot(shop: Shop, snapshot: Path) -> None:
+    folder = shop.build(tool("pay/list"))
+    database = folder / "catalog.duckdb"
+    database.unlink()
+    with pytest.raises(SnapshotInvalid, match=r"catalog\.duckdb cannot be opened"):
+        Inspection.open(folder)
+    database.write_bytes(b"damaged" * 1_000)
+    with pytest.raises(SnapshotInvalid, match=r"catalog\.duckdb cannot be opened"):
+        Inspection.open(folder)
+    database.unlink()
+    with duckdb.connect(str(database)) as connection:
+        connection.execute("CREATE TABLE tools (tool_id VARCHAR)")
+    with pytest.raises(SnapshotInvalid, match="an older version wrote it; build the catalog again with --force"):
+        Inspection.open(folder)
+    with Inspection.open(snapshot) as inspection, pytest.raises(SnapshotInvalid, match="cannot be compared"):
+        inspection.changes(folder)
+
+
+def test_inspecting_needs_nothing_but_duckdb_and_the_router(snapshot: Path) -> None:
+    code = f"""
+import sys
+sys.modules.update(dict.fromkeys({_LIGHT!r}))  # as if they were not installed
+from pathlib import Path
+from pipeline.inspection import Inspection
+with Inspection.open(Path({str(snapshot)!r})) as inspection:
+    print(len(inspection.tool("stripe/create_refund").neighbours), inspection.table("providers").more)
+"""
+    root = ROOT
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=root)
+    assert (done.stdout, done.stderr) == ("7 0\n", "")

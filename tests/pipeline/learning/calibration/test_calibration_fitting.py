@@ -1,0 +1,206 @@
+"""Calibration of a real snapshot: eight tools, a small encoder of random weights."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.learning.calibration import held_out_phrases
+from pipeline.learning.calibration.background import background
+from pipeline.learning.calibration.cohort import Asker, survey
+from pipeline.learning.calibration.fitting import Calibrated, calibrate
+from pipeline.learning.calibration.held_out_phrases import ask_phrases
+from router import Signal
+from router.contract import Expanded
+from router.evaluation import Judgement
+from router.retrieval.evidence import MATCHED, TEXTS
+from router.retrieval.score_normalization import ERRAND
+from router.snapshot.snapshot import Snapshot
+from router.text import terms
+
+ANSWERABLE = [
+    f"{verb} {thing}"
+    for verb in ("list", "open", "show me", "send", "log", "undo", "refund", "file")
+    for thing in ("the charge", "an issue", "a payment", "every channel", "the forecast", "a ticket", "it")
+]
+NONE = [
+    f"what do you think of {thing}"
+    for thing in (
+        "cats",
+        "opera",
+        "rain",
+        "Kant",
+        "jazz",
+        "chess",
+        "tea",
+        "snow",
+        "Rome",
+        "poets",
+        "sleep",
+        "salt",
+        "moss",
+        "owls",
+        "kites",
+        "soup",
+        "Bach",
+        "rugs",
+        "gold",
+        "film",
+    )
+]
+
+
+def judged(requests: Sequence[str], kind: str) -> list[Judgement]:
+    return [Judgement(request, request, frozenset(), frozenset(), kind) for request in requests]
+
+
+EVERYDAY = background()[::2]
+JUDGED = [*judged(ANSWERABLE, "single"), *judged(NONE, "none")]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few() -> Iterator[None]:
+    """Half the everyday requests: the rest changes nothing here but the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pipeline.tuning.calibration.background", lambda: EVERYDAY)
+        yield
+
+
+@pytest.fixture(scope="module")
+def opened(snapshot: Path) -> Snapshot:
+    return Snapshot.open(snapshot)
+
+
+@pytest.fixture(scope="module")
+def calibrated(opened: Snapshot) -> Calibrated:
+    return calibrate(opened, JUDGED)
+
+
+def probabilities(snapshot: Snapshot, calibrated: Calibrated, requests: Sequence[str], row: int = 0) -> list[float]:
+    asker = Asker(snapshot)
+    cues = [{**a.evidence, **calibrated.cohort.cues(a.rankings, a.terms, a.vector)} for a in asker.ask(requests)]
+    found = [calibrated.calibrations[row].probability(one) for one in cues]
+    return [probability for probability in found if probability is not None]
+
+
+@pytest.mark.parametrize("row", [0, 1])
+def test_no_more_of_the_judged_requests_are_refused_than_stated(
+    row: int, opened: Snapshot, calibrated: Calibrated
+) -> None:
+    said = probabilities(opened, calibrated, ANSWERABLE, row)
+    assert len(said) == len(ANSWERABLE)
+    assert np.mean(np.array(said) < calibrated.calibrations[row].threshold) <= 0.05
+
+
+def test_a_larger_share_refuses_more(opened: Snapshot, calibrated: Calibrated) -> None:
+    strict = calibrate(opened, JUDGED, max_refused_share=0.3)
+    assert strict.calibrations[0].threshold > calibrated.calibrations[0].threshold
+    assert strict.calibrations[0].evidence["refused"] >= calibrated.calibrations[0].evidence["refused"]
+
+
+def test_what_was_calibrated_from_is_told(calibrated: Calibrated) -> None:
+    calibration = calibrated.calibrations[0]
+    assert calibration.source == "judgements"
+    assert calibration.evidence["answerable"] == len(ANSWERABLE)
+    assert calibration.evidence["none"] == len(NONE)
+    assert calibration.evidence["everyday"] == 0.85 * len(EVERYDAY)
+    assert 0 <= calibration.evidence["kept"] <= 1
+
+
+def test_the_lists_with_dense_come_before_those_without(calibrated: Calibrated) -> None:
+    assert [set(calibration.weights) for calibration in calibrated.calibrations] == [
+        {Signal.DENSE, ERRAND, Signal.DESCRIPTION, TEXTS, MATCHED},
+        {Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, MATCHED},
+    ]
+
+
+def test_equal_snapshots_are_calibrated_alike(opened: Snapshot, calibrated: Calibrated) -> None:
+    assert calibrate(opened, JUDGED).calibrations == calibrated.calibrations
+
+
+def test_without_judgements_the_phrases_set_the_scale(opened: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.tuning.calibration.MIN_ANSWERABLE", 10)
+    sources = [calibration.source for calibration in calibrate(opened).calibrations]
+    assert sources == ["phrases", "generic"]
+
+
+def test_too_few_phrases_set_no_scale(opened: Snapshot) -> None:
+    calibration = calibrate(opened).calibrations[0]
+    assert calibration.source == "generic"
+    assert "auc" not in calibration.evidence
+
+
+def test_a_snapshot_without_an_encoder_is_calibrated_by_its_lexical_lists(opened: Snapshot) -> None:
+    lexical = calibrate(replace(opened, encoder=None, dense=None), JUDGED)
+    assert [set(c.weights) for c in lexical.calibrations] == [
+        {Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, MATCHED}
+    ]
+    assert lexical.cohort.errand is None
+
+
+def test_a_phrase_is_asked_as_if_its_tool_did_not_have_it(opened: Snapshot) -> None:
+    asker = Asker(opened)
+    vectors = asker.vectors.of_tools(0, 1)  # the document's, then the phrases'
+    first = ask_phrases(asker)[0][0]
+    ranking = first.rankings[Signal.DENSE]
+    assert first.vector is not None
+    expected = (max(vectors[2:] @ first.vector) + vectors[0] @ first.vector) / 2
+    assert ranking.scores[ranking.ordinals == 0] == pytest.approx([expected], abs=1e-5)
+    assert Signal.EXPANSION not in first.rankings
+
+
+def test_the_mean_of_the_nearest_texts_leaves_the_phrase_itself_out(opened: Snapshot) -> None:
+    asker = Asker(opened)
+    first = ask_phrases(asker)[0][0]
+    assert first.vector is not None
+    means = []
+    for tool in first.rankings[Signal.DENSE].ordinals[:3].tolist():
+        cosines = asker.vectors.of_tools(tool, tool + 1) @ first.vector
+        means.append(np.delete(cosines, 1).mean() if tool == 0 else cosines.mean())
+    assert first.evidence[TEXTS] == pytest.approx(np.mean(means), abs=1e-5)
+
+
+def test_a_phrase_without_its_tool_finds_it_in_no_list(opened: Snapshot) -> None:
+    found, absent = ask_phrases(Asker(opened))
+    assert len(found) == len(absent)
+    assert all(0 not in ranking.ordinals for ranking in absent[0].rankings.values())
+    assert 0 in found[0].rankings[Signal.DENSE].ordinals
+    assert absent[0].evidence[MATCHED] <= found[0].evidence[MATCHED]
+
+
+def test_phrases_are_drawn_evenly(opened: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(held_out_phrases, "MAX_PHRASES", 3)
+    asker = Asker(opened)
+    held = [phrase for ordinal in range(len(opened.records)) for phrase in opened.records.entry(ordinal).phrases]
+    expected = [terms(phrase) for phrase in (held[0], held[(len(held) - 1) // 2], held[-1])]
+    assert [asked.terms for asked in ask_phrases(asker)[0]] == expected
+
+
+def test_phrases_of_the_lexicon_are_not_asked(opened: Snapshot) -> None:
+    lexicon = replace(opened, manifest=replace(opened.manifest, generators={"lexicon": 8}))
+    assert ask_phrases(Asker(lexicon)) == ([], [])
+    marks = np.array([Expanded.STOPGAP] * 7 + [Expanded.YES], np.uint8)
+    last = Asker(replace(opened, expanded=marks))
+    assert len(ask_phrases(last)[0]) == len(opened.records.entry(7).phrases)
+
+
+def test_a_cohort_has_the_mean_of_every_tool_over_everyday_requests(opened: Snapshot) -> None:
+    everyday = (background()[0], background()[-1])
+    cohort, answers = survey(Asker(opened), everyday)
+    scores = np.zeros(len(opened.records))
+    for answer in answers:
+        ranking = answer.rankings[Signal.DENSE]
+        scores[ranking.ordinals] += ranking.scores / 2
+    mean, deviation = cohort.statistics[Signal.DENSE]
+    assert mean == pytest.approx(scores, abs=1e-5)
+    assert (deviation > 0).all()
+
+
+def test_the_errand_vector_leads_from_talk_to_errands(opened: Snapshot) -> None:
+    talk, errand = background()[0], background()[-1]
+    cohort, (first, last) = survey(Asker(opened), (talk, errand))
+    assert first.vector is not None
+    assert last.vector is not None
+    assert cohort.errand == pytest.approx(last.vector - first.vector)

@@ -1,0 +1,147 @@
+"""A catalog with past requests, built: what the snapshot holds, and how it answers."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pipeline.build.build import build
+from pipeline.build.report import BuildReport
+from pipeline.learning import PastRequests, learn_from_use
+from pipeline.learning.usage.log import Usage, Use
+from pipeline.progress import Silent
+from pipeline.settings import load
+from router import Router, Signal, SnapshotInvalid
+from router.contract import INTENT_TOOLS, INTENT_VECTORS, Manifest
+from router.snapshot.snapshot import Snapshot
+from tests.support.factories import TOOLS
+
+IDS = [tool["id"] for tool in TOOLS]
+# A word of the house for each tool, which no catalog has; the encoder reads letters.
+REQUESTS = {
+    letter * length: tool_id for letter, tool_id in zip("zqxjkvwy", IDS, strict=True) for length in (20, 22, 24)
+}
+
+
+class Built:
+    """A catalog of eight tools and a workspace of its own."""
+
+    def __init__(self, folder: Path, catalog: Path, encoder: Path) -> None:
+        self.catalog, self._workspace, self._encoder = folder / "office", folder / "ws", encoder
+        shutil.copytree(catalog, self.catalog)
+        rows: list[dict[str, Any]] = [{"request": request, "tools": [tool_id]} for request, tool_id in REQUESTS.items()]
+        self.log(*rows, {"request": "gone", "tools": ["old/tool"]})
+        self.first = self.build()
+
+    def log(self, *rows: dict[str, Any]) -> None:
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (self.catalog / "usage.jsonl").write_text(text, encoding="utf-8")
+
+    def build(self) -> BuildReport:
+        sections = {"vectors": {"encoder": str(self._encoder)}, "tuning": {"usage": "usage.jsonl", "fit_weights": True}}
+        return build(load(self.catalog, sections, environment={}), workspace=self._workspace)
+
+
+@pytest.fixture(scope="module")
+def built(catalog_folder: Path, encoder_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Built:
+    return Built(tmp_path_factory.mktemp("use"), catalog_folder, encoder_folder)
+
+
+def test_a_snapshot_with_past_requests_has_their_signal_and_says_what_it_gains(built: Built) -> None:
+    manifest = Router.open(built.first.snapshot).manifest
+    assert manifest.signals == tuple(Signal)
+    assert {INTENT_TOOLS, INTENT_VECTORS} <= set(manifest.files)
+    learned = manifest.tuning["intents"]
+    assert (learned["requests"], learned["rows"], learned["rejected"]) == (len(REQUESTS), len(REQUESTS) + 1, 1)
+    assert learned["skipped"] == "" and learned["left_out"]["interval"][0] <= learned["left_out"]["difference"]
+    assert manifest.tuning["weights"]["kept"] == "24 past requests are too few: 100 are needed"
+
+
+def test_a_past_request_speaks_for_its_tool_unless_the_lists_had_it_first(built: Built) -> None:
+    router = Router.open(built.first.snapshot)
+    own = router.recipe()
+    without = replace(own, weights={**own.weights, Signal.INTENT: 0})
+    for request, tool_id in REQUESTS.items():
+        _, before = router.explain(request, tool_id, recipe=without)
+        found, _ = router.explain(request, tool_id)
+        assert before == 1 or found.contributions[Signal.INTENT] > 0
+
+
+def test_a_row_that_names_no_tool_of_the_catalog_is_reported(built: Built) -> None:
+    (rejected,) = built.first.rejected
+    assert (rejected.origin.file, rejected.origin.pointer) == ("usage.jsonl", "line 25")
+    assert rejected.reason == "the catalog has no tool 'old/tool'"
+
+
+def test_the_words_of_past_requests_are_in_no_file_of_the_snapshot(built: Built) -> None:
+    files = (path for path in built.first.snapshot.rglob("*") if path.is_file())
+    assert not any(b"z" * 20 in path.read_bytes() for path in files)
+
+
+def test_lessons_for_a_tool_that_the_snapshot_lacks_are_refused(built: Built, tmp_path: Path) -> None:
+    broken = shutil.copytree(built.first.snapshot, tmp_path / "broken")
+    tools = np.load(broken / INTENT_TOOLS)
+    np.save(broken / INTENT_TOOLS, np.full_like(tools, len(IDS)))
+    manifest = Manifest.read(broken)
+    with pytest.raises(SnapshotInvalid, match="checksum"):
+        Router.open(broken)
+    files = {name: digest for name, digest in manifest.files.items() if name != INTENT_TOOLS}
+    replace(manifest, files=files).write(broken)
+    with pytest.raises(SnapshotInvalid, match="past requests"):
+        Router.open(broken)
+
+
+def test_the_same_log_changes_nothing_and_another_makes_a_new_snapshot(built: Built) -> None:
+    again = built.build()
+    assert (again.outcome, again.snapshot, again.embedded) == ("unchanged", built.first.snapshot, 0)
+    built.log({"request": "one alone", "tools": [IDS[0]]})
+    fewer = built.build()
+    manifest = Router.open(fewer.snapshot).manifest
+    assert fewer.outcome == "published" and fewer.embedded == 1
+    assert Signal.INTENT not in manifest.signals
+    assert manifest.tuning["intents"]["skipped"] == "1 past requests are too few: 20 are needed"
+
+
+def past(count: int, requests_a_vector: int = 1) -> PastRequests:
+    """Past requests of two words of their tool's description and two of another's, with vectors that say nothing; those
+    of one vector led to different tools."""
+    random = np.random.default_rng(5)
+    vectors = np.repeat(random.normal(size=(count // requests_a_vector, 32)), requests_a_vector, axis=0)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    uses = []
+    for n in range(count):
+        if n % requests_a_vector == 0:
+            led = random.permutation(len(TOOLS))
+        own, other = led[n % requests_a_vector], led[-1]
+        words = [random.choice(TOOLS[tool]["description"].split(), 2, replace=False) for tool in (own, other)]
+        uses.append(Use(" ".join([*words[0], *words[1], str(n)]), {IDS[own]: 1.0}))
+    return PastRequests(Usage(tuple(uses)), vectors.astype(np.float32))
+
+
+def test_weights_follow_the_lists_that_past_requests_bear_out(snapshot: Path) -> None:
+    opened = Snapshot.open(snapshot)
+    learned = learn_from_use(opened, past(120), True, Silent())
+    own, fitted = opened.recipe, learned.recipe
+    assert fitted.name == "default-fitted" and learned.evidence["weights"]["kept"] == ""
+    lexical = (Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION)
+    assert sum(fitted.weights[s] for s in lexical) > sum(own.weights[s] for s in lexical)
+    assert fitted.weights[Signal.DENSE] == own.weights[Signal.DENSE]
+
+
+def test_a_signal_that_ranks_past_requests_worse_is_not_built(snapshot: Path) -> None:
+    # Each is told by three others to take their tools.
+    learned = learn_from_use(Snapshot.open(snapshot), past(800, 4), False, Silent())
+    assert learned.lessons is None
+    assert learned.evidence["intents"]["left_out"]["interval"][1] < 0
+    assert "worse with it, by more than chance" in learned.evidence["intents"]["skipped"]
+    assert learned.evidence["weights"] == {"kept": "tuning.fit_weights is false"}
+
+
+def test_without_an_encoder_past_requests_still_fit_weights(snapshot: Path) -> None:
+    learned = learn_from_use(Snapshot.open(snapshot), PastRequests(past(120).usage), True, Silent())
+    assert learned.lessons is None and learned.evidence["intents"]["skipped"] == "there is no encoder"
+    assert learned.evidence["weights"]["requests"] == 120

@@ -1,0 +1,59 @@
+"""Vectors of a catalog: complete, in order, never made twice."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.execution import Direct
+from pipeline.ledger import Ledger
+from pipeline.progress import Silent
+from pipeline.settings import VectorSettings
+from pipeline.vectors import BatchEncoder, Embedding, ReferenceEncoder, Vectors, collect, export, resolve
+from router.encoding.export import ExportCache, cache_folder
+from router.tools.field_text import FieldDocuments
+
+
+def document(name: str, *phrases: str) -> FieldDocuments:
+    return FieldDocuments(name, name, "", "", f"about {name}", phrases)
+
+
+def embedded(documents: list[FieldDocuments], encoder: Path, workspace: Path) -> tuple[Vectors, int]:
+    """The vectors of documents, and how many texts had to be embedded for them."""
+    model = resolve(VectorSettings(encoder=str(encoder)), Silent())
+    assert model is not None
+    with Ledger.open(workspace) as ledger:
+        exported = export(model, "fp32", ReferenceEncoder(model, 8), ExportCache([cache_folder()]))
+        embedding = Embedding(model, BatchEncoder(exported), ledger, Direct(), Silent())
+        return collect(documents, embedding, exported), embedding.embedded
+
+
+DOCUMENTS = [document("a", "one", "two"), document("b"), document("c", "two", "three")]
+
+
+def test_every_row_is_the_vector_of_its_text(tmp_path: Path, encoder_folder: Path) -> None:
+    vectors, made = embedded(DOCUMENTS, encoder_folder, tmp_path)
+    reference = ReferenceEncoder(vectors.model, 8)
+    assert vectors.documents == pytest.approx(reference.encode(["about a", "about b", "about c"]), abs=1e-5)
+    assert vectors.phrases == pytest.approx(reference.encode(["one", "two", "two", "three"]), abs=1e-5)
+    assert vectors.offsets.tolist() == [0, 2, 2, 4]
+    assert made == 6  # three documents and three distinct phrases
+
+
+def test_a_second_time_nothing_is_embedded_and_nothing_differs(tmp_path: Path, encoder_folder: Path) -> None:
+    first, _ = embedded(DOCUMENTS, encoder_folder, tmp_path)
+    second, made = embedded(DOCUMENTS, encoder_folder, tmp_path)
+    assert made == 0
+    assert np.array_equal(first.documents, second.documents) and np.array_equal(first.phrases, second.phrases)
+
+
+def test_a_changed_text_costs_one_text(tmp_path: Path, encoder_folder: Path) -> None:
+    embedded(DOCUMENTS, encoder_folder, tmp_path)
+    _, made = embedded([*DOCUMENTS[:2], document("c", "two", "four")], encoder_folder, tmp_path)
+    assert made == 1
+
+
+def test_a_catalog_without_phrases_has_none(tmp_path: Path, encoder_folder: Path) -> None:
+    vectors, _ = embedded([document("a"), document("b")], encoder_folder, tmp_path)
+    assert vectors.phrases.shape == (0, 32)
+    assert vectors.offsets.tolist() == [0, 0, 0]

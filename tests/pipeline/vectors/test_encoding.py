@@ -1,0 +1,59 @@
+"""Many texts to vectors: batches of like length, the rows in the order of the texts."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.errors import RunAborted
+from pipeline.progress import Silent
+from pipeline.settings import VectorSettings
+from pipeline.vectors import BatchEncoder, ReferenceEncoder, export, resolve
+from pipeline.vectors.encoding import batches
+from router.encoding.export import Export, ExportCache, cache_folder
+
+
+@pytest.fixture(scope="module")
+def exported(workspace: Path, encoder_folder: Path) -> Export:
+    """The copy that the run's workspace holds."""
+    model = resolve(VectorSettings(encoder=str(encoder_folder)), Silent())
+    assert model is not None
+    return export(model, "fp32", ReferenceEncoder(model, 8), ExportCache([cache_folder()]))
+
+
+def test_batches_are_filled_longest_first() -> None:
+    lengths = np.array([3, 10, 4, 10, 1, 90])
+    assert [rows.tolist() for rows in batches(lengths, 3, 20)] == [[5], [1, 3], [2, 0, 4]]
+
+
+@given(st.lists(st.integers(0, 300)), st.integers(1, 20), st.integers(1, 600))
+def test_each_text_is_in_one_batch_and_no_batch_is_too_large(lengths: list[int], most: int, tokens: int) -> None:
+    found = list(batches(np.array(lengths, np.int64), most, tokens))
+    assert sorted(place for rows in found for place in rows.tolist()) == list(range(len(lengths)))
+    for rows in found:
+        assert len(rows) == 1 or len(rows) * max(lengths[row] for row in rows) <= tokens
+        assert len(rows) <= most
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_each_row_is_its_texts_vector_whatever_it_was_batched_with(exported: Export, threads: int) -> None:
+    texts = [" ".join(["refund"] * (1 + 7 * i % 40)) + str(i) for i in range(60)]
+    heard: list[int] = []
+    together = BatchEncoder(exported, 4, threads).encode(texts, heard.append)
+    alone = np.concatenate([BatchEncoder(exported).encode([text]) for text in texts[:5]])
+    assert together.dtype == np.float32 and sum(heard) == 60
+    assert together[:5] == pytest.approx(alone, abs=1e-5)
+    assert np.linalg.norm(together, axis=1) == pytest.approx(1, abs=1e-5)
+
+
+def test_no_text_gives_no_row(exported: Export) -> None:
+    assert BatchEncoder(exported).encode([]).shape == (0, 32)
+
+
+def test_a_copy_that_does_not_load_stops_the_build(exported: Export, tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_bytes((exported.folder / "tokenizer.json").read_bytes())
+    (tmp_path / "model.onnx").write_bytes(b"damaged")
+    with pytest.raises(RunAborted, match="cannot be loaded"):
+        BatchEncoder(Export(tmp_path, exported.spec, {})).encode(["refund"])

@@ -1,0 +1,120 @@
+"""What a build exports: through the user's cache, by torch where the model is no plain BERT."""
+
+import json
+from importlib import util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.errors import RunAborted
+from pipeline.progress import Silent
+from pipeline.settings import VectorSettings
+from pipeline.vectors import ReferenceEncoder, export, resolve, user_cache
+from router.encoding.encoder import OnnxEncoder
+from router.encoding.export import PACKAGED, EncoderModel, Export, ExportCache
+from router.encoding.export.agreement_texts import AGREEMENT_TEXTS
+from router.encoding.export.bert import obstacle
+from tests.support.small_encoder import save
+
+
+def model_of(encoder: str | Path) -> EncoderModel:
+    model = resolve(VectorSettings(encoder=str(encoder)), Silent())
+    assert model is not None
+    return model
+
+
+def exported(model: EncoderModel, cache: Path, precision: str = "fp32") -> Export:
+    return export(model, precision, ReferenceEncoder(model, 8), ExportCache([cache]))
+
+
+def traced(folder: Path) -> Path:
+    """The model with its weights in torch's own file, which only torch reads."""
+    import torch
+    from safetensors.torch import load_file
+
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    return folder
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean", "max"])
+def test_what_torch_exports_agrees_with_the_model_for_every_pooling(tmp_path: Path, pooling: str) -> None:
+    model = model_of(traced(save(tmp_path / "model", pooling=pooling)))
+    assert obstacle(model) is not None
+    made = exported(model, tmp_path / "cache")
+    assert made.agreement["least"] >= 0.9999
+    assert made.agreement["texts"] == len(AGREEMENT_TEXTS)
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean", "max"])
+def test_a_bert_exported_without_torch_gives_the_vectors_of_sentence_transformers(tmp_path: Path, pooling: str) -> None:
+    model = model_of(save(tmp_path / "model", pooling=pooling))
+    made = exported(model, tmp_path / "cache")
+    vectors = OnnxEncoder.open(made.folder, made.spec).encode(AGREEMENT_TEXTS)
+    assert np.sum(vectors * ReferenceEncoder(model, 8).encode(AGREEMENT_TEXTS), axis=1).min() >= 0.99999
+
+
+def test_the_packaged_model_gives_the_vectors_of_sentence_transformers_in_fp32_and_nearly_in_int8(
+    tmp_path: Path,
+) -> None:
+    model = model_of(PACKAGED)
+    expected = ReferenceEncoder(model, 8).encode(AGREEMENT_TEXTS)
+    full, int8 = (exported(model, tmp_path, precision) for precision in ("fp32", "int8"))
+    cosines = {
+        made.spec.precision: np.sum(OnnxEncoder.open(made.folder, made.spec).encode(AGREEMENT_TEXTS) * expected, axis=1)
+        for made in (full, int8)
+    }
+    assert cosines["fp32"].min() >= 0.99999
+    assert cosines["int8"].mean() >= 0.996  # .993 without smoothing
+    assert int8.agreement["mean"] == pytest.approx(cosines["int8"].mean(), abs=1e-4)
+    sizes = [(made.folder / "model.onnx").stat().st_size for made in (full, int8)]
+    assert sizes[1] < sizes[0] / 3
+
+
+def test_an_export_of_other_weights_is_refused(tmp_path: Path) -> None:
+    class Other(ReferenceEncoder):
+        """Exports one model and encodes with another, as a faulty exporter would."""
+
+        def export(self, path: Path) -> None:
+            ReferenceEncoder(model_of(save(tmp_path / "other", seed=7)), 8).export(path)
+
+    model = model_of(traced(save(tmp_path / "model")))
+    with pytest.raises(RunAborted, match=r"does not agree.*0\.9999"):
+        export(model, "fp32", Other(model, 8), ExportCache([tmp_path / "cache"]))
+    assert not list((tmp_path / "cache").glob("[!.]*"))
+
+
+def test_weights_that_do_not_load_stop_with_the_models_name(tmp_path: Path) -> None:
+    folder = save(tmp_path / "broken")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps({**config, "model_type": "no-such-type"}), encoding="utf-8")
+    with pytest.raises(RunAborted, match="broken cannot be loaded"):
+        exported(model_of(folder), tmp_path / "cache")
+
+
+def test_a_build_says_what_it_waits_for_and_only_where_it_waits(tmp_path: Path) -> None:
+    stages: list[str] = []
+
+    class Heard(Silent):
+        def start(self, stage: str, total: int | None = None) -> None:
+            stages.append(stage)
+
+    def run(folder: Path) -> list[str]:
+        stages.clear()
+        model = model_of(folder)
+        export(model, "fp32", ReferenceEncoder(model, 8), user_cache(model, tmp_path, Heard()))
+        return list(stages)
+
+    plain, other = save(tmp_path / "plain", seed=11), traced(save(tmp_path / "other", seed=12))
+    assert [run(plain), run(plain), run(other), run(other)] == [["export"], [], ["trace"], []]
+
+
+def test_another_architecture_without_torch_stops_with_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = model_of(traced(save(tmp_path / "model")))
+    found = util.find_spec
+    monkeypatch.setattr(util, "find_spec", lambda name, package=None: None if name.startswith("sent") else found(name))
+    with pytest.raises(RunAborted, match=r"without torch: it lacks model\.safetensors.*\[models\]"):
+        exported(model, tmp_path / "cache")

@@ -1,0 +1,97 @@
+"""What a model's files say of it."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import RunAborted
+from pipeline.progress import Silent
+from pipeline.settings import VectorSettings
+from pipeline.vectors.model import PACKAGED, EncoderModel, resolve
+from tests.support.small_encoder import save
+
+
+def resolved(encoder: str, **fields: object) -> EncoderModel:
+    model = resolve(VectorSettings(encoder=encoder, **fields), Silent())
+    assert model is not None
+    return model
+
+
+def test_no_encoder_is_a_choice() -> None:
+    assert resolve(VectorSettings(encoder="none"), Silent()) is None
+
+
+def test_auto_without_hub_is_the_packaged_model_and_says_so() -> None:
+    notes: list[str] = []
+
+    class Heard(Silent):
+        def note(self, message: str) -> None:
+            notes.append(message)
+
+    heard = Heard()
+    model = resolve(VectorSettings(encoder="auto", preferred="nobody/no-such-model"), heard)
+    assert model is not None
+    assert (model.name, model.pooling, model.dim, model.max_length, model.query_prefix) == (
+        PACKAGED,
+        "mean",
+        384,
+        256,
+        "",
+    )
+    assert len(notes) == 1 and "nobody/no-such-model" in notes[0]
+
+
+def test_a_folder_is_read_with_its_pooling(encoder_folder: Path) -> None:
+    model = resolved(str(encoder_folder))
+    assert (model.name, model.pooling, model.dim, model.max_length) == ("small-random", "cls", 32, 64)
+
+
+def test_a_preferred_model_on_disk_is_what_auto_takes(encoder_folder: Path) -> None:
+    assert resolved("auto", preferred=str(encoder_folder)).name == "small-random"
+
+
+def test_a_bge_model_gets_its_query_prefix(tmp_path: Path) -> None:
+    prefix = "Represent this sentence for searching relevant passages: "
+    assert resolved(str(save(tmp_path / "bge-base-en-v1.5"))).query_prefix == prefix
+
+
+def test_a_models_own_query_prompt_wins_over_the_known_one(tmp_path: Path) -> None:
+    folder = save(tmp_path / "bge-base-en-v1.5")
+    prompts = {"prompts": {"query": "ask: "}}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts), encoding="utf-8")
+    assert resolved(str(folder)).query_prefix == "ask: "
+    assert resolved(str(folder), query_prefix="").query_prefix == ""
+
+
+def test_pooling_is_read_from_the_newer_files_too(tmp_path: Path) -> None:
+    folder = save(tmp_path / "model")
+    (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode": "max"}', encoding="utf-8")
+    assert resolved(str(folder)).pooling == "max"
+
+
+def test_a_pooling_that_is_not_supported_is_refused(tmp_path: Path) -> None:
+    folder = save(tmp_path / "model")
+    (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode_weightedmean_tokens": true}', encoding="utf-8")
+    with pytest.raises(RunAborted, match="weightedmean"):
+        resolved(str(folder))
+
+
+def test_other_weights_or_pooling_give_another_key(encoder_folder: Path, tmp_path: Path) -> None:
+    same = shutil.copytree(encoder_folder, tmp_path / "same")
+    keys = {resolved(str(f)).key for f in (encoder_folder, same)}
+    assert len(keys) == 1
+    others = (save(tmp_path / "reseeded", seed=1), save(tmp_path / "mean", pooling="mean"))
+    assert len(keys | {resolved(str(f)).key for f in others}) == 3
+
+
+@pytest.mark.parametrize("name", ["no-such-model", "nobody/no-such-model", "not a name!"])
+def test_an_unknown_model_stops_with_the_ways_out(name: str) -> None:
+    with pytest.raises(RunAborted, match=f"{name}.*'auto'"):
+        resolved(name)
+
+
+def test_a_folder_that_is_no_encoder_stops(tmp_path: Path) -> None:
+    with pytest.raises(RunAborted, match=r"config\.json"):
+        resolved(str(tmp_path))

@@ -1,0 +1,86 @@
+"""Answers as a whole: steps, twins, and whether any tool fits, over a snapshot of real parts."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from router import RECIPES, Router
+from router.contract import Signal
+from router.retrieval.calibration import Calibration
+from router.retrieval.score_normalization import Cohort
+from router.snapshot.snapshot import Snapshot
+
+LEXICAL = replace(RECIPES["lexical"], steps=True, collapse=True)
+STEPS = "pull failed payments, file a ticket for the team and notify the on-call channel"
+
+
+@pytest.fixture(scope="module")
+def opened(snapshot: Path) -> Snapshot:
+    return Snapshot.open(snapshot)
+
+
+def ordinal(opened: Snapshot, tool_id: str) -> int:
+    found = opened.records.ordinal(tool_id)
+    assert found is not None
+    return found
+
+
+def test_one_answer_covers_every_step(opened: Snapshot) -> None:
+    routed = Router(opened).route(STEPS, k=3, recipe=LEXICAL, explain=True)
+    assert routed.steps == ("pull failed payments", "file a ticket for the team", "notify the on-call channel")
+    assert set(routed.ids) == {"stripe/list_charges", "linear/create_issue", "slack/chat_postMessage"}
+    assert {tool.step for tool in routed} <= set(routed.steps)
+
+
+def test_contributions_and_what_the_step_gave_add_up_to_the_score(opened: Snapshot) -> None:
+    routed = Router(opened).route(STEPS, explain=True)
+    for tool in routed:
+        assert sum(tool.contributions.values()) + tool.gain == pytest.approx(tool.score)
+
+
+def test_a_recipe_without_steps_asks_the_request_as_a_whole(opened: Snapshot) -> None:
+    routed = Router(opened).route(STEPS, recipe="published", explain=True)
+    assert routed.steps == () and all(tool.step is None and tool.gain == 0 for tool in routed)
+
+
+def test_twins_take_one_place_and_are_named_beside_the_best(opened: Snapshot) -> None:
+    twins = np.arange(8)
+    first, second = sorted(ordinal(opened, tool) for tool in ("linear/create_issue", "github/create_issue"))
+    twins[second] = first
+    router = Router(replace(opened, twins=twins))
+    whole = router.route("log a bug in linear", recipe=replace(LEXICAL, collapse=False)).ids
+    routed = router.route("log a bug in linear", recipe=LEXICAL)
+    assert {"linear/create_issue", "github/create_issue"} <= set(whole)
+    assert routed.ids == tuple(tool for tool in whole if tool != "github/create_issue")
+    assert routed[routed.ids.index("linear/create_issue")].also_from == ("github/create_issue",)
+    found, rank = router.explain("log a bug in linear", "github/create_issue", recipe=LEXICAL)
+    assert rank == whole.index("github/create_issue") + 1 and found.tool_id == "github/create_issue"
+
+
+def calibrated(opened: Snapshot, threshold: float) -> Router:
+    """By the expansion's list alone: a score of 1 an even chance."""
+    statistics = np.stack([np.zeros(8), np.ones(8)]).astype(np.float32)
+    rule = Calibration({Signal.EXPANSION: 1.0}, -1.0, threshold, 0.05, "phrases")
+    return Router(replace(opened, cohort=Cohort({Signal.EXPANSION: statistics}), calibrations=(rule,)))
+
+
+def test_below_the_threshold_none_fits_and_the_answer_is_what_came_closest(opened: Snapshot) -> None:
+    sure = calibrated(opened, 0.5).route("pull failed payments", recipe="lexical")
+    assert sure.fits is not None and sure.fits > 0.5 and not sure.none_fits
+    strict = calibrated(opened, 0.999999).route("pull failed payments", recipe="lexical")
+    assert strict.none_fits and strict.ids == sure.ids
+    assert strict.to_json()["none_fits"] is True and strict.to_json()["fits"] == sure.fits
+
+
+def test_a_snapshot_that_was_not_calibrated_does_not_say_whether_any_fits(opened: Snapshot) -> None:
+    routed = Router(replace(opened, cohort=None)).route("tell me a joke")
+    assert routed.fits is None and not routed.none_fits
+
+
+def test_steps_are_asked_for_by_the_encoder_as_the_whole_is(opened: Snapshot) -> None:
+    assert opened.encoder is not None
+    together = opened.encoder.encode_requests(["pull failed payments", "undo"])
+    apart = np.stack([opened.encoder.encode_request(text) for text in ("pull failed payments", "undo")])
+    assert together == pytest.approx(apart, abs=1e-5)

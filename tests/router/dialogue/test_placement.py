@@ -1,0 +1,78 @@
+"""Where the tools of a turn stand beside those of the turns before."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from router.dialogue.placement import Placed, Room, place
+
+IDS = tuple("abcdefghijklmnop")
+COSTS = {tool_id: 10 * place for place, tool_id in enumerate(IDS, 1)}
+
+
+def room(tools: int = 4, tokens: int | None = None) -> Room:
+    return Room(tools, tokens, COSTS)
+
+
+def test_what_is_new_comes_behind_what_is_held() -> None:
+    assert place("ab", "cb", "", room()) == Placed(("a", "b", "c"), ("c",))
+
+
+def test_nothing_goes_while_all_fits_however_useless() -> None:
+    assert place("abc", "d", "", room()).evicted == ()
+
+
+def test_over_capacity_all_that_is_useless_goes_at_once() -> None:
+    assert place("abcd", "e", "c", room()) == Placed(("c", "e"), ("e",), ("a", "b", "d"))
+
+
+def test_where_all_is_useful_the_least_useful_goes() -> None:
+    assert place("abcd", "e", "dbca", room()) == Placed(("b", "c", "d", "e"), ("e",), ("a",))
+
+
+def test_a_wanted_tool_never_goes_be_it_the_least_useful() -> None:
+    assert place("abcd", "ea", "dbca", room()) == Placed(("a", "b", "d", "e"), ("e",), ("c",))
+
+
+def test_tokens_bound_it_as_the_count_does() -> None:
+    assert place("abc", "d", "c", room(tokens=70)) == Placed(("c", "d"), ("d",), ("a", "b"))
+
+
+def test_the_best_are_the_first_that_fit_and_one_too_large_is_passed_over() -> None:
+    assert room(tokens=60).best("dfab", 3) == ("d", "a")
+    assert room(tokens=70).best("dfab", 2) == ("d", "a")
+    assert room(tools=2).best("dfab", 3) == ("d", "f")
+
+
+def test_what_is_wanted_must_fit_by_itself() -> None:
+    with pytest.raises(ValueError, match="5 wanted tools do not fit into 4 tools"):
+        place("", "abcde", "", room())
+
+
+@given(
+    held=st.lists(st.sampled_from(IDS), unique=True),
+    ranking=st.lists(st.sampled_from(IDS), unique=True),
+    useful=st.lists(st.sampled_from(IDS), unique=True),
+    k=st.integers(1, 6),
+    tools=st.integers(1, 10),
+    tokens=st.none() | st.integers(0, 500),
+)
+def test_a_turn_has_its_best_moves_nothing_and_never_exceeds_its_room(
+    held: list[str], ranking: list[str], useful: list[str], k: int, tools: int, tokens: int | None
+) -> None:
+    bounds = Room(tools, tokens, COSTS)
+    wanted = bounds.best(ranking, k)
+    placed = place(held, wanted, useful, bounds)
+    kept = [tool_id for tool_id in held if tool_id not in placed.evicted]
+    assert bounds.holds(placed.ids)
+    assert placed.ids == (*kept, *placed.added)
+    assert set(wanted) <= set(placed.ids) and set(placed.added) == set(wanted) - set(held)
+    assert not set(placed.evicted) & set(wanted)
+    assert bounds.holds([*held, *placed.added]) == (not placed.evicted)
+    # One that is useful goes only after all that are useless, and only where the next would not fit.
+    if set(placed.evicted) & set(useful):
+        assert set(kept) <= {*wanted, *useful}
+        gone = [tool_id for tool_id in useful if tool_id in placed.evicted]
+        assert not bounds.holds([*placed.ids, gone[0]])
+        less = useful[useful.index(gone[0]) :]
+        assert set(less).intersection(held) <= {*wanted, *placed.evicted}

@@ -1,0 +1,226 @@
+"""Exported encoders, once a user: found again, whole or made anew, by one process at a time."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from router.contract import EncoderManifest
+from router.encoding.export import Export, ExportCache, cache_folder, spec_of
+from router.encoding.export.cache import _name
+from router.errors import EncoderInvalid
+from tests.support.places import ROOT
+
+SPEC = EncoderManifest("some/model", "r1", "mean", "", 32, 64, "fp32")
+
+
+class Maker:
+    """Writes an export's two files; `made` is how often."""
+
+    def __init__(self) -> None:
+        self.made = 0
+
+    def __call__(self, folder: Path) -> Mapping[str, float]:
+        self.made += 1
+        (folder / "model.onnx").write_bytes(b"weights")
+        (folder / "tokenizer.json").write_bytes(b"words")
+        return {"least": 1.0}
+
+
+def contents(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if not path.name.endswith(".lock"))
+
+
+def test_the_folder_is_the_variables_or_the_platforms(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert cache_folder({"QUARTERMASTER_CACHE": str(tmp_path)}) == tmp_path / "encoders"
+    assert cache_folder({"QUARTERMASTER_CACHE": "~/kept"}) == Path.home() / "kept" / "encoders"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder({"QUARTERMASTER_CACHE": ""}).parts[-2:] == ("quartermaster", "encoders")
+    if sys.platform == "linux":
+        assert cache_folder({}) == tmp_path / "quartermaster" / "encoders"
+
+
+def test_a_folder_of_a_user_that_there_is_not_is_refused() -> None:
+    with pytest.raises(EncoderInvalid, match=r"QUARTERMASTER_CACHE is '~nobody-here/kept': Could not determine"):
+        cache_folder({"QUARTERMASTER_CACHE": "~nobody-here/kept"})
+
+
+def test_an_export_is_made_once_and_found_again(tmp_path: Path) -> None:
+    make = Maker()
+    first = ExportCache([tmp_path]).get(SPEC, make)
+    assert first == ExportCache([tmp_path]).get(SPEC, make) == ExportCache([tmp_path]).find(SPEC)
+    assert first == Export(first.folder, SPEC, {"least": 1.0})
+    assert (make.made, contents(tmp_path)) == (1, [first.folder.name])
+    assert spec_of(first.folder) == SPEC
+
+
+def test_two_workspaces_share_the_users_folder(tmp_path: Path) -> None:
+    make = Maker()
+    folders = [ExportCache([tmp_path / "user", tmp_path / name]).get(SPEC, make).folder for name in ("a", "b")]
+    assert folders[0] == folders[1] and make.made == 1
+    assert contents(tmp_path) == ["user"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(SPEC, model="other"),
+        replace(SPEC, revision="r2"),
+        replace(SPEC, pooling="cls"),
+        replace(SPEC, query_prefix="ask: "),
+        replace(SPEC, dim=33),
+        replace(SPEC, max_length=65),
+        replace(SPEC, precision="int8"),
+    ],
+    ids=lambda spec: next(name for name in SPEC.__slots__ if getattr(spec, name) != getattr(SPEC, name)),
+)
+def test_whatever_an_export_depends_on_gives_another_folder(tmp_path: Path, other: EncoderManifest) -> None:
+    make, cache = Maker(), ExportCache([tmp_path])
+    assert cache.get(SPEC, make).folder != cache.get(other, make).folder
+    assert make.made == 2
+
+
+def test_exports_of_another_version_of_the_code_are_not_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ExportCache([tmp_path]).get(SPEC, Maker())
+    monkeypatch.setattr("router.encoding.cache.EXPORT_VERSION", 999)
+    assert ExportCache([tmp_path]).find(SPEC) is None
+
+
+def test_an_export_is_found_by_its_models_name_alone_int8_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = ExportCache([tmp_path])
+    full, small = (replace(SPEC, precision=precision) for precision in ("fp32", "int8"))
+    assert cache.find_named(SPEC.model) is None
+    found = cache.get(full, Maker())
+    assert cache.find_named(SPEC.model) == found
+    assert cache.get(small, Maker()) == cache.find_named(SPEC.model)
+    assert cache.find_named("another") is None
+    (tmp_path / "torn-int8-0").mkdir()
+    (tmp_path / "torn-int8-0" / "export.json").write_text("{", encoding="utf-8")
+    assert cache.find_named(SPEC.model) is not None
+    monkeypatch.setattr("router.encoding.cache.EXPORT_VERSION", 999)
+    assert cache.find_named(SPEC.model) is None
+
+
+def test_a_models_name_is_no_path(tmp_path: Path) -> None:
+    made = ExportCache([tmp_path]).get(replace(SPEC, model="../../up"), Maker())
+    assert made.folder.parent == tmp_path
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "export.json"])
+@pytest.mark.parametrize("harm", [lambda path: path.write_bytes(b"harm"), lambda path: path.unlink()])
+def test_a_damaged_export_is_made_again_and_told(tmp_path: Path, name: str, harm: Callable[[Path], None]) -> None:
+    make, notes = Maker(), list[str]()
+    cache = ExportCache([tmp_path], notes.append)
+    harm(cache.get(SPEC, make).folder / name)
+    again = cache.get(SPEC, make)
+    assert make.made == 2 and cache.find(SPEC) == again
+    assert notes == [f"the exported encoder in {again.folder} is damaged: it is made again"]
+
+
+def test_a_folder_that_cannot_be_written_is_told_and_the_workspaces_is_used(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    make, notes = Maker(), list[str]()
+    cache = ExportCache([tmp_path / "file" / "cache", tmp_path / "ws"], notes.append)
+    made = cache.get(SPEC, make)
+    assert made.folder.parent == tmp_path / "ws"
+    assert cache.get(SPEC, make) == made and make.made == 1
+    assert len(notes) == 1 and "cannot be written" in notes[0] and str(tmp_path / "ws") in notes[0]
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path) -> None:
+    notes: list[str] = []
+    make = Maker()
+
+    def full(folder: Path) -> Mapping[str, float]:
+        found = make(folder)
+        if make.made == 1:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return found
+
+    made = ExportCache([tmp_path / "user", tmp_path / "ws"], notes.append).get(SPEC, full)
+    assert made.folder.parent == tmp_path / "ws"
+    assert contents(tmp_path / "user") == []
+    assert "No space left" in notes[0]
+
+
+def test_where_nothing_can_be_written_the_error_names_it(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(EncoderInvalid, match=r"written nowhere.*Not a directory"):
+        ExportCache([tmp_path / "file" / "cache"]).get(SPEC, Maker())
+
+
+def test_an_export_that_fails_leaves_nothing_and_is_tried_again(tmp_path: Path) -> None:
+    def fail(folder: Path) -> Mapping[str, float]:
+        (folder / "model.onnx").touch()
+        raise EncoderInvalid("no agreement")
+
+    cache = ExportCache([tmp_path])
+    with pytest.raises(EncoderInvalid, match="no agreement"):
+        cache.get(SPEC, fail)
+    assert contents(tmp_path) == []
+    assert cache.get(SPEC, Maker()).spec == SPEC
+
+
+def test_of_two_at_once_one_exports_and_the_other_waits_and_is_told(tmp_path: Path) -> None:
+    make, waits = Maker(), threading.Event()
+    made: list[Export] = []
+
+    def slow(folder: Path) -> Mapping[str, float]:
+        second.start()
+        assert waits.wait(30)
+        return make(folder)
+
+    def heard(note: str) -> None:
+        assert "waiting for it" in note
+        waits.set()
+
+    second = threading.Thread(target=lambda: made.append(ExportCache([tmp_path], heard).get(SPEC, make)))
+    made.append(ExportCache([tmp_path]).get(SPEC, slow))
+    second.join(30)
+    assert make.made == 1 and made[0] == made[1] and len(made) == 2
+
+
+def test_a_killed_process_blocks_nobody_and_its_remains_go(tmp_path: Path) -> None:
+    code = f"""
+import time
+from pathlib import Path
+from router.contract import EncoderManifest
+from router.encoding import ExportCache
+def make(folder):
+    (folder / "model.onnx").write_bytes(b"half")
+    print("exporting", flush=True)
+    time.sleep(600)
+ExportCache([Path({str(tmp_path)!r})]).get({SPEC!r}, make)
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=ROOT) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"exporting\n"
+        process.send_signal(signal.SIGKILL)
+    assert contents(tmp_path) == [f".making-{_name(SPEC)}"]
+    notes: list[str] = []
+    made = ExportCache([tmp_path], notes.append).get(SPEC, Maker())
+    assert (contents(tmp_path), notes) == ([made.folder.name], [])
+
+
+def test_a_refusal_is_remembered_with_its_reason(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    folders = [tmp_path / "file" / "cache", tmp_path / "ws"]
+    assert ExportCache(folders).refusal(SPEC) is None
+    ExportCache(folders).refuse(SPEC, "mean cosine .9")
+    assert ExportCache(folders).refusal(SPEC) == "mean cosine .9"
+    assert ExportCache(folders).refusal(replace(SPEC, revision="r2")) is None
+    ExportCache(folders[:1]).refuse(SPEC, "nowhere to write")  # is tried again then
+    assert ExportCache(folders[:1]).refusal(SPEC) is None
+
+
+def test_a_folder_that_is_no_export_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(EncoderInvalid, match="no exported encoder"):
+        spec_of(tmp_path)

@@ -1,0 +1,133 @@
+"""A model's exports: fp32 and int8, each checked, without torch; and the default one that whoever needs it finds."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from router.encoding.default_encoder import default_encoder, spec_of
+from router.encoding.encoder import OnnxEncoder
+from router.encoding.export import EncoderModel, ExportCache
+from router.encoding.export.agreement_texts import AGREEMENT_TEXTS
+from router.encoding.export.bert import write_bert
+from router.encoding.export.exporting import Disagreement, export
+from router.errors import EncoderInvalid
+from tests.router.encoding.export.models import change, strong
+from tests.support.places import ROOT
+from tests.support.small_encoder import save
+
+
+def test_both_precisions_are_exported_and_agree(tmp_path: Path) -> None:
+    model = strong(tmp_path / "model")
+    cache = ExportCache([tmp_path / "cache"])
+    full = export(model, "fp32", cache)
+    assert full.agreement["least"] >= 0.9999
+    assert full.spec == model.spec("fp32")
+    vectors = OnnxEncoder.open(full.folder, full.spec).encode(AGREEMENT_TEXTS)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-5)
+    alone = np.concatenate([OnnxEncoder.open(full.folder, full.spec).encode([text]) for text in AGREEMENT_TEXTS])
+    assert np.sum(vectors * alone, axis=1) == pytest.approx(1, abs=1e-5)
+
+
+def test_auto_is_int8_where_it_agrees(tmp_path: Path) -> None:
+    from router.encoding.export import describe
+
+    model = describe("small", save(tmp_path / "model"))
+    made = export(model, "auto", ExportCache([tmp_path / "cache"]))
+    assert made.spec.precision == "int8" and made.agreement["mean"] >= 0.99
+    assert len(list((tmp_path / "cache").glob("[!.]*"))) == 1  # the fp32 that it was made from is not kept
+
+
+def test_auto_is_fp32_where_int8_does_not_agree_and_that_is_tried_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries: list[Path] = []
+
+    def spoil(path: Path, texts: object) -> None:
+        tries.append(path)
+        write_bert(strong(tmp_path / f"other{len(tries)}", seed=5), path)
+
+    monkeypatch.setattr("router.encoding.export.quantize", spoil)
+    model, cache = strong(tmp_path / "model"), ExportCache([tmp_path / "cache"])
+    assert [export(model, "auto", cache).spec.precision for _ in range(2)] == ["fp32", "fp32"]
+    assert len(tries) == 1
+    with pytest.raises(Disagreement, match=r"Set vectors\.precision to fp32"):
+        export(model, "int8", cache)
+
+
+def test_a_graph_of_other_weights_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(model: EncoderModel, path: Path) -> None:
+        write_bert(strong(tmp_path / "other", seed=5), path)
+
+    monkeypatch.setattr("router.encoding.export.write_bert", wrong)
+    with pytest.raises(Disagreement, match=r"least cosine.*it must be 0\.9999"):
+        export(strong(tmp_path / "model"), "fp32", ExportCache([tmp_path / "cache"]))
+
+
+def test_another_architecture_needs_torch_and_says_why(tmp_path: Path) -> None:
+    model = strong(tmp_path / "model")
+    change(model.folder / "config.json", model_type="mpnet")
+    with pytest.raises(EncoderInvalid, match=r"without torch: its model_type is 'mpnet', not 'bert'\. pip install"):
+        export(model, "fp32", ExportCache([tmp_path / "cache"]))
+
+
+@pytest.fixture
+def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small model in the place of the packaged one, and a cache of the test's own."""
+    folder = save(tmp_path / "model", pooling="mean")
+    monkeypatch.setattr("router.encoder_cache.packaged_folder", lambda: folder)
+    monkeypatch.setenv("QUARTERMASTER_CACHE", str(tmp_path / "cache"))
+    return folder
+
+
+def test_the_default_encoder_is_made_once_and_found_again(packaged: Path, tmp_path: Path) -> None:
+    assert default_encoder(make=False) is None
+    folder = default_encoder()
+    assert folder is not None and folder == default_encoder(make=False)
+    assert folder.parent == tmp_path / "cache" / "encoders"
+    assert OnnxEncoder.open(folder, spec_of(folder)).encode_request("refund").shape == (32,)
+
+
+def test_a_default_encoder_that_is_damaged_is_told_and_not_used(packaged: Path) -> None:
+    folder = default_encoder()
+    assert folder is not None
+    (folder / "model.onnx").write_bytes(b"")
+    notes: list[str] = []
+    assert default_encoder(make=False, note=notes.append) is None
+    assert notes == [f"the exported encoder in {folder} is damaged and not used: the next build makes it again"]
+
+
+def test_there_is_no_default_encoder_without_the_package_or_what_exports_it(
+    packaged: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("router.encoder_cache.util.find_spec", lambda name: None if name == "onnx" else object())
+    assert default_encoder() is None
+    monkeypatch.setattr("router.encoder_cache.packaged_folder", lambda: None)
+    assert default_encoder() is None
+
+
+def test_an_export_serves_an_environment_without_the_weights(packaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = default_encoder()
+    monkeypatch.setattr("router.encoder_cache.packaged_folder", lambda: None)
+    assert default_encoder(make=False) == folder
+
+
+def test_an_export_needs_no_torch(packaged: Path, tmp_path: Path) -> None:
+    shutil.rmtree(tmp_path / "cache", ignore_errors=True)
+    code = f"""
+import sys
+for name in ("torch", "transformers", "sentence_transformers", "scipy", "sklearn", "sympy", "pydantic"):
+    sys.modules[name] = None  # an import of it fails
+from pathlib import Path
+import router.encoder_cache
+router.encoder_cache.packaged_folder = lambda: Path({str(packaged)!r})
+early = [name for name in ("onnx", "onnxruntime", "safetensors", "filelock") if name in sys.modules]
+folder = router.encoder_cache.default_encoder()
+print(early, sorted(path.name for path in folder.iterdir()))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.stderr == ""
+    assert done.stdout.strip() == "[] ['export.json', 'model.onnx', 'tokenizer.json']"

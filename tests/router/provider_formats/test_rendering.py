@@ -1,0 +1,188 @@
+"""Records as a provider's tools."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from jsonschema import Draft202012Validator
+
+from router.errors import RequestInvalid, SettingsInvalid
+from router.provider_formats import Detail, Form, Note, render, variants
+from tests.router.provider_formats.test_schemas import HOSTILE
+from tests.support.factories import make_record
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"charge": {"type": "string", "description": "Which charge."}, "amount": {"type": "integer"}},
+    "required": ["charge"],
+}
+REFUND = make_record(
+    "refund",
+    description="Give money back. In full, or in part.",
+    input_schema=SCHEMA,
+    annotations={"title": "Refund", "destructiveHint": True, "idempotentHint": "no", "method": "POST"},
+)
+SAID = {"name": "stripe__refund", "description": REFUND.description}
+OPEN = {"type": "object", "properties": {}}
+
+
+@pytest.mark.parametrize(
+    ("form", "tool"),
+    [
+        ("openai", {"type": "function", "function": {**SAID, "parameters": SCHEMA}}),
+        ("responses", {"type": "function", **SAID, "parameters": SCHEMA, "strict": False}),
+        ("anthropic", {**SAID, "input_schema": SCHEMA}),
+        ("mcp", {**SAID, "title": "Refund", "inputSchema": SCHEMA, "annotations": {"destructiveHint": True}}),
+        ("langchain", {**SAID, "parameters": SCHEMA}),
+    ],
+)
+def test_one_record_in_each_form(form: str, tool: dict[str, Any]) -> None:
+    rendered = render([REFUND], form)
+    assert rendered.tools == (tool,) and rendered.form == form
+    assert rendered.tool_id("stripe__refund") == "stripe/refund"
+
+
+def test_a_name_that_was_not_handed_over_is_refused_with_those_that_were() -> None:
+    with pytest.raises(RequestInvalid, match="'refund': there are stripe__refund"):
+        render([REFUND], Form.MCP).tool_id("refund")
+
+
+def test_a_form_or_detail_that_there_is_not_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(SettingsInvalid, match="no form 'gemini': choose from openai, responses"):
+        render([REFUND], "gemini")
+    with pytest.raises(SettingsInvalid, match="no detail 'tiny'"):
+        render([REFUND], "openai", detail="tiny")
+    with pytest.raises(ValueError, match="1 records and 2 details"):
+        render([REFUND], "openai", detail=["full", "short"])
+
+
+def test_each_record_may_be_said_in_a_detail_of_its_own() -> None:
+    other = make_record("list", provider=None, input_schema=SCHEMA)
+    first, second = render([REFUND, other], Form.ANTHROPIC, detail=[Detail.SHORT, Detail.SIGNATURE]).tools
+    assert first["description"] == "Give money back." and first["input_schema"]["required"] == ["charge"]
+    assert second["description"] == "list(charge: string, amount?: integer) — Returns charges."
+    assert second["input_schema"] == OPEN
+
+
+def test_openai_is_handed_the_first_128_tools_and_told_which_are_left_out() -> None:
+    records = [make_record(f"tool_{number}") for number in range(130)]
+    rendered = render(records, Form.OPENAI)
+    assert len(rendered.tools) == len(rendered.names) == 128
+    assert rendered.dropped[0] == Note("stripe/tool_128", "openai takes at most 128 tools")
+    assert [len(render(records, form).tools) for form in Form] == [128, 128, 130, 130, 130]
+    assert len(render(records, Form.OPENAI, cap=None).tools) == 130
+    assert len(render(records, Form.MCP, cap=2).tools) == 2
+
+
+def test_a_record_that_comes_twice_is_one_tool() -> None:
+    assert len(render([REFUND, REFUND], Form.OPENAI).tools) == 1
+
+
+def test_of_two_ids_whose_names_meet_the_second_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("router.forms.rendering.legal_name", lambda tool_id, form: "same")
+    rendered = render([REFUND, make_record()], Form.OPENAI)
+    assert rendered.names == {"same": "stripe/refund"}
+    assert rendered.dropped == (Note("stripe/list_charges", "its name same is already that of stripe/refund"),)
+
+
+def test_a_strict_tool_says_so_and_the_nulls_of_its_arguments_are_taken_back() -> None:
+    rendered = render([REFUND], Form.OPENAI, strict=True)
+    function = rendered.tools[0]["function"]
+    assert function["strict"] is True and function["parameters"]["required"] == ["charge", "amount"]
+    assert rendered.arguments("stripe__refund", {"charge": "ch_1", "amount": None}) == {"charge": "ch_1"}
+    assert not rendered.notes
+
+
+def test_arguments_keep_a_null_that_the_tool_itself_takes_at_any_depth() -> None:
+    line = {"type": "object", "properties": {"n": {"type": "integer"}, "note": {"type": ["string", "null"]}}}
+    properties = {"lines": {"type": "array", "items": {"$ref": "#/$defs/line"}}, "kind": {"enum": ["a", None]}}
+    record = make_record(input_schema={"type": "object", "properties": properties, "$defs": {"line": line}})
+    rendered = render([record], Form.RESPONSES, strict=True)
+    answered = {"lines": [{"n": None, "note": None}, {"n": 2, "note": "x"}], "kind": None}
+    Draft202012Validator(rendered.tools[0]["parameters"]).validate(answered)
+    kept = rendered.arguments("stripe__list_charges", answered)
+    assert kept == {"lines": [{"note": None}, {"n": 2, "note": "x"}], "kind": None}
+    Draft202012Validator(record.input_schema).validate(kept)
+
+
+def test_anthropic_takes_twenty_strict_tools_and_the_others_are_handed_over_as_they_are() -> None:
+    records = [make_record(f"t{n}", input_schema={"type": "object", "properties": {}}) for n in range(22)]
+    rendered = render(records, Form.ANTHROPIC, strict=True)
+    assert ["strict" in tool for tool in rendered.tools] == [True] * 20 + [False] * 2
+    assert rendered.notes[0].reason.startswith("not strict: a request takes at most 20 strict tools")
+    assert all("strict" in tool["function"] for tool in render(records, Form.OPENAI, strict=True).tools)
+
+
+def test_anthropic_counts_optional_properties_and_unions_over_all_tools_and_lighter_ones_follow() -> None:
+    def of(name: str, count: int, kind: Any) -> Any:
+        properties = {f"p{n}": {"type": "object", "properties": {"q": {"type": kind}}} for n in range(count)}
+        required = list(properties) if kind != "string" else []
+        return make_record(name, input_schema={"type": "object", "properties": properties, "required": required})
+
+    # Each p and each q counts: 20, then 26 with the second, then 22 with the third.
+    rendered = render([of("a", 10, "string"), of("b", 3, "string"), of("c", 1, "string")], "anthropic", strict=True)
+    assert [note.tool_id for note in rendered.notes] == ["stripe/b"]
+    assert "24 optional properties; with this tool there would be 26" in rendered.notes[0].reason
+    unions = render([of("a", 17, ["string", "null"])], "anthropic", strict=True)
+    assert "16 properties of several types; with this tool there would be 17" in unions.notes[0].reason
+
+
+@pytest.mark.parametrize(
+    ("schema", "form", "detail", "why"),
+    [
+        ({}, Form.OPENAI, "full", "not strict: the record has no schema"),
+        ({"type": "object", "properties": {"a": {}}}, Form.LANGCHAIN, "full", "not strict: a accepts any value"),
+        (SCHEMA, Form.MCP, "full", "not strict: mcp has no strict mode"),
+        (SCHEMA, Form.OPENAI, "signature", "not strict: a signature has no schema to hold it to"),
+    ],
+)
+def test_a_tool_that_cannot_be_strict_is_handed_over_as_it_is_with_a_note(
+    schema: dict[str, Any], form: Form, detail: str, why: str
+) -> None:
+    record = make_record(input_schema=schema)
+    rendered = render([record], form, strict=True, detail=detail)
+    assert rendered.notes == (Note("stripe/list_charges", why),)
+    assert rendered.tools == render([record], form, detail=detail).tools
+
+
+def test_parameters_that_anthropic_refuses_have_other_names_there_and_a_way_back() -> None:
+    record = make_record(input_schema={"type": "object", "properties": {"$top": {"type": "integer"}}})
+    rendered = render([record], Form.ANTHROPIC)
+    assert rendered.tools[0]["input_schema"]["properties"] == {"_top": {"type": "integer"}}
+    assert rendered.arguments("stripe__list_charges", {"_top": 3}) == {"$top": 3}
+    assert render([record], Form.OPENAI).arguments("stripe__list_charges", {"$top": 3}) == {"$top": 3}
+
+
+def test_a_root_anyof_stays_for_mcp_and_is_joined_for_the_others() -> None:
+    branches = [{"properties": {"a": {"type": "string"}}}, {"properties": {"b": {"type": "string"}}}]
+    record = make_record(input_schema={"anyOf": branches})
+    assert render([record], Form.MCP).tools[0]["inputSchema"] == {"anyOf": branches, **OPEN}
+    assert list(render([record], Form.ANTHROPIC).tools[0]["input_schema"]["properties"]) == ["a", "b"]
+
+
+def test_a_record_without_description_has_none() -> None:
+    record = make_record(description="", input_schema={})
+    assert render([record], Form.LANGCHAIN).tools == ({"name": "stripe__list_charges", "parameters": OPEN},)
+
+
+@settings(max_examples=60)
+@given(HOSTILE)
+def test_whatever_a_record_holds_it_is_rendered_the_same_each_time_and_left_as_it_was(schema: Any) -> None:
+    record = make_record(input_schema=schema)
+    before = json.dumps(schema)
+    first = [json.dumps(tool) for tool, _ in variants(record)]
+    assert first == [json.dumps(tool) for tool, _ in variants(record)] and json.dumps(schema) == before
+    for form in Form:
+        render([record], form, strict=True)
+        full, short, line = (render([record], form, detail=detail).tools[0] for detail in Detail)
+        assert [json.dumps(full), json.dumps(short), json.dumps(line)] == first[: len(Detail)]
+        del first[: len(Detail)]
+
+
+def test_arguments_of_no_tool_and_those_that_are_no_dict_are_refused() -> None:
+    rendered = render([REFUND], Form.OPENAI)
+    with pytest.raises(RequestInvalid, match="no tool of this answer is called 'refund'"):
+        rendered.arguments("refund", {})
+    with pytest.raises(RequestInvalid, match=r"stripe__refund: the arguments are str, not a dict: `json.loads`"):
+        rendered.arguments("stripe__refund", '{"charge": "ch_1"}')  # type: ignore[arg-type]

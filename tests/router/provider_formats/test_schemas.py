@@ -1,0 +1,157 @@
+"""Any vendor's schema made valid."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from router.provider_formats.roots import joined, object_root, plain_parameters
+from router.provider_formats.schemas import valid
+
+META = Draft202012Validator(Draft202012Validator.META_SCHEMA)
+
+KEYWORDS = st.sampled_from(
+    "type properties required items anyOf oneOf allOf enum const $ref $defs definitions additionalProperties not if "
+    "description default minLength minimum exclusiveMinimum pattern format prefixItems dependentRequired nullable "
+    "patternProperties uniqueItems multipleOf examples dependencies dependentSchemas $recursiveRef $schema $id x-own "
+    "title".split()
+)
+REFERENCES = st.sampled_from(
+    ["#", "#/$defs/a", "#/definitions/a", "#/properties/a", "#/nowhere", "other.json#/a", "#/a/0"]
+)
+TYPES = st.sampled_from(["object", "string", "array", "int", "OBJECT", "any", "null", ["string", "null"], ["x"], []])
+LEAVES = st.none() | st.booleans() | st.integers(-2, 3) | st.floats() | st.text(max_size=3) | REFERENCES | TYPES
+# JSON of any shape in the words of JSON Schema: mostly wrong, sometimes right.
+HOSTILE: st.SearchStrategy[Any] = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(KEYWORDS, inner, max_size=5)
+        | st.dictionaries(st.sampled_from(["a", "b", "$ref", "properties"]), inner, max_size=2)
+    ),
+    max_leaves=14,
+)
+
+
+def rooted(schema: Any) -> dict[str, Any]:
+    """As OpenAI takes it."""
+    return joined(object_root(valid(schema)))
+
+
+@settings(max_examples=150)
+@given(HOSTILE)
+def test_whatever_a_vendor_wrote_gives_a_valid_schema_of_an_object(schema: Any) -> None:
+    for made in (object_root(valid(schema)), rooted(schema), plain_parameters(rooted(schema))[0]):
+        META.validate(made)
+        assert made["type"] == "object" and isinstance(made["properties"], dict)
+    assert not {"anyOf", "oneOf", "allOf", "enum", "not", "const"} & set(rooted(schema))
+
+
+def test_what_is_right_stays_as_it_is() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "charge": {"type": "string", "minLength": 3, "description": "Which."},
+            "amount": {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}], "default": None},
+            "lines": {"type": "array", "items": {"$ref": "#/$defs/line"}},
+        },
+        "required": ["charge"],
+        "additionalProperties": False,
+        "$defs": {"line": {"type": "object", "properties": {"lines": {"$ref": "#/properties/lines"}}}},
+    }
+    assert valid(schema) == rooted(schema) == schema
+
+
+@pytest.mark.parametrize(
+    ("written", "made"),
+    [
+        ({}, {}),
+        (None, {}),
+        ([], {}),
+        ({"properties": {"city": "the city's name"}}, {"properties": {"city": {"description": "the city's name"}}}),
+        ({"properties": ["city"]}, {}),
+        ({"properties": {"n": {"type": "int"}}}, {"properties": {"n": {"type": "integer"}}}),
+        ({"properties": {"n": {"type": "any"}}}, {"properties": {"n": {}}}),
+        ({"properties": {"n": None, "m": True}}, {"properties": {"n": {}, "m": {}}}),
+        (
+            {"properties": {"n": {"type": "STRING", "required": True}}},
+            {"properties": {"n": {"type": "string"}}, "required": ["n"]},
+        ),
+        ({"type": "string", "nullable": True}, {"type": ["string", "null"]}),
+        ({"minimum": 3, "exclusiveMinimum": True}, {"exclusiveMinimum": 3}),
+        ({"type": "array"}, {"type": "array", "items": {}}),
+        ({"items": [{"type": "string"}]}, {"items": {"anyOf": [{"type": "string"}]}}),
+        ({"enum": [], "minLength": -1, "pattern": 5, "anyOf": []}, {}),
+        ({"$ref": "#/definitions/a", "definitions": {"a": {}}}, {"$ref": "#/$defs/a", "$defs": {"a": {}}}),
+        ({"$ref": "#/nowhere", "description": "x"}, {"description": "x"}),
+        ({"$schema": "http://json-schema.org/draft-07/schema#", "$id": "x"}, {}),
+        ({1: 2}, {"1": 2}),
+    ],
+)
+def test_what_is_wrong_is_mended_or_left_out(written: Any, made: dict[str, Any]) -> None:
+    assert valid(written) == made
+
+
+def test_a_schema_of_endless_depth_ends() -> None:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(400):
+        schema = {"type": "object", "properties": {"a": schema}}
+    META.validate(valid(schema))
+
+
+def test_a_root_that_is_no_object_leaves_the_arguments_open() -> None:
+    for schema in ({"type": "string"}, {"type": "array", "items": {}}, {}):
+        assert rooted(schema) == {"type": "object", "properties": {}}
+
+
+def test_branches_at_the_root_are_joined_and_what_all_need_is_required() -> None:
+    schema = {
+        "anyOf": [
+            {"properties": {"id": {"type": "string"}, "at": {"type": "string"}}, "required": ["id", "at"]},
+            {"$ref": "#/$defs/byName"},
+        ],
+        "$defs": {
+            "byName": {"properties": {"name": {}, "at": {"type": "integer"}}, "required": ["name", "at"]},
+        },
+    }
+    assert rooted(schema) == {
+        "type": "object",
+        "properties": {
+            "id": {"type": "string"},
+            "at": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+            "name": {},
+        },
+        "required": ["at"],
+        "$defs": schema["$defs"],
+    }
+
+
+def test_of_an_all_of_at_the_root_everything_is_required() -> None:
+    branches = [{"properties": {"a": {}}, "required": ["a"]}, {"properties": {"b": {}}, "required": ["b"]}]
+    assert rooted({"allOf": branches})["required"] == ["a", "b"]
+
+
+def test_a_root_reference_is_followed() -> None:
+    schema = {"$ref": "#/$defs/in", "$defs": {"in": {"type": "object", "properties": {"a": {}}}}}
+    assert rooted(schema) == {"type": "object", "properties": {"a": {}}, "$defs": schema["$defs"]}
+    assert rooted({"$ref": "#"}) == {"type": "object", "properties": {}}
+
+
+def test_parameters_that_anthropic_refuses_are_named_anew_and_found_again() -> None:
+    root = {
+        "type": "object",
+        "properties": {"$top": {}, "_top": {}, "filter[id]": {}, "ok": {}},
+        "required": ["$top", "ok"],
+    }
+    made, old = plain_parameters(root)
+    new = {name: plain for plain, name in old.items()}
+    assert set(old.values()) == {"$top", "filter[id]"} and new["filter[id]"] == "filter_id_"
+    assert made["required"] == [new["$top"], "ok"] and list(made["properties"]) == [
+        new["$top"],
+        "_top",
+        "filter_id_",
+        "ok",
+    ]
+    assert new["$top"] != "_top"

@@ -1,0 +1,182 @@
+"""Requests to steps: where they are cut, where they are not, and what a long one keeps."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from router.query.intent_detection import asks, opens
+from router.query.steps import Steps, find_steps
+
+SEVERAL = {
+    "Pull failed payments from Stripe, file a ticket in Linear, and notify the channel in Slack": (
+        "Pull failed payments from Stripe",
+        "file a ticket in Linear",
+        "notify the channel in Slack",
+    ),
+    "merge the open pull request then tell the design team": (
+        "merge the open pull request",
+        "tell the design team",
+    ),
+    "Which flights leave for Lima tomorrow? Also, what is the weather forecast for Sunday?": (
+        "Which flights leave for Lima tomorrow?",
+        "Also, what is the weather forecast for Sunday?",
+    ),
+    "Show the total revenue of March and how many customers left since": (
+        "Show the total revenue of March",
+        "how many customers left since",
+    ),
+    "the nightly import broke -- find the failing run, restart the import job": (
+        "the nightly import broke",
+        "find the failing run",
+        "restart the import job",
+    ),
+    "1. list the overdue invoices\n2. draft a friendly reminder": (
+        "list the overdue invoices",
+        "draft a friendly reminder",
+    ),
+    "Ask Dr. No for the lab report. Then archive the old case file.": (
+        "Ask Dr. No for the lab report.",
+        "Then archive the old case file.",
+    ),
+    "create the note 'buy milk, call Ana. Then rest' and mail the note to Bob": (
+        "create the note 'buy milk, call Ana. Then rest'",
+        "mail the note to Bob",
+    ),
+    '"Find a cheap hotel in Rome, and book a table for two people"': (
+        "Find a cheap hotel in Rome",
+        "book a table for two people",
+    ),
+    "Lösche die alte Rechnung. Schick dem Kunden eine neue.": (
+        "Lösche die alte Rechnung.",
+        "Schick dem Kunden eine neue.",
+    ),
+    "请删除旧的文件。然后发送邮件给王先生。": ("请删除旧的文件。", "然后发送邮件给王先生。"),
+}
+
+ONE = [
+    "refund",
+    "list the open tickets",
+    "search for red, green and blue lamps",
+    "find a hotel in Rome, which is close to the station",
+    "book a flight from Oslo to Rome on 3 May at 9 a.m. for J. Smith",
+    "write 'close the door, open the window. Then leave' to notes.txt",
+    "compare cats and dogs",
+    "find the file and delete it",
+    "Hello! Can you help me? I need all invoices of 2023.",
+    "show C:/reports/may, june and july.txt",
+    "",
+    " \n ",
+    "…",
+]
+
+LOG = "\n".join(
+    f"2024-03-1{day} 01:11:21,107 ERROR [http-nio-8080-exec-4] c.a.web.Handler - failed, code={day}" for day in range(9)
+)
+MAIL = (
+    "Hi team, hope you all had a good weekend. The migration of the old warehouse is two thirds done. Marketing has "
+    "signed off on the new landing page, although legal still has doubts about the second paragraph. The budget for "
+    "the third quarter was approved with minor cuts in travel. Two of the interns are leaving us in August. The "
+    "customer in Lyon was happy with the workshop. There were some complaints about the parking situation. The printer "
+    "on the second floor is out of order again. Sales numbers for the northern region were above plan for the third "
+    "month in a row, mostly thanks to the renewal of two large accounts. The security audit found nothing serious. "
+    "The lake house was the favourite of the majority for the offsite in the autumn. The old coffee machine went to "
+    "the school around the corner, where the teachers were delighted with it. Kind regards, Helen"
+)
+
+
+@pytest.mark.parametrize(("request_text", "texts"), SEVERAL.items())
+def test_a_request_is_cut_where_a_new_demand_opens(request_text: str, texts: tuple[str, ...]) -> None:
+    assert find_steps(request_text).texts == texts
+
+
+@pytest.mark.parametrize("request_text", ONE)
+def test_a_request_of_one_step_has_no_steps(request_text: str) -> None:
+    assert find_steps(request_text) == Steps()
+
+
+def test_a_piece_that_says_too_little_stays_with_the_one_before() -> None:
+    assert find_steps("find the latest sales report, copy it, and send a summary of sales to Ana").texts == (
+        "find the latest sales report copy it",
+        "send a summary of sales to Ana",
+    )
+
+
+def test_what_is_told_weighs_less_than_what_is_asked() -> None:
+    found = find_steps("The espresso machine costs 349 euros. Put the machine into the shop.")
+    assert found.weights == (0.7, 1.0)
+
+
+def test_where_nothing_asks_all_weigh_the_same() -> None:
+    assert find_steps("Lösche die alte Rechnung. Schick dem Kunden eine neue.").weights == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    "request_text", [f"{LOG}\ncreate a bug ticket for this", f"create a bug ticket for this\n{LOG}"]
+)
+def test_of_a_request_around_a_log_what_it_asks_is_kept(request_text: str) -> None:
+    found = find_steps(request_text)
+    assert found.texts == ("create a bug ticket for this",)
+    assert found.share < 0.2
+
+
+def test_of_a_long_mail_its_ends_and_what_it_asks_are_kept() -> None:
+    found = find_steps(f"{MAIL}\n\nPlease put the renewal of both accounts into the CRM")
+    assert found.texts[-1] == "Please put the renewal of both accounts into the CRM"
+    assert len(found) <= 3
+    assert found.share < 0.3
+
+
+def test_of_a_long_request_that_only_tells_its_ends_are_kept() -> None:
+    told = " ".join(["The old warehouse in Lyon was very cold."] * 30)
+    found = find_steps(f"{told} Our new machine costs 349 euros")
+    assert found.texts == ("The old warehouse in Lyon was very cold.", "Our new machine costs 349 euros")
+
+
+def test_there_are_never_more_than_eight_steps() -> None:
+    request_text = ". ".join(f"Send the monthly report number {word}" for word in "abcdefghijklmnop")
+    found = find_steps(request_text)
+    assert len(found) == 8
+    assert found.texts[0].endswith("a.") and found.texts[-1].endswith("p")
+    assert found.share == pytest.approx(0.5)
+
+
+@given(st.text(alphabet="ab ,.;:!?'\"\n-–→“”。and filetk9", max_size=400))
+def test_any_text_gives_steps_of_its_own_words(text: str) -> None:
+    found = find_steps(text)
+    assert len(found.texts) == len(found.weights) <= 8
+    assert 0 <= found.share <= 1
+    for step in found.texts:
+        assert step.strip()
+        assert all(word in text for word in step.split())
+
+
+@pytest.mark.parametrize("text", [", a" * 6000, "a. " * 6000, " " * 20000, "'a" * 9000, '"' * 20000, "and " * 5000])
+def test_a_hostile_text_is_cut_in_linear_time(text: str) -> None:
+    assert len(find_steps(text)) <= 8
+
+
+@pytest.mark.parametrize("text", ["File a ticket", "please could you also check", "let's see", "then ping Ana"])
+def test_a_demand_opens_with_a_verb_after_courtesies(text: str) -> None:
+    assert opens(text, joined=False)
+
+
+@pytest.mark.parametrize("text", ["which is late", "I want the blue one"])
+def test_after_a_bare_comma_a_question_word_or_a_wish_goes_on_with_the_sentence(text: str) -> None:
+    assert opens(text, joined=True)
+    assert not opens(text, joined=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("the build is red", False),
+        ("my account number is 12345", False),
+        ("is the build red?", True),
+        ("(could it be the cache?)", True),
+        ("we'd really like a refund", True),
+        ("somebody has to call them", True),
+        ("refund order 7765", True),
+    ],
+)
+def test_a_demand_a_question_and_a_wish_ask_and_a_statement_does_not(text: str, asked: bool) -> None:
+    assert asks(text) is asked

@@ -1,0 +1,83 @@
+"""The ranking by past requests, and what fusion makes of it."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from router import RECIPES, Recipe, Signal
+from router.retrieval.fusion import fuse
+from router.retrieval.retrievers import EMPTY, IntentRetriever, Ranking
+
+REQUEST = np.array([1, 0], np.float32)
+
+
+def intents(*uses: tuple[float, dict[int, float]], threshold: float = 0.5) -> IntentRetriever:
+    """Past requests, each by its cosine to REQUEST and its lessons by ordinal."""
+    vectors = np.array([[cosine, math.sqrt(1 - cosine**2)] for cosine, _ in uses], np.float32)
+    offsets = np.cumsum([0, *(len(taught) for _, taught in uses)])
+    tools = np.array([ordinal for _, taught in uses for ordinal in taught], np.int64)
+    lessons = np.array([lesson for _, taught in uses for lesson in taught.values()], np.float32)
+    return IntentRetriever(vectors, offsets, tools, lessons, threshold)
+
+
+def test_a_tool_earns_the_lessons_of_near_uses_by_how_near_they_are() -> None:
+    found = intents((0.8, {4: 0.5}), (0.6, {4: 1.0, 2: 0.5}), (0.4, {9: 1.0})).rank(REQUEST, 10)
+    # (.8 - .5) / .5 = .6 and (.6 - .5) / .5 = .2: tool 4 has .6 × .5 + .2 × 1, tool 2 has .2 × .5.
+    assert found.ordinals.tolist() == [4, 2]
+    assert found.scores.tolist() == pytest.approx([0.5, 0.1])
+    assert found.standard().tolist() == found.scores.tolist()
+
+
+def test_the_same_request_is_a_use_like_any_other() -> None:
+    assert intents((1.0, {4: 0.25})).rank(REQUEST, 10).scores.tolist() == [0.25]
+
+
+@pytest.mark.parametrize(
+    "uses", [[(0.5, {4: 1.0})], [(-0.2, {4: 1.0})], [(0.9, {4: 0.0})]], ids=["at the threshold", "far", "known already"]
+)
+def test_where_no_use_tells_anything_there_is_no_ranking(uses: list[tuple[float, dict[int, float]]]) -> None:
+    assert intents(*uses).rank(REQUEST, 10) is EMPTY
+
+
+def test_the_twenty_nearest_uses_are_heard() -> None:
+    near = [(0.9, {1: 1.0})] * 19 + [(0.8, {2: 1.0}), (0.7, {3: 1.0})]
+    found = intents(*near).rank(REQUEST, 10)
+    assert found.ordinals.tolist() == [1, 2]
+    assert found.scores.tolist() == pytest.approx([19 * 0.8, 0.6])
+
+
+def test_equal_scores_go_by_ordinal_and_a_list_is_cut_at_its_depth() -> None:
+    found = intents((0.9, {7: 0.5, 3: 0.5, 5: 0.25}))
+    assert found.rank(REQUEST, 10).ordinals.tolist() == [3, 7, 5]
+    assert found.rank(REQUEST, 2).ordinals.tolist() == [3, 7]
+
+
+some_ranking = st.dictionaries(st.integers(0, 9), st.floats(0, 50), max_size=10).map(
+    lambda scores: Ranking.of(np.array(list(scores), np.int64), np.array(list(scores.values()), np.float64))
+)
+others = st.fixed_dictionaries({signal: some_ranking for signal in Signal if signal is not Signal.INTENT})
+
+
+@given(others, st.sampled_from(list(RECIPES.values())))
+def test_fusion_without_a_near_use_is_that_of_a_snapshot_without_the_signal(
+    lists: dict[Signal, Ranking], recipe: Recipe
+) -> None:
+    without, with_none = fuse(lists, recipe), fuse({**lists, Signal.INTENT: EMPTY}, recipe)
+    assert without[0].ordinals.tolist() == with_none[0].ordinals.tolist()
+    assert without[0].scores.tobytes() == with_none[0].scores.tobytes()
+    assert list(without[1]) == list(with_none[1])
+
+
+@given(others, st.sampled_from([RECIPES["default"], RECIPES["adaptive"]]))
+def test_a_near_use_lifts_its_tool_and_leaves_what_others_earn(lists: dict[Signal, Ranking], recipe: Recipe) -> None:
+    def scores(given: dict[Signal, Ranking]) -> dict[int, float]:
+        fused, _, _ = fuse(given, recipe)
+        return dict(zip(fused.ordinals.tolist(), fused.scores.tolist(), strict=True))
+
+    before = scores(lists)
+    after = scores({**lists, Signal.INTENT: intents((0.9, {4: 0.5})).rank(REQUEST, 10)})
+    assert after.pop(4) > before.pop(4, 0.0)
+    assert after == before

@@ -1,0 +1,103 @@
+"""Near-duplicates: who is one of whom, and what of them a ranking keeps."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from router.record import Parameter, ToolRecord
+from router.retrieval.deduplication import collapse, duplicates
+from router.retrieval.retrievers import EMPTY, Ranking
+from tests.support.factories import make_record
+
+
+def query(tool_id: str, description: str = "Runs SQL.") -> ToolRecord:
+    """A tool `query`; what stands before the slash is its provider."""
+    return make_record("query", tool_id.partition("/")[0], tool_id=tool_id, description=description)
+
+
+def test_one_name_and_description_of_two_providers_are_duplicates() -> None:
+    records = [
+        make_record("getIssue", "fork-a", description="Gets an issue."),
+        make_record("list_issues", "fork-a", description="Lists issues."),
+        make_record("get_issue", "fork-b", description="gets  an issue"),
+    ]
+    assert duplicates(records).tolist() == [0, 1, 0]
+
+
+def test_another_description_is_another_tool() -> None:
+    assert duplicates([query("a/query"), query("b/query", "Runs CQL.")]).tolist() == [0, 1]
+
+
+def test_nobody_is_a_duplicate_within_a_provider_or_without_one() -> None:
+    assert duplicates([query("a/query"), query("a/query~2")]).tolist() == [0, 1]
+    assert duplicates([make_record("query", None), make_record("query", None)]).tolist() == [0, 1]
+
+
+def test_pairs_within_two_providers_are_duplicates_in_the_order_of_their_ids() -> None:
+    ids = ["a/query", "a/query~2", "b/query", "b/query~2"]
+    assert duplicates([query(tool_id) for tool_id in ids]).tolist() == [0, 1, 0, 1]
+    # In whatever order they come: a/query~2, b/query, a/query, b/query~2.
+    assert duplicates([query(ids[place]) for place in (1, 2, 0, 3)]).tolist() == [0, 1, 1, 0]
+
+
+def test_a_second_tool_that_no_other_provider_has_stands_alone() -> None:
+    ids = ["a/query", "b/query", "b/query~2", "c/query"]
+    assert duplicates([query(tool_id) for tool_id in ids]).tolist() == [0, 0, 2, 0]
+
+
+def test_tools_without_description_are_duplicates_by_their_parameters() -> None:
+    def thin(provider: str, *paths: str) -> ToolRecord:
+        parameters = tuple(Parameter(path, "string") for path in paths)
+        return make_record("search", provider, description="", parameters=parameters)
+
+    records = [thin("a", "q", "page"), thin("b", "page", "q"), thin("c", "q"), thin("d"), thin("e")]
+    assert duplicates(records).tolist() == [0, 0, 2, 3, 4]
+
+
+CATALOGS = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 9), st.sampled_from("xy")), unique=True)
+
+
+@given(CATALOGS, st.randoms())
+def test_groups_do_not_depend_on_the_order_and_have_one_tool_of_a_provider(catalog, random) -> None:  # type: ignore[no-untyped-def]
+    records = [query(f"{provider}/{number}{text}", text) for provider, number, text in catalog]
+    mixed = random.sample(records, len(records))
+    assert partition(records) == partition(mixed)
+    groups = duplicates(records).tolist()
+    assert len({(group, record.provider) for group, record in zip(groups, records, strict=True)}) == len(records)
+    assert all(group <= place and groups[group] == group for place, group in enumerate(groups))
+
+
+def partition(records: list[ToolRecord]) -> set[frozenset[str]]:
+    """The groups as sets of ids."""
+    groups: dict[int, set[str]] = {}
+    for record, group in zip(records, duplicates(records).tolist(), strict=True):
+        groups.setdefault(group, set()).add(record.tool_id)
+    return {frozenset(ids) for ids in groups.values()}
+
+
+def fused(*ordinals: int) -> Ranking:
+    return Ranking(np.array(ordinals, np.int64), np.arange(len(ordinals), 0, -1, dtype=np.float64))
+
+
+def test_the_best_ranked_duplicate_is_kept_and_the_others_stand_under_it() -> None:
+    groups = np.array([0, 1, 0, 3, 0, 1], np.int64)  # 0, 2, 4 are one tool; 1, 5 another
+    kept, under = collapse(fused(4, 3, 0, 5, 2), groups)
+    assert kept.tolist() == [0, 1, 3]
+    assert under == {4: (0, 2)}
+
+
+def test_without_duplicates_every_row_is_kept() -> None:
+    kept, under = collapse(fused(2, 0, 1), np.arange(3))
+    assert kept.tolist() == [0, 1, 2]
+    assert under == {}
+    assert collapse(EMPTY, np.arange(3))[0].tolist() == []
+
+
+@given(st.permutations(range(8)), st.lists(st.integers(0, 3), min_size=8, max_size=8))
+def test_no_tool_is_lost_and_none_stands_twice(order: list[int], drawn: list[int]) -> None:
+    groups = np.array([drawn.index(group) for group in drawn], np.int64)
+    kept, under = collapse(fused(*order), groups)
+    heads = [order[row] for row in kept]
+    assert sorted([*heads, *(o for others in under.values() for o in others)]) == list(range(8))
+    assert len({int(groups[o]) for o in heads}) == len(heads)
+    assert all(groups[o] == groups[head] for head, others in under.items() for o in others)

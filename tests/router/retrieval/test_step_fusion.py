@@ -1,0 +1,100 @@
+"""Covering steps, against the formula worked by hand."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from router.query.steps import Steps
+from router.retrieval.retrievers import EMPTY, Ranking
+from router.retrieval.step_fusion import cover
+
+
+def ranking(*pairs: tuple[int, float]) -> Ranking:
+    return Ranking.of(np.array([p[0] for p in pairs], np.int64), np.array([p[1] for p in pairs], np.float64))
+
+
+def steps(*weights: float, share: float = 1.0) -> Steps:
+    return Steps(tuple(f"step {place}" for place in range(len(weights))), weights, share)
+
+
+def test_a_tool_gains_from_the_one_step_that_it_serves_best() -> None:
+    whole = ranking((1, 4.0), (2, 3.0), (3, 2.0))
+    covered = cover(whole, [ranking((1, 4.0), (2, 2.0)), ranking((3, 1.0), (2, 0.25))], steps(1.0, 0.5))
+    # Step 0 is on the whole's level; step 1, best 1, is raised by √(4/1) = 2 and weighs half.
+    assert covered.ranking.ordinals.tolist() == [1, 2, 3]
+    assert covered.ranking.scores.tolist() == pytest.approx([4 + 0.65 * 4, 3 + 0.65 * 2, 2 + 0.65 * 0.5 * 2])
+    assert covered.gains.tolist() == pytest.approx([2.6, 1.3, 0.65])
+    assert covered.steps.tolist() == [0, 0, 1]
+
+
+def test_a_tool_that_only_a_step_finds_is_in_the_answer() -> None:
+    covered = cover(ranking((1, 2.0), (2, 0.5)), [ranking((1, 2.0)), ranking((9, 2.0))], steps(1.0, 1.0))
+    assert covered.ranking.ordinals.tolist() == [1, 9, 2]
+    assert covered.steps.tolist() == [0, 1, -1]
+
+
+def test_the_best_tool_of_the_whole_request_stays_first() -> None:
+    covered = cover(ranking((1, 2.0), (2, 1.9)), [ranking((2, 2.0))], steps(1.0))
+    assert covered.ranking.ordinals.tolist() == [1, 2]
+    assert covered.ranking.scores[0] == covered.ranking.scores[1] == pytest.approx(1.9 + 0.65 * 2)
+
+
+def test_in_a_long_request_the_steps_decide() -> None:
+    whole = ranking((1, 2.0), (2, 1.0))
+    covered = cover(whole, [ranking((2, 8.0))], steps(1.0, share=0.1))
+    assert covered.ranking.ordinals.tolist() == [2, 1]
+    assert covered.ranking.scores.tolist() == pytest.approx([0.1 * 1 + 0.65 * 8, 0.1 * 2])
+
+
+def test_tools_outside_the_whole_ranking_are_below_its_negative_scores() -> None:
+    covered = cover(ranking((1, 1.0), (2, -1.0)), [ranking((3, 0.5))], steps(1.0))
+    assert covered.ranking.scores.tolist() == pytest.approx([1, -1 + 0.65 * 0.5 * math.sqrt(2), -1])
+    assert covered.ranking.ordinals.tolist() == [1, 3, 2]
+
+
+def test_the_best_three_of_steps_that_want_different_tools_are_in_ten() -> None:
+    clear = ranking(*((tool, 20.0 - tool) for tool in range(12)))
+    dim = ranking((50, 0.6), (51, 0.5), (52, 0.4), (53, 0.3))
+    covered = cover(clear, [clear, dim], steps(1.0, 1.0))
+    assert covered.ranking.ordinals[:10].tolist() == [0, 50, 1, 2, 3, 4, 5, 6, 51, 52]
+    assert covered.ranking.ordinals.tolist()[10:] == [7, 8, 9, 10, 11, 53]
+    assert np.all(np.diff(covered.ranking.scores) <= 0)
+    assert covered.steps[[1, 8, 9]].tolist() == [1, 1, 1]
+
+
+def test_no_place_is_held_for_what_is_only_told_or_for_steps_that_share_a_tool() -> None:
+    clear = ranking(*((tool, 20.0 - tool) for tool in range(12)))
+    told = cover(clear, [clear, ranking((50, 0.1))], steps(1.0, 0.7))
+    shared = cover(clear, [clear, ranking((1, 0.2), (50, 0.1))], steps(1.0, 1.0))
+    assert 50 not in told.ranking.ordinals[:10]
+    assert 50 not in shared.ranking.ordinals[:10]
+
+
+def test_empty_rankings_are_covered_too() -> None:
+    assert len(cover(EMPTY, [EMPTY], steps(1.0)).ranking) == 0
+    assert cover(EMPTY, [ranking((5, 1.0))], steps(1.0)).ranking.ordinals.tolist() == [5]
+    assert cover(ranking((5, 1.0)), [EMPTY], steps(1.0)).ranking.scores.tolist() == [1.0]
+
+
+def test_there_is_one_ranking_a_step() -> None:
+    with pytest.raises(ValueError, match="1 rankings for 2 steps"):
+        cover(EMPTY, [EMPTY], steps(1.0, 1.0))
+
+
+rankings = st.dictionaries(st.integers(0, 20), st.floats(-3, 30), max_size=8).map(lambda d: ranking(*d.items()))
+
+
+@given(rankings, st.lists(st.tuples(rankings, st.sampled_from([0.7, 1.0])), max_size=4), st.sampled_from([0.1, 1.0]))
+def test_scores_fall_and_every_tool_is_there_once(
+    whole: Ranking, parts: list[tuple[Ranking, float]], share: float
+) -> None:
+    covered = cover(whole, [part for part, _ in parts], steps(*(weight for _, weight in parts), share=share))
+    assert np.all(np.diff(covered.ranking.scores) <= 0)
+    listed = {int(o) for r in (whole, *(part for part, _ in parts)) for o in r.ordinals}
+    assert sorted(covered.ranking.ordinals.tolist()) == sorted(listed)
+    assert np.all(covered.gains >= 0)
+    if share == 1.0 and len(whole):
+        assert covered.ranking.ordinals[0] == whole.ordinals[0]

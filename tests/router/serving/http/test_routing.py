@@ -1,0 +1,161 @@
+"""POST /v1/route and /v1/route-many answer what the router answers, and refuse what it would refuse."""
+
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from router import Router
+from tests.router.serving.conftest import Ask
+
+REQUEST = "give the customer their money back"
+
+
+def asked(client: TestClient, **body: Any) -> dict[str, Any]:
+    response = client.post("/v1/route", json=body)
+    assert response.status_code == 200, response.text
+    return dict(response.json())
+
+
+def test_an_answer_is_the_routers_own(client: TestClient, router: Router) -> None:
+    answer = asked(client, request=REQUEST, k=3, explain=True)
+    told = router.route(REQUEST, k=3, explain=True).to_json()
+    assert answer.pop("rendered") is None
+    assert answer.pop("ms").keys() >= told.pop("ms").keys()
+    assert answer == told
+    assert answer["tools"][0]["tool_id"] == "stripe/create_refund"
+
+
+def test_a_dialogue_is_routed_by_what_the_user_said(client: TestClient, router: Router) -> None:
+    messages = [
+        {"role": "user", "content": "log a bug in linear"},
+        {"role": "assistant", "content": "Done. Anything else?"},
+        {"role": "user", "content": REQUEST},
+    ]
+    answer = asked(client, request=messages, k=3)
+    assert tuple(tool["tool_id"] for tool in answer["tools"]) == router.route(messages, k=3).ids
+    assert asked(client, request=[REQUEST], k=3)["tools"] == asked(client, request=REQUEST, k=3)["tools"]
+
+
+@pytest.mark.parametrize("form", ["openai", "responses", "anthropic", "mcp", "langchain"])
+def test_tools_come_in_the_form_that_is_asked_for_with_the_way_back(client: TestClient, form: str) -> None:
+    answer = asked(client, request=REQUEST, k=3, form=form)
+    rendered = answer["rendered"]
+    assert len(rendered["tools"]) == 3
+    assert list(rendered["names"].values()) == [tool["tool_id"] for tool in answer["tools"]]
+
+
+def test_a_selection_filters_and_says_what_it_left_out(client: TestClient) -> None:
+    answer = asked(client, request=REQUEST, k=8, explain=True, selection={"block": ["stripe/*"]})
+    assert not [tool for tool in answer["tools"] if tool["tool_id"].startswith("stripe/")]
+    assert {"tool_id": "stripe/create_refund", "by": "block"}.items() <= answer["dropped"][0].items()
+
+
+def test_no_tool_left_is_an_answer_or_where_that_is_wanted_not_found(client: TestClient) -> None:
+    nobody = {"providers": ["nobody"]}
+    assert asked(client, request=REQUEST, selection=nobody)["tools"] == []
+    refused = client.post("/v1/route", json={"request": REQUEST, "selection": {**nobody, "fallback_to_empty": False}})
+    assert (refused.status_code, refused.json()["error"]["type"]) == (404, "not_found")
+
+
+def test_many_requests_are_answered_in_their_order_by_one_snapshot(client: TestClient, router: Router) -> None:
+    requests = ["will it rain tomorrow", REQUEST, "notify the on-call channel"]
+    answers = client.post("/v1/route-many", json={"requests": requests, "k": 2}).json()["answers"]
+    assert [[tool["tool_id"] for tool in answer["tools"]] for answer in answers] == [
+        list(router.route(request, k=2).ids) for request in requests
+    ]
+    assert len({answer["snapshot"] for answer in answers}) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "request"),
+        ({"request": ""}, "request.text"),
+        ({"request": " \n"}, "request.text"),
+        ({"request": "x" * 20_001}, "request.text"),
+        ({"request": []}, "request.messages"),
+        ({"request": ["ok", {"role": "nobody", "content": "x"}]}, "request.messages.1.message.role"),
+        ({"request": 7}, "request.messages"),
+        ({"request": "x", "k": 0}, "k"),
+        ({"request": "x", "k": 129}, "k"),
+        ({"request": "x", "k": "ten"}, "k"),
+        ({"request": "x", "recipe": "unheard of"}, "recipe"),
+        ({"request": "x", "form": "smoke signals"}, "form"),
+        ({"request": "x", "selection": {"min_combined_score": 1.5}}, "selection.min_combined_score"),
+        ({"request": "x", "selection": {"allowed": []}}, "selection.allowed"),
+        ({"request": "x", "category_confidence": -1}, "category_confidence"),
+        ({"request": "x", "unknown": 1}, "unknown"),
+    ],
+)
+def test_what_is_wrong_is_refused_and_named(client: TestClient, body: dict[str, Any], field: str) -> None:
+    response = client.post("/v1/route", json=body)
+    assert response.status_code == 422
+    error = response.json()["error"]
+    assert (error["type"], error["field"]) == ("invalid", field)
+    assert error["message"]
+
+
+def test_a_dialogue_in_which_the_user_says_nothing_is_refused(client: TestClient) -> None:
+    response = client.post("/v1/route", json={"request": [{"role": "assistant", "content": "How can I help?"}]})
+    assert response.status_code == 422
+    assert "no message of 1" in response.json()["error"]["message"]
+
+
+def test_what_is_no_json_is_malformed(client: TestClient) -> None:
+    response = client.post("/v1/route", content=b'{"request": ', headers={"Content-Type": "application/json"})
+    assert (response.status_code, response.json()["error"]["type"]) == (400, "malformed")
+
+
+@pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded"])
+def test_a_body_that_is_not_said_to_be_json_is_refused_with_what_to_say(client: TestClient, kind: str | None) -> None:
+    """As curl sends it by itself, and pages elsewhere without asking."""
+    headers = {"Content-Type": kind} if kind else {}
+    response = client.post("/v1/route", content=b'{"request": "refund"}', headers=headers)
+    assert (response.status_code, response.json()["error"]["type"]) == (415, "no_json")
+    assert "Content-Type: application/json" in response.json()["error"]["message"]
+
+
+def test_half_a_surrogate_pair_is_refused_and_no_error_of_the_server(client: TestClient) -> None:
+    for body in (
+        b'{"request": "\\ud800"}',
+        b'{"request": "x", "\\ud800": 1}',
+        b'{"request": "x", "category": "\\udfff"}',
+    ):
+        response = client.post("/v1/route", content=body, headers={"Content-Type": "application/json"})
+        assert response.status_code == 422, body
+
+
+def test_a_server_selection_holds_where_a_request_brings_none(client_of: Ask, snapshot: Any) -> None:
+    from router.selection import Selection
+
+    with Router.open(snapshot, selection=Selection(block=("stripe/*",))) as router:
+        client = client_of(router)
+        ids = [tool["tool_id"] for tool in asked(client, request=REQUEST, k=8)["tools"]]
+        assert ids and not [tool_id for tool_id in ids if tool_id.startswith("stripe/")]
+        assert asked(client, request=REQUEST, k=1, selection={})["tools"][0]["tool_id"] == "stripe/create_refund"
+
+
+def test_many_requests_of_a_large_k_are_refused_with_the_most(client: TestClient) -> None:
+    refused = client.post("/v1/route-many", json={"requests": ["undo a payment"] * 20, "k": 51})
+    assert refused.status_code == 422
+    assert "20 requests of k = 51 ask for 1,020 tools; the limit is 1,000" in refused.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"request": "refund", "k": 0}, "k must be at least 1"),
+        ({"request": "refund", "k": "3"}, "k must be a whole number"),
+        ({"request": "refund", "explain": 1}, "explain must be true or false"),
+        ({"request": "refund", "kk": 3}, "kk is unknown here"),
+        ({"request": "refund", "recipe": "best"}, "recipe must be 'default', "),
+        ({"request": "refund", "selection": {"allow": "x"}}, "selection.allow must be a list"),
+        ({}, "request is missing"),
+        ([], "the body must be an object of names and values"),
+    ],
+)
+def test_what_is_wrong_is_told_in_plain_english(client: TestClient, body: Any, message: str) -> None:
+    told = client.post("/v1/route", json=body).json()["error"]["message"]
+    assert told.startswith(message)
+    assert "Input should" not in told and "Field required" not in told and "Extra inputs" not in told

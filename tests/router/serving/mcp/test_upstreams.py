@@ -1,0 +1,337 @@
+"""Calls passed on to real servers, of which some fail in each way that a server can."""
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import pytest
+
+from router import Router, ToolRecord
+from router.record import Origin
+from router.serving.mcp import Upstream, UpstreamFailed, connected
+from router.serving.mcp.server import _replace
+from tests.router.serving.mcp.conftest import plain
+from tests.router.serving.mcp.plain_http import serving
+
+T = TypeVar("T")
+
+
+def calling(router: Router, upstreams: Sequence[Upstream], talk: Callable[[Any], Awaitable[T]], **how: Any) -> T:
+    """What `talk` makes of a function that calls a tool by its id and gives its text."""
+
+    async def run() -> T:
+        async with connected(upstreams, **how) as servers:
+
+            async def call(tool_id: str, **arguments: Any) -> str:
+                answer = await servers.call(record(router, tool_id), arguments)
+                assert not answer.is_error
+                return str(answer.content[0].text)
+
+            return await talk(call)
+
+    return asyncio.run(run())
+
+
+def record(router: Router, tool_id: str) -> ToolRecord:
+    found = router.record(tool_id)
+    assert found is not None
+    return found
+
+
+def running(pid: int) -> bool:
+    """Whether a process is there, be it as a zombie."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_tool_is_called_under_the_name_that_its_server_has_for_it(weather_router: Router, weather: Upstream) -> None:
+    async def talk(call: Any) -> str:
+        return str(await call("weather/sea-level", harbour="Oslo"))
+
+    assert calling(weather_router, [weather], talk).startswith("Oslo: ")
+
+
+def test_a_servers_process_is_kept_from_call_to_call_and_ended_at_the_end(weather_router: Router) -> None:
+    async def talk(call: Any) -> set[int]:
+        return {json.loads(answer)["pid"] for answer in await asyncio.gather(*(call("plain/echo") for _ in range(5)))}
+
+    (pid,) = calling(weather_router, [plain()], talk)
+    assert not running(pid)
+
+
+def test_a_tools_own_error_is_its_answer(weather_router: Router, weather: Upstream) -> None:
+    async def run() -> tuple[bool, str]:
+        async with connected([weather]) as servers:
+            answer = await servers.call(record(weather_router, "weather/storm"), {"city": "Rome"})
+            return answer.is_error, answer.content[0].text
+
+    assert asyncio.run(run()) == (True, "Error executing tool storm: no radar over Rome")
+
+
+def test_a_server_that_dies_in_a_call_is_started_anew_by_the_next(weather_router: Router) -> None:
+    async def talk(call: Any) -> tuple[int, int]:
+        before = json.loads(await call("plain/echo"))["pid"]
+        with pytest.raises(UpstreamFailed, match="ended during the call, which it may have carried out or not"):
+            await call("plain/die")
+        return before, json.loads(await call("plain/echo"))["pid"]
+
+    before, after = calling(weather_router, [plain()], talk)
+    assert before != after
+    assert not running(before) and not running(after)
+
+
+def test_a_server_that_died_between_calls_is_started_anew_unsaid(weather_router: Router) -> None:
+    async def talk(call: Any) -> tuple[int, int]:
+        before = json.loads(await call("plain/echo"))["pid"]
+        os.kill(before, 9)
+        while running(before):
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)
+        return before, json.loads(await call("plain/echo"))["pid"]
+
+    before, after = calling(weather_router, [plain()], talk)
+    assert before != after
+
+
+def test_a_server_that_hangs_holds_no_other_and_is_started_anew(
+    weather_router: Router, weather: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("router.serving.mcp.connection._SIGN_OF_LIFE_S", 0.2)
+    monkeypatch.setattr("mcp.client.stdio.PROCESS_TERMINATION_TIMEOUT", 0.1)  # before it is killed
+
+    async def talk(call: Any) -> float:
+        await call("plain/echo")
+        hanging = asyncio.create_task(call("plain/hang"))
+        await asyncio.sleep(0.05)
+        begun = time.perf_counter()
+        await call("weather/sea-level", harbour="Oslo")
+        took = time.perf_counter() - begun
+        with pytest.raises(
+            UpstreamFailed, match=r"did not answer within 0\.5 s \(timeout_s\), and gives no sign of life"
+        ):
+            await hanging
+        await call("plain/echo")
+        return took
+
+    async def warm(call: Any) -> float:
+        await call("weather/sea-level", harbour="Oslo")  # it is up when the other hangs
+        return await talk(call)
+
+    assert calling(weather_router, [weather, plain(timeout_s=0.5)], warm) < 0.4
+
+
+def test_a_server_that_never_answers_is_not_waited_for_longer_than_its_time(weather_router: Router) -> None:
+    async def talk(call: Any) -> None:
+        with pytest.raises(UpstreamFailed, match=r"did not start and list its tools within 0\.3 s"):
+            await call("plain/echo")
+
+    calling(weather_router, [plain("silent", timeout_s=0.3)], talk)
+
+
+def test_a_list_of_tools_without_end_is_an_error(weather_router: Router) -> None:
+    async def talk(call: Any) -> None:
+        with pytest.raises(UpstreamFailed, match="list of tools has no end"):
+            await call("plain/echo")
+
+    calling(weather_router, [plain("endless")], talk)
+
+
+def test_a_program_that_is_not_there_is_named(weather_router: Router) -> None:
+    missing = Upstream("plain", command=("no-such-mcp-server", "--key", "sk-secret"), provider="plain")
+
+    async def talk(call: Any) -> str:
+        with pytest.raises(UpstreamFailed, match="there is no such program") as failed:
+            await call("plain/echo")
+        return str(failed.value)
+
+    assert "sk-secret" not in calling(weather_router, [missing], talk)
+
+
+def test_what_a_server_says_beside_the_protocol_is_passed_over(weather_router: Router) -> None:
+    async def talk(call: Any) -> str:
+        return str(await call("plain/talk", text="hello"))
+
+    answer = json.loads(calling(weather_router, [plain(SECRET="s3")], talk))
+    assert (answer["arguments"], answer["secret"]) == ({"text": "hello"}, "s3")
+
+
+def test_a_tool_without_a_connected_server_says_what_to_do(weather_router: Router) -> None:
+    async def talk(call: Any) -> None:
+        with pytest.raises(UpstreamFailed, match=r"provider 'bank' \(connected: plain\)\. Call it yourself"):
+            await call("bank/refund")
+
+    calling(weather_router, [plain()], talk)
+
+
+def test_a_tool_that_its_server_has_no_more_is_said_to_be_gone(weather_router: Router, weather: Upstream) -> None:
+    async def talk(call: Any) -> None:
+        with pytest.raises(UpstreamFailed, match="no longer offers the tool 'gone'"):
+            await call("weather/gone")
+
+    calling(weather_router, [weather], talk)
+
+
+def test_a_tool_that_a_server_added_without_a_word_is_called(weather_router: Router) -> None:
+    async def talk(call: Any) -> str:
+        with pytest.raises(UpstreamFailed, match="no longer offers the tool 'unsaid'"):
+            await call("plain/unsaid")
+        await call("plain/sprout")
+        return str(await call("plain/unsaid", text="here"))
+
+    assert json.loads(calling(weather_router, [plain()], talk))["arguments"] == {"text": "here"}
+
+
+def test_wrong_arguments_are_not_sent(weather_router: Router) -> None:
+    async def talk(call: Any) -> None:
+        with pytest.raises(
+            UpstreamFailed, match=r"are wrong, so nothing was sent: \$\.days: 'two' is not of type 'integer'"
+        ):
+            await call("weather/forecast", city="Rome", days="two")
+        with pytest.raises(UpstreamFailed, match="'city' is a required property"):
+            await call("weather/forecast")
+
+    # A server that cannot be started: it is not even tried.
+    calling(weather_router, [Upstream("weather", command=("no-such-mcp-server",), provider="weather")], talk)
+
+
+def test_of_two_servers_of_one_label_the_one_that_has_the_tool_is_called(
+    weather_router: Router, weather: Upstream
+) -> None:
+    other = replace(weather, provider="plain")
+
+    async def talk(call: Any) -> str:
+        return str(await call("plain/echo"))
+
+    assert json.loads(calling(weather_router, [other, plain()], talk))["arguments"] == {}
+
+
+@pytest.mark.parametrize(("name", "added"), [("plain", "late"), ("weather", "eclipse")])
+def test_a_server_whose_tools_change_is_listed_anew(
+    weather_router: Router, weather: Upstream, name: str, added: str
+) -> None:
+    """Before 2026 a server says so unasked; since then to who listens."""
+    server = plain() if name == "plain" else weather
+    told: list[tuple[str, list[str]]] = []
+
+    async def heard(label: str, tools: Any) -> None:
+        told.append((label, [tool["name"] for tool in tools]))
+
+    async def talk(call: Any) -> None:
+        await call(f"{name}/grow")
+        until = time.monotonic() + 10
+        while not told and time.monotonic() < until:
+            await asyncio.sleep(0.02)
+
+    calling(weather_router, [server], talk, on_tools=heard)
+    ((label, names),) = told
+    assert label == name
+    assert added in names and len(names) > 4
+
+
+def test_servers_that_are_started_at_once_tell_what_they_list(weather_router: Router) -> None:
+    told: dict[str, int] = {}
+
+    async def run() -> None:
+        done = asyncio.Event()
+
+        async def heard(label: str, tools: Any) -> None:
+            told[label] = len(tools)
+            done.set()
+
+        missing = Upstream("missing", command=("no-such-mcp-server",), provider="missing")
+        async with connected([missing, plain()], heard, at_once=True):
+            await asyncio.wait_for(done.wait(), 10)
+
+    asyncio.run(run())
+    assert told == {"plain": 6}
+
+
+def test_of_a_servers_list_a_tool_that_cannot_be_used_is_left_out_and_told(
+    weather_router: Router, caplog: pytest.LogCaptureFixture
+) -> None:
+    good, odd = {"name": "tides", "inputSchema": {}}, {"name": "odd", "inputSchema": {"maximum": 10**400}}
+    asyncio.run(_replace(weather_router, "harbour", [odd, good]))
+    try:
+        assert weather_router.record("harbour/tides") and not weather_router.record("harbour/odd")
+    finally:
+        weather_router.replace("harbour", [])
+    assert "a tool of 'harbour' is not served: the tool 'odd' cannot be used: it is not JSON" in caplog.text
+
+
+def test_an_upstream_without_a_label_is_known_by_where_the_build_read_it(weather_router: Router) -> None:
+    forecast = record(weather_router, "weather/forecast")
+    assert Upstream("one", url="http://127.0.0.1:1/mcp", place=forecast.origin.file).serves(forecast)
+    assert not Upstream("one", url="http://127.0.0.1:1/mcp", place="elsewhere").serves(forecast)
+
+
+@pytest.mark.parametrize("first", ["own", "other"])
+def test_of_two_servers_that_one_program_runs_the_one_of_the_tools_provider_is_called(
+    weather_router: Router, first: str
+) -> None:
+    """They are known by their program alone until they are open: `npx`, `uvx`, `python`."""
+    echo = record(weather_router, "plain/echo")
+    python = {"provider": None, "place": sys.executable}
+    own, other = (replace(plain(SECRET=name, NAME=name), **python) for name in ("plain", "other"))
+    gone = replace(own, command=("no-such-mcp-server",))
+
+    async def run(*servers: Upstream) -> str:
+        async with connected(servers) as upstreams:
+            try:
+                answer = await upstreams.call(replace(echo, origin=Origin(sys.executable, "/tools/0")), {})
+            except UpstreamFailed as error:
+                return str(error)
+            return str(json.loads(answer.content[0].text)["secret"])
+
+    assert asyncio.run(run(*((own, other) if first == "own" else (other, own)))) == "plain"
+    assert "there is no such program" in asyncio.run(run(*((gone, other) if first == "own" else (other, gone))))
+
+
+def test_a_tool_that_a_server_without_a_label_listed_since_is_called_there(weather_router: Router) -> None:
+    echo = replace(record(weather_router, "plain/echo"), origin=Origin("registered", ""))
+    server = replace(plain(), provider=None, place=sys.executable)
+
+    async def run() -> bool:
+        async with connected([server]) as upstreams:
+            await upstreams.start()
+            with pytest.raises(UpstreamFailed, match="no MCP server is connected for the provider 'bank'"):
+                await upstreams.call(replace(echo, provider="bank"), {})
+            return (await upstreams.call(echo, {})).is_error or False
+
+    assert not asyncio.run(run())
+
+
+def test_a_server_over_http_that_forgot_the_session_is_called_in_a_new_one(weather_router: Router) -> None:
+    with serving() as server:
+        shop = Upstream("shop", url=server.url, provider="plain", headers={"X-Key": "s3"}, timeout_s=10)
+
+        async def talk(call: Any) -> str:
+            await call("plain/echo")
+            server.sessions.clear()
+            return str(await call("plain/echo", text="again"))
+
+        assert json.loads(calling(weather_router, [shop], talk))["arguments"] == {"text": "again"}
+    assert [seen["X-Key"] for seen in server.seen] == ["s3", "s3"]
+
+
+def test_a_server_over_http_that_is_down_is_said_to_be_and_called_once_it_is_up(weather_router: Router) -> None:
+    with serving() as server:
+        port = server.server_port
+    shop = Upstream("shop", url=f"http://127.0.0.1:{port}/mcp?key=sk-secret", provider="plain", timeout_s=10)
+
+    async def talk(call: Any) -> str:
+        for _ in range(2):
+            with serving(port):
+                await call("plain/echo")
+            with pytest.raises(UpstreamFailed, match="the MCP server 'shop' cannot be reached") as down:
+                await call("plain/echo")
+        return str(down.value)
+
+    assert "sk-secret" not in calling(weather_router, [shop], talk)

@@ -1,0 +1,191 @@
+"""The pages answer what was asked, and what strangers wrote does nothing on them."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+from flows.cli.commands.serve import inspected
+from router import Router, Selection, Signal
+from router.retrieval.calibration import Calibration
+from router.retrieval.score_normalization import Cohort
+from router.serving.page.browsing import listed
+from router.serving.page.comparing import Shelf, moved
+from router.snapshot.snapshot import Snapshot
+from tests.router.serving.conftest import TOKEN, Ask
+
+REQUEST = "give the customer their money back"
+
+
+@pytest.fixture(scope="module")
+def pages(client_of: Ask, catalog: Path) -> TestClient:
+    return client_of(Router.open(catalog), catalog, inspected)
+
+
+@pytest.fixture(scope="module")
+def hostile(client_of: Ask, hostile_folder: Path) -> TestClient:
+    return client_of(Router.open(hostile_folder), hostile_folder, inspected)
+
+
+def text(client: TestClient, path: str, status: int = 200, **query: str) -> str:
+    response = client.get(path, params=query)
+    assert response.status_code == status, response.text
+    assert response.headers["Content-Type"] == "text/html; charset=utf-8"
+    return response.text
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"k": "0"}, "k is &#39;0&#39;, it must be a whole number from 1 to 128"),
+        ({"k": "٣"}, "it must be a whole number"),
+        ({"k": "9" * 5_000}, "it must be a whole number"),
+        ({"token_budget": "much"}, "token budget is &#39;much&#39;"),
+    ],
+)
+def test_a_field_that_is_wrong_is_named_and_what_was_filled_in_stays(
+    pages: TestClient, fields: dict[str, str], said: str
+) -> None:
+    page = text(pages, "/", 422, request=REQUEST, **fields)
+    assert said in page
+    assert f'value="{REQUEST}"' in page
+
+
+def test_blank_fields_say_nothing(pages: TestClient) -> None:
+    assert "<h2" not in text(pages, "/", request="  ")
+    page = text(pages, "/", request=REQUEST, k="", recipe="", allow=" , ", token_budget="")
+    assert "stripe/create_refund" in page
+
+
+def test_a_request_that_no_tool_fits_is_said_so(pages: TestClient) -> None:
+    page = text(pages, "/", request=REQUEST, providers="nobody")
+    assert "No tool is left" in page
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [("phrases", "Most likely no tool fits."), ("generic", "Perhaps no tool fits (not calibrated for this catalog).")],
+)
+def test_the_page_is_as_sure_that_none_fits_as_the_calibration_is(
+    source: str, said: str, client_of: Ask, snapshot: Path
+) -> None:
+    opened = Snapshot.open(snapshot)
+    statistics = np.stack([np.zeros(8), np.ones(8)]).astype(np.float32)
+    rule = Calibration({Signal.EXPANSION: 1.0}, -1.0, 0.999999, 0.05, source)
+    refusing = replace(opened, cohort=Cohort({Signal.EXPANSION: statistics}), calibrations=(rule,))
+    page = text(client_of(Router(refusing)), "/", request="an issue for me", recipe="lexical")
+    assert said in page
+    assert ("some tool fits" in page) and ("(not calibrated for this catalog) ·" in page) is (source == "generic")
+
+
+def test_no_tool_left_is_not_found_where_the_server_wants_an_error(client_of: Ask, snapshot: Path) -> None:
+    selection = Selection(providers=("nobody",), fallback_to_empty=False)
+    client = client_of(Router.open(snapshot, selection=selection))
+    assert "no tool that the selection allows has anything in common" in text(client, "/", 404, request=REQUEST)
+    assert client.get("/readyz").status_code == 200  # as it is for its first request too
+
+
+def test_a_tools_page_has_its_record_phrases_verdicts_and_neighbours(pages: TestClient) -> None:
+    page = text(pages, "/tools/stripe/create_refund")
+    for part in (
+        "Refunds a charge in full or in part.",
+        "give the customer their money back",
+        "indexed",
+        "Nearest tools",
+    ):
+        assert part in page
+    assert 'href="/tools/stripe/list_charges"' in page
+    assert '<th scope="row">anthropic</th><td class="number">' in page
+
+
+def test_without_the_inspection_database_a_page_says_so_and_shows_the_record(client_of: Ask, catalog: Path) -> None:
+    from router import SnapshotInvalid
+
+    def gone(_folder: Path, _tool_id: str) -> Any:
+        raise SnapshotInvalid("catalog.duckdb cannot be opened")
+
+    for inspect, said in ((gone, "catalog.duckdb cannot be opened"), (None, "without access to")):
+        page = text(client_of(Router.open(catalog), catalog, inspect), "/tools/stripe/create_refund")
+        assert said in page
+        assert "Refunds a charge in full or in part." in page
+
+
+def test_a_tool_that_there_is_not_is_not_found(pages: TestClient) -> None:
+    assert "No such tool" in text(pages, "/tools/no/such", 404)
+
+
+def test_tools_are_found_by_name_and_provider(pages: TestClient) -> None:
+    assert text(pages, "/tools", q="CREATE").count('class="tool"') == 3
+    assert text(pages, "/tools", q="create", provider="Stripe").count('class="tool"') == 1
+    assert "No tool matches." in text(pages, "/tools", q="unheard of")
+
+
+def test_a_large_catalog_is_read_part_by_part(router: Router, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("router.serving.page.browsing._READ", 3)
+    found, after, pages = [], "", 0
+    while after is not None:
+        page = listed(router, "channel", "", after) if pages else listed(router, "issue", "", after)
+        found += [record.tool_id for record in page.tools]
+        after, pages = page.following, pages + 1
+        assert page.whole == (after is None)
+    assert (pages, found) == (3, ["github/create_issue", "linear/create_issue", "linear/list_issues"])
+
+
+def test_two_snapshots_answer_one_request(pages: TestClient, catalog: Path) -> None:
+    page = text(pages, "/compare", request=REQUEST, a="20250101T000000Z-00000000")
+    assert "20250101T000000Z-00000000" in page
+    shelf = Shelf(catalog)
+    before, after = (shelf.opened(stored.folder.name).route(REQUEST, k=10) for stored in reversed(shelf.snapshots()))
+    for row in moved(before, after):
+        assert row.by == before.ids.index(row.tool_id) - after.ids.index(row.tool_id)
+
+
+@pytest.mark.parametrize("name", ["../../../etc", "..", ".", "20990101T000000Z-00000000", "/etc/passwd", "CURRENT"])
+def test_a_snapshot_is_one_of_the_catalogs_and_no_path(pages: TestClient, name: str) -> None:
+    assert "has no snapshot" in text(pages, "/compare", 422, request=REQUEST, a=name)
+
+
+def test_what_strangers_wrote_is_text(hostile: TestClient) -> None:
+    ids = [tool["tool_id"] for tool in hostile.get("/v1/tools").json()["tools"]]
+    assert ids == ['"><img src=x onerror=alert(1)>', "../../healthz"]
+    from router.serving.page.text import tool_path
+
+    bodies = [text(hostile, path) for path in ("/tools", "/?request=refund", *map(tool_path, ids))]
+    for body in bodies:
+        assert "<script" not in body and "<img" not in body and "onerror=alert(1)>" not in body.replace("&gt;", "")
+        assert 'href="javascript' not in body
+        assert "\u202e" not in body and "\0" not in body
+        assert len(body) < 60_000, "a megabyte of description is cut"
+    assert "⟦U+202E⟧" in bodies[2]
+    assert "{{ 7 * 7 }}" in bodies[2]
+    assert "&lt;script&gt;" in bodies[2]
+
+
+def test_a_form_repeats_what_it_was_sent_as_text(pages: TestClient) -> None:
+    attack = '"><script>alert(1)</script>'
+    for path, fields in (
+        ("/", ("request", "allow", "k")),
+        ("/tools", ("q", "provider")),
+        ("/compare", ("request", "a")),
+    ):
+        for name in fields:
+            response = pages.get(path, params={"request": "x", name: attack})
+            assert "<script" not in response.text, (path, name)
+
+
+def test_the_style_sheet_and_every_page_load_nothing_from_elsewhere(pages: TestClient) -> None:
+    sheet = pages.get("/style.css")
+    assert sheet.headers["Content-Type"].startswith("text/css")
+    assert "url(" not in sheet.text and "@import" not in sheet.text
+    for path in ("/", "/?request=refund", "/tools", "/tools/stripe/create_refund", "/compare?request=refund"):
+        body = text(pages, path)
+        assert "http://" not in body and "https://" not in body
+        assert "<script" not in body and " style=" not in body
+
+
+def test_pages_ask_for_the_token_too(client_of: Ask) -> None:
+    client = client_of(token=TOKEN)
+    assert [client.get(path).status_code for path in ("/", "/tools", "/compare", "/style.css")] == [401] * 4

@@ -1,0 +1,171 @@
+"""The encoder of a router in memory: from a folder, from an object, at hand, or none."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from router import Manifest, Router, SettingsInvalid, Signal, SnapshotInvalid
+from router.contract import ENCODER_FOLDER, ENCODER_MODEL
+from router.snapshot.cached_encoder import vectors_of
+from router.snapshot.memory import encoders
+
+TOOLS = {
+    "stripe": [{"name": "create_refund", "description": "Refunds a charge."}],
+    "linear": [{"name": "create_issue", "description": "Creates an issue in a team."}],
+}
+
+
+class Letters:
+    """An object with `encode` alone: how often each letter occurs, not normalised."""
+
+    def encode(self, texts: list[str]) -> NDArray[np.float64]:
+        return np.array([[text.lower().count(letter) + 0.1 for letter in "abcdefghijklmnopqrst"] for text in texts])
+
+
+class Wrong:
+    """An object whose `encode` gives nonsense."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        return self.answer
+
+
+@pytest.fixture
+def exported(snapshot: Path, tmp_path: Path) -> Path:
+    """A folder of an exported encoder, with its record."""
+    spec = Manifest.read(snapshot).encoder
+    assert spec is not None
+    for path in (snapshot / ENCODER_FOLDER).iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    (tmp_path / "export.json").write_text(json.dumps({"spec": asdict(spec)}), encoding="utf-8")
+    return tmp_path
+
+
+def test_a_folder_of_an_exported_encoder_makes_the_dense_list(exported: Path) -> None:
+    router = Router.from_tools(TOOLS, encoder=exported)
+    rankings = router.rankings("undo a payment")
+    assert len(rankings[Signal.DENSE]) == 2
+    assert Signal.DENSE in router.manifest.signals
+    assert router.manifest.encoder and router.manifest.encoder.dim == 32
+    assert router.route("undo a payment", explain=True)[0].phrase
+
+
+def test_the_encoder_of_a_snapshot_or_of_a_catalog_is_taken_too(exported: Path, snapshot: Path) -> None:
+    expected = Router.from_tools(TOOLS, encoder=str(exported)).route("undo a payment")
+    for folder in (snapshot, snapshot.parent):
+        assert Router.from_tools(TOOLS, encoder=folder).route("undo a payment").tools == expected.tools
+
+
+def test_a_vector_is_the_same_whatever_is_encoded_beside_it(exported: Path) -> None:
+    opened = encoders.open_encoder(exported)
+    assert opened is not None
+    texts = [f"tool {number} " + "and more " * (number % 7) for number in range(50)]
+    together = vectors_of(opened.encoder, texts)
+    assert sorted(together) == sorted(texts)
+    for text in texts:
+        assert np.allclose(together[text], opened.encoder.encode([text])[0], atol=1e-6)
+
+
+def test_an_object_that_encodes_texts_is_enough() -> None:
+    router = Router.from_tools(TOOLS, encoder=Letters())
+    dense = router.rankings("refund")[Signal.DENSE]
+    assert len(dense) == 2 and (dense.scores <= 1.1).all()
+    assert router.manifest.encoder and router.manifest.encoder.model == "Letters"
+    assert router.route_many(["refund a charge, then create an issue", "refund"])[0].ids
+
+
+def test_another_object_gives_a_snapshot_of_another_name() -> None:
+    class Reversed(Letters):
+        def encode(self, texts: list[str]) -> NDArray[np.float64]:
+            return super().encode(texts)[:, ::-1]
+
+    Reversed.__qualname__ = "Letters"
+    names = {Router.from_tools(TOOLS, encoder=encoder).manifest.snapshot for encoder in (Letters(), Reversed(), None)}
+    assert len(names) == 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (np.zeros(3), r"encoder gave an array of shape \(3,\) for a list of length 1"),
+        (np.zeros((5, 2)), "encoder gave an array of shape"),
+        (np.zeros((1, 0)), "encoder gave an array of shape"),
+        (None, "encoder gave an array of shape"),
+        (np.full((1, 2), np.nan), "a component that is infinite or no number"),
+        ([["a"]], "encoder gave no array of numbers for 1 texts: could not convert"),
+        ([[1.0], [1.0, 2.0]], "encoder gave no array of numbers"),
+    ],
+)
+def test_an_object_that_gives_no_vectors_is_refused(answer: Any, message: str) -> None:
+    with pytest.raises(SettingsInvalid, match=message):
+        Router.from_tools(TOOLS, encoder=Wrong(answer))
+
+
+@pytest.mark.parametrize("encoder", [5, True, object(), Letters])
+def test_what_is_no_encoder_is_refused(encoder: Any) -> None:
+    with pytest.raises(SettingsInvalid, match=r'encoder is .*, it must be "auto", None, the folder'):
+        Router.from_tools(TOOLS, encoder=encoder)
+
+
+def test_a_folder_without_an_encoder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsInvalid, match=r"holds no model\.onnx"):
+        Router.from_tools(TOOLS, encoder=tmp_path)
+
+
+def test_an_encoder_that_does_not_say_how_it_encodes_is_refused(exported: Path) -> None:
+    (exported / "export.json").write_text('{"files": {}}', encoding="utf-8")
+    with pytest.raises(SettingsInvalid, match=r"its export\.json does not say how texts are encoded"):
+        Router.from_tools(TOOLS, encoder=exported)
+
+
+def test_an_encoder_that_does_not_load_is_refused(exported: Path) -> None:
+    (exported / ENCODER_MODEL).unlink()
+    (exported / ENCODER_MODEL).write_bytes(b"no model")
+    with pytest.raises(SnapshotInvalid, match="cannot be loaded"):
+        Router.from_tools(TOOLS, encoder=exported)
+
+
+def test_auto_takes_the_encoder_at_hand(exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoders, "exported_folder", lambda: exported)
+    assert Signal.DENSE in Router.from_tools(TOOLS).manifest.signals
+
+
+def test_auto_tells_of_the_wait_that_many_tools_make(
+    exported: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(encoders, "exported_folder", lambda: exported)
+    assert encoders.open_encoder("auto", 1_000)
+    assert "encoding 1,000 tools" in caplog.text and "encoder=None does without" in caplog.text
+    caplog.clear()
+    assert encoders.open_encoder("auto", 100) and encoders.open_encoder(exported, 1_000)
+    assert not caplog.text
+
+
+def test_auto_does_without_where_none_is_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoders, "exported_folder", lambda: None)
+    router = Router.from_tools(TOOLS)
+    assert Signal.DENSE not in router.manifest.signals
+    assert router.manifest.encoder is None
+
+
+def test_auto_tells_of_an_encoder_at_hand_that_does_not_load(
+    exported: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (exported / "export.json").write_text("{", encoding="utf-8")
+    monkeypatch.setattr(encoders, "exported_folder", lambda: exported)
+    assert Signal.DENSE not in Router.from_tools(TOOLS).manifest.signals
+    assert "the router is lexical alone: encoder is" in caplog.text
+
+
+def test_a_snapshot_without_an_encoder_has_none_to_give(snapshot: Path, tmp_path: Path) -> None:
+    replace(Manifest.read(snapshot), encoder=None).write(tmp_path)
+    with pytest.raises(SettingsInvalid, match="this snapshot was built without an encoder"):
+        Router.from_tools(TOOLS, encoder=tmp_path)

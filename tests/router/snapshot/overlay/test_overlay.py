@@ -1,0 +1,166 @@
+"""The overlay as a value, and on disk."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from router.errors import SettingsInvalid, SnapshotInvalid
+from router.fingerprint import fingerprint
+from router.snapshot.overlay import Overlay
+from router.snapshot.overlay.stored import load, save
+from tests.router.snapshot.overlay.offices import record
+
+START, STOP = record("start_meeting"), record("stop_meeting")
+
+
+def test_a_method_gives_another_overlay_and_leaves_the_first_as_it_was() -> None:
+    empty = Overlay()
+    one = empty.registered([START])
+    two = one.removed([START.tool_id])
+    assert (not empty, list(one.tools), list(two.tools), two.gone) == (
+        True,
+        ["zoom/start_meeting"],
+        [],
+        {"zoom/start_meeting"},
+    )
+
+
+def test_what_is_said_last_of_a_tool_holds() -> None:
+    overlay = Overlay().registered([START]).removed([START.tool_id]).registered([START])
+    assert list(overlay.tools) == [START.tool_id] and not overlay.gone
+
+
+def test_a_list_drops_what_its_source_had_registered_and_nothing_of_others() -> None:
+    other = record("start_meeting", "teams")
+    overlay = Overlay().registered([START, other], source="zoom").registered([record("mail", None)], source="mail")
+    # Of the source "zoom" or of its provider: the tool of "teams" came from "zoom" as well.
+    assert sorted(overlay.replaced("zoom", [STOP]).tools) == ["mail", "zoom/stop_meeting"]
+
+
+def test_a_tool_registered_after_its_source_was_listed_is_on_the_list() -> None:
+    overlay = Overlay().replaced("zoom", [START]).registered([STOP])
+    assert overlay.lists == {"zoom": {START.tool_id, STOP.tool_id}}
+
+
+def test_phrases_stay_with_a_tool_that_is_registered_again_without() -> None:
+    phrases = {START.tool_id: ["  call the\nteam ", "", "call the team", "dial in"]}
+    overlay = Overlay().registered([START], phrases=phrases).registered([record("start_meeting", description="New.")])
+    assert overlay.tools[START.tool_id].phrases == ("call the team", "dial in")
+
+
+@pytest.mark.parametrize(
+    ("phrases", "said"),
+    [
+        ({"zoom/none": ["x"]}, "phrases for 'zoom/none', which is not among the tools"),
+        ({START.tool_id: "call"}, "must be a list of texts"),
+        ({START.tool_id: [3]}, "must be a list of texts"),
+        ({START.tool_id: None}, "must be a list of texts"),
+        ({START.tool_id: 5}, "must be a list of texts"),
+        (["call"], r"phrases are \['call'\], they must be lists of texts by tool id"),
+        ({START.tool_id: [str(number) for number in range(33)]}, "33 phrases, it may have 32"),
+    ],
+)
+def test_phrases_that_are_none_are_refused_by_name(phrases: Any, said: str) -> None:
+    with pytest.raises(SettingsInvalid, match=said):
+        Overlay().registered([START], phrases=phrases)
+
+
+def test_a_source_without_a_name_and_one_id_for_a_list_of_them_are_refused() -> None:
+    for method in (lambda: Overlay().replaced(" ", [START]), lambda: Overlay().registered([START], " ")):
+        with pytest.raises(SettingsInvalid, match="the source is ' ', it must be a name"):
+            method()
+    with pytest.raises(SettingsInvalid, match="the ids are 'zoom/start_meeting', they must be a list"):
+        Overlay().removed("zoom/start_meeting")
+    with pytest.raises(SettingsInvalid, match="the ids are None, they must be a list"):
+        Overlay().removed(None)  # type: ignore[arg-type]
+
+
+def test_phrases_of_a_generator_are_kept() -> None:
+    texts: Any = (text for text in ("call the team", "dial in"))
+    overlay = Overlay().registered([START], phrases={START.tool_id: texts})
+    assert overlay.tools[START.tool_id].phrases == ("call the team", "dial in")
+    with pytest.raises(SettingsInvalid, match="the id 3 is not a text"):
+        Overlay().removed([3])  # type: ignore[list-item]
+
+
+def test_two_tools_of_one_id_are_refused() -> None:
+    with pytest.raises(SettingsInvalid, match="two tools have the id 'zoom/start_meeting'"):
+        Overlay().registered([START, START])
+
+
+def test_equal_overlays_have_one_revision_and_an_empty_one_has_none() -> None:
+    one, other = Overlay().registered([START, STOP]), Overlay().registered([STOP]).registered([START])
+    assert one.revision == other.revision != Overlay().registered([START]).revision
+    assert Overlay().revision == ""
+
+
+# Anything that JSON can say, half surrogate pairs and NUL aside: `record_of` lets none in.
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(texts.filter(str.strip), max_size=4, unique=True), st.lists(texts, max_size=3), st.lists(texts, max_size=2)
+)
+def test_what_is_saved_is_loaded(
+    tmp_path_factory: pytest.TempPathFactory, names: list[str], gone: list[str], phrases: list[str]
+) -> None:
+    path = tmp_path_factory.mktemp("overlay") / "overlay.json"
+    records = [record(name, description=name) for name in names]
+    said = {records[0].tool_id: phrases} if records else {}
+    overlay = Overlay().removed(gone).registered(records[:2], "zoom", said).replaced("teams", records[2:])
+    save(overlay, path)
+    assert load(path) == overlay
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_save_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "overlay.json"
+    save(Overlay().registered([START]), path)
+
+    def full(_: int) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="no space"):
+        save(Overlay(), path)
+    monkeypatch.undo()
+    assert list(load(path).tools) == [START.tool_id]
+    assert os.listdir(tmp_path) == [path.name]
+
+
+def _changed(change: dict[str, Any], sign: bool = True) -> Any:
+    def spoil(path: Path) -> None:
+        row = json.loads(path.read_text()) | change
+        if sign:
+            row["checksum"] = fingerprint({name: row[name] for name in ("tools", "gone", "lists")})
+        path.write_text(json.dumps(row))
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda path: path.unlink(), "there is no overlay"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-20]), "cannot be read"),
+        (lambda path: path.write_bytes(b"\xff\xfe"), "cannot be read"),
+        (lambda path: path.write_text(path.read_text().replace("Does", "Dose")), "its checksum does not match"),
+        (_changed({"gone": ["x"]}, sign=False), "its checksum does not match"),
+        (_changed({"format": 2}), "format 2, this router reads format 1"),
+        (_changed({"more": 1}), "unknown field `more`"),
+        (_changed({"tools": [{"record": {"tool_id": 3}}]}), r"Expected `str`, got `int` - at `\$.tools\[0\].record"),
+    ],
+)
+def test_a_file_that_is_no_overlay_is_refused_with_the_reason(tmp_path: Path, spoil: Any, said: str) -> None:
+    path = tmp_path / "overlay.json"
+    save(Overlay().registered([START]), path)
+    spoil(path)
+    with pytest.raises(SnapshotInvalid, match=said) as refused:
+        load(path)
+    assert str(path) in str(refused.value)

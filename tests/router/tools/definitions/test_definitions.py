@@ -1,0 +1,152 @@
+"""Definitions of a vendor's tools as records, as a build makes them."""
+
+import json
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.records import catalog_records
+from router.errors import SettingsInvalid
+from router.record import Origin, Parameter, ToolRecord
+from router.tools.definitions import record_of, records_of
+from router.tools.definitions.raw_tool import RawTool
+
+SCHEMA = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
+FUNCTION = {"name": "send_mail", "description": " Sends a mail. ", "parameters": SCHEMA}
+ANNOTATIONS = {"readOnlyHint": False, "title": "Mail"}
+FORMS = {
+    "OpenAI, chat": {"type": "function", "function": FUNCTION},
+    "OpenAI, responses": {"type": "function", **FUNCTION},
+    "Anthropic": {"name": "send_mail", "description": "Sends a mail.", "input_schema": SCHEMA},
+    "MCP": {"name": "send_mail", "description": "Sends a mail.", "inputSchema": SCHEMA},
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_definition_of_any_vendor_is_the_record_that_a_build_makes(form: str) -> None:
+    raw = RawTool("send_mail", Origin("", ""), "Sends a mail.", SCHEMA, provider="acme mail")
+    (expected,) = catalog_records([raw]).records
+    record = record_of(FORMS[form], "acme mail")
+    assert record.content() == expected.content()
+    assert (record.tool_id, record.parameters) == ("acme-mail/send_mail", (Parameter("to", "string", required=True),))
+
+
+def test_mcps_hints_and_title_are_kept() -> None:
+    record = record_of({"name": "mail", "inputSchema": {}, "annotations": ANNOTATIONS})
+    assert (record.tool_id, record.provider, record.description) == ("mail", None, "Mail")
+    assert record.annotations == ANNOTATIONS
+
+
+@pytest.mark.parametrize("key", ["inputSchema", "input_schema", "parameters"])
+def test_a_schema_is_found_beside_hints_under_any_vendors_name_for_it(key: str) -> None:
+    record = record_of({"name": "mail", key: SCHEMA, "annotations": ANNOTATIONS})
+    assert (record.input_schema, record.annotations) == (SCHEMA, ANNOTATIONS)
+
+
+def test_a_record_keeps_its_id_and_is_given_its_parameter_rows() -> None:
+    record = ToolRecord("own:id", "acme", "mail", "", input_schema=MappingProxyType(SCHEMA))
+    made = record_of(record, "other")
+    assert (made.tool_id, made.provider, made.parameters[0].path) == ("own:id", "acme", "to")
+    assert ToolRecord.from_json(json.loads(json.dumps(made.to_json()))) == made
+
+
+def test_a_definition_may_be_changed_afterwards() -> None:
+    definition: dict[str, Any] = json.loads(json.dumps(FORMS["MCP"]))
+    record = record_of(definition)
+    definition["inputSchema"]["properties"].clear()
+    assert record.input_schema == SCHEMA
+
+
+def test_of_duplicates_one_is_kept_and_another_tool_of_an_id_is_numbered() -> None:
+    names = ["a b", "a-b", "a b", "a/b"]
+    records = records_of([{"name": name} for name in names], "x")
+    assert [(record.tool_id, record.name) for record in records] == [
+        ("x/a-b", "a b"),
+        ("x/a-b~2", "a-b"),
+        ("x/a-b~3", "a/b"),
+    ]
+    raws = [RawTool(name, Origin("", ""), provider="x") for name in names]
+    assert [record.tool_id for record in catalog_records(raws).records] == [record.tool_id for record in records]
+
+
+def _deep() -> dict[str, Any]:
+    schema: dict[str, Any] = {}
+    for _ in range(300):
+        schema = {"items": schema}
+    return {"name": "mail", "parameters": schema}
+
+
+def _circle() -> dict[str, Any]:
+    schema: dict[str, Any] = {}
+    schema["items"] = schema
+    return {"name": "mail", "parameters": schema}
+
+
+@pytest.mark.parametrize(
+    ("definition", "said"),
+    [
+        ({}, "name is missing or empty"),
+        ({"name": "  "}, "name is missing or empty"),
+        ({"name": 3}, "the tool 3 cannot be used: name is a number, not a text"),
+        ({"name": "mail", "description": []}, "the tool 'mail' cannot be used: description is a list, not a text"),
+        ({"type": "function", "function": {"name": "mail", "parameters": "x"}}, "parameters is a text, not an object"),
+        ({"type": "function", "function": "mail"}, "a tool is a JSON object, this is a text"),
+        ({"name": "mail", "inputSchema": 1}, "inputSchema is a number, not an object"),
+        ({"name": "mail", "annotations": []}, "annotations is a list, not an object"),
+        ({"name": "mail", "parameters": {"default": float("nan")}}, "it is not JSON"),
+        ({"name": "mail", "parameters": {"default": object()}}, "object is not JSON"),
+        ({"name": "mail", "parameters": {"default": "x" * 1_000_000}}, "more than 1,000,000"),
+        (_deep(), "nested more than 200 levels deep"),
+        (_circle(), "it is not JSON: Circular"),
+        ("mail", "a definition is an object, this is str"),
+        (None, "a definition is an object, this is NoneType"),
+        (ToolRecord("", None, "mail", ""), "tool_id is missing or empty"),
+        (ToolRecord("mail", None, 3, ""), r"Expected `str`, got `int` - at `\$.name`"),  # type: ignore[arg-type]
+        (ToolRecord("mail", None, "mail", "", input_schema=[1]), "it is no record"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_definition_is_refused_with_the_field(definition: Any, said: str) -> None:
+    with pytest.raises(SettingsInvalid, match=said):
+        record_of(definition)
+
+
+@pytest.mark.parametrize("tools", ["mail", {"name": "mail"}, ToolRecord("mail", None, "mail", "")])
+def test_one_definition_is_no_sequence_of_them(tools: Any) -> None:
+    with pytest.raises(SettingsInvalid, match="it must be a sequence"):
+        records_of(tools)
+
+
+def test_the_place_of_the_wrong_one_is_said() -> None:
+    with pytest.raises(SettingsInvalid, match=r"tools\[1\]: the tool '' cannot be used: name is missing"):
+        records_of([{"name": "a"}, {"name": ""}])
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters(), max_size=8), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(
+            "name description parameters inputSchema annotations function title args arguments inputs schema required "
+            "category examples provider id tools".split()
+        ),
+        json_values,
+        max_size=6,
+    )
+)
+def test_whatever_comes_is_a_storable_record_or_refused(definition: dict[str, Any]) -> None:
+    try:
+        record = record_of(definition, "x")
+    except SettingsInvalid:
+        return
+    json.dumps(record.to_json(), allow_nan=False, ensure_ascii=False).encode()
+    assert record.name and record.tool_id.startswith("x/")

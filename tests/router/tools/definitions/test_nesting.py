@@ -1,0 +1,130 @@
+"""Where tools lie in a document, and whose they are."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from router.tools.definitions import records_of
+from router.tools.definitions.nesting import listed, under
+
+A, B = {"name": "a", "description": "Does a."}, {"name": "b", "inputSchema": {}}
+X = {"name": "x", "tools": [A]}
+NAMELESS = {"description": "Does a.", "parameters": {}}
+
+
+def found(document: Any) -> list[tuple[str, Any, str | None]] | None:
+    tools = listed(document)
+    return None if tools is None else [(one.pointer, one.row["name"], one.provider) for one in tools]
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        (A, [("/0", "a", None)]),
+        ([A, B], [("/0", "a", None), ("/1", "b", None)]),
+        ({"tools": [A]}, [("/tools/0", "a", None)]),
+        ({"server": "git", "tools": [A]}, [("/tools/0", "a", "git")]),
+        ({"server": {"name": "git"}, "tools": [A]}, [("/tools/0", "a", "git")]),
+        ({"name": "git", "tools": [A]}, [("/tools/0", "a", "git")]),
+        ({"name": "set", "serverInfo": {"name": "git"}, "tools": [A]}, [("/tools/0", "a", "git")]),
+        ({"serverInfo": {"name": "git"}, "result": {"tools": [A]}}, [("/result/tools/0", "a", "git")]),
+        ([X, {"name": "y", "tools": [A]}], [("/0/tools/0", "a", "x"), ("/1/tools/0", "a", "y")]),
+        ([X, {"name": "y", "tools": []}, {"name": "z", "tools": None}], [("/0/tools/0", "a", "x")]),
+        ([{"name": "x", "tools": [A]}, B], [("/0/tools/0", "a", "x"), ("/1", "b", None)]),
+        ({"servers": [{"name": "x", "tools": [A]}]}, [("/servers/0/tools/0", "a", "x")]),
+        ({"name": "hub", "servers": [{"tools": [A]}]}, [("/servers/0/tools/0", "a", None)]),
+        ({"mcpServers": {"x/y": {"tools": [A]}}}, [("/mcpServers/x~1y/tools/0", "a", "x/y")]),
+        ({"x": {"tools": [A]}, "y": {"tools": []}}, [("/x/tools/0", "a", "x")]),
+        ({"x": [A], "y": [B]}, [("/x/0", "a", "x"), ("/y/0", "b", "y")]),
+        ({"tools": {"x": {"tools": [A]}}}, [("/tools/x/tools/0", "a", "x")]),
+        ({"tools": {"a": {"description": "Does a."}}}, [("/tools/a", "a", None)]),
+        ({"a": NAMELESS, "b": NAMELESS}, [("/a", "a", None), ("/b", "b", None)]),
+        # A tool with tools, and one with hammers, is a tool.
+        ([{"name": "a", "tools": [A], "parameters": {}}], [("/0", "a", None)]),
+        ([{"name": "a", "tools": ["hammer"]}], [("/0", "a", None)]),
+        ([{"name": "a", "tools": []}], [("/0", "a", None)]),
+        ([{"name": "a", "servers": [{"url": "https://a.example"}]}], [("/0", "a", None)]),
+        ([{"name": "a", "result": {"type": "string"}}], [("/0", "a", None)]),
+    ],
+)  # fmt: skip
+def test_tools_are_found_with_their_pointers_and_their_providers(document: Any, expected: Any) -> None:
+    assert found(document) == expected
+
+
+@pytest.mark.parametrize("document", [[], {"tools": []}, [{"tools": []}], {"result": {"tools": []}}])
+def test_a_document_may_hold_none(document: Any) -> None:
+    assert found(document) == []
+
+
+CONFIGURATION = {"mcpServers": {"fs": {"command": "npx", "args": ["server"], "description": "Files."}}}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {},
+        {"tools": "x"},
+        {"tools": {}},
+        {"tools": None},
+        {"result": {}},
+        {"info": {"title": "Office", "description": "An API."}},
+        {"a": 1},
+        [{"tools": [A]}, {"tools": None}],  # a page that was cut off
+        CONFIGURATION,
+        "tools",
+        7,
+        None,
+    ],
+)
+def test_what_holds_no_tools_is_none(document: Any) -> None:
+    assert found(document) is None
+
+
+def test_nesting_past_any_use_holds_none() -> None:
+    document: Any = [A]
+    for _ in range(190):
+        document = {"tools": document}
+    assert listed(document) is None
+
+
+def test_a_row_holds_its_tools_or_is_one() -> None:
+    assert [(one.pointer, one.provider) for one in under({"name": "x", "tools": [A, B]}, "line 3")] == [
+        ("line 3/tools/0", "x"),
+        ("line 3/tools/1", "x"),
+    ]
+    assert [one.row for one in under(A, "line 3")] == [A]
+    assert [one.row for one in under(7, "line 3")] == [7]
+
+
+def test_at_run_time_servers_may_be_given_with_their_tools() -> None:
+    servers = [{"name": "x", "tools": [A]}, {"name": "y", "tools": [A]}, B]
+    assert [record.tool_id for record in records_of(servers)] == ["x/a", "y/a", "b"]
+    # A label wins, as in a build: then they are one server's, and alike.
+    assert [record.tool_id for record in records_of(servers, "ours")] == ["ours/a", "ours/b"]
+
+
+def test_nobody_takes_anothers_id_under_a_label() -> None:
+    row = {"id": "stripe/refund", "provider": "stripe", "name": "refund"}
+    assert [record.tool_id for record in records_of([row], "evil")] == ["evil/refund"]
+    assert [record.tool_id for record in records_of([row])] == ["stripe/refund"]
+
+
+DOCUMENTS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4) | st.just(A),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from("tools servers result name description parameters serverInfo function x".split()), inner
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(DOCUMENTS)
+def test_whatever_a_document_is_its_tools_are_listed_once(document: Any) -> None:
+    tools = listed(document)
+    if tools is not None:
+        assert len({one.pointer for one in tools}) == len(tools)

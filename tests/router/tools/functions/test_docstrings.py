@@ -1,0 +1,95 @@
+"""Docstrings of every style, and of none."""
+
+import pytest
+
+from router.tools.functions.docstrings import Docs, read_docstring
+
+GOOGLE = """Refund a charge.
+
+    All of it, or a part.
+
+    Args:
+        charge (str): The charge, such as ch_1:
+            the one to pay back.
+        amount (int, optional): Cents.
+        **rest: Whatever else.
+
+    Returns:
+        The refund's id.
+    """
+NUMPY = """Refund a charge.
+
+    All of it, or a part.
+
+    Parameters
+    ----------
+    charge : str
+        The charge, such as ch_1:
+        the one to pay back.
+    amount : int, optional
+        Cents.
+    rest
+        Whatever else.
+    """
+SPHINX = """Refund a charge.
+
+    All of it, or a part.
+
+    :param charge: The charge, such as ch_1:
+        the one to pay back.
+    :type charge: str
+    :param int amount: Cents.
+    :param rest: Whatever else.
+    :returns: The refund's id.
+    """
+EPYDOC = """Refund a charge.
+
+    All of it, or a part.
+
+    @param charge: The charge, such as ch_1:
+        the one to pay back.
+    @type charge: str
+    @param amount: Cents.
+    @type amount: int
+    @param rest: Whatever else.
+    """
+
+
+@pytest.mark.parametrize("text", [GOOGLE, NUMPY, SPHINX, EPYDOC], ids=["google", "numpy", "sphinx", "epydoc"])
+def test_each_style_says_the_same(text: str) -> None:
+    assert read_docstring(text) == Docs(
+        "Refund a charge.\n\nAll of it, or a part.",
+        {"charge": "The charge, such as ch_1: the one to pay back.", "amount": "Cents.", "rest": "Whatever else."},
+        {"charge": "string", "amount": "integer"},
+    )
+
+
+def test_numpy_describes_several_parameters_at_once() -> None:
+    docs = read_docstring("Draw.\n\nParameters\n----------\nx, y : float\n    Where.\n")
+    assert docs.parameters == {"x": "Where.", "y": "Where."}
+    assert docs.types == {"x": "number", "y": "number"}
+
+
+@pytest.mark.parametrize("text", [None, "", "  \n"])
+def test_no_docstring_says_nothing(text: str | None) -> None:
+    assert read_docstring(text) == Docs()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Do it: with a colon.",
+        "Search.\n\nSteps:\n  1. look\n  2. find",
+        "Uses :class:`X` and :param",
+        "Args:",
+        "@param",
+    ],
+)
+def test_a_text_of_no_style_is_the_description(text: str) -> None:
+    assert read_docstring(text).description.startswith(text.split(":")[0].split("@")[0])
+    assert not read_docstring(text).parameters
+
+
+def test_a_docstring_that_tells_of_the_answer_alone_is_a_description() -> None:
+    assert read_docstring("Returns:\n    The weather of a city.").description == "Returns:\nThe weather of a city."
+    assert read_docstring("\n    Args:\n        city: Where.\n") == Docs("", {"city": "Where."})

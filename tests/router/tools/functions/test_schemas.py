@@ -1,0 +1,258 @@
+"""Annotations to JSON Schema."""
+
+import dataclasses
+import datetime
+import decimal
+import enum
+import pathlib
+import re
+import typing
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple, NewType, NotRequired, Optional, Required, TypedDict, TypeVar
+
+import msgspec
+import pydantic
+import pytest
+import typing_extensions
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from router.tools.functions.schemas import Schema, SchemaMaker
+
+
+class Color(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+
+
+class Odd(enum.Enum):
+    PAIR = (1, 2)
+    WORD = "word"
+
+
+@dataclasses.dataclass
+class Address:
+    """Where somebody lives.
+
+    Attributes:
+        street: With the number.
+    """
+
+    street: str
+    code: Annotated[str, "Postal code."] = ""
+    before: "Address | None" = None
+    made: int = dataclasses.field(default=0, init=False)
+
+
+@dataclasses.dataclass
+class Bare:
+    x: int
+
+
+class Filter(TypedDict, total=False):
+    state: Required[str]
+    labels: list[str]
+
+
+class Total(TypedDict):
+    a: int
+    b: NotRequired[int]
+
+
+class Point(NamedTuple):
+    x: float
+    y: float = 0
+
+
+class Item(pydantic.BaseModel):
+    name: str = pydantic.Field(description="What it is.")
+    where: Bare | None = None
+    parts: list["Item"] = []
+
+
+class Struct(msgspec.Struct):
+    a: int
+
+
+UserId = NewType("UserId", int)
+T = TypeVar("T")
+
+STRING, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
+
+
+@pytest.mark.parametrize(
+    ("annotation", "schema"),
+    [
+        (str, STRING),
+        (int, INTEGER),
+        (float, NUMBER),
+        (bool, {"type": "boolean"}),
+        (None, {"type": "null"}),
+        (Any, {}),
+        (object, {}),
+        (list, {"type": "array"}),
+        (list[int], {"type": "array", "items": INTEGER}),
+        (Sequence[list[str]], {"type": "array", "items": {"type": "array", "items": STRING}}),
+        (set[Any], {"type": "array"}),
+        (Iterable[str], {"type": "array", "items": STRING}),
+        (tuple[int, ...], {"type": "array", "items": INTEGER}),
+        (
+            tuple[int, str],
+            {"type": "array", "items": {"anyOf": [INTEGER, STRING]}, "minItems": 2, "maxItems": 2},
+        ),
+        (dict, {"type": "object"}),
+        (dict[str, float], {"type": "object", "additionalProperties": NUMBER}),
+        (Mapping[str, Any], {"type": "object"}),
+        (int | str, {"anyOf": [INTEGER, STRING]}),
+        (Optional[int], {"anyOf": [INTEGER, {"type": "null"}]}),  # noqa: UP045 - both spellings
+        (list[int] | list[str], {"anyOf": [{"type": "array", "items": INTEGER}, {"type": "array", "items": STRING}]}),
+        (int | Any, {}),
+        (Literal["a", "b"], {"type": "string", "enum": ["a", "b"]}),
+        (Literal[1, True, "x"], {"enum": [1, True, "x"]}),
+        (Literal["a", None], {"enum": ["a", None]}),
+        (Literal[Color.RED], {"type": "string", "enum": ["red"]}),
+        (Color, {"type": "string", "enum": ["red", "blue"]}),
+        (Level, {"type": "integer", "enum": [1]}),
+        (Odd, {"type": "string", "enum": ["(1, 2)", "word"]}),
+        (Annotated[int, "How many."], {**INTEGER, "description": "How many."}),
+        (
+            Annotated[list[int], pydantic.Field(description="Which.")],
+            {"type": "array", "items": INTEGER, "description": "Which."},
+        ),
+        (Annotated[int, object(), {"not": "hashable"}], INTEGER),
+        (datetime.date, {**STRING, "format": "date"}),
+        (uuid.UUID, {**STRING, "format": "uuid"}),
+        (decimal.Decimal, {**STRING, "format": "decimal"}),
+        (pathlib.Path, STRING),
+        (UserId, INTEGER),
+    ],
+    # An id must be the same in each worker: no address of an object.
+    ids=lambda value: re.sub(" at 0x[0-9a-f]+", "", str(value)),
+)
+def test_the_schema_of_an_annotation(annotation: Any, schema: Schema) -> None:
+    maker = SchemaMaker()
+    assert maker.of(annotation) == schema
+    assert not maker.definitions
+    assert not maker.unknown
+
+
+@pytest.mark.parametrize(
+    ("annotation", "name"),
+    [(SchemaMaker, "SchemaMaker"), ("NoSuch", "NoSuch"), (5, "5"), ([int], "[<class 'int'>]"), (complex, "complex")],
+)
+def test_what_json_has_no_form_for_takes_any_value_and_is_named(annotation: Any, name: str) -> None:
+    maker = SchemaMaker()
+    assert maker.of(annotation) == {}
+    assert maker.unknown == [name]
+
+
+def test_a_type_variable_takes_any_value() -> None:
+    assert SchemaMaker().of(list[T]) == {"type": "array"}  # type: ignore[valid-type]
+
+
+def test_an_alias_is_what_stands_behind_it_and_one_of_itself_ends() -> None:
+    names = typing_extensions.TypeAliasType("names", list[str])
+    assert SchemaMaker().of(names) == {"type": "array", "items": STRING}
+    tree = typing_extensions.TypeAliasType("tree", dict[str, "tree"])  # type: ignore[misc]
+    looped = type("looped", (), {"__value__": None})()
+    looped.__value__ = list[looped]  # type: ignore[valid-type]
+    assert SchemaMaker().of(looped) == {"type": "array"}
+    assert SchemaMaker().of(tree)["type"] == "object"
+
+
+def test_an_unknown_type_within_another_is_any_value_there_alone() -> None:
+    maker = SchemaMaker()
+    assert maker.of(dict[str, list[SchemaMaker]]) == {"type": "object", "additionalProperties": {"type": "array"}}
+    assert maker.unknown == ["SchemaMaker"]
+
+
+def test_a_dataclass_has_its_fields_their_descriptions_and_what_is_required() -> None:
+    maker = SchemaMaker()
+    assert maker.of(list[Address]) == {"type": "array", "items": {"$ref": "#/$defs/Address"}}
+    address = maker.definitions["Address"]
+    assert address["description"] == "Where somebody lives."
+    assert address["required"] == ["street"]
+    assert address["properties"]["street"] == {**STRING, "description": "With the number."}
+    assert address["properties"]["code"] == {**STRING, "description": "Postal code."}
+    assert address["properties"]["before"]["anyOf"][0] == {"$ref": "#/$defs/Address"}
+
+
+def test_a_field_that_no_caller_gives_is_not_asked_for() -> None:
+    maker = SchemaMaker()
+    maker.of(Address)
+    assert "made" not in maker.definitions["Address"]["properties"]
+
+
+def test_a_dataclass_without_a_docstring_is_not_described_by_its_signature() -> None:
+    maker = SchemaMaker()
+    maker.of(Bare)
+    assert maker.definitions == {"Bare": {"type": "object", "properties": {"x": INTEGER}, "required": ["x"]}}
+
+
+@pytest.mark.parametrize(("kind", "required"), [(Filter, ["state"]), (Total, ["a"]), (Point, ["x"])])
+def test_typed_dicts_and_named_tuples_say_what_is_required(kind: type, required: list[str]) -> None:
+    maker = SchemaMaker()
+    maker.of(kind)
+    assert maker.definitions[kind.__name__]["required"] == required
+
+
+def test_a_pydantic_model_gives_its_own_schema_with_what_it_refers_to() -> None:
+    maker = SchemaMaker()
+    assert maker.of(Item) == maker.of(Item) == {"$ref": "#/$defs/Item"}
+    assert set(maker.definitions) == {"Item", "Bare"}
+    assert maker.definitions["Item"]["properties"]["name"]["description"] == "What it is."
+
+
+def test_two_types_of_one_name_have_two_definitions() -> None:
+    other = dataclasses.make_dataclass("Bare", [("y", str)])
+    model = pydantic.create_model("Bare", z=(float, ...))
+    maker = SchemaMaker()
+    references = [maker.of(kind)["$ref"] for kind in (Bare, other, model)]
+    assert references == ["#/$defs/Bare", "#/$defs/Bare2", "#/$defs/Bare3"]
+    assert [list(schema["properties"]) for schema in maker.definitions.values()] == [["x"], ["y"], ["z"]]
+
+
+def test_a_model_that_has_no_schema_takes_any_value() -> None:
+    model = pydantic.create_model("Call", f=(Callable[[int], int], ...))
+    maker = SchemaMaker()
+    assert maker.of(model) == {}
+    assert maker.unknown == ["Call"]
+
+
+def test_what_msgspec_knows_is_left_to_it() -> None:
+    maker = SchemaMaker()
+    assert maker.of(Struct) == {"$ref": "#/$defs/Struct"}
+    assert maker.definitions["Struct"]["properties"] == {"a": INTEGER}
+
+
+_LEAVES = st.sampled_from(
+    [str, int, float, bool, Any, None, Color, Level, Address, Filter, Point, Item, datetime.datetime, Literal["a", 1]]
+)
+_ANNOTATIONS = st.recursive(
+    _LEAVES,
+    lambda inner: st.one_of(
+        inner.map(lambda t: list[t]),  # type: ignore[valid-type]
+        inner.map(lambda t: dict[str, t]),  # type: ignore[valid-type]
+        inner.map(lambda t: Optional[t]),  # noqa: UP045
+        inner.map(lambda t: Annotated[t, "said"]),
+        st.tuples(inner, inner).map(lambda pair: typing.Union[pair]),  # noqa: UP007
+        st.tuples(inner, inner).map(lambda pair: tuple[pair]),  # type: ignore[valid-type]
+    ),
+    max_leaves=6,
+)
+
+
+@given(_ANNOTATIONS)
+def test_every_schema_is_valid_and_every_reference_leads_somewhere(annotation: Any) -> None:
+    maker = SchemaMaker()
+    schema = {"type": "object", "properties": {"x": maker.of(annotation)}, "$defs": maker.definitions}
+    Draft202012Validator.check_schema(schema)
+    assert not maker.unknown
+    told = str(schema).split("'$ref': '#/$defs/")[1:]
+    assert {part.partition("'")[0] for part in told} <= set(maker.definitions)

@@ -1,0 +1,229 @@
+"""Functions as tools: their names, descriptions and parameters."""
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import pydantic
+import pytest
+
+from router.errors import RecordRejected
+from router.tools.functions.signatures import function_tool
+
+if TYPE_CHECKING:
+    from collections import OrderedDict
+
+
+def search(query: str, limit: int = 10, *words: str, strict: bool = False, **more: Any) -> list[str]:
+    """Search the documents.
+
+    Args:
+        query: What to look for.
+        limit: How many.
+    """
+    raise NotImplementedError(query, limit, words, strict, more)
+
+
+async def fetch(url: str) -> str:
+    """Fetch a page."""
+    return url
+
+
+class Mailbox:
+    """A mailbox."""
+
+    def send(self, to: str, ctx: Any, urgent: "bool" = False) -> None:
+        """Send a mail."""
+
+    @classmethod
+    def count(cls, label: str) -> int:
+        """Count the mails."""
+        raise NotImplementedError(label)
+
+    @staticmethod
+    def clean(text: str) -> str:
+        """Clean a text."""
+        return text
+
+
+class Weather:
+    """Says the weather."""
+
+    def __call__(self, city: str) -> str:
+        """Ask.
+
+        Args:
+            city: Where.
+        """
+        return city
+
+
+@dataclass
+class Ticket:
+    title: str
+    urgent: bool = False
+
+
+class RunContext:
+    """As frameworks have it."""
+
+
+def parameters(function: Any) -> dict[str, Any]:
+    found: dict[str, Any] = function_tool(function).definition["parameters"]
+    return found
+
+
+def test_a_function_is_a_tool_of_its_name_docstring_and_annotations() -> None:
+    assert function_tool(search).definition == {
+        "name": "search",
+        "description": "Search the documents.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "query": {"type": "string", "description": "What to look for."},
+                "limit": {"type": "integer", "default": 10, "description": "How many."},
+                "strict": {"type": "boolean", "default": False},
+            },
+            "required": ["query"],
+        },
+    }
+
+
+def test_an_async_function_is_a_tool_as_any_other() -> None:
+    assert list(parameters(fetch)["properties"]) == ["url"]
+
+
+@pytest.mark.parametrize("method", [Mailbox().send, Mailbox.send])
+def test_a_method_asks_for_neither_self_nor_a_context(method: Any) -> None:
+    assert parameters(method)["properties"] == {
+        "to": {"type": "string"},
+        "urgent": {"type": "boolean", "default": False},
+    }
+
+
+def test_class_and_static_methods_are_tools() -> None:
+    assert list(parameters(Mailbox.count)["properties"]) == ["label"]
+    assert list(parameters(Mailbox.clean)["properties"]) == ["text"]
+
+
+def test_a_context_is_known_by_its_type_too() -> None:
+    def run(context: RunContext, other: "RunContext", text: str) -> None: ...
+
+    assert list(parameters(run)["properties"]) == ["text"]
+
+
+def test_a_parameter_named_context_is_asked_for() -> None:
+    def ask(context: str) -> None: ...
+
+    assert parameters(ask)["required"] == ["context"]
+
+
+def test_what_a_partial_has_bound_is_neither_asked_for_nor_shown() -> None:
+    def pay(key: str, amount: int, currency: str = "EUR") -> None:
+        """Pay."""
+
+    for bound in (functools.partial(pay, "sk_secret"), functools.partial(pay, key="sk_secret")):
+        tool = function_tool(bound)
+        assert (tool.definition["name"], tool.definition["description"]) == ("pay", "Pay.")
+        assert list(tool.definition["parameters"]["properties"]) == ["amount", "currency"]
+        assert "sk_secret" not in str(tool)
+
+
+def test_a_partial_that_was_given_a_name_has_it() -> None:
+    named = functools.partial(search, limit=1)
+    functools.update_wrapper(named, search)
+    named.__name__, named.__doc__ = "search_one", "Find the first document."  # type: ignore[attr-defined]
+    assert function_tool(named).definition["name"] == "search_one"
+    assert function_tool(named).definition["description"] == "Find the first document."
+
+
+def test_a_decorated_function_is_the_one_within() -> None:
+    @functools.wraps(search)
+    def logged(*args: Any, **kwargs: Any) -> Any:
+        return search(*args, **kwargs)
+
+    assert function_tool(logged) == function_tool(search)
+
+
+def test_an_object_that_is_called_is_a_tool_of_its_class() -> None:
+    tool = function_tool(Weather()).definition
+    assert (tool["name"], tool["description"]) == ("Weather", "Says the weather.")
+    assert tool["parameters"]["properties"] == {"city": {"type": "string", "description": "Where."}}
+
+
+def test_a_class_is_a_tool_of_its_fields() -> None:
+    tool = function_tool(Ticket).definition
+    assert (tool["name"], tool["description"]) == ("Ticket", "")
+    assert tool["parameters"]["required"] == ["title"]
+
+
+def test_a_parameter_that_may_be_none_is_left_out_instead() -> None:
+    def find(a: int | None = None, b: Annotated[str | int | None, "B."] = None, c: int | None = 5) -> None: ...
+
+    assert parameters(find)["properties"] == {
+        "a": {"type": "integer"},
+        "b": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "B."},
+        "c": {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": 5},
+    }
+
+
+def test_without_annotations_docstring_and_defaults_say_the_type() -> None:
+    def draw(x, y, size=3, label=None):  # type: ignore[no-untyped-def]
+        """Draw.
+
+        :param float x: Where.
+        """
+
+    assert parameters(draw)["properties"] == {
+        "x": {"type": "number", "description": "Where."},
+        "y": {},
+        "size": {"type": "integer", "default": 3},
+        "label": {},
+    }
+    assert not function_tool(draw).notes
+
+
+def test_pydantic_fields_say_description_and_default() -> None:
+    def find(
+        a: int = pydantic.Field(7, description="A."),
+        b: str = pydantic.Field(description="B."),
+        c: Annotated[int, pydantic.Field(description="C.")] = 1,
+    ) -> None: ...
+
+    found = parameters(find)
+    assert found["properties"] == {
+        "a": {"type": "integer", "default": 7, "description": "A."},
+        "b": {"type": "string", "description": "B."},
+        "c": {"type": "integer", "description": "C.", "default": 1},
+    }
+    assert found["required"] == ["b"]
+
+
+def test_an_annotation_that_only_a_type_checker_knows_takes_any_value_and_is_told() -> None:
+    def sort(rows: "OrderedDict[str, int]", by: "str") -> None: ...
+
+    tool = function_tool(sort)
+    assert tool.definition["parameters"]["properties"] == {"rows": {}, "by": {"type": "string"}}
+    assert tool.notes == ("rows: JSON has no form for OrderedDict[str, int], any value is taken",)
+
+
+def test_a_default_that_json_cannot_say_is_left_out() -> None:
+    def wait(seconds: float = float("inf"), until: Any = search) -> None: ...
+
+    assert parameters(wait)["properties"] == {"seconds": {"type": "number"}, "until": {}}
+
+
+def test_a_lambda_is_refused_for_it_has_no_name() -> None:
+    with pytest.raises(RecordRejected, match="a lambda has no name: write it as a function, with `def`"):
+        function_tool(lambda city: city)
+
+
+def test_what_has_no_signature_is_refused() -> None:
+    with pytest.raises(RecordRejected, match="no signature that Python can read"):
+        function_tool(dict.update)
+
+
+def test_a_function_without_parameters_is_a_tool() -> None:
+    def now() -> str: ...
+
+    assert parameters(now) == {"type": "object", "properties": {}}

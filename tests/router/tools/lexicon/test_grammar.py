@@ -1,0 +1,73 @@
+"""Number and articles."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from router.tools.lexicon.grammar import Thing, plural, singular
+from router.tools.lexicon.words import lexicon
+
+KNOWN = sorted(set(lexicon()["nouns"]) | set(lexicon()["classes"]["singular"]))
+
+
+@pytest.mark.parametrize(
+    ("one", "several"),
+    [
+        ("issue", "issues"),
+        ("company", "companies"),
+        ("day", "days"),
+        ("box", "boxes"),
+        ("branch", "branches"),
+        ("class", "classes"),
+        ("movie", "movies"),
+        ("address", "addresses"),
+        ("status", "status"),  # as it is said of one: a mass noun here
+        ("person", "people"),
+        ("analysis", "analyses"),
+        ("series", "series"),
+        ("cache", "caches"),
+        ("database", "databases"),
+        ("release", "releases"),
+        ("response", "responses"),
+        ("malware", "malware"),
+        ("menu", "menus"),
+        ("api", "apis"),
+        ("campus", "campuses"),
+    ],
+)
+def test_a_noun_and_its_plural(one: str, several: str) -> None:
+    assert (plural(one), singular(several)) == (several, one)
+
+
+@given(st.sampled_from(KNOWN))
+def test_the_plural_of_a_noun_that_the_lexicon_knows_leads_back_to_it(noun: str) -> None:
+    assert singular(noun) == noun
+    assert singular(plural(noun)) == noun
+
+
+# Words in "ou" are few, and those in "ous" are adjectives.
+@given(st.text("abcdefghijklmnopqrstuvwxyz", min_size=4, max_size=12).filter(lambda noun: not noun.endswith("ou")))
+def test_a_plural_is_its_own_plural_and_leads_back(noun: str) -> None:
+    assert plural(plural(noun)) == plural(noun)
+    assert noun.endswith(("s", "e", "z")) or singular(plural(noun)) == noun
+
+
+@pytest.mark.parametrize(
+    ("words", "a", "the"),
+    [
+        ("issue", "an issue", "the issue"),
+        ("issues", "issues", "the issues"),
+        ("weather", "weather", "the weather"),
+        ("malware", "malware", "malware"),
+        ("user role", "a user role", "the user role"),
+        ("hour", "an hour", "the hour"),
+        ("item to cart", "an item to the cart", "the item to the cart"),
+        ("repos for org", "repos for the org", "the repos for the org"),
+        ("user by id", "a user by id", "the user by id"),
+        ("accounts account capabilities", "account capabilities", "the account capabilities"),
+        ("for org", "for the org", "for the org"),
+    ],
+)
+def test_articles_stand_where_people_say_them(words: str, a: str, the: str) -> None:
+    thing = Thing.of(words.split())
+    assert (thing.with_a(), thing.with_the()) == (a, the)

@@ -1,0 +1,121 @@
+"""The field documents of a tool."""
+
+from typing import Any
+
+import pytest
+
+from pipeline.enrichment import Expansion
+from router import Signal
+from router.contract import DOCUMENT_SIGNALS
+from router.record import Parameter, ToolRecord
+from router.tools.field_text import FieldDocuments, project
+from tests.support.factories import make_expansion, make_record
+
+_MEGABYTE = "words " * 170_000
+_RECORD = make_record(
+    "create_invoice",
+    "acme",
+    description="Bills a customer.",
+    parameters=(
+        Parameter("customer", "object", "Who pays."),
+        Parameter("customer.address", "object", ""),
+        Parameter("customer.address.city", "string", "Who pays."),
+        Parameter("lines[]", "object", "What for."),
+        Parameter("lines[].kind", "string", "", ("goods", "hours")),
+        Parameter("kind", "string", "", ("hours", "draft")),
+    ),
+    categories=("billing", "finance"),
+    examples=("bill Jane for two hours",),
+    annotations={"readOnlyHint": True},
+)
+_EXPANSION = Expansion(
+    when_to_use="When somebody owes you money.",
+    user_phrases=("send Jane a bill", "charge for the hours"),
+    synonyms=("bill", "demand"),
+    related_concepts=("tax",),
+    task_categories=("accounting",),
+)
+
+
+def test_the_documents_of_one_small_tool() -> None:
+    assert project(_RECORD, _EXPANSION) == FieldDocuments(
+        tool_id="acme/create_invoice",
+        name="create_invoice\nacme\nbilling\nfinance",
+        # Paths by their last part; names, descriptions and values once each.
+        description="Bills a customer.\ncustomer\nWho pays.\naddress\ncity\nlines\nWhat for.\nkind\ngoods\nhours\ndraft"
+        "\nbill Jane for two hours",
+        expansion="When somebody owes you money.\nsend Jane a bill\ncharge for the hours"
+        "\nbill\ndemand\ntax\naccounting",
+        dense="acme: create_invoice. Bills a customer.. Categories: billing, finance. send Jane a bill. "
+        "charge for the hours. bill, demand",
+        phrases=("send Jane a bill", "charge for the hours", "When somebody owes you money."),
+    )
+
+
+def test_without_expansion_its_document_is_empty_and_there_are_no_phrases() -> None:
+    documents = project(_RECORD, None)
+    assert documents.expansion == ""
+    assert documents.phrases == ()
+    assert documents.dense == "acme: create_invoice. Bills a customer.. Categories: billing, finance"
+
+
+def test_an_expansion_changes_neither_name_nor_description() -> None:
+    with_one, without = project(_RECORD, _EXPANSION), project(_RECORD, None)
+    assert (with_one.name, with_one.description) == (without.name, without.description)
+
+
+def test_a_tool_with_nothing_but_a_name_is_its_name() -> None:
+    documents = project(make_record("ping", None, description=""), None)
+    assert documents == FieldDocuments("ping", name="ping", description="", expansion="", dense="ping", phrases=())
+
+
+def test_when_to_use_is_the_last_phrase() -> None:
+    assert project(_RECORD, make_expansion("b", "a", when_to_use="c")).phrases == ("b", "a", "c")
+
+
+def test_an_empty_when_to_use_is_no_phrase() -> None:
+    assert project(_RECORD, make_expansion("a", when_to_use="")).phrases == ("a",)
+
+
+def test_a_phrase_that_is_also_the_when_to_use_counts_once() -> None:
+    assert project(_RECORD, make_expansion("a", "b", when_to_use="a")).phrases == ("a", "b")
+
+
+@pytest.mark.parametrize("signal", DOCUMENT_SIGNALS)
+def test_a_signal_reads_the_field_of_its_name(signal: Signal) -> None:
+    documents = project(_RECORD, _EXPANSION)
+    assert documents.text(signal) == getattr(documents, signal.value)
+
+
+def test_the_dense_document_takes_500_characters_of_a_description_so_that_phrases_fit() -> None:
+    dense = project(make_record("ping", None, description="d" * 501), make_expansion("is it up")).dense
+    assert dense == f"ping. {'d' * 500}. is it up"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"description": _MEGABYTE},
+        {"name": _MEGABYTE},
+        {"categories": (_MEGABYTE, _MEGABYTE)},
+        {"examples": (_MEGABYTE,)},
+        {"parameters": (Parameter("p", "string", _MEGABYTE, (_MEGABYTE,)),)},
+        {"parameters": tuple(Parameter(f"p.q{n}", "string", f"The {n}th.") for n in range(10_000))},
+    ],
+    ids="description name categories examples parameter parameters".split(),
+)
+def test_every_document_is_bounded(fields: dict[str, Any]) -> None:
+    record: ToolRecord = make_record(tool_id="a", **fields)
+    documents = project(record, _EXPANSION)
+    assert max(len(documents.text(signal)) for signal in DOCUMENT_SIGNALS) <= 20_000
+
+
+def test_equal_tools_have_equal_documents() -> None:
+    assert project(_RECORD, _EXPANSION) == project(ToolRecord.from_json(_RECORD.to_json()), _EXPANSION)
+
+
+def test_a_long_label_is_cut_in_the_dense_document_alone() -> None:
+    label = "The GitHub's official OpenAPI specification and extensions"
+    documents = project(make_record("issues/create", label, description="Create an issue."), None)
+    assert documents.dense == "github and extensions: issues/create. Create an issue."
+    assert documents.name == f"issues/create\n{label}"
