@@ -7,10 +7,10 @@ from prefect import flow
 from prefect.logging import get_run_logger
 from prefect.states import Completed, Failed
 
-from flows.engine.artifacts import show_build
 from flows.engine.progress import FlowProgress
 from flows.engine.tasks import Tasks, release
 from flows.evaluate import evaluate_catalog
+from flows.output.artifacts import show_build
 from pipeline.build.build import build
 from pipeline.errors import QuartermasterError
 from pipeline.settings import load, overrides, with_provider

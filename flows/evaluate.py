@@ -7,8 +7,8 @@ from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 from prefect.states import Failed
 
-from flows.engine.artifacts import show_evaluation
 from flows.engine.progress import FlowProgress
+from flows.output.artifacts import show_evaluation
 from pipeline.errors import QuartermasterError, SettingsInvalid
 from router import Router
 from router.evaluation import Judgement, judgements_of, read_judgements

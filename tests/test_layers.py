@@ -4,83 +4,125 @@ import ast
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 from tests.support.places import ROOT
 
-# In the order of the data: a stage may import what stands before it.
-STAGES = (
-    "errors",
-    "settings",
-    "progress",
-    "execution",
-    "tokens",
-    "sources",
-    "records",
-    "ledger",
-    "enrichment",
-    "lexical",
-    "vectors",
-    "dense",
-    "assessment",
-    "tuning",
-    "expansions",
-    "inspection",
-    "publish",
-    "copies",
-    "lessons",
-    "plan",
-    "report",
-    "build",
-)
+# Rooms in the order of the data. A room imports rooms of lower levels, never one of its own level.
+LEVELS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "router": (
+        ("errors", "record", "expansion", "fingerprint", "contract", "text", "process", "distribution", "validation"),
+        ("tools", "encoding"),
+        ("provider_formats", "query"),
+        ("retrieval",),
+        ("snapshot",),
+        ("selection", "search", "store"),
+        ("answer",),
+        ("dialogue",),
+        ("router",),
+        ("__init__",),
+        ("serving", "adapters", "evaluation"),
+    ),
+    "pipeline": (
+        ("__init__", "errors", "progress", "execution", "tokens"),
+        ("settings",),
+        ("sources",),
+        ("records",),
+        ("ledger",),
+        ("enrichment", "vectors"),
+        ("phrase_checks", "learning", "indexing", "inspection"),
+        ("publish",),
+        ("build",),
+    ),
+    "flows": (("__init__", "output"), ("engine",), ("evaluate",), ("build_catalog",), ("schedule",), ("cli",)),
+}
+GROUND = LEVELS["router"][0]  # its modules may import each other
+# What the build may use of the router: all that answers are made of, its public face, and the evaluation.
+FOR_THE_BUILD = {room for level in LEVELS["router"][:6] for room in level} | {"router", "__init__", "evaluation"}
 HEAVY = ("torch", "prefect", "openai", "sentence_transformers", "transformers", "pydantic", "duckdb", "pyarrow")
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for package in LEVELS
+    for path in sorted((ROOT / package).rglob("*.py"))
+}
 
 
-def imported(path: Path) -> set[str]:
-    """Full names of the modules that a file imports, anywhere in it."""
+@cache
+def imported(path: Path) -> frozenset[str]:
+    """Full names of what a file imports, anywhere in it."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             names.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return names
+    return frozenset(names)
 
 
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "pipeline").rglob("*.py")), ids=lambda p: p.relative_to(ROOT).as_posix()
-)
-def test_a_stage_imports_no_later_stage(path: Path) -> None:
-    own = path.relative_to(ROOT / "pipeline").parts[0].removesuffix(".py")
-    if own == "__init__":
-        return
-    stages = {parts[1] for name in imported(path) if (parts := name.split("."))[0] == "pipeline" and len(parts) > 1}
-    assert {stage for stage in stages if STAGES.index(stage) > STAGES.index(own)} == set()
+def imports() -> Iterator[tuple[str, str]]:
+    """Pairs of modules of the project, the first of which imports the second."""
+    for module, path in MODULES.items():
+        for name in imported(path):
+            other = name if name in MODULES else name.rpartition(".")[0]
+            if other in MODULES and other != module:
+                yield module, other
 
 
-def is_extra(path: Path) -> bool:
-    """Whether a file of the router is of what an extra brings: servers, and adapters for agents."""
-    return bool({"serving", "adapters"} & set(path.relative_to(ROOT).parts))
+def room(module: str) -> str:
+    """The room of a module: the second part of its name, or `__init__` for a package's own file."""
+    return [*module.split("."), "__init__"][1]
 
 
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "router").rglob("*.py")), ids=lambda path: path.relative_to(ROOT).as_posix()
-)
-def test_the_router_imports_neither_the_build_nor_what_is_heavy(path: Path) -> None:
-    names = imported(path)
-    tops = {name.partition(".")[0] for name in names}
-    assert not tops & {"pipeline", "flows", "torch", "prefect", "sentence_transformers", "transformers"}
-    if not is_extra(path):
-        assert not tops & set(HEAVY)
-        assert not any(name.startswith(("router.serving", "router.adapters")) for name in names)
+def level(package: str, name: str) -> int:
+    """The number of a room's level; a room that no level lists fails the test."""
+    return next(number for number, rooms in enumerate(LEVELS[package]) if name in rooms)
 
 
-def test_nobody_imports_flows() -> None:
-    files = [*(ROOT / "pipeline").rglob("*.py"), *(ROOT / "router").rglob("*.py")]
-    assert len(files) > 40
-    assert not [path for path in files if any(name.split(".")[0] == "flows" for name in imported(path))]
+def test_a_room_imports_only_rooms_below_it() -> None:
+    pairs = [(a, b) for a, b in imports() if a.split(".")[0] == b.split(".")[0] and room(a) != room(b)]
+    assert len(pairs) > 300
+    assert [
+        f"{importer} imports {other}"
+        for importer, other in pairs
+        if level(package := importer.split(".")[0], room(importer)) <= level(package, room(other))
+        and not (package == "router" and room(importer) in GROUND and room(other) in GROUND)
+    ] == []
+
+
+def test_modules_do_not_import_each_other_in_a_circle() -> None:
+    graph: dict[str, set[str]] = {}
+    for importer, other in imports():
+        graph.setdefault(importer, set()).add(other)
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
+
+
+def test_nothing_lies_loose_beside_the_rooms() -> None:
+    found = {package: {room(module) for module in MODULES if module.split(".")[0] == package} for package in LEVELS}
+    assert found == {package: {name for rooms in levels for name in rooms} for package, levels in LEVELS.items()}
+
+
+def test_packages_build_on_each_other_in_one_direction() -> None:
+    order = ("router", "pipeline", "flows")
+    assert [
+        f"{importer} imports {other}"
+        for importer, other in imports()
+        if order.index(importer.split(".")[0]) < order.index(other.split(".")[0])
+    ] == []
+    assert {room(b) for a, b in imports() if a.split(".")[0] == "pipeline" and b.startswith("router")} <= FOR_THE_BUILD
+
+
+def test_the_router_imports_nothing_heavy() -> None:
+    extras = ("serving", "adapters")  # they come with an extra of their own
+    for module, path in MODULES.items():
+        if module.split(".")[0] == "router":
+            tops = {name.partition(".")[0] for name in imported(path)}
+            heavy = {*HEAVY} - {"openai", "pydantic", "duckdb", "pyarrow"} if room(module) in extras else {*HEAVY}
+            assert tops.isdisjoint(heavy), module
 
 
 def in_fresh_python(code: str) -> str:
@@ -132,7 +174,7 @@ HELPS = (
 def test_help_loads_nothing_heavy() -> None:
     code = f"""
 import json, sys
-from flows.cli import main
+from flows.cli.main import main
 loaded = {{}}
 for command in {HELPS!r}:
     sys.argv = ["quartermaster", *command.split(), "--help"]

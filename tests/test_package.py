@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import tomllib
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,10 @@ def test_every_package_is_marked_as_typed(package: str) -> None:
 def test_every_folder_with_modules_is_listed_for_the_wheel() -> None:
     tops = ("quartermaster", "router", "pipeline", "flows")
     folders = {file.parent.relative_to(ROOT) for top in tops for file in (ROOT / top).rglob("__init__.py")}
-    assert {".".join(folder.parts) for folder in folders} == set(PROJECT["tool"]["setuptools"]["packages"])
+    patterns = PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
+    names = {".".join(folder.parts) for folder in folders}
+    assert {name for name in names if not any(fnmatchcase(name, pattern) for pattern in patterns)} == set()
+    assert not any(fnmatchcase(other, pattern) for other in ("tests", "benchmarks", "routers") for pattern in patterns)
 
 
 def test_the_command_line_runs_as_a_module(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""The command line: `commands` read arguments, `output` shows results, `report` draws pages."""
+"""The command line: `commands` read arguments and call the build or the router; `flows.output` shows the results."""

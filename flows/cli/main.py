@@ -75,7 +75,7 @@ def main() -> None:
     try:
         app()
     except QuartermasterError as error:
-        from flows.cli.output.screen import plain
+        from flows.output.screen import plain
 
         # It may name what a catalog, a server or a database said: data, never a command to the terminal.
         print(f"quartermaster: {plain(str(error))}", file=sys.stderr)
@@ -94,7 +94,7 @@ def _unforeseen(error: Exception) -> NoReturn:
     if os.environ.get(_TRACEBACK):
         traceback.print_exception(error)
     else:
-        from flows.cli.output.screen import plain
+        from flows.output.screen import plain
 
         said = " ".join(f"{type(error).__name__}: {error}".split())[:500]
         print(f"quartermaster: unforeseen error: {plain(said)}; {_TRACEBACK}=1 prints where it arose", file=sys.stderr)

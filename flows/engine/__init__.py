@@ -1,1 +1,1 @@
-"""Builds under Prefect: tasks, progress, artifacts."""
+"""Builds under Prefect: how it is started, a stage as a task, progress."""

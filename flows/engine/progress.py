@@ -11,7 +11,7 @@ from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.exceptions import PrefectException
 from prefect.logging import get_run_logger
 
-from flows.engine.artifacts import slug
+from flows.output.artifacts import slug
 from pipeline.progress import Progress
 
 _SCREEN: ContextVar[Progress | None] = ContextVar("screen", default=None)

@@ -1,12 +1,8 @@
 """Prefect, started quietly: it reads its settings when it is imported, so they are set first."""
 
 import os
-from pathlib import Path
-from typing import Any
 
-from pipeline.build.report import BuildReport
 from pipeline.errors import RunAborted
-from pipeline.progress import Progress
 
 _QUIET = {
     # No telemetry leaves the machine.
@@ -40,19 +36,3 @@ def check_server() -> str | None:
                 f"the Prefect server {url} does not answer ({type(error).__name__}): start it, or unset PREFECT_API_URL"
             )
     return url
-
-
-def run_flow(screen: Progress, path: Path, workspace: Path, **parameters: Any) -> BuildReport:
-    """Run the build as a flow in this process, on the server that Prefect is configured with, else on one of its own
-    that ends with it. `parameters` are the flow's others. Raises what the build raises."""
-    screen.start("engine", None)
-    quiet(at_terminal=True)
-    check_server()
-    from flows.build_catalog import build_catalog
-    from flows.engine.progress import watched_by
-
-    with watched_by(screen):
-        report = build_catalog(str(path), str(workspace), **parameters)
-    if not isinstance(report, BuildReport):
-        raise TypeError(f"the flow returned {report!r}, not a BuildReport")
-    return report

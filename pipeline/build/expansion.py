@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pipeline import enrichment
 from pipeline.phrase_checks.catalog import ASSESSMENT_VERSION, Assessment, Memory, Subject, assess
-from pipeline.phrase_checks.verdict import Consequence, Verdict
+from pipeline.enrichment.verdict import Consequence, Verdict
 from pipeline.errors import RunAborted
 from pipeline.execution import Execution, parts
 from pipeline.settings import CatalogSettings

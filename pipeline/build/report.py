@@ -9,7 +9,7 @@ from typing import Any
 from pipeline.enrichment import Failure
 from pipeline.enrichment.estimate import Estimate
 from pipeline.enrichment.generator import Usage
-from pipeline.phrase_checks.verdict import Verdict
+from pipeline.enrichment.verdict import Verdict
 from pipeline.errors import RecordRejected
 from pipeline.inspection.difference import ToolDifference
 from pipeline.publish.missing import Missing

@@ -8,8 +8,8 @@ from typing import Any
 
 from pipeline.enrichment.generator import Answer, Failure, Generator, Outcome, Question, Usage
 from pipeline.enrichment.prompt import PROMPT_VERSION
+from pipeline.enrichment.verdict import Verdict
 from pipeline.ledger import Entry, Ledger
-from pipeline.phrase_checks.verdict import Verdict
 from pipeline.progress import Progress
 from pipeline.records import Catalog
 from router.expansion import Expansion

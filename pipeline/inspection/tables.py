@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.enrichment import Written
+from pipeline.enrichment.verdict import Verdict
 from pipeline.errors import RecordRejected
-from pipeline.phrase_checks.verdict import Verdict
 from pipeline.records import Catalog
 from pipeline.sources.coverage import Coverage, by_source
 from pipeline.vectors import Vectors

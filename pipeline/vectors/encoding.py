@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.errors import RunAborted
-from router.answer.executor import cores
 from router.contract import ENCODER_TOKENIZER
 from router.encoding.encoder import OnnxEncoder
 from router.encoding.export import Export
 from router.errors import SnapshotInvalid
+from router.process import cores
 
 _TOKENS = 512  # of a batch, its padding included
 

@@ -7,7 +7,7 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, TypeVar
 
 from router.errors import RequestInvalid
-from router.forking import renew_in_child
+from router.process import cores, renew_in_child
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -18,11 +18,6 @@ _CLOSED = "the router is closed: open another"
 # Routing computes and never waits: more threads than cores would only share them. And a fifth of a route's CPU time (at
 # 10,000 tools: fusing, records, reasons) holds the interpreter's lock: past four or five, threads would wait for it.
 _MOST_THREADS = 4
-
-
-def cores() -> int:
-    """The cores that this process may use; all where the system does not say."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 THREADS = min(cores(), _MOST_THREADS)

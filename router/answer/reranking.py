@@ -14,7 +14,7 @@ from typing import Any, SupportsFloat
 
 from router.distribution import install_command
 from router.errors import QuartermasterError, SettingsInvalid
-from router.forking import renew_in_child
+from router.process import renew_in_child
 from router.record import ToolRecord
 from router.text import words
 

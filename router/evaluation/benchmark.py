@@ -7,9 +7,9 @@ from router.evaluation import Judgement
 from router.evaluation.ablation import ablate, removable
 from router.evaluation.answers import FUSED, Measurement, ask
 from router.evaluation.comparison import against, compared, in_short, mean, ranked, recipes
-from router.evaluation.figures import figures
 from router.evaluation.misses import unknown, worst
 from router.evaluation.result_runs import write_runs
+from router.evaluation.summary import figures
 from router.retrieval.recipe import Recipe
 from router.router import Router
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.encoding.encoder import Encoder, OnnxEncoder, Spans
-from router.forking import renew_in_child
+from router.process import renew_in_child
 from router.snapshot.snapshot import Snapshot
 
 Vector = NDArray[np.float32]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from router.contract import CURRENT
 from router.errors import SettingsInvalid, SnapshotInvalid
-from router.forking import renew_in_child
+from router.process import renew_in_child
 from router.snapshot.cached_encoder import cached
 from router.snapshot.overlay import Overlay
 from router.snapshot.overlay.layering import over

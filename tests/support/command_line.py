@@ -21,7 +21,7 @@ def called(folder: Path, *arguments: object, **variables: str) -> Done:
     """Call the command line in a folder; a screen of 120 columns, unless COLUMNS says otherwise. A process of its own
     takes a second to import what this one has."""
     from flows.cli.main import main
-    from flows.cli.output import screen
+    from flows.output import screen
 
     line = ["quartermaster", *map(str, arguments)]
     out, err = StringIO(), StringIO()

@@ -57,7 +57,7 @@ def folder_of(snapshot: Path | None, workspace: Path, catalog: str | None) -> Pa
     if chosen is None:
         raise _empty(workspace)
     if len(names) > 1:
-        from flows.cli.output.screen import err, plain
+        from flows.output.screen import err, plain
 
         said = f'Using the catalog "{chosen}", built last; --catalog NAME or {CATALOG_VARIABLE} chooses another'
         err.print(plain(said, "dim"), soft_wrap=True)

@@ -50,8 +50,8 @@ def build(
     An encoder is exported once and kept for all workspaces, in the user's cache folder (~/.cache/quartermaster on
     Linux) or in QUARTERMASTER_CACHE. You may delete what lies there at any time.
     """
-    from flows.cli.output.build import show_left_out, show_plan, show_report
-    from flows.cli.output.screen import Bars, out, plain
+    from flows.output.build import show_left_out, show_plan, show_report
+    from flows.output.screen import Bars, out, plain
     from pipeline.build.build import build as run
     from pipeline.build.plan import plan as plan_build
     from pipeline.settings import left_out, load, overrides, with_provider
@@ -70,7 +70,7 @@ def build(
         return
     with Bars() as bars:
         if flow:
-            from flows.engine.runtime import run_flow
+            from flows.cli.flow_run import run_flow
 
             report = run_flow(
                 bars,
@@ -110,7 +110,7 @@ def schedule(
     The build is served as a Prefect deployment. Uses the Prefect server that is configured (PREFECT_API_URL), else
     starts one that ends with this command. To let a work pool run the builds instead, see prefect.yaml.
     """
-    from flows.cli.output.screen import Bars, err
+    from flows.output.screen import Bars, err
     from flows.schedule import next_runs, serve_nightly
     from pipeline.settings import load, overrides, with_provider
 

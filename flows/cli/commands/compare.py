@@ -33,8 +33,8 @@ def compare(
     have a table of means too.
     """
     from flows.cli.commands.judged import build_bench, printed, read_bench, writable
-    from flows.cli.output.comparison import show_comparison
-    from flows.cli.output.screen import Bars
+    from flows.output.comparison import show_comparison
+    from flows.output.screen import Bars
     from router.evaluation import benchmark
 
     writable("--json", json_file)

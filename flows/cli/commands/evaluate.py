@@ -46,8 +46,8 @@ def evaluate(
     are 95 % (bootstrap over requests), p is that of a paired randomisation test.
     """
     from flows.cli.commands.judged import build_bench, printed, read_bench, writable
-    from flows.cli.output.evaluation import show_evaluation
-    from flows.cli.output.screen import Bars
+    from flows.output.evaluation import show_evaluation
+    from flows.output.screen import Bars
     from router.evaluation import benchmark
 
     judged = read_bench(bench)
@@ -55,7 +55,9 @@ def evaluate(
     writable("--html", html)
     writable("--runs", runs)
     if html is not None:
-        from flows.cli.report import write_report  # now, for an extra that is not there must not cost the measurement
+        from flows.output.report import (
+            write_report,  # now, for an extra that is not there must not cost the measurement
+        )
     other = None
     with Bars() as bars:
         if snapshot is None:

@@ -27,7 +27,7 @@ def inspect(
 
     Without a TOOL or an option: an overview, with the tables and views that can be queried.
     """
-    from flows.cli.output.inspection import show
+    from flows.output.inspection import show
     from pipeline.inspection.reading import Inspection
 
     given = {"TOOL": tool, "--table": table, "--against": against, "--sql": sql}

@@ -21,7 +21,7 @@ def login(
     """
     import webbrowser
 
-    from flows.cli.output.screen import err, plain
+    from flows.output.screen import err, plain
     from pipeline.errors import SettingsInvalid
     from pipeline.settings import load
     from pipeline.sources.login import log_in

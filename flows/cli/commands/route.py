@@ -38,8 +38,8 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Find the tools that fit a request, best first."""
-    from flows.cli.output.answer import routed_table, show_left_out, show_verdict
-    from flows.cli.output.screen import out
+    from flows.output.answer import routed_table, show_left_out, show_verdict
+    from flows.output.screen import out
 
     routed = open_router(snapshot, workspace, catalog, selection).route(
         request,
@@ -79,8 +79,8 @@ def explain(
     Shows for each tool its rank and its share of the score by signal, and its phrase nearest to the request; then what
     was left out, and why. With a TOOL, shows its rank in every list, however far down, whatever a selection says.
     """
-    from flows.cli.output.answer import explained_table, show_left_out, show_verdict
-    from flows.cli.output.screen import out, plain
+    from flows.output.answer import explained_table, show_left_out, show_verdict
+    from flows.output.screen import out, plain
 
     made = {"--selection": selection, "--category": category, "--token-budget": token_budget}
     if tool is not None and (in_vain := [name for name, value in made.items() if value is not None]):

@@ -18,7 +18,7 @@ def snapshots(
     as_json: Json = False,
 ) -> None:
     """List the snapshots, verify them, or choose which one serves."""
-    from flows.cli.output.snapshots import change, show
+    from flows.output.snapshots import change, show
 
     if rollback and use:
         raise SettingsInvalid("--rollback and --use both choose what serves: give one")

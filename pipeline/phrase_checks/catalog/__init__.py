@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from pipeline.enrichment.verdict import Consequence, Verdict
 from pipeline.phrase_checks.catalog.phrases import judge_phrases
 from pipeline.phrase_checks.catalog.remembered import Memory
 from pipeline.phrase_checks.catalog.space import BLOCK, Space
 from pipeline.phrase_checks.catalog.subject import Subject
 from pipeline.phrase_checks.catalog.whole import misplaced
-from pipeline.phrase_checks.verdict import Consequence, Verdict
 from pipeline.settings import AssessmentSettings
 
 __all__ = ["ASSESSMENT_VERSION", "Assessment", "Memory", "Subject", "assess"]

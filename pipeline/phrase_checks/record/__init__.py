@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pipeline.enrichment.prompt import INSTRUCTIONS
+from pipeline.enrichment.verdict import Consequence, Verdict
 from pipeline.phrase_checks.record import operations
 from pipeline.phrase_checks.record.links import advertised
 from pipeline.phrase_checks.record.names import Name, Names
-from pipeline.phrase_checks.verdict import Consequence, Verdict
 from router.expansion import Expansion
 from router.record import ToolRecord
 from router.tools.text_overlap import grounded, own_terms, record_texts, repeated, says_own, term_set

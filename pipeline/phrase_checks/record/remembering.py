@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.enrichment.prompt import PROMPT_VERSION
+from pipeline.enrichment.verdict import Consequence, Verdict
 from pipeline.phrase_checks.record import SCREEN_VERSION, Screen
 from pipeline.phrase_checks.record.names import Changed
-from pipeline.phrase_checks.verdict import Consequence, Verdict
 from router.expansion import Expansion
 from router.fingerprint import fingerprint
 from router.record import ToolRecord

@@ -14,7 +14,7 @@ from router.record import ToolRecord
 from router.text import words
 from router.tools.lexicon.grammar import Thing, singular
 from router.tools.lexicon.naming import Operation, operation
-from router.tools.lexicon.words import lexicon
+from router.tools.lexicon.vocabulary import lexicon
 from router.tools.provider_labels import MOST_WORDS, said_label
 
 __all__ = ["expand", "lexicon_version"]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from router.tools.lexicon.words import lexicon
+from router.tools.lexicon.vocabulary import lexicon
 
 __all__ = ["Thing", "plural", "singular"]
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from router.record import ToolRecord
 from router.text import words
 from router.tools.lexicon.grammar import Thing, singular
-from router.tools.lexicon.words import lexicon
+from router.tools.lexicon.vocabulary import lexicon
 
 __all__ = ["Operation", "operation"]
 

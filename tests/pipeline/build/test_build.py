@@ -224,7 +224,7 @@ import sys
 for name in ("torch", "transformers", "sentence_transformers", "scipy", "sklearn", "faiss"):
     sys.modules[name] = None  # an import of it fails
 from pathlib import Path
-from pipeline.build import build
+from pipeline.build.build import build
 from pipeline.settings import load
 settings = load(Path({str(catalog)!r}), {{"vectors": {{"encoder": {str(encoder_folder)!r}}}}}, environment={{}})
 print(build(settings, workspace=Path({str(tmp_path / "ws")!r})).outcome)

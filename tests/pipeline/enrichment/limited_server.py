@@ -1,7 +1,7 @@
 """A chat model's server in a process of its own that enforces limits as providers do, and counts what it accepts.
 
-`python -m tests.enrichment.limited_server --rpm 6000` prints its URL and serves until its input ends. GET /stats tells
-what was accepted, answered and refused.
+`python -m tests.pipeline.enrichment.limited_server --rpm 6000` prints its URL and serves until its input ends. GET
+/stats tells what was accepted, answered and refused.
 """
 
 import argparse
@@ -219,7 +219,7 @@ def _row(tool: dict[str, Any]) -> dict[str, Any]:
 @contextmanager
 def running(*arguments: object) -> Iterator[str]:
     """The URL of a server in a process of its own."""
-    command = [sys.executable, "-m", "tests.enrichment.limited_server", *map(str, arguments)]
+    command = [sys.executable, "-m", "tests.pipeline.enrichment.limited_server", *map(str, arguments)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdin is not None
         try:

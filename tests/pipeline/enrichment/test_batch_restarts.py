@@ -31,8 +31,8 @@ from pydantic import SecretStr
 from pipeline.enrichment.openai.batch import BatchGenerator
 from pipeline.ledger import Ledger
 from pipeline.settings import EnrichmentSettings
-from tests.enrichment.model_server import replies
-from tests.factories import make_record
+from tests.pipeline.enrichment.model_server import replies
+from tests.support.factories import make_record
 records = [make_record(f"tool_{number}") for number in range(4)]
 settings = EnrichmentSettings(
     base_url=sys.argv[2], api_key=SecretStr("sk-loopback"), mode="batch", batch={"poll_s": 0.01, "wait_s": 60}

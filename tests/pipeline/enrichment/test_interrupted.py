@@ -20,8 +20,8 @@ _ENRICH = """
 import sys
 from pathlib import Path
 from pipeline.enrichment.openai import OpenAIGenerator
-from tests.enrichment.asking import catalog, run
-from tests.enrichment.model_server import ModelServer
+from tests.pipeline.enrichment.asking import catalog, run
+from tests.pipeline.enrichment.model_server import ModelServer
 server = ModelServer()
 server.base_url = sys.argv[2]
 print("begun", flush=True)

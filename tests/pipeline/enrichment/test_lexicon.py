@@ -8,7 +8,7 @@ from pipeline.enrichment import Expansion
 from pipeline.enrichment.generator import Answer
 from pipeline.enrichment.lexicon import LexiconGenerator
 from router.record import Parameter, ToolRecord
-from router.tools.lexicon.words import lexicon
+from router.tools.lexicon.vocabulary import lexicon
 from tests.pipeline.enrichment.model_server import replies
 from tests.support.factories import make_record
 

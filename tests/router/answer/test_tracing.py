@@ -102,7 +102,8 @@ def test_without_opentelemetry_a_route_works_and_nothing_of_it_is_imported() -> 
     code = """
 import sys
 sys.modules["opentelemetry"] = None   # as if it were not installed
-from router import Router, tracing
+from router import Router
+from router.answer import tracing
 from router.routed import RoutedTools
 with tracing.route("refund", 5) as span:
     span.answered(RoutedTools((), "one", "default"))
@@ -115,7 +116,8 @@ print([name for name, module in sys.modules.items() if name.startswith("opentele
 def test_a_program_that_does_not_trace_is_spared_the_import() -> None:
     code = """
 import sys
-from router import Router, tracing
+from router import Router
+from router.answer import tracing
 tracing.route("refund", 5).__enter__()
 print([name for name in sys.modules if name.startswith("opentelemetry")])
 """

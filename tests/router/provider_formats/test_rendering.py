@@ -80,7 +80,7 @@ def test_a_record_that_comes_twice_is_one_tool() -> None:
 
 
 def test_of_two_ids_whose_names_meet_the_second_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("router.forms.rendering.legal_name", lambda tool_id, form: "same")
+    monkeypatch.setattr("router.provider_formats.rendering.legal_name", lambda tool_id, form: "same")
     rendered = render([REFUND, make_record()], Form.OPENAI)
     assert rendered.names == {"same": "stripe/refund"}
     assert rendered.dropped == (Note("stripe/list_charges", "its name same is already that of stripe/refund"),)

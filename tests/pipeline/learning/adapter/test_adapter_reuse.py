@@ -121,7 +121,7 @@ def test_where_nothing_serves_there_is_nothing_to_take(tmp_path: Path) -> None:
 @pytest.fixture
 def night(encoder_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Builds of twenty tools with six phrases each, that teach an adapter; a night changes the phrases of some."""
-    monkeypatch.setattr("pipeline.tuning.adapter._SIGNIFICANCE", 1.1)
+    monkeypatch.setattr("pipeline.learning.adapter.training._SIGNIFICANCE", 1.1)
     folder = tmp_path / "shop"
     folder.mkdir()
 

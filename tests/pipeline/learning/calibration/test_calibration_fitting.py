@@ -64,7 +64,7 @@ JUDGED = [*judged(ANSWERABLE, "single"), *judged(NONE, "none")]
 def few() -> Iterator[None]:
     """Half the everyday requests: the rest changes nothing here but the time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.tuning.calibration.background", lambda: EVERYDAY)
+        patch.setattr("pipeline.learning.calibration.fitting.background", lambda: EVERYDAY)
         yield
 
 
@@ -121,7 +121,7 @@ def test_equal_snapshots_are_calibrated_alike(opened: Snapshot, calibrated: Cali
 
 
 def test_without_judgements_the_phrases_set_the_scale(opened: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.tuning.calibration.MIN_ANSWERABLE", 10)
+    monkeypatch.setattr("pipeline.learning.calibration.fitting.MIN_ANSWERABLE", 10)
     sources = [calibration.source for calibration in calibrate(opened).calibrations]
     assert sources == ["phrases", "generic"]
 

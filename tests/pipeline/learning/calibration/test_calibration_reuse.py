@@ -26,7 +26,7 @@ def few() -> Iterator[None]:
     """A tenth of the everyday requests: the rest changes nothing here but the time."""
     requests = background()[::10]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.tuning.taken_calibration.background", lambda: requests)
+        patch.setattr("pipeline.learning.calibration.reuse.background", lambda: requests)
         yield
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.phrase_checks.verdict import Consequence, Verdict
+from pipeline.enrichment.verdict import Consequence, Verdict
 from pipeline.settings import AssessmentSettings
 from tests.pipeline.phrase_checks.catalog.makers import ANY_SHARE, Catalog
 

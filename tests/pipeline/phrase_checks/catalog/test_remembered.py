@@ -65,7 +65,7 @@ def test_nothing_is_compared_that_was_compared_before(monkeypatch: pytest.Monkey
 
 def test_a_text_that_fits_too_many_tools_is_compared_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     before, after = changed(11, 40)
-    monkeypatch.setattr("pipeline.assessment.remembered._MOST_KEPT", 3)
+    monkeypatch.setattr("pipeline.phrase_checks.catalog.remembered._MOST_KEPT", 3)
     memory = Memory()
     assess(*before, LOOSE, memory=memory)
     kept = memory.now["phrases"]

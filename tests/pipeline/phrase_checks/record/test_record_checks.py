@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from pipeline.enrichment import Expansion
 from pipeline.enrichment.prompt import INSTRUCTIONS
+from pipeline.enrichment.verdict import Consequence, Verdict
 from pipeline.phrase_checks.record import Screen
-from pipeline.phrase_checks.verdict import Consequence, Verdict
 from router.record import Parameter, ToolRecord
 from router.tools.text_overlap import repeated
 from tests.support.factories import make_expansion, make_record

@@ -89,7 +89,7 @@ def test_whatever_an_export_depends_on_gives_another_folder(tmp_path: Path, othe
 
 def test_exports_of_another_version_of_the_code_are_not_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ExportCache([tmp_path]).get(SPEC, Maker())
-    monkeypatch.setattr("router.encoding.cache.EXPORT_VERSION", 999)
+    monkeypatch.setattr("router.encoding.export.cache.EXPORT_VERSION", 999)
     assert ExportCache([tmp_path]).find(SPEC) is None
 
 
@@ -106,7 +106,7 @@ def test_an_export_is_found_by_its_models_name_alone_int8_first(
     (tmp_path / "torn-int8-0").mkdir()
     (tmp_path / "torn-int8-0" / "export.json").write_text("{", encoding="utf-8")
     assert cache.find_named(SPEC.model) is not None
-    monkeypatch.setattr("router.encoding.cache.EXPORT_VERSION", 999)
+    monkeypatch.setattr("router.encoding.export.cache.EXPORT_VERSION", 999)
     assert cache.find_named(SPEC.model) is None
 
 

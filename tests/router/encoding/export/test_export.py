@@ -50,7 +50,7 @@ def test_auto_is_fp32_where_int8_does_not_agree_and_that_is_tried_once(
         tries.append(path)
         write_bert(strong(tmp_path / f"other{len(tries)}", seed=5), path)
 
-    monkeypatch.setattr("router.encoding.export.quantize", spoil)
+    monkeypatch.setattr("router.encoding.export.exporting.quantize", spoil)
     model, cache = strong(tmp_path / "model"), ExportCache([tmp_path / "cache"])
     assert [export(model, "auto", cache).spec.precision for _ in range(2)] == ["fp32", "fp32"]
     assert len(tries) == 1
@@ -62,7 +62,7 @@ def test_a_graph_of_other_weights_is_refused(tmp_path: Path, monkeypatch: pytest
     def wrong(model: EncoderModel, path: Path) -> None:
         write_bert(strong(tmp_path / "other", seed=5), path)
 
-    monkeypatch.setattr("router.encoding.export.write_bert", wrong)
+    monkeypatch.setattr("router.encoding.export.exporting.write_bert", wrong)
     with pytest.raises(Disagreement, match=r"least cosine.*it must be 0\.9999"):
         export(strong(tmp_path / "model"), "fp32", ExportCache([tmp_path / "cache"]))
 
@@ -78,7 +78,7 @@ def test_another_architecture_needs_torch_and_says_why(tmp_path: Path) -> None:
 def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A small model in the place of the packaged one, and a cache of the test's own."""
     folder = save(tmp_path / "model", pooling="mean")
-    monkeypatch.setattr("router.encoder_cache.packaged_folder", lambda: folder)
+    monkeypatch.setattr("router.encoding.default_encoder.packaged_folder", lambda: folder)
     monkeypatch.setenv("QUARTERMASTER_CACHE", str(tmp_path / "cache"))
     return folder
 
@@ -103,15 +103,17 @@ def test_a_default_encoder_that_is_damaged_is_told_and_not_used(packaged: Path) 
 def test_there_is_no_default_encoder_without_the_package_or_what_exports_it(
     packaged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("router.encoder_cache.util.find_spec", lambda name: None if name == "onnx" else object())
+    monkeypatch.setattr(
+        "router.encoding.default_encoder.util.find_spec", lambda name: None if name == "onnx" else object()
+    )
     assert default_encoder() is None
-    monkeypatch.setattr("router.encoder_cache.packaged_folder", lambda: None)
+    monkeypatch.setattr("router.encoding.default_encoder.packaged_folder", lambda: None)
     assert default_encoder() is None
 
 
 def test_an_export_serves_an_environment_without_the_weights(packaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = default_encoder()
-    monkeypatch.setattr("router.encoder_cache.packaged_folder", lambda: None)
+    monkeypatch.setattr("router.encoding.default_encoder.packaged_folder", lambda: None)
     assert default_encoder(make=False) == folder
 
 
@@ -122,10 +124,10 @@ import sys
 for name in ("torch", "transformers", "sentence_transformers", "scipy", "sklearn", "sympy", "pydantic"):
     sys.modules[name] = None  # an import of it fails
 from pathlib import Path
-import router.encoder_cache
-router.encoder_cache.packaged_folder = lambda: Path({str(packaged)!r})
+import router.encoding.default_encoder
+router.encoding.default_encoder.packaged_folder = lambda: Path({str(packaged)!r})
 early = [name for name in ("onnx", "onnxruntime", "safetensors", "filelock") if name in sys.modules]
-folder = router.encoder_cache.default_encoder()
+folder = router.encoding.default_encoder.default_encoder()
 print(early, sorted(path.name for path in folder.iterdir()))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)

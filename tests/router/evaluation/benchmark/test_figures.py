@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from router import Router
-from router.evaluation import METRICS, Judgement, figures
+from router.evaluation import METRICS, Judgement
 from router.evaluation.answers import Answer, Hits
 from router.evaluation.benchmark import Measurement, ask, measure
+from router.evaluation.summary import figures
 
 KEYS = ["bench", "tools", "queries", "snapshot", "recipe", "latency_ms", "signals", "slices", "no_tool"]
 

@@ -130,7 +130,7 @@ def test_moments_of_another_length_are_refused(catalog: Path) -> None:
 def test_in_a_very_large_catalog_the_codes_lie_in_cells(
     catalog: Path, tmp_path: Path, requests: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.dense.candidates.MOST_SCANNED", 1_000)
+    monkeypatch.setattr("pipeline.indexing.centroids.MOST_SCANNED", 1_000)
     held = vectors(catalog)
     dense.write(tmp_path, held.documents(), held.phrases(), held.offsets - np.arange(TOOLS + 1))
     candidates = Candidates.open(tmp_path / contract.CANDIDATES, TOOLS, DIM)
@@ -187,7 +187,7 @@ def test_without_faiss_the_router_scores_every_vector(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     exact = DenseRetriever(vectors(catalog))
-    for module in ("router.retrievers.dense", "router.parts"):
+    for module in ("router.retrieval.retrievers.dense", "router.snapshot.loading"):
         monkeypatch.setattr(f"{module}.MOST_COPIED", most)
     opened = _opened(catalog, files)
     for request in requests[:5]:
@@ -204,7 +204,7 @@ def test_without_faiss_the_router_scores_every_vector(
 def test_tools_added_at_run_time_are_ranked_without_faiss_too(
     catalog: Path, requests: NDArray[np.float32], no_faiss: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("router.retrievers.dense.MOST_COPIED", 100)
+    monkeypatch.setattr("router.retrieval.retrievers.dense.MOST_COPIED", 100)
     held = vectors(catalog)
     added = DenseRetriever(held).with_later(ToolVectors.of(requests[:1], requests[:0], np.array([0, 0])))
     assert added.rank(requests[0], 3, DenseView.DOCUMENT).ordinals[0] == TOOLS

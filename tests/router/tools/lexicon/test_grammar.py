@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from router.tools.lexicon.grammar import Thing, plural, singular
-from router.tools.lexicon.words import lexicon
+from router.tools.lexicon.vocabulary import lexicon
 
 KNOWN = sorted(set(lexicon()["nouns"]) | set(lexicon()["classes"]["singular"]))
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
-from flows.cli.output.coverage import COLUMNS, cells
-from flows.cli.output.evaluation import judged, number, span
-from flows.cli.output.money import dollars
+from flows.output.coverage import COLUMNS, cells
+from flows.output.evaluation import judged, number, span
+from flows.output.money import dollars
 from pipeline.build.report import BuildReport
 from pipeline.sources.coverage import by_source
 from router.evaluation import METRICS

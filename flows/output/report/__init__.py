@@ -7,21 +7,21 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from flows.cli.output.evaluation import number, span
-from flows.cli.report.plots import plots
+from flows.output.evaluation import number, span
+from flows.output.report.plots import plots
 from router import Signal
 from router.evaluation import METRICS
 
 
 def write_report(file: Path, result: Mapping[str, Any]) -> None:
-    """Write the report of an evaluation's JSON (`router.evaluation.figures`, with worst, ablation and against)."""
+    """Write the report of an evaluation's JSON (`router.evaluation.summary`, with worst, ablation and against)."""
     file.write_text(page(result), encoding="utf-8")
 
 
 def page(result: Mapping[str, Any]) -> str:
     """The report as HTML. What a catalog or a request says is data: escaped, whatever it holds."""
     environment = Environment(
-        loader=PackageLoader("flows.cli.report", "."),
+        loader=PackageLoader("flows.output.report", "."),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

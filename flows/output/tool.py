@@ -6,8 +6,8 @@ from typing import Any
 
 from rich.text import Text
 
-from flows.cli.output.grid import cell, cut, grid
-from flows.cli.output.screen import head, out, pairs, plain
+from flows.output.grid import cell, cut, grid
+from flows.output.screen import head, out, pairs, plain
 from pipeline.inspection.answers import Rows, ToolPage
 
 _MAX_DOCUMENT = 400

@@ -4,10 +4,10 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 
-from flows.cli.output.coverage import show_coverage
-from flows.cli.output.evaluation import judged
-from flows.cli.output.money import dollars
-from flows.cli.output.screen import err, out, plain, rows_table
+from flows.output.coverage import show_coverage
+from flows.output.evaluation import judged
+from flows.output.money import dollars
+from flows.output.screen import err, out, plain, rows_table
 from pipeline.build.plan import Plan
 from pipeline.build.report import BuildReport
 from pipeline.enrichment.estimate import Estimate

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from flows.cli.output.screen import plain
+from flows.output.screen import plain
 from pipeline.inspection.answers import Rows
 
 _GAP = 2

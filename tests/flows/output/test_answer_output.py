@@ -2,7 +2,7 @@
 
 import pytest
 
-from flows.cli.output.answer import show_verdict
+from flows.output.answer import show_verdict
 from router import RoutedTools
 
 

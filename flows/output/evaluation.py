@@ -6,7 +6,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from flows.cli.output.screen import err, head, out, plain
+from flows.output.screen import err, head, out, plain
 from router import Signal
 from router.evaluation import METRICS
 

@@ -1,8 +1,16 @@
-"""Locks after a fork: a child has its parent's objects, and may have got a lock that a thread held who is not there."""
+"""The process: its cores, and its locks after a fork.
+
+A forked child has its parent's objects; a lock that another thread held stays locked there for good.
+"""
 
 import os
 import threading
 import weakref
+
+
+def cores() -> int:
+    """Return how many cores this process may use: all where the system does not say."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def renew_in_child(owner: object, name: str) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from flows.cli.output.screen import err, out, plain, rows_table
+from flows.output.screen import err, out, plain, rows_table
 from pipeline.sources.coverage import Coverage, by_source
 
 COLUMNS = ("source", "records", "tools", "described", "parameters", "rejected", "not read")

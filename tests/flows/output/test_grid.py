@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from flows.cli.output.grid import cell, cut, grid
+from flows.output.grid import cell, cut, grid
 from pipeline.inspection.answers import Rows
 
 _LONG = "Returns charges, newest first, of one customer or of all of them, paginated by cursor. " * 4

@@ -8,11 +8,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from flows.cli.report import page
+from flows.output.report import page
 from router import Router
-from router.evaluation import Judgement, figures
+from router.evaluation import Judgement
 from router.evaluation.abstention import reliability
 from router.evaluation.benchmark import ablate, against, ask, worst
+from router.evaluation.summary import figures
 
 HOSTILE = "<script>alert(1)</script> & <img src=x onerror=y> $x^2$ {{ 7*7 }}"
 

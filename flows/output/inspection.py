@@ -6,9 +6,9 @@ from pathlib import Path
 
 from rich.text import Text
 
-from flows.cli.output.grid import cell, grid
-from flows.cli.output.screen import head, out, pairs, plain
-from flows.cli.output.tool import show_tool
+from flows.output.grid import cell, grid
+from flows.output.screen import head, out, pairs, plain
+from flows.output.tool import show_tool
 from pipeline.inspection.answers import Rows, Table
 from pipeline.inspection.reading import DEFAULT_LIMIT, Inspection
 from router.contract import MANIFEST

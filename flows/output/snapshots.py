@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from flows.cli.output.screen import err, out, plain, rows_table
+from flows.output.screen import err, out, plain, rows_table
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
 from router.snapshot.snapshot import Snapshot, resolve

@@ -3,7 +3,7 @@
 from rich.table import Table
 from rich.text import Text
 
-from flows.cli.output.screen import out, plain
+from flows.output.screen import out, plain
 from router import RoutedTool, RoutedTools, Signal
 
 _LEFT_OUT = 5

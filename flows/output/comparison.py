@@ -5,8 +5,8 @@ from typing import Any
 
 from rich.table import Table
 
-from flows.cli.output.evaluation import figure
-from flows.cli.output.screen import out, plain
+from flows.output.evaluation import figure
+from flows.output.screen import out, plain
 from router.evaluation import METRICS
 
 _SIGNIFICANT = 0.05

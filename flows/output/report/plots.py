@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from router import Signal
 from router.evaluation import K
-from router.evaluation.figures import CURVE, RANKS
+from router.evaluation.summary import CURVE, RANKS
 
 # Drawn in these, and replaced by the page's variables: a drawing cannot name them itself.
 _INK, _MUTED, _FILL = "#0a0b01", "#0a0b02", "#0a0b03"

@@ -1,0 +1,1 @@
+"""Results as people read them: tables in a terminal, a page, artifacts of a flow."""
