@@ -36,7 +36,7 @@ def tools(count: int) -> list[dict[str, Any]]:
 
 def _ask(count: int, url: str, alone: bool = False, **settings: Any) -> dict[str, Any]:
     """Enrich so many tools; what this process took. The generator alone keeps no answer: what it needs is left."""
-    from pipeline.enrichment import Desk, Enrichment, enrich
+    from pipeline.enrichment import Enrichment, EnrichmentContext, enrich
     from pipeline.enrichment.generator import Question
     from pipeline.enrichment.openai import OpenAIGenerator
     from pipeline.ledger import Ledger
@@ -52,14 +52,16 @@ def _ask(count: int, url: str, alone: bool = False, **settings: Any) -> dict[str
     generator.requests.counter.length("")  # tiktoken's file is looked for, once
     result = Enrichment()
     with tempfile.TemporaryDirectory() as folder, Ledger.open(Path(folder)) as ledger:
-        desk = Desk(catalog, ledger, ledger.start_run("rate"), Silent(), lambda _, expansion: (expansion, ()))
-        enrich(desk, [generator], batch=catalog.records[:1], into=result)  # all that is imported late is there
+        context = EnrichmentContext(
+            catalog, ledger, ledger.start_run("rate"), Silent(), lambda _, expansion: (expansion, ())
+        )
+        enrich(context, [generator], batch=catalog.records[:1], into=result)  # all that is imported late is there
         before, cpu, begun = _rss(), time.process_time(), time.monotonic()
         if alone:
             for _ in generator.generate([Question(record.tool_id, record) for record in catalog.records[1:]]):
                 pass
         else:
-            enrich(desk, [generator], batch=catalog.records[1:], into=result)
+            enrich(context, [generator], batch=catalog.records[1:], into=result)
         seconds, cpu = time.monotonic() - begun, time.process_time() - cpu
     return {"answers": len(result.written), "seconds": seconds, "cpu_ms": 1e3 * cpu / count, "rss_mb": _rss() - before}
 

@@ -78,7 +78,7 @@ class Writer:
             spill.unlink(missing_ok=True)
         firsts = duplicates(Records(self._folder))
         if (firsts != np.arange(len(firsts))).any():
-            np.save(self._folder / contract.TWINS, firsts)
+            np.save(self._folder / contract.DUPLICATES, firsts)
         self._vectors(counts)
         self._learned()
         self._manifest(lengths, counts)

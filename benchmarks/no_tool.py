@@ -40,7 +40,7 @@ from router.retrieval.calibration import BASE_RATE, GENERIC, Calibration, Verdic
 from router.retrieval.evidence import MATCHED, STANDING, TEXTS, leads
 from router.retrieval.fusion import fuse
 from router.retrieval.recipe import DEFAULT
-from router.retrieval.score_normalization import ERRAND, Cohort
+from router.retrieval.score_normalization import ERRAND, BackgroundScores
 from router.snapshot.snapshot import Snapshot
 
 BUILDS = {"expansions": None, "lexicon": "lexicon", "bare": "none"}
@@ -73,7 +73,7 @@ class Folder:
         return Asker(self.snapshot)
 
     @cached_property
-    def surveyed(self) -> tuple[Cohort, list[Asked]]:
+    def surveyed(self) -> tuple[BackgroundScores, list[Asked]]:
         return survey(self.asker, background())
 
     @cached_property
@@ -95,9 +95,9 @@ class Folder:
         """The answer to a request whose acceptable tools, and their duplicates, are left out."""
         known = self.snapshot.records
         gone = {ordinal for tool in judgement.tools if (ordinal := known.ordinal(tool)) is not None}
-        if self.snapshot.twins is not None:
-            groups = self.snapshot.twins[list(gone)]
-            gone |= set(np.flatnonzero(np.isin(self.snapshot.twins, groups)).tolist())
+        if self.snapshot.duplicates is not None:
+            groups = self.snapshot.duplicates[list(gone)]
+            gone |= set(np.flatnonzero(np.isin(self.snapshot.duplicates, groups)).tolist())
         lists = {}
         for signal, ranking in asked.rankings.items():
             kept = ~np.isin(ranking.ordinals, list(gone))
@@ -279,7 +279,7 @@ def _measure(folder: Folder, taught: Sequence[Prior], in_memory: Sequence[Calibr
         }
 
 
-def _verdict(folder: Folder, cohort: Cohort, calibration: Calibration, asked: Asked) -> Verdict:
+def _verdict(folder: Folder, cohort: BackgroundScores, calibration: Calibration, asked: Asked) -> Verdict:
     cues = {**asked.evidence, **cohort.cues(asked.rankings, asked.terms, asked.vector)}
     lexical = not {Signal.DENSE, STANDING} & set(calibration.weights)
     lists = {s: r for s, r in asked.rankings.items() if not (lexical and s is Signal.DENSE)}
@@ -290,7 +290,7 @@ def _verdict(folder: Folder, cohort: Cohort, calibration: Calibration, asked: As
 
 def _leads(folder: Folder, asked: Asked) -> bool:
     fused = fuse(asked.rankings, DEFAULT, folder.snapshot.expanded)[0]
-    return leads(asked.rankings, fused, folder.snapshot.twins)
+    return leads(asked.rankings, fused, folder.snapshot.duplicates)
 
 
 def _error(fits: Mapping[str, Rows]) -> float:

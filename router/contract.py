@@ -30,7 +30,7 @@ CANDIDATES = "candidates.faiss"
 MOMENTS = "moments.npz"
 EXPANDED = "expanded.npy"  # `Expanded` by ordinal, uint8: only where some tools are and some are not
 ADAPTER = "adapter.npy"  # the query adapter, float32 (dim, dim): only where one was learned
-TWINS = "twins.npy"  # by ordinal the first ordinal of its twins, int64: only where some tool has one
+DUPLICATES = "twins.npy"  # by ordinal the first ordinal of its twins, int64: only where some tool has one
 # What everyday requests score, see `Cohort`: only where the snapshot was calibrated; the second with an encoder.
 COHORT = "cohort.npy"
 ERRAND_VECTOR = "errand_vector.npy"

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self, Unpack
 
 from router.answer import tracing
-from router.answer.executor import Aside
+from router.answer.executor import Executor
 from router.answer.options import Options, RouteOptions, recipe_of
 from router.answer.reranking import Reranking
 from router.answer.respond import answer, explanation, with_vectors
@@ -20,7 +20,7 @@ from router.record import ToolRecord
 from router.retrieval.recipe import Recipe
 from router.retrieval.retrievers import Ranking
 from router.search.conversation import Message, Said, said
-from router.search.search import clean, encode, find, rank
+from router.search.search import clean, encode, rank, search
 from router.selection import Selection
 from router.snapshot.cached_encoder import CacheStatistics, cached, statistics
 from router.snapshot.memory import EncoderChoice, open_encoder, phrases_by_id, snapshot_of
@@ -47,7 +47,7 @@ class Router:
         """Internal: use `open` or `from_tools`."""
         self._live = live = Live(served) if isinstance(served, Snapshot) else served
         self._functions = Functions(lambda tool_id: live.snapshot.records.ordinal(tool_id) is not None)
-        self._aside = Aside()
+        self._aside = Executor()
         # What is none is refused here, not by the first request.
         own = Options(selection=Selection() if selection is None else selection, rerank=rerank)
         self._selection, self._rerank = own.selection, own.rerank
@@ -402,7 +402,7 @@ class Router:
     def lists(self, request: str, *, recipe: str | Recipe | None = None) -> tuple[Mapping[str, Ranking], Ranking]:
         """Each signal's own ranking of the whole request, and the fused one that `route` cuts to k."""
         snapshot = self._live.snapshot
-        found = find(snapshot, clean(request), recipe_of(snapshot, recipe))
+        found = search(snapshot, clean(request), recipe_of(snapshot, recipe))
         return {str(signal): ranking for signal, ranking in found.rankings.items()}, found.ranking
 
     def tool_id(self, ordinal: int) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from pipeline import enrichment, publish, records, sources, learning, vectors
-from pipeline.vectors.exports import Copies
+from pipeline.vectors.exports import EncoderExports
 from pipeline.enrichment.chain import generators
 from pipeline.enrichment.estimate import estimate
 from pipeline.enrichment.file import FileGenerator
@@ -19,7 +19,7 @@ from pipeline.execution import Direct, Execution
 from pipeline.build.expansion import expand
 from pipeline.inspection.difference import ToolDifference
 from pipeline.ledger import Ledger
-from pipeline.build.learning import Lesson, calibration_of, lesson_of, tune
+from pipeline.build.learning import TrainingSet, calibration_of, training_set_of, tune
 from pipeline.progress import Clock, Progress, Silent
 from pipeline.publish import gate
 from pipeline.publish.missing import missing
@@ -110,7 +110,7 @@ def _build(
     if settings.vectors.encoder != "none":
         clock.start("resolve", None)
     model = do("resolve", partial(vectors.resolve, settings.vectors, clock))
-    copies = Copies(settings, model, do, vectors.user_cache(model, workspace, clock)) if model else None
+    copies = EncoderExports(settings, model, do, vectors.user_cache(model, workspace, clock)) if model else None
     if copies:
         copies.make()  # in this stage, which says what is waited for
     embedding = vectors.Embedding(model, copies.batches(), ledger, do, clock) if model and copies else None
@@ -119,14 +119,14 @@ def _build(
 
     screen = Screen(catalog.records, settings.enrichment.languages)
     remembering = RememberingScreen(screen, catalog.hashes, workspace / "screened" / f"{settings.name}.json")
-    desk = enrichment.Desk(catalog, ledger, run, clock, remembering)
+    context = enrichment.EnrichmentContext(catalog, ledger, run, clock, remembering)
     compared = workspace / "compared" / f"{settings.name}.npz"
-    expanded = expand(desk, chain, settings, do, embedding, compared)
+    expanded = expand(context, chain, settings, do, embedding, compared)
     remembering.save()
     expanded.suspicious = screen.suspicious
     clock.start("project", None)
     projected = do("project", partial(_project, catalog, expanded, settings.enrichment.languages))
-    lesson = lesson_of(settings, catalog, expanded, projected, copies, publish.current(store))
+    lesson = training_set_of(settings, catalog, expanded, projected, copies, publish.current(store))
     calibration = calibration_of(settings, lesson, past, copies, publish.current(store))
     difference = ToolDifference.since_serving(store, catalog.hashes)
     content_hash = _content_hash(settings, catalog, expanded, model, past, lesson)
@@ -248,7 +248,7 @@ def _content_hash(
     expanded: enrichment.Enrichment,
     model: vectors.EncoderModel | None,
     past: learning.PastRequests | None,
-    lesson: Lesson | None,
+    lesson: TrainingSet | None,
 ) -> str:
     """The hash of all that decides a snapshot's answers: equal hashes, equal rankings."""
     return fingerprint(

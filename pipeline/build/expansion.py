@@ -16,7 +16,7 @@ from router.fingerprint import fingerprint
 
 
 def expand(
-    desk: enrichment.Desk,
+    context: enrichment.EnrichmentContext,
     chain: Sequence[enrichment.Generator],
     settings: CatalogSettings,
     do: Execution,
@@ -29,22 +29,22 @@ def expand(
     Without an encoder nothing is assessed. `compared` is the file that keeps what the assessment compared. Raises
     RunAborted as the generators do.
     """
-    records = desk.catalog.records
-    desk.progress.start("enrich", len(records))
+    records = context.catalog.records
+    context.progress.start("enrich", len(records))
     written = enrichment.Enrichment()
     # A batch handed in whole is one job at the server; one by one, a part is what a flow may repeat.
     size = None if settings.enrichment.mode == "batch" else do.batch_size
     for label, batch in parts(enrichment.fair(records), size):
-        do("enrich", partial(enrichment.enrich, desk, chain, batch=batch, into=written), label)
+        do("enrich", partial(enrichment.enrich, context, chain, batch=batch, into=written), label)
     if embedding is not None and settings.assessment.enabled:
-        _judge(desk, chain, settings, do, embedding, compared, written, size)
+        _judge(context, chain, settings, do, embedding, compared, written, size)
     for generator in chain:
         written.usage = written.usage + generator.unclaimed
     return written
 
 
 def _judge(
-    desk: enrichment.Desk,
+    context: enrichment.EnrichmentContext,
     chain: Sequence[enrichment.Generator],
     settings: CatalogSettings,
     do: Execution,
@@ -55,20 +55,20 @@ def _judge(
 ) -> None:
     """Hold what was written against the whole catalog; ask again where siblings collide; leave out what does not hold.
     `size` is how many tools one stage asks about."""
-    found = _assess(desk, written, settings, do, embedding, compared)
+    found = _assess(context, written, settings, do, embedding, compared)
     # Siblings found while some answers are still to come would be others tomorrow, and paid for again.
     complete = all(failure.asked for failure in written.failures)
     if settings.enrichment.contrast and complete:
         again = {tool_id: near for tool_id, near in found.siblings.items() if _by_model(written, tool_id, chain)}
         if again:
-            desk.progress.start("contrast", len(again))
+            context.progress.start("contrast", len(again))
             try:
                 for label, part in parts(list(again.items()), size):
-                    do("contrast", partial(enrichment.contrast, desk, chain, dict(part), into=written), label)
+                    do("contrast", partial(enrichment.contrast, context, chain, dict(part), into=written), label)
             except RunAborted as error:
                 # Every tool has its first answer: a build that needed nothing else goes on without the second.
-                desk.progress.note(f"similar tools were not asked about a second time: {error}")
-            found = _assess(desk, written, settings, do, embedding, compared)
+                context.progress.note(f"similar tools were not asked about a second time: {error}")
+            found = _assess(context, written, settings, do, embedding, compared)
     written.siblings = found.siblings
     _leave_out(written, found.verdicts)
 
@@ -79,7 +79,7 @@ def _by_model(written: enrichment.Enrichment, tool_id: str, chain: Sequence[enri
 
 
 def _assess(
-    desk: enrichment.Desk,
+    context: enrichment.EnrichmentContext,
     written: enrichment.Enrichment,
     settings: CatalogSettings,
     do: Execution,
@@ -92,27 +92,27 @@ def _assess(
             ASSESSMENT_VERSION,
             settings.assessment.model_dump(),
             embedding.model.key,
-            [[r.tool_id, desk.catalog.hashes[r.tool_id]] for r in desk.catalog.records],
+            [[r.tool_id, context.catalog.hashes[r.tool_id]] for r in context.catalog.records],
             {tool_id: w.expansion.to_json() for tool_id, w in written.written.items()},
         ]
     )
-    if known := desk.ledger.assessment(key):
+    if known := context.ledger.assessment(key):
         return Assessment(
             tuple(Verdict(**{**row, "consequence": Consequence(row["consequence"])}) for row in known["verdicts"]),
             {tool_id: tuple(near) for tool_id, near in known["siblings"].items()},
         )
-    subjects = [Subject.of(record, _expansion(written, record.tool_id)) for record in desk.catalog.records]
+    subjects = [Subject.of(record, _expansion(written, record.tool_id)) for record in context.catalog.records]
     texts = [subject.text for subject in subjects]
     phrases = [phrase for subject in subjects for phrase in subject.phrases]
     embedding.embed([*texts, *phrases])
-    desk.progress.start("assess", None)
+    context.progress.start("assess", None)
     matrices = embedding.matrix(texts), embedding.matrix(phrases)
     state = f"{ASSESSMENT_VERSION} {embedding.model.key}"
     memory = Memory.open(compared, state)
     found = do("assess", partial(assess, subjects, *matrices, settings.assessment, memory=memory))
     memory.save(compared, state)
-    desk.ledger.put_assessment(
-        desk.run, key, {"verdicts": [asdict(verdict) for verdict in found.verdicts], "siblings": dict(found.siblings)}
+    context.ledger.put_assessment(
+        context.run, key, {"verdicts": [asdict(verdict) for verdict in found.verdicts], "siblings": dict(found.siblings)}
     )
     return found
 

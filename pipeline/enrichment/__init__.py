@@ -17,8 +17,8 @@ from router.fingerprint import fingerprint
 from router.record import ToolRecord
 
 __all__ = [
-    "Desk",
     "Enrichment",
+    "EnrichmentContext",
     "Expansion",
     "Failure",
     "Generator",
@@ -80,7 +80,7 @@ class Enrichment:
 
 
 @dataclass(frozen=True)
-class Desk:
+class EnrichmentContext:
     """Where questions are put and answers go: the catalog's hashes, the ledger and this run of it, how what comes is
     screened, who watches."""
 
@@ -91,7 +91,9 @@ class Desk:
     screen: Screening
 
 
-def enrich(desk: Desk, generators: Sequence[Generator], *, batch: Sequence[ToolRecord], into: Enrichment) -> None:
+def enrich(
+    context: EnrichmentContext, generators: Sequence[Generator], *, batch: Sequence[ToolRecord], into: Enrichment
+) -> None:
     """Expansions of a batch of a catalog's records, where any generator has one.
 
     A tool that one generator fails on, or has nothing to say about, or whose answer does not pass the screen, goes to
@@ -106,12 +108,16 @@ def enrich(desk: Desk, generators: Sequence[Generator], *, batch: Sequence[ToolR
         for record in batch:
             extra = None if record.tool_id in into.written else generator.key(record)
             if extra is not None:
-                questions.append(Question(expansion_key(desk.catalog, record, generator, extra), record))
-        _answer(desk, generator, questions, into)
+                questions.append(Question(expansion_key(context.catalog, record, generator, extra), record))
+        _answer(context, generator, questions, into)
 
 
 def contrast(
-    desk: Desk, generators: Sequence[Generator], siblings: Mapping[str, Sequence[str]], *, into: Enrichment
+    context: EnrichmentContext,
+    generators: Sequence[Generator],
+    siblings: Mapping[str, Sequence[str]],
+    *,
+    into: Enrichment,
 ) -> None:
     """Ask again about tools whose phrases fit their siblings as well, the siblings shown. The answer replaces the first
     in `into`; a failure, or an answer with less than half as many phrases, leaves it. Only generators that can be shown
@@ -119,7 +125,7 @@ def contrast(
 
     The key holds the siblings' hashes: the same siblings are never paid for twice. Raises RunAborted as `enrich` does.
     """
-    records = {record.tool_id: record for record in desk.catalog.records}
+    records = {record.tool_id: record for record in context.catalog.records}
     failed = len(into.failures)
     for generator in generators:
         if not generator.contrasts:
@@ -129,11 +135,11 @@ def contrast(
             written = into.written.get(tool_id)
             extra = generator.key(records[tool_id])
             if written is not None and written.generator == generator.name and extra is not None:
-                extra = {**extra, "siblings": [desk.catalog.hashes[sibling] for sibling in near]}
-                key = expansion_key(desk.catalog, records[tool_id], generator, extra)
+                extra = {**extra, "siblings": [context.catalog.hashes[sibling] for sibling in near]}
+                key = expansion_key(context.catalog, records[tool_id], generator, extra)
                 questions.append(Question(key, records[tool_id], tuple(records[sibling] for sibling in near)))
         try:
-            _answer(desk, generator, questions, into)
+            _answer(context, generator, questions, into)
         finally:
             into.uncontrasted += into.failures[failed:]
             del into.failures[failed:]
@@ -149,12 +155,12 @@ def fair(records: Sequence[ToolRecord]) -> list[ToolRecord]:
     return [record for _, record in sorted(zip(turn, records, strict=True), key=lambda item: item[0])]
 
 
-def _answer(desk: Desk, generator: Generator, questions: Sequence[Question], into: Enrichment) -> None:
-    known = desk.ledger.expansions([question.key for question in questions])
+def _answer(context: EnrichmentContext, generator: Generator, questions: Sequence[Question], into: Enrichment) -> None:
+    known = context.ledger.expansions([question.key for question in questions])
     for question in questions:
         if answer := known.get(question.key):
             into.reused += 1
-            _accept(desk, into, question, generator, Expansion.from_json(answer))
+            _accept(context, into, question, generator, Expansion.from_json(answer))
     unknown = {q.record.tool_id: q for q in questions if q.key not in known}
     if not unknown:
         return
@@ -170,25 +176,25 @@ def _answer(desk: Desk, generator: Generator, questions: Sequence[Question], int
             # Committed before the next group is asked for: a kill loses what was under way, and nothing else. In a
             # thread of its own, where no Ctrl-C and no time-out of a task reaches the half of a commit.
             asked = [outcome for outcome in group if isinstance(outcome, Answer) or outcome.asked]
-            entries = [_entry(desk.catalog, outcome, generator, unknown[outcome.tool_id].key) for outcome in asked]
+            entries = [_entry(context.catalog, outcome, generator, unknown[outcome.tool_id].key) for outcome in asked]
             try:
-                clerk.submit(_keep, desk, entries).result()
+                clerk.submit(_keep, context, entries).result()
                 into.asked[generator.name] += len(asked)
                 for outcome in group:
                     into.usage = into.usage + outcome.usage
                     if isinstance(outcome, Answer):
-                        _accept(desk, into, unknown[outcome.tool_id], generator, outcome.expansion)
+                        _accept(context, into, unknown[outcome.tool_id], generator, outcome.expansion)
                     else:
                         into.failures.append(outcome)
             except BaseException as error:  # noqa: BLE001 - raised again, by the generator
-                clerk.submit(_keep, desk, entries).result()  # raises again where the ledger cannot be written
+                clerk.submit(_keep, context, entries).result()  # raises again where the ledger cannot be written
                 interrupted = error
 
 
-def _keep(desk: Desk, entries: list[Entry]) -> None:
+def _keep(context: EnrichmentContext, entries: list[Entry]) -> None:
     """Commit these entries, unless they are already."""
     if entries:
-        desk.ledger.put_entries(desk.run, entries)
+        context.ledger.put_entries(context.run, entries)
         entries.clear()
 
 
@@ -201,9 +207,11 @@ def _told(groups: Iterator[Sequence[Outcome]], interrupted: BaseException) -> Se
     return throw(interrupted)
 
 
-def _accept(desk: Desk, into: Enrichment, question: Question, generator: Generator, answer: Expansion) -> None:
+def _accept(
+    context: EnrichmentContext, into: Enrichment, question: Question, generator: Generator, answer: Expansion
+) -> None:
     record = question.record
-    kept, verdicts = desk.screen(record, answer)
+    kept, verdicts = context.screen(record, answer)
     if not kept.user_phrases:
         into.refused[record.tool_id] = verdicts
         checks = ", ".join(sorted({verdict.check for verdict in verdicts}))
@@ -211,7 +219,7 @@ def _accept(desk: Desk, into: Enrichment, question: Question, generator: Generat
             Failure(record.tool_id, "rejected", f"no phrase of the answer passed the checks: {checks}")
         )
         return
-    desk.progress.advance()
+    context.progress.advance()
     before = into.written.get(record.tool_id)
     if before is not None and 2 * len(kept.user_phrases) < len(before.expansion.user_phrases):
         return

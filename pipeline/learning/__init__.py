@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.learning.adapter.phrase_space import PhraseSpace
-from pipeline.learning.adapter.reuse import LEARNED_FROM, Keys, Taken, phrase_keys, take_over
+from pipeline.learning.adapter.reuse import LEARNED_FROM, Keys, ReusedAdapter, phrase_keys, reuse_adapter
 from pipeline.learning.adapter.training import learn_adapter
 from pipeline.learning.calibration.fitting import Calibrated, calibrate
-from pipeline.learning.calibration.reuse import TakenCalibration, calibrated_before, take_over_calibration
+from pipeline.learning.calibration.reuse import ReusedCalibration, calibrated_before, reuse_calibration
 from pipeline.learning.usage.click_feedback import learn_from_use
 from pipeline.learning.usage.log import PastRequests, past_requests
 from pipeline.records import Catalog
@@ -29,8 +29,8 @@ __all__ = [
     "Calibrated",
     "PastRequests",
     "PhraseSpace",
-    "Taken",
-    "TakenCalibration",
+    "ReusedAdapter",
+    "ReusedCalibration",
     "Tuning",
     "calibrate",
     "calibrated_before",
@@ -38,9 +38,9 @@ __all__ = [
     "past_requests",
     "phrase_keys",
     "phrase_space",
-    "take_over",
-    "take_over_calibration",
-    "taken_over",
+    "reuse_adapter",
+    "reuse_calibration",
+    "reused",
     "tune",
 ]
 
@@ -91,6 +91,6 @@ def tune(space: PhraseSpace, keys: Keys) -> Tuning:
     return Tuning(adapter, {"adapter": evidence.to_json()}, keys)
 
 
-def taken_over(taken: Taken) -> Tuning:
+def reused(taken: ReusedAdapter) -> Tuning:
     """The tuning of a snapshot that goes on with the adapter of the one before."""
     return Tuning(taken.adapter, {"adapter": taken.evidence}, taken.keys)

@@ -11,7 +11,7 @@ from pipeline.enrichment.prompt import PROMPT_VERSION
 from pipeline.errors import RecordRejected, SnapshotInvalid
 from pipeline.indexing.lexical import index
 from pipeline.inspection import write as write_inspection
-from pipeline.learning import TUNING_VERSION, PastRequests, TakenCalibration, Tuning
+from pipeline.learning import TUNING_VERSION, PastRequests, ReusedCalibration, Tuning
 from pipeline.ledger import Ledger
 from pipeline.phrase_checks.catalog import ASSESSMENT_VERSION
 from pipeline.phrase_checks.record import SCREEN_VERSION
@@ -58,7 +58,7 @@ class Contents:
     content_hash: str
     held: tuple[str, ...]
     past: PastRequests | None = None
-    calibration: TakenCalibration | None = None
+    calibration: ReusedCalibration | None = None
     coverage: Sequence[Coverage] = ()
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.learning import PastRequests, TakenCalibration, calibrate, calibrated_before, learn_from_use
+from pipeline.learning import PastRequests, ReusedCalibration, calibrate, calibrated_before, learn_from_use
 from pipeline.progress import Progress
 from pipeline.settings import CatalogSettings
 from router.contract import Manifest, Signal
@@ -18,7 +18,7 @@ def learned(
     manifest: Manifest,
     folder: Path,
     past: PastRequests | None,
-    taken: TakenCalibration | None,
+    taken: ReusedCalibration | None,
     settings: CatalogSettings,
     progress: Progress,
 ) -> Manifest:
@@ -50,7 +50,7 @@ def _from_use(manifest: Manifest, folder: Path, past: PastRequests, fit: bool, p
 
 
 def _calibrated(
-    manifest: Manifest, folder: Path, taken: TakenCalibration | None, settings: CatalogSettings
+    manifest: Manifest, folder: Path, taken: ReusedCalibration | None, settings: CatalogSettings
 ) -> Manifest:
     """The manifest of a snapshot that can say that no tool fits, written with the files which that takes."""
     files: dict[str, str] = {}

@@ -38,7 +38,7 @@ def write(
         np.save(folder / contract.EXPANDED, np.array(expanded, dtype=np.uint8))
     groups = duplicates(catalog.records)
     if (groups != np.arange(len(groups))).any():
-        np.save(folder / contract.TWINS, groups)
+        np.save(folder / contract.DUPLICATES, groups)
     if vectors is None:
         return
     dense.write(folder, vectors.documents, vectors.phrases, vectors.offsets)

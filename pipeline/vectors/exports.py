@@ -9,7 +9,7 @@ from pipeline.settings import CatalogSettings
 
 
 @dataclass(frozen=True)
-class Copies:
+class EncoderExports:
     """The exported encoders of a build, from the user's cache, each made when first asked for: tools are embedded in
     fp32, once, and requests encoded in the precision of the settings."""
 

@@ -23,7 +23,7 @@ _MOST_THREADS = 4
 THREADS = min(cores(), _MOST_THREADS)
 
 
-class Aside:
+class Executor:
     """Runs calls on at most THREADS threads, the others in order of arrival, until closed."""
 
     def __init__(self) -> None:

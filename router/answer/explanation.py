@@ -6,15 +6,15 @@ from router.answer.results import RoutedTool
 from router.contract import Signal
 from router.retrieval.fusion import Contributions
 from router.retrieval.retrievers import Ranking
-from router.search.search import Found
+from router.search.search import SearchResult
 from router.snapshot.snapshot import Snapshot
 
 
-class Reasoned:
+class Explanation:
     """Explains `tools`, by ordinal, of one answer by their ranks in `rankings`."""
 
     def __init__(
-        self, snapshot: Snapshot, found: Found, rankings: Mapping[Signal, Ranking], tools: Sequence[int]
+        self, snapshot: Snapshot, found: SearchResult, rankings: Mapping[Signal, Ranking], tools: Sequence[int]
     ) -> None:
         self._snapshot = snapshot
         self._phrases: dict[int, int | None] = {}
@@ -55,9 +55,9 @@ class Reasoned:
         return self._found.contributions[place - 1], float(self._found.assumed[place - 1])
 
 
-def also_from(snapshot: Snapshot, found: Found, ordinal: int) -> tuple[str, ...]:
-    """The ids of the twins that a tool stands for."""
-    return tuple(snapshot.records.tool_id(twin) for twin in found.twins.get(ordinal, ()))
+def also_from(snapshot: Snapshot, found: SearchResult, ordinal: int) -> tuple[str, ...]:
+    """The ids of the duplicates that a tool stands for."""
+    return tuple(snapshot.records.tool_id(twin) for twin in found.duplicates.get(ordinal, ()))
 
 
 def _places(ranking: Ranking) -> dict[int, int]:

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from router.answer.options import Options
 from router.answer.packing import pack
 from router.answer.reranking import Reranking, RerankingFailed, rerank, text_of
-from router.provider_formats import TERMS, Detail, Form
+from router.provider_formats import PROVIDER_LIMITS, Detail, Form
 from router.retrieval.calibration import Verdict
 from router.retrieval.recipe import Recipe
-from router.search.search import Found
+from router.search.search import SearchResult
 from router.selection import Admission, filtered
 from router.snapshot.record_store import Entry
 from router.snapshot.snapshot import Snapshot
@@ -31,7 +31,7 @@ Out = tuple[int, str, str]
 
 
 @dataclass(frozen=True)
-class Chosen:
+class PostProcessed:
     """The tools of an answer by their rows in the ranking, in order, each with the detail it is handed over with;
     `always` the ordinals beside them. `out` are candidates that were left out. `tokens` are those of all tools."""
 
@@ -45,12 +45,14 @@ class Chosen:
     ms: tuple[tuple[str, float], ...] = ()
 
 
-def choose(snapshot: Snapshot, found: Found, recipe: Recipe, verdict: Verdict | None, options: Options) -> Chosen:
+def post_process(
+    snapshot: Snapshot, found: SearchResult, recipe: Recipe, verdict: Verdict | None, options: Options
+) -> PostProcessed:
     """The tools of an answer; `verdict` says whether any fits. Raises SettingsInvalid for a combined score without
     vectors."""
     if options.plain:
         rows = range(min(options.k, len(found.ranking)))
-        return Chosen(rows, [Detail.FULL] * len(rows))
+        return PostProcessed(rows, [Detail.FULL] * len(rows))
     start = perf_counter()
     always, notes = _always(snapshot, options.selection.always)
     if options.selection.empty_if_none_fits and (verdict is None or not verdict.calibrated):
@@ -66,7 +68,7 @@ def choose(snapshot: Snapshot, found: Found, recipe: Recipe, verdict: Verdict | 
         except RerankingFailed as error:
             failed = str(error)
         ms.append(("rerank", _since(start)))
-    chosen = Chosen(kept, (), always, out, notes, failed, None, tuple(ms))
+    chosen = PostProcessed(kept, (), always, out, notes, failed, None, tuple(ms))
     return _packed(snapshot, chosen, found.ranking.ordinals, options)
 
 
@@ -84,7 +86,7 @@ def _always(snapshot: Snapshot, tool_ids: Sequence[str]) -> tuple[list[int], lis
 
 
 def _kept(
-    snapshot: Snapshot, found: Found, recipe: Recipe, none_fits: bool, always: Sequence[int], options: Options
+    snapshot: Snapshot, found: SearchResult, recipe: Recipe, none_fits: bool, always: Sequence[int], options: Options
 ) -> tuple[list[int], list[Entry], list[Out]]:
     """The candidates that the selection keeps, by row and best first, their entries where a reranker reads them, and
     those that it left out."""
@@ -115,9 +117,9 @@ def _kept(
     return [pool[place] for place in kept.places], [entries[place] for place in kept.places], out
 
 
-def _packed(snapshot: Snapshot, chosen: Chosen, ordinals: NDArray[np.int64], options: Options) -> Chosen:
+def _packed(snapshot: Snapshot, chosen: PostProcessed, ordinals: NDArray[np.int64], options: Options) -> PostProcessed:
     """The first k of the candidates, or those that fit the budget, and of them as many as the provider takes."""
-    cap = None if options.form is None else TERMS[options.form].cap
+    cap = None if options.form is None else PROVIDER_LIMITS[options.form].cap
     limit = options.k if cap is None else min(options.k, max(cap - len(chosen.always), 0))
     always = [options.detail] * len(chosen.always)
     if options.token_budget is None:
@@ -150,7 +152,7 @@ def _capped(rows: Sequence[int], ordinals: NDArray[np.int64], form: Form | None,
     return [(int(ordinals[row]), "cap", f"{form} takes at most {cap} tools") for row in rows]
 
 
-def left_out(admission: Admission, unfiltered: Found, k: int, always: Sequence[int]) -> list[Out]:
+def left_out(admission: Admission, unfiltered: SearchResult, k: int, always: Sequence[int]) -> list[Out]:
     """The tools of the first k of a search without filters that filters kept from being found; those of every answer
     are in it all the same."""
     refused = [(ordinal, admission.refusal(ordinal)) for ordinal in unfiltered.ranking.ordinals[:k].tolist()]

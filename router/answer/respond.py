@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
 
-from router.answer.explanation import Reasoned, also_from
+from router.answer.explanation import Explanation, also_from
 from router.answer.options import Options, recipe_of
-from router.answer.post_processing import Chosen, choose, left_out
+from router.answer.post_processing import PostProcessed, left_out, post_process
 from router.answer.results import Dropped, RoutedTool, RoutedTools
 from router.contract import Signal
 from router.errors import NothingSelected, RequestInvalid
@@ -16,7 +16,7 @@ from router.retrieval.calibration import Verdict
 from router.retrieval.recipe import Recipe
 from router.retrieval.retrievers import Admitted
 from router.search.conversation import Said, in_context
-from router.search.search import Found, clean, collapsed, find, fits, rank
+from router.search.search import SearchResult, clean, collapsed, fits, rank, search
 from router.selection import admit
 from router.snapshot.cached_encoder import cached
 from router.snapshot.snapshot import Snapshot
@@ -35,7 +35,7 @@ def answer(snapshot: Snapshot, said: Said, options: Options) -> RoutedTools:
     found = _together(snapshot, heard, recipe)
     verdict = _fit(snapshot, heard, recipe)
     searched = perf_counter()
-    chosen = choose(snapshot, found, recipe, verdict, options)
+    chosen = post_process(snapshot, found, recipe, verdict, options)
     out = list(chosen.out)
     if options.explain and admission.filters:
         unfiltered = _together(snapshot, _heard(snapshot, said, recipe, None), recipe)
@@ -86,37 +86,37 @@ def explanation(snapshot: Snapshot, request: str, tool_id: str, recipe: Recipe) 
     if ordinal is None:
         raise RequestInvalid(f"the snapshot {snapshot.manifest.snapshot} has no tool {tool_id!r}")
     # A tool that stands under its twin has a place of its own here.
-    found = find(snapshot, clean(request), replace(recipe, collapse=False))
+    found = search(snapshot, clean(request), replace(recipe, collapse=False))
     place = found.ranking.rank_of(ordinal)
     score = float(found.ranking.scores[place - 1]) if place else 0.0
     whole = rank(snapshot, found.request, recipe, max(len(snapshot.records), 1))
-    return Reasoned(snapshot, found, whole, [ordinal]).tool(ordinal, score), place
+    return Explanation(snapshot, found, whole, [ordinal]).tool(ordinal, score), place
 
 
-def _heard(snapshot: Snapshot, said: Said, recipe: Recipe, admitted: Admitted | None) -> list[Found]:
-    """What each message finds, the latest first; where there are several, with twins apart."""
+def _heard(snapshot: Snapshot, said: Said, recipe: Recipe, admitted: Admitted | None) -> list[SearchResult]:
+    """What each message finds, the latest first; where there are several, with duplicates apart."""
     apart = replace(recipe, collapse=False) if said.earlier else recipe
-    return [find(snapshot, text, apart, admitted) for text in (said.request, *said.earlier)]
+    return [search(snapshot, text, apart, admitted) for text in (said.request, *said.earlier)]
 
 
-def _together(snapshot: Snapshot, heard: Sequence[Found], recipe: Recipe) -> Found:
+def _together(snapshot: Snapshot, heard: Sequence[SearchResult], recipe: Recipe) -> SearchResult:
     """What the latest message finds, with those before it."""
     latest, *earlier = heard
     return collapsed(snapshot, in_context(latest, earlier), recipe) if earlier else latest
 
 
-def _fit(snapshot: Snapshot, heard: Sequence[Found], recipe: Recipe) -> Verdict | None:
+def _fit(snapshot: Snapshot, heard: Sequence[SearchResult], recipe: Recipe) -> Verdict | None:
     """Whether a tool fits some message: no tool fits "and the same for Bob" alone."""
     verdicts = [verdict for found in heard if (verdict := fits(snapshot, found, recipe))]
     return max(verdicts, key=lambda verdict: (not verdict.none_fits, verdict.fits), default=None)
 
 
-def _tools(snapshot: Snapshot, found: Found, chosen: Chosen, explain: bool) -> tuple[RoutedTool, ...]:
+def _tools(snapshot: Snapshot, found: SearchResult, chosen: PostProcessed, explain: bool) -> tuple[RoutedTool, ...]:
     """The tools of an answer: those of `always`, then the ranked ones."""
     rows = list(chosen.rows)
     ordinals = [*chosen.always, *found.ranking.ordinals[rows].tolist()]
     scores = [*(_score(found, ordinal) for ordinal in chosen.always), *found.ranking.scores[rows].tolist()]
-    reasons = Reasoned(snapshot, found, found.rankings, ordinals) if explain else None
+    reasons = Explanation(snapshot, found, found.rankings, ordinals) if explain else None
     made = []
     for ordinal, score, detail in zip(ordinals, scores, chosen.details, strict=True):
         if reasons is not None:
@@ -128,14 +128,14 @@ def _tools(snapshot: Snapshot, found: Found, chosen: Chosen, explain: bool) -> t
     return tuple(made)
 
 
-def _score(found: Found, ordinal: int) -> float:
+def _score(found: SearchResult, ordinal: int) -> float:
     """The fused score of a tool; 0 where no list has it."""
-    ranking = found.covered.ranking if found.covered else found.whole  # with twins that stand under another
+    ranking = found.covered.ranking if found.covered else found.whole  # with duplicates that stand under another
     place = ranking.rank_of(ordinal)
     return float(ranking.scores[place - 1]) if place else 0.0
 
 
-def _steps_of(found: Found, said: Said) -> tuple[str, ...]:
+def _steps_of(found: SearchResult, said: Said) -> tuple[str, ...]:
     """The steps of the latest message, without the messages before it."""
     return found.steps.texts[: len(found.steps) - len(said.earlier)]
 

@@ -32,7 +32,7 @@ class Detail(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ProviderLimits:
     """What a provider takes: the greatest `length` of a name and its `marks`, which may stand in it beside letters and
     digits; the most tools of one request; whether the root of a schema may be a combination (anyOf, oneOf, allOf);
     whether names of root parameters are held to `^[a-zA-Z0-9_.-]{1,64}$`."""
@@ -44,7 +44,7 @@ class Terms:
     plain_parameters: bool = False
 
 
-_OPENAI = Terms(length=64, cap=128)
+_OPENAI = ProviderLimits(length=64, cap=128)
 # What is not in a provider's reference is in its errors, which name the rule:
 #   OpenAI: "The name of the function to be called. Must be a-z, A-Z, 0-9, or contain underscores and dashes, with a
 #     maximum length of 64"; "A max of 128 functions are supported" (API reference, chat completions);
@@ -53,12 +53,12 @@ _OPENAI = Terms(length=64, cap=128)
 #     support oneOf, allOf, or anyOf at the top level"; "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'".
 #   MCP 2025-11-25, server/tools, Tool Names: 1 to 128 of A-Z, a-z, 0-9, underscore, hyphen and dot.
 #   LangChain hands a dict on to whichever model is bound, OpenAI's the narrowest.
-TERMS = {
+PROVIDER_LIMITS = {
     Form.OPENAI: _OPENAI,
     Form.RESPONSES: _OPENAI,
-    Form.ANTHROPIC: Terms(length=128, plain_parameters=True),
-    Form.MCP: Terms(length=128, marks="_.-", combined_root=True),
-    Form.LANGCHAIN: Terms(length=64),
+    Form.ANTHROPIC: ProviderLimits(length=128, plain_parameters=True),
+    Form.MCP: ProviderLimits(length=128, marks="_.-", combined_root=True),
+    Form.LANGCHAIN: ProviderLimits(length=64),
 }
 
 

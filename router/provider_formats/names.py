@@ -14,16 +14,16 @@ from base64 import b32encode
 from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
 
-from router.provider_formats.form import TERMS, Form, Terms
+from router.provider_formats.form import PROVIDER_LIMITS, Form, ProviderLimits
 
 _PAIRS = {"/": "__", "@": "_-", ".": "-_", "~": "--"}
 # By the marks that may stay as they are.
 _SPELLING = {
     marks: str.maketrans({letter: pair for letter, pair in _PAIRS.items() if letter not in marks})
-    for marks in {terms.marks for terms in TERMS.values()}
+    for marks in {terms.marks for terms in PROVIDER_LIMITS.values()}
 }
 # Forms of equal rules give equal names.
-_RULES = tuple({(terms.length, terms.marks): terms for terms in TERMS.values()}.values())
+_RULES = tuple({(terms.length, terms.marks): terms for terms in PROVIDER_LIMITS.values()}.values())
 _LETTERS = {pair: letter for letter, pair in _PAIRS.items()}
 _PAIR = re.compile("__|_-|-_|--")
 # 40 bits: ids that share the rest of the name are few, and `render` hands out no name twice.
@@ -33,7 +33,7 @@ _HASHED = re.compile(rf"--[a-z2-7]{{{_HASH_LENGTH}}}\Z")
 
 def legal_name(tool_id: str, form: Form) -> str:
     """The tool's name in a form: legal, stable from turn to turn, equal in all forms of equal rules."""
-    terms = TERMS[form]
+    terms = PROVIDER_LIMITS[form]
     return _spelled(tool_id, terms) or _hashed(tool_id, terms)
 
 
@@ -63,7 +63,7 @@ def hashed_names(tool_ids: Iterable[str]) -> dict[str, str]:
     return {name: tool_id for name, tool_id in found.items() if name not in twice}
 
 
-def _spelled(tool_id: str, terms: Terms) -> str | None:
+def _spelled(tool_id: str, terms: ProviderLimits) -> str | None:
     """The name that can be read back; None where there is none."""
     name = tool_id.translate(_SPELLING[terms.marks])
     legal = 0 < len(name) <= terms.length and not re.search(f"[^A-Za-z0-9{terms.marks}]", name)
@@ -74,7 +74,7 @@ def _read(name: str) -> str:
     return _PAIR.sub(lambda pair: _LETTERS[pair[0]], name)
 
 
-def _hashed(tool_id: str, terms: Terms) -> str:
+def _hashed(tool_id: str, terms: ProviderLimits) -> str:
     """What can be kept of the id, the provider and the name of each a share, and the hash of the whole."""
     digest = sha256(tool_id.encode("utf-8", "surrogatepass")).digest()
     ending = f"--{b32encode(digest).decode().lower()[:_HASH_LENGTH]}"

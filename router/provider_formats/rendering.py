@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from router.errors import RequestInvalid
 from router.provider_formats.arguments import without_nulls
-from router.provider_formats.form import TERMS, Detail, Form, chosen
+from router.provider_formats.form import PROVIDER_LIMITS, Detail, Form, chosen
 from router.provider_formats.names import legal_name
 from router.provider_formats.quota import Quota
 from router.provider_formats.schemas import Schema
@@ -82,7 +82,7 @@ def render(
     details = [chosen(Detail, d) for d in ([detail] * len(records) if isinstance(detail, str) else detail)]
     if len(details) != len(records):
         raise ValueError(f"{len(records)} records and {len(details)} details: give one for all, or one for each record")
-    most = TERMS[form].cap if cap == "provider" else cap
+    most = PROVIDER_LIMITS[form].cap if cap == "provider" else cap
     tools: list[dict[str, Any]] = []
     quota = Quota() if form is Form.ANTHROPIC else None
     names: dict[str, str] = {}

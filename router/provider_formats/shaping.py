@@ -5,7 +5,7 @@ from typing import Any
 
 from router.provider_formats import strict as strictly
 from router.provider_formats.compact import short_description, short_schema, signature_of
-from router.provider_formats.form import TERMS, Detail, Form
+from router.provider_formats.form import PROVIDER_LIMITS, Detail, Form
 from router.provider_formats.names import legal_name
 from router.provider_formats.roots import joined, object_root, plain_parameters
 from router.provider_formats.schemas import Schema, valid
@@ -68,7 +68,7 @@ class Shapes:
     def _shaped(self, form: Form, detail: Detail) -> tuple[Schema, dict[str, str]]:
         if detail is Detail.SIGNATURE:
             return self._open, {}
-        terms = TERMS[form]
+        terms = PROVIDER_LIMITS[form]
         key = (terms.combined_root, terms.plain_parameters, detail)
         if key not in self._schemas:
             root = self._object if terms.combined_root else self._joined

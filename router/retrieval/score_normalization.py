@@ -28,7 +28,7 @@ _NEAREST = 3
 
 
 @dataclass(frozen=True)
-class Cohort:
+class BackgroundScores:
     """What everyday requests score on the tools of a catalog.
 
     `statistics` has for each signal float32 of shape (2, tools): mean and deviation of a tool's scores, BM25 divided by
@@ -59,7 +59,7 @@ class Cohort:
         return (COHORT, ERRAND_VECTOR)
 
     @classmethod
-    def open(cls, folder: Path, tools: int, dim: int | None) -> "Cohort":
+    def open(cls, folder: Path, tools: int, dim: int | None) -> "BackgroundScores":
         """The cohort of a snapshot of so many tools; `dim` is that of its vectors, None without an encoder.
 
         Raises SnapshotInvalid where a file is missing, unreadable or of another catalog.

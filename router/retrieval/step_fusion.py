@@ -34,7 +34,7 @@ _HELD_AT_MOST = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Covered:
+class StepCoverage:
     """A ranking that covers the steps, with the reasons, row by row.
 
     `gains` float64 (n,): the part of each score that a step gave, beside `share` times the whole's score. `steps`
@@ -46,7 +46,7 @@ class Covered:
     steps: NDArray[np.int64]
 
 
-def cover(whole: Ranking, parts: Sequence[Ranking], steps: Steps) -> Covered:
+def cover(whole: Ranking, parts: Sequence[Ranking], steps: Steps) -> StepCoverage:
     """The tools of the whole request and of its steps in one ranking.
 
     `parts` are the fused rankings of `steps.texts`, by the recipe that made `whole`. Raises ValueError where their
@@ -75,7 +75,7 @@ def cover(whole: Ranking, parts: Sequence[Ranking], steps: Steps) -> Covered:
     # What stands before others scores no less than they do, and what that takes counts as its gain.
     level = np.maximum.accumulate(scores[order][::-1])[::-1]
     gains[order] += level - scores[order]
-    return Covered(Ranking(ordinals[order], level), gains[order], given[order])
+    return StepCoverage(Ranking(ordinals[order], level), gains[order], given[order])
 
 
 def _held(parts: Sequence[Ranking], steps: Steps) -> list[list[int]]:

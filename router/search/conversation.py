@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from router.errors import RequestInvalid
 from router.query.steps import Steps
 from router.retrieval.retrievers import Ranking
-from router.retrieval.step_fusion import Covered
-from router.search.search import Encoded, Found
+from router.retrieval.step_fusion import StepCoverage
+from router.search.search import EncodedQuery, SearchResult
 
 # Each message costs as much as a request.
 _MOST = 4
@@ -76,10 +76,10 @@ def _text(place: int, message: Message) -> str:
     return "\n".join(part for part in parts if isinstance(part, str))
 
 
-def in_context(latest: Found, earlier: Sequence[Found]) -> Found:
+def in_context(latest: SearchResult, earlier: Sequence[SearchResult]) -> SearchResult:
     """What the latest message finds, with what earlier ones did, the latest of them first.
 
-    None of them has its twins collapsed. What a message before it gives a tool counts as its gain, and as its step
+    None of them has its duplicates collapsed. What a message before it gives a tool counts as its gain, and as its step
     where it gives most.
     """
     if not earlier:
@@ -105,12 +105,12 @@ def in_context(latest: Found, earlier: Sequence[Found]) -> Found:
     texts = (*latest.steps.texts, *(found.request.text for found in earlier))
     share = latest.steps.share if latest.covered is not None else 1.0
     said_so_far = Steps(texts, (*latest.steps.weights, *(_DECAY**age for age in range(1, len(earlier) + 1))), share)
-    covered = Covered(ranking, gains[order], steps[order])
+    covered = StepCoverage(ranking, gains[order], steps[order])
     asked = _as_one([latest.request, *(found.request for found in earlier)])
     return replace(latest, request=asked, covered=covered, ranking=ranking, steps=said_so_far)
 
 
-def _as_one(messages: Sequence[Encoded]) -> Encoded:
+def _as_one(messages: Sequence[EncodedQuery]) -> EncodedQuery:
     """A dialogue, the latest message first, as one text and one vector of the dense list, for what looks at the tools
     found: by "and the same for Bob" alone, thresholds and a reranker would lose what that goes on with."""
     text = "\n".join(message.text for message in messages)  # the latest first: a reranker reads so far

@@ -1,4 +1,4 @@
-"""A request asked of a snapshot: encoded, ranked by each signal, fused, its steps covered, twins collapsed."""
+"""A request asked of a snapshot: encoded, ranked by each signal, fused, its steps covered, duplicates collapsed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ from router.retrieval.evidence import evidence, leads
 from router.retrieval.fusion import Contributions, fuse
 from router.retrieval.recipe import Fusion, Normalization, Recipe
 from router.retrieval.retrievers import Admitted, Ranking
-from router.retrieval.step_fusion import Covered, cover
+from router.retrieval.step_fusion import StepCoverage, cover
 from router.snapshot.snapshot import Snapshot
 from router.text import terms, terms_by_language
 
@@ -29,7 +29,7 @@ MAX_REQUEST = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedQuery:
     """A text as the signals read it: `terms` of the lexical lists, and its own `vector`, None where no list takes one.
     `moved` is the vector that the dense list is ranked by."""
 
@@ -40,22 +40,22 @@ class Encoded:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """What a request finds, before it is cut to k: `ranking`, best first, with the reasons.
 
     `whole` is the fused ranking of the whole request, and row for row `contributions` and `assumed`. `covered` is what
-    its steps make of it; None where it has one step. `twins` are by ordinal the tools that a tool stands for.
+    its steps make of it; None where it has one step. `duplicates` are by ordinal the tools that a tool stands for.
     """
 
-    request: Encoded
+    request: EncodedQuery
     rankings: Mapping[Signal, Ranking]
     whole: Ranking
     contributions: Sequence[Contributions]
     assumed: NDArray[np.float64]
     steps: Steps
-    covered: Covered | None
+    covered: StepCoverage | None
     ranking: Ranking
-    twins: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    duplicates: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
 
 def clean(request: str) -> str:
@@ -69,8 +69,8 @@ def clean(request: str) -> str:
     return request
 
 
-def find(snapshot: Snapshot, request: str, recipe: Recipe, admitted: Admitted | None = None) -> Found:
-    """Rank and fuse the admitted tools for a request by a recipe, cover the steps that it has, and collapse twins."""
+def search(snapshot: Snapshot, request: str, recipe: Recipe, admitted: Admitted | None = None) -> SearchResult:
+    """Rank and fuse the admitted tools for a request by a recipe, cover its steps, and collapse duplicates."""
     steps = find_steps(request) if recipe.steps else Steps()
     asked, *parts = encode_steps(snapshot, request, steps, recipe)
     rankings = rank(snapshot, asked, recipe, recipe.depth, admitted)
@@ -81,19 +81,21 @@ def find(snapshot: Snapshot, request: str, recipe: Recipe, admitted: Admitted | 
         fused = [fuse(lists, recipe, snapshot.expanded)[0] for lists in ranked]
         covered = cover(whole, fused, steps)
         ranking = covered.ranking
-    return collapsed(snapshot, Found(asked, rankings, whole, contributions, assumed, steps, covered, ranking), recipe)
+    return collapsed(
+        snapshot, SearchResult(asked, rankings, whole, contributions, assumed, steps, covered, ranking), recipe
+    )
 
 
-def collapsed(snapshot: Snapshot, found: Found, recipe: Recipe) -> Found:
-    """What was found with twins in one place, where the recipe says so."""
-    if not recipe.collapse or snapshot.twins is None:
+def collapsed(snapshot: Snapshot, found: SearchResult, recipe: Recipe) -> SearchResult:
+    """What was found with duplicates in one place, where the recipe says so."""
+    if not recipe.collapse or snapshot.duplicates is None:
         return found
-    kept, twins = collapse(found.ranking, snapshot.twins)
+    kept, duplicates = collapse(found.ranking, snapshot.duplicates)
     ranking = replace(found.ranking, ordinals=found.ranking.ordinals[kept], scores=found.ranking.scores[kept])
-    return replace(found, ranking=ranking, twins=twins)
+    return replace(found, ranking=ranking, duplicates=duplicates)
 
 
-def fits(snapshot: Snapshot, found: Found, recipe: Recipe) -> Verdict | None:
+def fits(snapshot: Snapshot, found: SearchResult, recipe: Recipe) -> Verdict | None:
     """Return whether some tool fits, and how probably; None where the snapshot has no calibration.
 
     A calibration holds for lists made as the snapshot's own recipe makes them: where another recipe takes other
@@ -111,17 +113,17 @@ def fits(snapshot: Snapshot, found: Found, recipe: Recipe) -> Verdict | None:
     if snapshot.cohort is not None:
         cues |= snapshot.cohort.cues(rankings, found.request.terms, vector)
     return fitting(
-        snapshot.calibrations, cues, lambda: leads(rankings, _standard(snapshot, found, recipe), snapshot.twins)
+        snapshot.calibrations, cues, lambda: leads(rankings, _standard(snapshot, found, recipe), snapshot.duplicates)
     )
 
 
-def _standard(snapshot: Snapshot, found: Found, recipe: Recipe) -> Ranking:
+def _standard(snapshot: Snapshot, found: SearchResult, recipe: Recipe) -> Ranking:
     """The lists of the whole request fused by standard scores, whatever the recipe: ranks alone tell no distance."""
     standard = replace(recipe, fusion=Fusion.CONVEX, normalization=Normalization.STANDARD)
     return found.whole if standard == recipe else fuse(found.rankings, standard, snapshot.expanded)[0]
 
 
-def encode_steps(snapshot: Snapshot, request: str, steps: Steps, recipe: Recipe) -> list[Encoded]:
+def encode_steps(snapshot: Snapshot, request: str, steps: Steps, recipe: Recipe) -> list[EncodedQuery]:
     """A request and then its steps, as the signals of a recipe read them; by one run of the encoder where it can."""
     if steps and (encoder := _encoder(snapshot, recipe)):
         vectors = encoder.encode_parts(steps.request, steps.spans)
@@ -131,13 +133,13 @@ def encode_steps(snapshot: Snapshot, request: str, steps: Steps, recipe: Recipe)
     return encode(snapshot, [request], recipe) + encode(snapshot, steps.texts, recipe)
 
 
-def encode(snapshot: Snapshot, texts: Sequence[str], recipe: Recipe) -> list[Encoded]:
+def encode(snapshot: Snapshot, texts: Sequence[str], recipe: Recipe) -> list[EncodedQuery]:
     """Texts as the signals of a recipe read them; vectors are made together."""
     if not texts:
         return []
     encoder = _encoder(snapshot, recipe)
     if encoder is None:
-        return [Encoded(text, terms(text), None, None) for text in texts]
+        return [EncodedQuery(text, terms(text), None, None) for text in texts]
     return encoded(snapshot, texts, encoder.encode_requests(texts), recipe)
 
 
@@ -147,15 +149,15 @@ def _encoder(snapshot: Snapshot, recipe: Recipe) -> Encoder | None:
     return snapshot.encoder if any(reader and recipe.weights.get(s) for s, reader in readers.items()) else None
 
 
-def encoded(snapshot: Snapshot, texts: Sequence[str], vectors: Vector, recipe: Recipe) -> list[Encoded]:
+def encoded(snapshot: Snapshot, texts: Sequence[str], vectors: Vector, recipe: Recipe) -> list[EncodedQuery]:
     """The same of texts whose vectors, of shape (texts, dim), are known."""
     adapter = snapshot.adapter if recipe.adapter else None
     moved = vectors if adapter is None else adapted(vectors, adapter)
-    return [Encoded(text, terms(text), *made) for text, *made in zip(texts, vectors, moved, strict=True)]
+    return [EncodedQuery(text, terms(text), *made) for text, *made in zip(texts, vectors, moved, strict=True)]
 
 
 def rank(
-    snapshot: Snapshot, asked: Encoded, recipe: Recipe, depth: int, admitted: Admitted | None = None
+    snapshot: Snapshot, asked: EncodedQuery, recipe: Recipe, depth: int, admitted: Admitted | None = None
 ) -> dict[Signal, Ranking]:
     """Each signal's ranking of the admitted tools, where the recipe gives it a weight; at most `depth` of each."""
     admitted = snapshot.serving(admitted)

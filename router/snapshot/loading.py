@@ -24,7 +24,7 @@ from router.retrieval.retrievers import (
     ToolVectors,
     has_faiss,
 )
-from router.retrieval.score_normalization import Cohort
+from router.retrieval.score_normalization import BackgroundScores
 
 _logger = logging.getLogger("router")
 
@@ -127,20 +127,20 @@ def intents(folder: Path, manifest: Manifest, tools: int) -> IntentRetriever | N
     return IntentRetriever(vectors, offsets, ordinals, lessons, float(threshold))
 
 
-def fitting(folder: Path, manifest: Manifest, tools: int) -> tuple[Cohort | None, tuple[Calibration, ...]]:
+def fitting(folder: Path, manifest: Manifest, tools: int) -> tuple[BackgroundScores | None, tuple[Calibration, ...]]:
     """What tells whether any tool fits; nothing where the snapshot was not calibrated."""
     if contract.COHORT not in manifest.files:
         return None, ()
     dim = manifest.encoder.dim if manifest.encoder and contract.ERRAND_VECTOR in manifest.files else None
     rows = manifest.tuning.get("fitting", {}).get("calibrations", ())
-    return Cohort.open(folder, tools, dim), tuple(map(Calibration.from_json, rows))
+    return BackgroundScores.open(folder, tools, dim), tuple(map(Calibration.from_json, rows))
 
 
-def twins(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.int64] | None:
-    """For each ordinal the first ordinal of its twins; None where no tool has one."""
-    if contract.TWINS not in manifest.files:
+def duplicates(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.int64] | None:
+    """For each ordinal the first ordinal of its duplicates; None where no tool has one."""
+    if contract.DUPLICATES not in manifest.files:
         return None
-    return _by_ordinal(folder, contract.TWINS, "twins", np.dtype(np.int64), tools)
+    return _by_ordinal(folder, contract.DUPLICATES, "duplicates", np.dtype(np.int64), tools)
 
 
 def _by_ordinal(folder: Path, name: str, what: str, dtype: np.dtype[Any], tools: int) -> NDArray[Any]:

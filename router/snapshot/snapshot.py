@@ -18,7 +18,7 @@ from router.fingerprint import file_sha256
 from router.retrieval.calibration import Calibration
 from router.retrieval.recipe import Recipe
 from router.retrieval.retrievers import Admitted, DenseRetriever, IntentRetriever, Lexical, LexicalRetriever
-from router.retrieval.score_normalization import Cohort
+from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot import loading
 from router.snapshot.overlay import Overlay
 from router.snapshot.record_store import Entries, RecordStore
@@ -87,8 +87,8 @@ class Snapshot:
     expanded: NDArray[np.uint8] | None = None
     adapter: NDArray[np.float32] | None = None
     intents: IntentRetriever | None = None
-    twins: NDArray[np.int64] | None = None
-    cohort: Cohort | None = None
+    duplicates: NDArray[np.int64] | None = None
+    cohort: BackgroundScores | None = None
     calibrations: tuple[Calibration, ...] = ()
     served: Admitted | None = None
     overlay: Overlay = field(default_factory=Overlay)
@@ -144,7 +144,7 @@ class Snapshot:
             expanded=loading.expanded(folder, manifest, tools),
             adapter=loading.adapter(folder, manifest),
             intents=loading.intents(folder, manifest, tools),
-            twins=loading.twins(folder, manifest, tools),
+            duplicates=loading.duplicates(folder, manifest, tools),
             cohort=cohort,
             calibrations=calibrations,
         )

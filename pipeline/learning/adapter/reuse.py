@@ -27,7 +27,7 @@ Keys = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
-class Taken:
+class ReusedAdapter:
     """An adapter, float32 (dim, dim), or None where none was worth it; the keys of the phrases that told so, and what
     the manifest says of it."""
 
@@ -53,7 +53,9 @@ def changed_share(before: Keys, now: Keys) -> float:
     return (most - len(np.intersect1d(before, now, assume_unique=True))) / most if most else 0.0
 
 
-def take_over(serving: Path | None, keys: Keys, encoder: EncoderManifest, version: int, most: float) -> Taken | None:
+def reuse_adapter(
+    serving: Path | None, keys: Keys, encoder: EncoderManifest, version: int, most: float
+) -> ReusedAdapter | None:
     """What the snapshot that serves has, where at most the share `most` of the phrases has changed since it learned it.
 
     None, so that it is learned anew, where nothing serves, its files are not what its manifest says, it was made for
@@ -75,7 +77,7 @@ def take_over(serving: Path | None, keys: Keys, encoder: EncoderManifest, versio
     if share > most:
         return None
     origin = evidence.get("taken_over", {}).get("from", manifest.snapshot)
-    return Taken(adapter, before, {**evidence, "taken_over": {"from": origin, "changed": round(share, 4)}})
+    return ReusedAdapter(adapter, before, {**evidence, "taken_over": {"from": origin, "changed": round(share, 4)}})
 
 
 def _same(one: EncoderManifest | None, other: EncoderManifest) -> bool:

@@ -8,7 +8,7 @@ _SECTIONS = ("talk", "errand")
 
 
 @dataclass(frozen=True, slots=True)
-class Everyday:
+class BackgroundQuery:
     """An everyday request: an errand takes some tool, talk takes none."""
 
     request: str
@@ -16,9 +16,9 @@ class Everyday:
 
 
 @cache
-def background() -> tuple[Everyday, ...]:
+def background() -> tuple[BackgroundQuery, ...]:
     """The requests in the order of the file. Raises ValueError where one stands outside the file's two sections."""
-    found: list[Everyday] = []
+    found: list[BackgroundQuery] = []
     section = None
     lines = (
         resources.files("pipeline.learning.calibration")
@@ -32,5 +32,5 @@ def background() -> tuple[Everyday, ...]:
         elif line.strip() and not line.startswith("#"):
             if section not in _SECTIONS:
                 raise ValueError(f"background.txt has {line!r} in section {section!r}: choose from {_SECTIONS}")
-            found.append(Everyday(line.strip(), section == "errand"))
+            found.append(BackgroundQuery(line.strip(), section == "errand"))
     return tuple(found)

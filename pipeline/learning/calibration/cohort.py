@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.learning.calibration.background import Everyday
+from pipeline.learning.calibration.background import BackgroundQuery
 from pipeline.learning.calibration.whole_lists import dense_scores, lexical_scores
 from router import contract
 from router.contract import Signal
 from router.encoding.adapter import adapted
 from router.retrieval.evidence import evidence
 from router.retrieval.retrievers import Ranking, ToolVectors
-from router.retrieval.score_normalization import Cohort, scaled
+from router.retrieval.score_normalization import BackgroundScores, scaled
 from router.search.search import clean
 from router.snapshot import loading
 from router.snapshot.snapshot import Snapshot
@@ -113,7 +113,7 @@ def _best(scores: NDArray[np.float64], depth: int) -> Ranking:
     return Ranking.of(tools, scores[tools], float(scores.mean()), float(scores.std())).cut(depth)
 
 
-def survey(asker: Asker, background: Sequence[Everyday]) -> tuple[Cohort, list[Asked]]:
+def survey(asker: Asker, background: Sequence[BackgroundQuery]) -> tuple[BackgroundScores, list[Asked]]:
     """The cohort of a catalog, and its answers to the background in the same order.
 
     A list that no everyday request reaches has no scale, and is left out.
@@ -125,7 +125,7 @@ def survey(asker: Asker, background: Sequence[Everyday]) -> tuple[Cohort, list[A
     if dense.squares.any():
         statistics[Signal.DENSE] = dense.statistics()
     vectors = [answer.vector for answer in answers if answer.vector is not None]
-    return Cohort(statistics, _errand(np.stack(vectors), background) if vectors else None), answers
+    return BackgroundScores(statistics, _errand(np.stack(vectors), background) if vectors else None), answers
 
 
 def lexical_statistics(asker: Asker, words: Sequence[Sequence[str]]) -> dict[Signal, NDArray[np.float32]]:
@@ -170,7 +170,7 @@ class Moments:
         return np.stack([mean, (deviation + middle) / 2]).astype(np.float32)
 
 
-def _errand(vectors: NDArray[np.float32], background: Sequence[Everyday]) -> NDArray[np.float32]:
+def _errand(vectors: NDArray[np.float32], background: Sequence[BackgroundQuery]) -> NDArray[np.float32]:
     """(dim,): from the mean of what is talk to the mean of what are errands."""
     errand = np.array([everyday.is_errand for everyday in background])
     way: NDArray[np.float32] = vectors[errand].mean(axis=0) - vectors[~errand].mean(axis=0)

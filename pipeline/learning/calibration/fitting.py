@@ -21,7 +21,7 @@ from router.contract import Signal
 from router.evaluation import Judgement
 from router.evaluation.abstention import auc
 from router.retrieval.calibration import BASE_RATE, GENERIC, JUDGEMENTS, PHRASES, Calibration
-from router.retrieval.score_normalization import Cohort
+from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot.snapshot import Snapshot
 
 Scores = NDArray[np.float64]
@@ -45,7 +45,7 @@ _FOLDS = 5
 class Calibrated:
     """What a router needs to say that none fits: the cohort, and a calibration for each set of lists, best first."""
 
-    cohort: Cohort
+    cohort: BackgroundScores
     calibrations: tuple[Calibration, ...]
 
 

@@ -82,7 +82,7 @@ def _share_of_it(asker: Asker, nearest: Ranking, vector: NDArray[np.float32], ow
 
 def _absent(asker: Asker, answer: Asked, owner: int) -> Asked:
     """An answer to a phrase whose tool, with its duplicates, is not there."""
-    duplicates = asker.snapshot.twins
+    duplicates = asker.snapshot.duplicates
     gone = {owner} if duplicates is None else set(np.flatnonzero(duplicates == duplicates[owner]).tolist())
     rankings = {s: left for s, ranking in answer.rankings.items() if (left := _without(ranking, gone)) is not None}
     told = asker.evidence(rankings, answer.vector)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pipeline.learning.calibration.cohort import Asked
 from router.contract import Signal
 from router.retrieval.evidence import MATCHED, TEXTS
-from router.retrieval.score_normalization import ERRAND, Cohort
+from router.retrieval.score_normalization import ERRAND, BackgroundScores
 
 Table = NDArray[np.float64]  # (requests, cues)
 
@@ -65,13 +65,13 @@ class Scale:
         return (table - self.centre) / self.deviation
 
 
-def tabulate(cohort: Cohort, asked: Sequence[Asked], cues: Sequence[str]) -> Table:
+def tabulate(cohort: BackgroundScores, asked: Sequence[Asked], cues: Sequence[str]) -> Table:
     """(requests, cues): the cues of requests, where every request has them."""
     rows = ({**one.evidence, **cohort.cues(one.rankings, one.terms, one.vector)} for one in asked)
     return np.array([[row[cue] for cue in cues] for row in rows]).reshape(len(asked), len(cues))
 
 
-def choose(taught: Sequence[Prior], cohort: Cohort) -> Iterator[Prior]:
+def choose(taught: Sequence[Prior], cohort: BackgroundScores) -> Iterator[Prior]:
     """Of the priors whose cues a cohort and its lists give, the first with dense and the first without."""
     known = {*cohort.statistics, *([ERRAND] if cohort.errand is not None else [])}
     known |= {TEXTS} if Signal.DENSE in known else set()

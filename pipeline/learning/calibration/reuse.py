@@ -25,7 +25,7 @@ from router.contract import EncoderManifest, Manifest, Signal
 from router.fingerprint import fingerprint
 from router.retrieval.calibration import Calibration
 from router.retrieval.retrievers import DenseView, ToolVectors
-from router.retrieval.score_normalization import Cohort
+from router.retrieval.score_normalization import BackgroundScores
 from router.search.search import clean
 from router.snapshot import loading
 from router.snapshot.record_store import RecordStore
@@ -38,7 +38,7 @@ _COHORT = (contract.COHORT, contract.ERRAND_VECTOR)
 
 
 @dataclass(frozen=True)
-class TakenCalibration:
+class ReusedCalibration:
     """The calibrations of the snapshot in `folder`, which were settled in the snapshot `origin`, it or one before it,
     whose content hash is `content`."""
 
@@ -55,14 +55,14 @@ class TakenCalibration:
         return content_hash if content_hash == self.content else fingerprint([content_hash, self.content])
 
 
-def take_over_calibration(
+def reuse_calibration(
     serving: Path,
     versions: Mapping[str, int],
     encoder: EncoderManifest,
     languages: Sequence[str],
     recipe: Mapping[str, Any],
     max_refused_share: float,
-) -> TakenCalibration | None:
+) -> ReusedCalibration | None:
     """The calibration of the snapshot that serves, whose adapter the new one takes over.
 
     None, so that it is settled anew, where there is none, it was settled by judged requests, the new snapshot would not
@@ -83,10 +83,10 @@ def take_over_calibration(
     if not all(is_whole(serving, manifest, name) for name in (*_TOOLS, *_VECTORS, *_COHORT)):
         return None
     before = fitting.get("taken_over", {"from": manifest.snapshot, "content_hash": manifest.content_hash})
-    return TakenCalibration(serving, calibrations, before["from"], before["content_hash"])
+    return ReusedCalibration(serving, calibrations, before["from"], before["content_hash"])
 
 
-def calibrated_before(snapshot: Snapshot, taken: TakenCalibration) -> Calibrated:
+def calibrated_before(snapshot: Snapshot, taken: ReusedCalibration) -> Calibrated:
     """A snapshot's cohort, and the calibrations of one before it with the same encoder, adapter and recipe.
 
     BM25 is measured anew, for the rarity of a word is of the whole catalog. What a tool scores by its vectors hangs on
@@ -94,12 +94,12 @@ def calibrated_before(snapshot: Snapshot, taken: TakenCalibration) -> Calibrated
     """
     asker = Asker(snapshot)
     tools = len(loading.array(taken.folder / contract.RECORD_OFFSETS)) - 1
-    cohort = Cohort.open(taken.folder, tools, asker.vectors.dim)
+    cohort = BackgroundScores.open(taken.folder, tools, asker.vectors.dim)
     requests = [everyday.request for everyday in background()]
     statistics = lexical_statistics(asker, [terms(clean(request)) for request in requests])
     known = _unchanged(snapshot, asker.vectors, taken.folder)
     statistics[Signal.DENSE] = _dense(asker, requests, known, cohort.statistics[Signal.DENSE])
-    return Calibrated(Cohort(statistics, cohort.errand), taken.calibrations)
+    return Calibrated(BackgroundScores(statistics, cohort.errand), taken.calibrations)
 
 
 def _dense(

@@ -21,7 +21,7 @@ from router import contract
 from router.contract import Signal
 from router.evaluation import Difference, differences
 from router.retrieval.recipe import Recipe
-from router.search.search import Encoded, encoded, rank
+from router.search.search import EncodedQuery, encoded, rank
 from router.snapshot.snapshot import Snapshot
 from router.text import terms
 
@@ -103,11 +103,11 @@ def _asked(snapshot: Snapshot, past: PastRequests, progress: Progress) -> tuple[
     return asked, tools
 
 
-def _encoded(snapshot: Snapshot, past: PastRequests) -> list[Encoded]:
+def _encoded(snapshot: Snapshot, past: PastRequests) -> list[EncodedQuery]:
     """Past requests as `router.search` encodes them, without encoding again, which takes two thirds of a route."""
     texts = [use.request for use in past.usage.uses]
     if past.vectors is None:
-        return [Encoded(text, terms(text), None, None) for text in texts]
+        return [EncodedQuery(text, terms(text), None, None) for text in texts]
     return encoded(snapshot, texts, past.vectors, snapshot.recipe)
 
 

@@ -22,7 +22,7 @@ from router.record import ToolRecord
 from router.tools.text_overlap import grounded, own_terms, record_texts, repeated, says_own, term_set
 from router.tools.trust import trusted
 from router.tools.trust.characters import foreign, hidden, scripts, scripts_of
-from router.tools.trust.speech import Finding, echoed, shingles, spoken
+from router.tools.trust.steering_text import Finding, echoed, shingles, spoken
 
 __all__ = ["SCREEN_VERSION", "Screen"]
 

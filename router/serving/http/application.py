@@ -12,14 +12,14 @@ from starlette.types import ASGIApp
 from router.distribution import version
 from router.errors import NothingSelected, QuartermasterError
 from router.router import Router
+from router.serving.http.access_log import AccessLog
 from router.serving.http.catalog import catalog
 from router.serving.http.changes import changes
 from router.serving.http.documented import describe
 from router.serving.http.errors import handle_errors
-from router.serving.http.gate import Gate, with_headers
 from router.serving.http.metrics import Metrics
-from router.serving.http.observed import Observed
 from router.serving.http.probes import probes
+from router.serving.http.request_guard import RequestGuard, with_headers
 from router.serving.http.routing import routing
 from router.serving.http.service import Service
 from router.serving.http.settings import HttpSettings
@@ -74,7 +74,7 @@ def app(
         api.include_router(changes(service, settings.overlay))
     api.include_router(pages(service.router, service.aside, folder, inspect))
     describe(api, settings)
-    return Observed(with_headers(Gate(api, settings), _HEADERS), service.metrics)
+    return AccessLog(with_headers(RequestGuard(api, settings), _HEADERS), service.metrics)
 
 
 def _living(service: Service) -> Callable[[FastAPI], Any]:

@@ -5,7 +5,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from router.serving.http.errors import failure
-from router.serving.http.gate import Gate
+from router.serving.http.request_guard import RequestGuard
 from router.serving.http.settings import HttpSettings
 from router.serving.mcp.tools import Tools
 
@@ -28,7 +28,7 @@ def http_app(served: Server[Tools], settings: HttpSettings) -> ASGIApp:
         max_request_body_size=settings.max_request_bytes,
         transport_security=security,
     )
-    return Gate(_without_streams(app), settings)
+    return RequestGuard(_without_streams(app), settings)
 
 
 def _without_streams(app: ASGIApp) -> ASGIApp:

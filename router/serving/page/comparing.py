@@ -37,7 +37,7 @@ def moved(before: RoutedTools, after: RoutedTools) -> list[Moved]:
     return [Moved(tool_id, was.get(tool_id), now.get(tool_id)) for tool_id in order]
 
 
-class Shelf:
+class SnapshotCache:
     """A catalog's snapshots on disk, some of them opened."""
 
     def __init__(self, folder: Path) -> None:

@@ -16,7 +16,7 @@ from router.retrieval.recipe import RECIPES
 from router.router import Router
 from router.serving.page.asked import Asked
 from router.serving.page.browsing import listed
-from router.serving.page.comparing import Shelf, moved
+from router.serving.page.comparing import SnapshotCache, moved
 from router.serving.page.inspecting import Inspect
 from router.serving.page.picture import WIDTH, signals_of, strips, ticks
 from router.serving.page.rendering import render
@@ -30,7 +30,7 @@ _SHOWN = 10  # places that are compared
 def pages(router: Router, aside: Aside, folder: Path | None, inspect: Inspect | None) -> APIRouter:
     """The paths of the pages. `aside` runs what would hold up the event loop; the rest is as `http.app` takes it."""
     routes = APIRouter(include_in_schema=False, default_response_class=Response)
-    shelf = Shelf(folder) if folder else None
+    shelf = SnapshotCache(folder) if folder else None
     comparing = CapacityLimiter(1)  # it opens snapshots, beside the threads that route
     style = files(__package__).joinpath("style.css").read_bytes()
 
@@ -91,7 +91,7 @@ def _routed(router: Router, asked: Asked, page: Callable[..., Response]) -> Resp
 
 
 def _compared(
-    router: Router, shelf: Shelf | None, given: tuple[str, str, str], page: Callable[..., Response]
+    router: Router, shelf: SnapshotCache | None, given: tuple[str, str, str], page: Callable[..., Response]
 ) -> Response:
     request, before, after = given
     facts: dict[str, Any] = {"request": request, "snapshots": [], "answers": None, "moved": [], "problem": ""}

@@ -4,13 +4,13 @@ from typing import Any
 
 from router.errors import QuartermasterError
 from router.router import Router
-from router.serving.page.comparing import Shelf
+from router.serving.page.comparing import SnapshotCache
 from router.serving.page.inspecting import Inspect, Inspected
 
 _DROPPED = "dropped"
 
 
-def about(router: Router, tool_id: str, shelf: Shelf | None, inspect: Inspect | None) -> dict[str, Any] | None:
+def about(router: Router, tool_id: str, shelf: SnapshotCache | None, inspect: Inspect | None) -> dict[str, Any] | None:
     """The facts of a tool's page; None where no such tool is served."""
     snapshot = router.manifest.snapshot
     record = router.record(tool_id)

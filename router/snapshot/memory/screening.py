@@ -11,7 +11,7 @@ from functools import lru_cache
 from router.expansion import Expansion
 from router.record import ToolRecord
 from router.tools.text_overlap import grounded, own_terms, record_texts, repeated, says_own, term_set
-from router.tools.trust.speech import spoken
+from router.tools.trust.steering_text import spoken
 
 
 def screened(expansion: Expansion, record: ToolRecord, steers: bool) -> Expansion:

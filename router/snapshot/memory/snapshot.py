@@ -72,7 +72,7 @@ def snapshot_of(
         dense=DenseRetriever(vectors) if vectors else None,
         encoder=encoder.encoder if encoder else None,
         expanded=_expanded(tools, indexes),
-        twins=None if (groups == np.arange(len(groups))).all() else groups,
+        duplicates=None if (groups == np.arange(len(groups))).all() else groups,
         calibrations=generic_calibrations((*indexes, *([Signal.DENSE] if encoder else [])), len(tools)),
     )
 

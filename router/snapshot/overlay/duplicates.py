@@ -17,7 +17,7 @@ from router.text import terms, words
 _ALIKE = 64
 
 
-def alike(base: Snapshot, record: ToolRecord) -> Providers:
+def duplicates_above(base: Snapshot, record: ToolRecord) -> Providers:
     """Return the snapshot's tools with the name and the description of a tool, by ordinal, with their providers."""
     names, key = base.lexical.get(Signal.NAME), duplicate_key(record)
     if names is None or key is None:
@@ -41,7 +41,7 @@ def overlaid(
     """
     first = len(base.records)
     own = np.arange(first, first + len(tools))
-    groups = np.concatenate([np.arange(first) if base.twins is None else base.twins, own])
+    groups = np.concatenate([np.arange(first) if base.duplicates is None else base.duplicates, own])
     members: dict[Hashable, dict[int, Member]] = {}
     for ordinal, tool in enumerate(tools, first):
         record = tool.entry.record
@@ -50,15 +50,15 @@ def overlaid(
             continue
         of_key = members.setdefault(key, {})
         of_key[ordinal] = (record.tool_id, record.provider, ordinal)
-        of_key |= _served(base, tool.alike, hidden)
+        of_key |= _served(base, tool.duplicates, hidden)
     for at in replaced:
         before = base.records.entry(at).record
         if (key := duplicate_key(before)) is not None and key not in members:
-            members[key] = _served(base, alike(base, before), hidden)
+            members[key] = _served(base, duplicates_above(base, before), hidden)
     for of_key in members.values():
         for ordinal, group in paired(of_key.values()):
             groups[ordinal] = group
-    return None if base.twins is None and (groups == np.arange(len(groups))).all() else groups
+    return None if base.duplicates is None and (groups == np.arange(len(groups))).all() else groups
 
 
 def _served(base: Snapshot, providers: Providers, hidden: Collection[int]) -> dict[int, Member]:

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from router.contract import Expanded, Signal
 from router.retrieval.retrievers import Admitted, DenseRetriever, Lexical, LexicalRetriever, ToolVectors
 from router.retrieval.retrievers.vectors import quantize
-from router.retrieval.score_normalization import Cohort
-from router.snapshot.overlay.duplicates import alike, overlaid
+from router.retrieval.score_normalization import BackgroundScores
+from router.snapshot.overlay.duplicates import duplicates_above, overlaid
 from router.snapshot.overlay.lexical import OverlaidLexical
 from router.snapshot.overlay.overlay import Overlay, Registered
 from router.snapshot.overlay.prepared import Prepared, prepare
@@ -63,8 +63,11 @@ def _prepared(base: Snapshot, entries: Sequence[Entry], before: Snapshot | None)
     if before is not None and before.encoder is base.encoder and isinstance(before.records, OverlaidRecords):
         known = before.records.registered
         if before.folder != base.folder:
-            known = {tool_id: replace(tool, alike=alike(base, tool.entry.record)) for tool_id, tool in known.items()}
-    return prepare(entries, base.encoder, partial(alike, base), known)
+            known = {
+                tool_id: replace(tool, duplicates=duplicates_above(base, tool.entry.record))
+                for tool_id, tool in known.items()
+            }
+    return prepare(entries, base.encoder, partial(duplicates_above, base), known)
 
 
 def _is_held(tool: Registered, entry: Entry | None) -> bool:
@@ -113,7 +116,7 @@ def _laid(
         dense=_dense(base.dense, tools),
         expanded=_expanded(base, tools),
         intents=base.intents.moved(places) if base.intents else None,
-        twins=overlaid(base, tools, hidden, [at for at in held if at is not None]),
+        duplicates=overlaid(base, tools, hidden, [at for at in held if at is not None]),
         cohort=_cohort(base.cohort, held),
         served=Admitted(served) if hidden else None,
         overlay=overlay,
@@ -152,7 +155,7 @@ def _expanded(base: Snapshot, tools: Sequence[Prepared]) -> NDArray[np.uint8] | 
     return np.concatenate([held, own])
 
 
-def _cohort(cohort: Cohort | None, held: Sequence[int | None]) -> Cohort | None:
+def _cohort(cohort: BackgroundScores | None, held: Sequence[int | None]) -> BackgroundScores | None:
     if cohort is None or not held:
         return cohort
     statistics = {}
@@ -160,4 +163,4 @@ def _cohort(cohort: Cohort | None, held: Sequence[int | None]) -> Cohort | None:
         mean = table.mean(axis=1)
         own = [mean if at is None else table[:, at] for at in held]
         statistics[signal] = np.concatenate([table, np.stack(own, axis=1)], axis=1)
-    return Cohort(statistics, cohort.errand)
+    return BackgroundScores(statistics, cohort.errand)

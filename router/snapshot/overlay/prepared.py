@@ -24,15 +24,15 @@ Providers = Mapping[int, str | None]
 class Prepared:
     """`terms` are those of its text by signal, with their counts. `vectors`, float32 (1 + phrases, dim), are its
     document's and its phrases'; None without an encoder. `steers` says that the vendor's own text speaks to the model:
-    those sentences are in neither. `tokens` are int32 (forms, details), estimated. `alike` are the snapshot's tools of
-    the same name and description, by ordinal, with their providers."""
+    those sentences are in neither. `tokens` are int32 (forms, details), estimated. `duplicates` are the tools of
+    the snapshot with the same name and description, by ordinal, with their providers."""
 
     entry: Entry
     terms: Mapping[Signal, Counter[str]]
     vectors: NDArray[np.float32] | None
     steers: bool
     tokens: NDArray[np.int32]
-    alike: Providers
+    duplicates: Providers
 
     @property
     def expanded(self) -> Expanded:
@@ -43,7 +43,7 @@ class Prepared:
 def prepare(
     entries: Sequence[Entry],
     encoder: Encoder | None,
-    alike: Callable[[ToolRecord], Providers],
+    duplicates: Callable[[ToolRecord], Providers],
     known: Mapping[str, Prepared],
 ) -> tuple[Prepared, ...]:
     """The tools in their order; of `known` ones, by id and made by the same encoder, nothing is made again."""
@@ -51,7 +51,7 @@ def prepare(
     texts = [text for draft in drafts.values() for text in draft.texts] if encoder else []
     vectors = vectors_of(encoder, texts) if encoder else {}
     return tuple(
-        drafts[tool_id].prepared(vectors, alike(entry.record))
+        drafts[tool_id].prepared(vectors, duplicates(entry.record))
         if (tool_id := entry.record.tool_id) in drafts
         else known[tool_id]
         for entry in entries
@@ -71,11 +71,11 @@ class _Draft:
         }
         self.texts = (dense_document(record, entry.phrases), *entry.phrases)
 
-    def prepared(self, vectors: Mapping[str, NDArray[np.float32]], alike: Providers) -> Prepared:
+    def prepared(self, vectors: Mapping[str, NDArray[np.float32]], duplicates: Providers) -> Prepared:
         """With the vectors of its texts, by text; none without an encoder."""
         counted = {signal: Counter(terms(text)) for signal, text in self._documents.items()}
         made = np.stack([vectors[text] for text in self.texts]) if vectors else None
-        return Prepared(self._entry, counted, made, self._steers, estimated_tokens(self._entry.record), alike)
+        return Prepared(self._entry, counted, made, self._steers, estimated_tokens(self._entry.record), duplicates)
 
 
 def _same(entry: Entry, known: Mapping[str, Prepared]) -> bool:

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from router.record import Parameter, ToolRecord
 from router.tools.trust.characters import smuggled, visible
-from router.tools.trust.speech import Finding, suspicious
+from router.tools.trust.steering_text import Finding, suspicious
 
 _SENTENCE = re.compile(r"(?<=[.!?。])\s+|\n+")
 _SHOWN = 300  # characters of a sentence that is left out

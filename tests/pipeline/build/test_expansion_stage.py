@@ -33,8 +33,8 @@ def run(tmp_path: Path, encoder_folder: Path) -> Any:
     """Build three tools whose words a server writes."""
 
     def _run(server: ModelServer, **fields: Any) -> BuildReport:
-        lines = [{"id": f"desk/{n}", "name": n, "provider": "desk", "description": d} for n, d in _TOOLS.items()]
-        folder = tmp_path / "desk"
+        lines = [{"id": f"context/{n}", "name": n, "provider": "context", "description": d} for n, d in _TOOLS.items()]
+        folder = tmp_path / "context"
         folder.mkdir(exist_ok=True)
         (folder / "tools.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
         model = {**server.settings().model_dump(exclude_unset=True), "generator": "openai", **fields}
@@ -57,7 +57,7 @@ def test_tools_whose_phrases_collide_are_asked_about_again_beside_each_other(run
     assert len(server.requests) == len(_TOOLS) + len(shown)
     assert "open_ticket" in shown["open_case"] and "open_case" in shown["open_ticket"]
     with duckdb.connect(str(report.snapshot / "catalog.duckdb"), read_only=True) as connection:
-        said = "SELECT phrase FROM phrases WHERE tool_id = 'desk/open_case' ORDER BY position LIMIT 1"
+        said = "SELECT phrase FROM phrases WHERE tool_id = 'context/open_case' ORDER BY position LIMIT 1"
         assert connection.sql(said).fetchall() == [("open_case number 0",)]
 
 
@@ -77,9 +77,9 @@ def test_without_contrast_the_collision_is_noted_and_both_keep_their_phrases(run
     with duckdb.connect(str(report.snapshot / "catalog.duckdb"), read_only=True) as connection:
         noted = "SELECT DISTINCT tool_id, consequence FROM verdicts WHERE check_name = 'collision' AND text = ?"
         rows = connection.execute(f"{noted} ORDER BY ALL", [_SAME[0]]).fetchall()
-        assert rows == [("desk/open_case", "noted"), ("desk/open_ticket", "noted")]
-        near = connection.sql("SELECT sibling_id FROM siblings WHERE tool_id = 'desk/open_case'").fetchall()
-        assert ("desk/open_ticket",) in near
+        assert rows == [("context/open_case", "noted"), ("context/open_ticket", "noted")]
+        near = connection.sql("SELECT sibling_id FROM siblings WHERE tool_id = 'context/open_case'").fetchall()
+        assert ("context/open_ticket",) in near
         # Two of three tools collide: that is how this catalog is, and neither stands out.
         assert connection.sql("FROM worst_tools").fetchall() == []
 

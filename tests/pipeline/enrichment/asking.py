@@ -6,7 +6,7 @@ from typing import Any
 
 import duckdb
 
-from pipeline.enrichment import Desk, Enrichment, Generator, contrast, enrich
+from pipeline.enrichment import Enrichment, EnrichmentContext, Generator, contrast, enrich
 from pipeline.ledger import LEDGER_FILE, Ledger
 from pipeline.progress import Silent
 from pipeline.records import Catalog, catalog_records
@@ -29,10 +29,10 @@ def run(
     with Ledger.open(workspace) as ledger:
         result = Enrichment() if into is None else into
         number = ledger.start_run("office")
-        desk = Desk(catalog, ledger, number, Silent(), lambda _, expansion: (expansion, ()))
-        enrich(desk, generators, batch=catalog.records, into=result)
+        context = EnrichmentContext(catalog, ledger, number, Silent(), lambda _, expansion: (expansion, ()))
+        enrich(context, generators, batch=catalog.records, into=result)
         if siblings is not None:
-            contrast(desk, generators, siblings, into=result)
+            contrast(context, generators, siblings, into=result)
         return result
 
 

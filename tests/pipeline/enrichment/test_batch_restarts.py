@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipeline.enrichment import Desk, Enrichment, enrich
+from pipeline.enrichment import Enrichment, EnrichmentContext, enrich
 from pipeline.enrichment.generator import Answer
 from pipeline.enrichment.openai.batch import BatchGenerator
 from pipeline.errors import Unavailable
@@ -179,17 +179,17 @@ def test_an_interruption_is_heard_at_once_and_loses_nothing(
     assert len(server.batches) == 1
 
 
-def _desk(ledger: Ledger, records: list[Any]) -> Desk:
+def _desk(ledger: Ledger, records: list[Any]) -> EnrichmentContext:
     catalog = Catalog(tuple(records), {r.tool_id: record_hash(r) for r in records}, ())
     run = ledger.start_run("c")
-    return Desk(catalog, ledger, run, Silent(), lambda _, expansion: (expansion, ()))
+    return EnrichmentContext(catalog, ledger, run, Silent(), lambda _, expansion: (expansion, ()))
 
 
 def _enriched(workspace: Path, server: BatchServer, records: list[Any], **settings: Any) -> Enrichment:
     into = Enrichment()
     with Ledger.open(workspace) as ledger:
-        desk = _desk(ledger, records)
-        enrich(desk, [BatchGenerator(server.settings(**settings), ledger)], batch=records, into=into)
+        context = _desk(ledger, records)
+        enrich(context, [BatchGenerator(server.settings(**settings), ledger)], batch=records, into=into)
     return into
 
 

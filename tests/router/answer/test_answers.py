@@ -1,4 +1,4 @@
-"""Answers as a whole: steps, twins, and whether any tool fits, over a snapshot of real parts."""
+"""Answers as a whole: steps, duplicates, and whether any tool fits, over a snapshot of real parts."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 from router import RECIPES, Router
 from router.contract import Signal
 from router.retrieval.calibration import Calibration
-from router.retrieval.score_normalization import Cohort
+from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot.snapshot import Snapshot
 
 LEXICAL = replace(RECIPES["lexical"], steps=True, collapse=True)
@@ -46,10 +46,10 @@ def test_a_recipe_without_steps_asks_the_request_as_a_whole(opened: Snapshot) ->
 
 
 def test_twins_take_one_place_and_are_named_beside_the_best(opened: Snapshot) -> None:
-    twins = np.arange(8)
+    duplicates = np.arange(8)
     first, second = sorted(ordinal(opened, tool) for tool in ("linear/create_issue", "github/create_issue"))
-    twins[second] = first
-    router = Router(replace(opened, twins=twins))
+    duplicates[second] = first
+    router = Router(replace(opened, duplicates=duplicates))
     whole = router.route("log a bug in linear", recipe=replace(LEXICAL, collapse=False)).ids
     routed = router.route("log a bug in linear", recipe=LEXICAL)
     assert {"linear/create_issue", "github/create_issue"} <= set(whole)
@@ -63,7 +63,7 @@ def calibrated(opened: Snapshot, threshold: float) -> Router:
     """By the expansion's list alone: a score of 1 an even chance."""
     statistics = np.stack([np.zeros(8), np.ones(8)]).astype(np.float32)
     rule = Calibration({Signal.EXPANSION: 1.0}, -1.0, threshold, 0.05, "phrases")
-    return Router(replace(opened, cohort=Cohort({Signal.EXPANSION: statistics}), calibrations=(rule,)))
+    return Router(replace(opened, cohort=BackgroundScores({Signal.EXPANSION: statistics}), calibrations=(rule,)))
 
 
 def test_below_the_threshold_none_fits_and_the_answer_is_what_came_closest(opened: Snapshot) -> None:

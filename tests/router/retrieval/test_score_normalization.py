@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from router import Signal, SnapshotInvalid
 from router.retrieval.retrievers import EMPTY, Ranking
-from router.retrieval.score_normalization import ERRAND, Cohort
+from router.retrieval.score_normalization import ERRAND, BackgroundScores
 
 # Four tools: means 1, 1, 1, 0; deviations 2, 1, 1, 1.
 STATISTICS = np.array([[1, 1, 1, 0], [2, 1, 1, 1]], np.float32)
 ERRAND_VECTOR = np.array([1, -1], np.float32)
-COHORT = Cohort({Signal.DESCRIPTION: STATISTICS, Signal.DENSE: STATISTICS}, ERRAND_VECTOR)
+COHORT = BackgroundScores({Signal.DESCRIPTION: STATISTICS, Signal.DENSE: STATISTICS}, ERRAND_VECTOR)
 
 
 def ranking(*scores: tuple[int, float]) -> Ranking:
@@ -71,25 +71,25 @@ def test_a_higher_score_never_lowers_a_cue(scores: list[float], tool: int, more:
 
 def test_a_saved_cohort_gives_the_same_cues(tmp_path: Path) -> None:
     assert COHORT.save(tmp_path) == ("cohort.npy", "errand_vector.npy")
-    opened = Cohort.open(tmp_path, tools=4, dim=2)
+    opened = BackgroundScores.open(tmp_path, tools=4, dim=2)
     asked = ({Signal.DENSE: ranking((0, 5.0)), Signal.DESCRIPTION: EMPTY}, ["a"], ERRAND_VECTOR)
     assert opened.cues(*asked) == COHORT.cues(*asked)
     assert set(opened.statistics) == {Signal.DESCRIPTION, Signal.DENSE}
 
 
 def test_a_lexical_cohort_needs_no_vector(tmp_path: Path) -> None:
-    cohort = Cohort({Signal.NAME: STATISTICS})
+    cohort = BackgroundScores({Signal.NAME: STATISTICS})
     assert cohort.save(tmp_path) == ("cohort.npy",)
-    assert Cohort.open(tmp_path, tools=4, dim=None).errand is None
+    assert BackgroundScores.open(tmp_path, tools=4, dim=None).errand is None
 
 
 @pytest.mark.parametrize(("tools", "dim"), [(5, 2), (4, 3)])
 def test_a_cohort_of_another_catalog_is_refused(tools: int, dim: int, tmp_path: Path) -> None:
     COHORT.save(tmp_path)
     with pytest.raises(SnapshotInvalid, match="of shape"):
-        Cohort.open(tmp_path, tools, dim)
+        BackgroundScores.open(tmp_path, tools, dim)
 
 
 def test_a_missing_cohort_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SnapshotInvalid, match=r"cohort\.npy cannot be read"):
-        Cohort.open(tmp_path, tools=4, dim=None)
+        BackgroundScores.open(tmp_path, tools=4, dim=None)

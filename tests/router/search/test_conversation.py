@@ -11,7 +11,7 @@ import pytest
 from router import RECIPES, Normalization, Reranking, Router, Selection
 from router.errors import RequestInvalid
 from router.search.conversation import Said, in_context, said
-from router.search.search import find
+from router.search.search import search
 from router.snapshot.snapshot import Snapshot
 
 # The scores of two messages are comparable where each list's are counted in spreads.
@@ -85,7 +85,7 @@ def test_a_threshold_counts_what_was_said_before(router: Router) -> None:
 
 def test_the_cosine_of_a_dialogue_is_that_of_its_messages_the_latest_counting_most(snapshot: Path) -> None:
     opened = Snapshot.open(snapshot)
-    latest, before = (find(opened, text, opened.recipe) for text in ("will it rain tomorrow", "undo a payment"))
+    latest, before = (search(opened, text, opened.recipe) for text in ("will it rain tomorrow", "undo a payment"))
     assert latest.request.moved is not None and before.request.moved is not None
     expected = latest.request.moved + 0.6 * before.request.moved
     moved = in_context(latest, [before]).request.moved

@@ -13,7 +13,7 @@ from router import NothingSelected, RequestInvalid, Reranking, Router, Selection
 from router.answer import post_processing
 from router.contract import Signal
 from router.retrieval.calibration import Calibration
-from router.retrieval.score_normalization import Cohort
+from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot.snapshot import Snapshot
 
 REQUEST = "open an issue for the team and undo a payment"
@@ -120,7 +120,7 @@ def test_tools_of_every_answer_take_no_ranked_place_and_pass_every_filter(router
 def test_where_none_fits_the_answer_may_be_empty_and_says_what_came_closest(opened: Snapshot) -> None:
     statistics = np.stack([np.zeros(8), np.ones(8)]).astype(np.float32)
     rule = Calibration({Signal.EXPANSION: 1.0}, -1.0, 0.999999, 0.05, "phrases")
-    router = Router(replace(opened, cohort=Cohort({Signal.EXPANSION: statistics}), calibrations=(rule,)))
+    router = Router(replace(opened, cohort=BackgroundScores({Signal.EXPANSION: statistics}), calibrations=(rule,)))
     closest = router.route("pull failed payments", k=2, recipe="lexical")
     routed = router.route("pull failed payments", k=2, recipe="lexical", selection=Selection(empty_if_none_fits=True))
     assert closest.none_fits and len(closest) == 2
@@ -138,7 +138,7 @@ def test_an_empty_answer_by_a_generic_calibration_is_noted_each_time_and_warned_
     post_processing._warn.cache_clear()
     statistics = np.stack([np.zeros(8), np.ones(8)]).astype(np.float32)
     rules = (Calibration({Signal.EXPANSION: 1.0}, -1.0, 0.999999, 0.05, source),) if source else ()
-    router = Router(replace(opened, cohort=Cohort({Signal.EXPANSION: statistics}), calibrations=rules))
+    router = Router(replace(opened, cohort=BackgroundScores({Signal.EXPANSION: statistics}), calibrations=rules))
     answers = [
         router.route(request, recipe="lexical", selection=Selection(empty_if_none_fits=True))
         for request in ("tell me a joke about a payment", "an issue for me")
@@ -153,7 +153,7 @@ def test_an_empty_answer_by_a_generic_calibration_is_noted_each_time_and_warned_
 def test_where_filters_leave_no_tool_none_fits_for_certain(opened: Snapshot) -> None:
     statistics = np.stack([np.zeros(8), np.ones(8)]).astype(np.float32)
     rule = Calibration({Signal.DENSE: 1.0}, 0.0, 0.5, 0.05, "phrases")
-    router = Router(replace(opened, cohort=Cohort({Signal.DENSE: statistics}), calibrations=(rule,)))
+    router = Router(replace(opened, cohort=BackgroundScores({Signal.DENSE: statistics}), calibrations=(rule,)))
     assert 0 < (router.route(REQUEST).fits or 0) < 1
     routed = router.route(REQUEST, selection=Selection(allow=("nobody/*",)))
     assert (routed.fits, routed.none_fits, routed.ids) == (0.0, True, ())
@@ -163,7 +163,7 @@ def test_where_filters_leave_no_tool_none_fits_for_certain(opened: Snapshot) -> 
 def test_a_dialogue_fits_where_one_of_its_messages_does(opened: Snapshot) -> None:
     statistics = np.stack([np.full(8, 1.0), np.ones(8)]).astype(np.float32)
     rule = Calibration({Signal.DESCRIPTION: 1.0}, 0.0, 0.5, 0.05, "phrases")
-    router = Router(replace(opened, cohort=Cohort({Signal.DESCRIPTION: statistics}), calibrations=(rule,)))
+    router = Router(replace(opened, cohort=BackgroundScores({Signal.DESCRIPTION: statistics}), calibrations=(rule,)))
     refund, follow_up = "refund a charge in full or in part", "same for Bob"
     fits = [router.route(said).fits or 0 for said in (refund, follow_up)]
     assert [router.route(said).none_fits for said in (refund, follow_up)] == [False, True]
@@ -194,9 +194,9 @@ def test_the_tools_of_every_answer_come_out_of_its_budget(router: Router, opened
 
 
 def test_a_provider_takes_at_most_its_cap(opened: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
-    from router.provider_formats import TERMS, Form
+    from router.provider_formats import PROVIDER_LIMITS, Form
 
-    monkeypatch.setitem(TERMS, Form.OPENAI, replace(TERMS[Form.OPENAI], cap=3))
+    monkeypatch.setitem(PROVIDER_LIMITS, Form.OPENAI, replace(PROVIDER_LIMITS[Form.OPENAI], cap=3))
     selection = Selection(always=("weather/getForecast",))
     routed = Router(opened).route(REQUEST, k=4, form="openai", selection=selection)
     assert len(routed) == 2 and [out.by for out in routed.dropped] == ["cap", "cap"]
@@ -204,9 +204,9 @@ def test_a_provider_takes_at_most_its_cap(opened: Snapshot, monkeypatch: pytest.
 
 
 def test_within_a_budget_the_cap_is_told_too(opened: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
-    from router.provider_formats import TERMS, Form
+    from router.provider_formats import PROVIDER_LIMITS, Form
 
-    monkeypatch.setitem(TERMS, Form.OPENAI, replace(TERMS[Form.OPENAI], cap=3))
+    monkeypatch.setitem(PROVIDER_LIMITS, Form.OPENAI, replace(PROVIDER_LIMITS[Form.OPENAI], cap=3))
     routed = Router(opened).route(REQUEST, k=5, form="openai", token_budget=100_000)
     whole = Router(opened).route(REQUEST, k=5)
     assert routed.ids == whole.ids[:3]

@@ -12,7 +12,7 @@ import pytest
 from pipeline.build.build import build
 from pipeline.build.report import BuildReport
 from pipeline.learning import TUNING_VERSION
-from pipeline.learning.adapter.reuse import LEARNED_FROM, changed_share, phrase_keys, take_over
+from pipeline.learning.adapter.reuse import LEARNED_FROM, changed_share, phrase_keys, reuse_adapter
 from pipeline.records import Catalog, record_hash
 from pipeline.settings import load
 from router import Router
@@ -69,53 +69,53 @@ def serving(snapshot: Path, tmp_path: Path) -> Path:
 
 
 def test_an_adapter_is_taken_over_with_where_it_is_from_and_how_much_has_changed(serving: Path) -> None:
-    taken = take_over(serving, KEYS[10:], ENCODER, TUNING_VERSION, 0.05)
+    taken = reuse_adapter(serving, KEYS[10:], ENCODER, TUNING_VERSION, 0.05)
     assert taken is not None and taken.adapter is not None
     assert np.array_equal(taken.adapter, MAP) and np.array_equal(taken.keys, KEYS)
     assert taken.evidence == {"steps": 70, "taken_over": {"from": serving.name, "changed": 0.01}}
 
 
 def test_taken_over_twice_it_is_still_from_where_it_was_learned(serving: Path) -> None:
-    first = take_over(serving, KEYS[10:], ENCODER, TUNING_VERSION, 0.05)
+    first = reuse_adapter(serving, KEYS[10:], ENCODER, TUNING_VERSION, 0.05)
     assert first is not None
     replace(Manifest.read(serving), snapshot="later", tuning={"adapter": first.evidence}).write(serving)
-    second = take_over(serving, KEYS[30:], ENCODER, TUNING_VERSION, 0.05)
+    second = reuse_adapter(serving, KEYS[30:], ENCODER, TUNING_VERSION, 0.05)
     assert second is not None and second.evidence["taken_over"] == {"from": serving.name, "changed": 0.03}
 
 
 def test_too_much_has_changed_past_the_share(serving: Path) -> None:
-    assert take_over(serving, KEYS[50:], ENCODER, TUNING_VERSION, 0.05) is not None
-    assert take_over(serving, KEYS[51:], ENCODER, TUNING_VERSION, 0.05) is None
+    assert reuse_adapter(serving, KEYS[50:], ENCODER, TUNING_VERSION, 0.05) is not None
+    assert reuse_adapter(serving, KEYS[51:], ENCODER, TUNING_VERSION, 0.05) is None
 
 
 def test_with_a_share_of_none_it_is_learned_anew_each_time(serving: Path) -> None:
-    assert take_over(serving, KEYS, ENCODER, TUNING_VERSION, 0) is None
+    assert reuse_adapter(serving, KEYS, ENCODER, TUNING_VERSION, 0) is None
 
 
 def test_of_another_encoder_or_another_tuning_nothing_is_taken(serving: Path) -> None:
-    assert take_over(serving, KEYS, replace(ENCODER, revision="r2"), TUNING_VERSION, 0.05) is None
-    assert take_over(serving, KEYS, ENCODER, TUNING_VERSION + 1, 0.05) is None
-    assert take_over(serving, KEYS, replace(ENCODER, precision="int8"), TUNING_VERSION, 0.05) is not None
+    assert reuse_adapter(serving, KEYS, replace(ENCODER, revision="r2"), TUNING_VERSION, 0.05) is None
+    assert reuse_adapter(serving, KEYS, ENCODER, TUNING_VERSION + 1, 0.05) is None
+    assert reuse_adapter(serving, KEYS, replace(ENCODER, precision="int8"), TUNING_VERSION, 0.05) is not None
 
 
 @pytest.mark.parametrize("name", [ADAPTER, LEARNED_FROM])
 def test_what_is_damaged_or_gone_is_learned_anew(serving: Path, name: str) -> None:
     (serving / name).write_bytes(b"damaged")
-    assert take_over(serving, KEYS, ENCODER, TUNING_VERSION, 0.05) is None
+    assert reuse_adapter(serving, KEYS, ENCODER, TUNING_VERSION, 0.05) is None
     (serving / name).unlink()
-    assert take_over(serving, KEYS, ENCODER, TUNING_VERSION, 0.05) is None
+    assert reuse_adapter(serving, KEYS, ENCODER, TUNING_VERSION, 0.05) is None
 
 
 def test_that_no_adapter_was_worth_it_is_taken_over_too(serving: Path) -> None:
     manifest = Manifest.read(serving)
     replace(manifest, files={name: of for name, of in manifest.files.items() if name != ADAPTER}).write(serving)
-    taken = take_over(serving, KEYS, ENCODER, TUNING_VERSION, 0.05)
+    taken = reuse_adapter(serving, KEYS, ENCODER, TUNING_VERSION, 0.05)
     assert taken is not None and taken.adapter is None
 
 
 def test_where_nothing_serves_there_is_nothing_to_take(tmp_path: Path) -> None:
-    assert take_over(None, KEYS, ENCODER, TUNING_VERSION, 0.05) is None
-    assert take_over(tmp_path, KEYS, ENCODER, TUNING_VERSION, 0.05) is None
+    assert reuse_adapter(None, KEYS, ENCODER, TUNING_VERSION, 0.05) is None
+    assert reuse_adapter(tmp_path, KEYS, ENCODER, TUNING_VERSION, 0.05) is None
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from pipeline.learning.calibration.background import background
 from pipeline.learning.calibration.cohort import Asker, survey
 from pipeline.learning.calibration.fitting import Calibrated
-from pipeline.learning.calibration.reuse import TakenCalibration, calibrated_before, take_over_calibration
+from pipeline.learning.calibration.reuse import ReusedCalibration, calibrated_before, reuse_calibration
 from router.contract import COHORT, VECTORS, EncoderManifest, Manifest, Signal
 from router.fingerprint import file_sha256
 from router.retrieval.calibration import Calibration
@@ -44,11 +44,11 @@ def serving(snapshot: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def taken(serving: Path, **other: Any) -> TakenCalibration | None:
+def taken(serving: Path, **other: Any) -> ReusedCalibration | None:
     """What a build would take over whose versions, encoder and settings are the serving snapshot's, but for `other`."""
     of = Manifest.read(serving)
     same = {"versions": of.versions, "encoder": of.encoder, "languages": of.languages, "recipe": of.recipe}
-    return take_over_calibration(serving, **{**same, "max_refused_share": 0.05, **other})
+    return reuse_calibration(serving, **{**same, "max_refused_share": 0.05, **other})
 
 
 def followed(serving: Path) -> Calibrated:
@@ -60,7 +60,7 @@ def followed(serving: Path) -> Calibrated:
 
 def test_what_was_settled_is_taken_over_with_where_it_is_from(serving: Path) -> None:
     found = taken(serving)
-    assert found == TakenCalibration(serving, (SETTLED,), serving.name, Manifest.read(serving).content_hash)
+    assert found == ReusedCalibration(serving, (SETTLED,), serving.name, Manifest.read(serving).content_hash)
 
 
 def test_taken_over_twice_it_is_still_from_where_it_was_settled(serving: Path) -> None:
@@ -98,7 +98,7 @@ def test_of_a_damaged_file_nothing_is_taken(serving: Path, name: str) -> None:
 
 
 def test_the_content_hash_names_a_calibration_that_another_content_settled() -> None:
-    found = TakenCalibration(Path(), (SETTLED,), "first", "f" * 64)
+    found = ReusedCalibration(Path(), (SETTLED,), "first", "f" * 64)
     assert found.named_in("f" * 64) == "f" * 64
     assert found.named_in("a" * 64) not in {"a" * 64, found.named_in("b" * 64)}
 

@@ -6,7 +6,7 @@ import pytest
 from pipeline.learning.calibration.prior import PRIORS, Prior, Scale, choose
 from router import Signal
 from router.retrieval.evidence import MATCHED, TEXTS
-from router.retrieval.score_normalization import ERRAND, Cohort
+from router.retrieval.score_normalization import ERRAND, BackgroundScores
 
 STATISTICS = np.ones((2, 3), np.float32)
 
@@ -40,7 +40,7 @@ def test_everyday_requests_have_a_mean_of_nought_and_a_deviation_of_one() -> Non
 
 
 def test_a_whole_catalog_is_calibrated_with_dense_and_without() -> None:
-    cohort = Cohort(dict.fromkeys(Signal, STATISTICS), np.ones(2, np.float32))
+    cohort = BackgroundScores(dict.fromkeys(Signal, STATISTICS), np.ones(2, np.float32))
     assert [set(prior.cues) for prior in choose(PRIORS, cohort)] == [
         {Signal.DENSE, ERRAND, Signal.DESCRIPTION, TEXTS, MATCHED},
         {Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, MATCHED},
@@ -48,12 +48,12 @@ def test_a_whole_catalog_is_calibrated_with_dense_and_without() -> None:
 
 
 def test_a_lexical_catalog_without_expansions_is_calibrated_by_two_lists() -> None:
-    cohort = Cohort(dict.fromkeys((Signal.NAME, Signal.DESCRIPTION), STATISTICS))
+    cohort = BackgroundScores(dict.fromkeys((Signal.NAME, Signal.DESCRIPTION), STATISTICS))
     assert [set(prior.cues) for prior in choose(PRIORS, cohort)] == [{Signal.NAME, Signal.DESCRIPTION, MATCHED}]
 
 
 def test_a_catalog_that_everyday_requests_do_not_reach_is_not_calibrated() -> None:
-    assert list(choose(PRIORS, Cohort({}))) == []
+    assert list(choose(PRIORS, BackgroundScores({}))) == []
 
 
 @pytest.mark.parametrize("prior", PRIORS)

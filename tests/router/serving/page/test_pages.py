@@ -11,9 +11,9 @@ from starlette.testclient import TestClient
 from flows.cli.commands.serve import inspected
 from router import Router, Selection, Signal
 from router.retrieval.calibration import Calibration
-from router.retrieval.score_normalization import Cohort
+from router.retrieval.score_normalization import BackgroundScores
 from router.serving.page.browsing import listed
-from router.serving.page.comparing import Shelf, moved
+from router.serving.page.comparing import SnapshotCache, moved
 from router.snapshot.snapshot import Snapshot
 from tests.router.serving.conftest import TOKEN, Ask
 
@@ -75,7 +75,7 @@ def test_the_page_is_as_sure_that_none_fits_as_the_calibration_is(
     opened = Snapshot.open(snapshot)
     statistics = np.stack([np.zeros(8), np.ones(8)]).astype(np.float32)
     rule = Calibration({Signal.EXPANSION: 1.0}, -1.0, 0.999999, 0.05, source)
-    refusing = replace(opened, cohort=Cohort({Signal.EXPANSION: statistics}), calibrations=(rule,))
+    refusing = replace(opened, cohort=BackgroundScores({Signal.EXPANSION: statistics}), calibrations=(rule,))
     page = text(client_of(Router(refusing)), "/", request="an issue for me", recipe="lexical")
     assert said in page
     assert ("some tool fits" in page) and ("(not calibrated for this catalog) ·" in page) is (source == "generic")
@@ -137,7 +137,7 @@ def test_a_large_catalog_is_read_part_by_part(router: Router, monkeypatch: pytes
 def test_two_snapshots_answer_one_request(pages: TestClient, catalog: Path) -> None:
     page = text(pages, "/compare", request=REQUEST, a="20250101T000000Z-00000000")
     assert "20250101T000000Z-00000000" in page
-    shelf = Shelf(catalog)
+    shelf = SnapshotCache(catalog)
     before, after = (shelf.opened(stored.folder.name).route(REQUEST, k=10) for stored in reversed(shelf.snapshots()))
     for row in moved(before, after):
         assert row.by == before.ids.index(row.tool_id) - after.ids.index(row.tool_id)

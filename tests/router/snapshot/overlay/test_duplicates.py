@@ -45,7 +45,7 @@ def grouped(snapshot: Snapshot) -> set[frozenset[str]]:
     """The groups of what serves, as sets of ids."""
     groups: dict[int, set[str]] = {}
     for ordinal in snapshot.records.by_id().tolist():
-        group = ordinal if snapshot.twins is None else int(snapshot.twins[ordinal])
+        group = ordinal if snapshot.duplicates is None else int(snapshot.duplicates[ordinal])
         groups.setdefault(group, set()).add(snapshot.records.tool_id(ordinal))
     return {frozenset(ids) for ids in groups.values()}
 

@@ -145,7 +145,7 @@ def test_twins_of_the_snapshot_and_among_each_other_take_one_place(base: Snapsho
         "stripe/list_charges",
         "zzz/list_charges",
     ]
-    assert laid.twins is not None and laid.twins.tolist() == [*range(8), 6, 9, 6]  # in the order of ids
+    assert laid.duplicates is not None and laid.duplicates.tolist() == [*range(8), 6, 9, 6]  # in the order of ids
 
 
 def test_what_a_vendor_says_to_the_model_is_not_searched(base: Snapshot) -> None:

@@ -12,7 +12,7 @@ _access = logging.getLogger("router.access")
 _logger = logging.getLogger("router.http")
 
 
-class Observed:
+class AccessLog:
     """Metrics and one line of the logger "router.access" for each request: never its query, its body or its headers."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:

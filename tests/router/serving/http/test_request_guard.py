@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
-from router.serving.http.gate import Gate
+from router.serving.http.request_guard import RequestGuard
 from router.serving.http.settings import HttpSettings
 from tests.router.serving.conftest import TOKEN, Ask
 
@@ -108,7 +108,7 @@ def test_wrong_tokens_count_as_requests(client_of: Ask) -> None:
     assert [client.get("/v1/snapshot", headers=bearer("guess")).status_code for _ in range(3)] == [401, 401, 429]
 
 
-async def answered(gate: Gate, *messages: Message, wait: float = 0.0, **scope: Any) -> list[Message]:
+async def answered(gate: RequestGuard, *messages: Message, wait: float = 0.0, **scope: Any) -> list[Message]:
     """What a gate sends to a client that sends these messages, and waits before each."""
     coming, sent = iter(messages), []
 
@@ -137,19 +137,19 @@ def part(body: bytes, more: bool = False) -> Message:
 
 
 def test_a_body_that_drips_is_given_up() -> None:
-    gate = Gate(hold, HttpSettings(body_timeout_s=0.1))
+    gate = RequestGuard(hold, HttpSettings(body_timeout_s=0.1))
     begin, _ = asyncio.run(answered(gate, *[part(b"x", more=True)] * 10, wait=0.04))
     assert begin["status"] == 408
 
 
 def test_a_body_in_parts_reaches_the_app_whole() -> None:
-    gate = Gate(hold, HttpSettings())
+    gate = RequestGuard(hold, HttpSettings())
     begin, body = asyncio.run(answered(gate, part(b"one ", more=True), part(b"two")))
     assert (begin["status"], body["body"]) == (200, b"one two")
 
 
 def test_more_than_are_answered_at_a_time_are_sent_away_at_once() -> None:
-    gate = Gate(hold, HttpSettings(max_concurrent=2))
+    gate = RequestGuard(hold, HttpSettings(max_concurrent=2))
 
     async def rush() -> list[int]:
         sent = await asyncio.gather(*(answered(gate, part(b"x")) for _ in range(4)))

@@ -21,7 +21,7 @@ _API = ("/v1/", "/mcp")
 _HOST = re.compile(r"([^\s:@/\[\]]+|\[[0-9A-Fa-f:.]+\])(?::\d*)?")
 
 
-class Gate:
+class RequestGuard:
     """Refuses by 421, 429, 401, 503, 413 and 408, in this order; buffers the body of what passes.
 
     A body is counted as it comes, whatever its length is said to be. Tokens are compared in constant time, and after

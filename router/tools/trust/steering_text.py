@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from router.tools.trust import claims, orders
+from router.tools.trust import claims, prompt_injection
 from router.tools.trust.characters import undisguised, visible
 
-_CHAT_MARK = re.compile(orders.CHAT_MARK, re.IGNORECASE | re.MULTILINE)
+_CHAT_MARK = re.compile(prompt_injection.CHAT_MARK, re.IGNORECASE | re.MULTILINE)
 _MARKUP = re.compile(claims.MARKUP, re.IGNORECASE)
 _EXCUSED = re.compile(claims.EXCUSED)
 _SENTENCE_START = re.compile(r"[.!?\n]")
@@ -80,13 +80,13 @@ def _is_excused(read: str, found: re.Match[str]) -> bool:
 def _rules(strict: bool) -> Mapping[str, tuple[_Rule, ...]]:
     """The patterns that each word may be the sign of, numbered in their order."""
     tables = [
-        ("instruction", orders.INSTRUCTION),
+        ("instruction", prompt_injection.INSTRUCTION),
         ("promotion", claims.PROMOTION),
         ("defamation", claims.DEFAMATION),
         ("defamation", claims.ILL_REPORT),
     ]
     if strict:
-        tables += [("instruction", orders.STRICT_INSTRUCTION), ("promotion", claims.STRICT_PROMOTION)]
+        tables += [("instruction", prompt_injection.STRICT_INSTRUCTION), ("promotion", claims.STRICT_PROMOTION)]
     rules: dict[str, tuple[_Rule, ...]] = {}
     rows = [(check, *row, table is claims.ILL_REPORT) for check, table in tables for row in table]
     for number, (check, words, pattern, excusable) in enumerate(rows):
