@@ -34,8 +34,8 @@ from router import contract
 from router.expansion import Expansion
 from router.fingerprint import file_sha256, fingerprint
 from router.record import Origin, ToolRecord
+from router.retrieval.arrays import stored_array
 from router.retrieval.deduplication import duplicates
-from router.snapshot import loading
 from router.snapshot.snapshot import Snapshot
 from router.tools import field_text
 from router.tools.definitions.normalize import normalize
@@ -137,7 +137,7 @@ class Writer:
                 shutil.copyfile(self._base.folder / name, self._folder / name)
         if contract.COHORT in self._base.manifest.files:
             np.save(
-                self._folder / contract.COHORT, loading.array(self._base.folder / contract.COHORT)[..., self._ordinals]
+                self._folder / contract.COHORT, stored_array(self._base.folder / contract.COHORT)[..., self._ordinals]
             )
 
     def _manifest(self, lengths: Mapping[contract.Signal, float], counts: Sequence[int]) -> None:

@@ -26,7 +26,7 @@ _EQUAL = 1e-5  # the last bits of a cosine depend on the order of its sum
 def recall(snapshot: Snapshot, reference: ReferenceVectors, requests: Sequence[str], recipe: Recipe) -> list[float]:
     """The share of the exact first fifty that the dense list has among its own, a request each."""
     router = Router(snapshot)
-    encoded = [search.encode(snapshot, [request], recipe)[0].moved for request in requests]
+    encoded = [search.encode(snapshot, [request], recipe)[0].adapted_vector for request in requests]
     moved = np.stack([vector for vector in encoded if vector is not None])
     if len(moved) < len(requests):
         raise ValueError(f"{snapshot.folder} has no dense list")

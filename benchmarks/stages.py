@@ -24,10 +24,10 @@ _PIECES = (
     ("cover", "router.search.search:cover"),
     ("twins", "router.search.search:collapse"),
     ("fits", "router.answer.respond:fits"),
-    ("explain", "router.answer.explanation:Reasoned.tool"),
+    ("explain", "router.answer.explanation:Explanation.tool"),
     ("phrase", "router.retrieval.retrievers:DenseRetriever.best_phrases"),
-    ("records", "router.records:RecordStore.entry"),
-    ("records", "router.records:RecordStore.tool_id"),
+    ("records", "router.snapshot.record_store:RecordStore.entry"),
+    ("records", "router.snapshot.record_store:RecordStore.tool_id"),
 )
 
 

@@ -5,6 +5,7 @@ from rich.text import Text
 
 from flows.output.screen import out, plain
 from router import RoutedTool, RoutedTools, Signal
+from router.contract import DOCUMENT_SIGNALS
 
 _LEFT_OUT = 5
 _NAMED = 3  # twins that are named; the rest are counted
@@ -51,7 +52,7 @@ def explained_table(routed: RoutedTools) -> Table:
     table.add_column("tool, nearest phrase", overflow="fold", ratio=1)
     table.add_column("score", justify="right")
     # Past requests say nothing of most requests, and there may be none.
-    signals = [s for s in Signal if s is not Signal.INTENT or any(s in tool.ranks for tool in routed)]
+    signals = [s for s in Signal if s in DOCUMENT_SIGNALS or any(s in tool.ranks for tool in routed)]
     for signal in (*signals, *(["step"] if routed.steps else [])):
         table.add_column(signal, justify="right")
     for rank, tool in enumerate(routed, 1):

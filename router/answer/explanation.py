@@ -18,8 +18,10 @@ class Explanation:
     ) -> None:
         self._snapshot = snapshot
         self._phrases: dict[int, int | None] = {}
-        if found.request.moved is not None and snapshot.dense is not None:
-            self._phrases = dict(zip(tools, snapshot.dense.best_phrases(found.request.moved, tools), strict=True))
+        if found.query.adapted_vector is not None and snapshot.dense is not None:
+            self._phrases = dict(
+                zip(tools, snapshot.dense.best_phrases(found.query.adapted_vector, tools), strict=True)
+            )
         self._found = found
         self._ranks = {signal: _places(ranking) for signal, ranking in rankings.items()}
         self._whole = _places(found.whole)

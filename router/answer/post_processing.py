@@ -64,7 +64,7 @@ def post_process(
     if options.rerank and kept:
         start = perf_counter()
         try:
-            kept = _reranked(options.rerank, found.request.text, options.k, kept, entries)
+            kept = _reranked(options.rerank, found.query.text, options.k, kept, entries)
         except RerankingFailed as error:
             failed = str(error)
         ms.append(("rerank", _since(start)))
@@ -107,12 +107,12 @@ def _kept(
         return pool, entries, []
 
     def cosines() -> NDArray[np.float64] | None:
-        if found.request.moved is None or snapshot.dense is None:
+        if found.query.adapted_vector is None or snapshot.dense is None:
             return None
-        return snapshot.dense.similarities(found.request.moved, ordinals[pool], recipe.dense_view)
+        return snapshot.dense.similarities(found.query.adapted_vector, ordinals[pool], recipe.dense_view)
 
     records = [entry.record for entry in entries]
-    kept = filtered(selection, found.request.text, options.category, records, cosines)
+    kept = filtered(selection, found.query.text, options.category, records, cosines)
     out = [(int(ordinals[pool[place]]), by, said) for place, by, said in kept.refused]
     return [pool[place] for place in kept.places], [entries[place] for place in kept.places], out
 

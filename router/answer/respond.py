@@ -8,7 +8,6 @@ from router.answer.explanation import Explanation, also_from
 from router.answer.options import Options, recipe_of
 from router.answer.post_processing import PostProcessed, left_out, post_process
 from router.answer.results import Dropped, RoutedTool, RoutedTools
-from router.contract import Signal
 from router.errors import NothingSelected, RequestInvalid
 from router.provider_formats import Form
 from router.query.steps import Steps, find_steps
@@ -16,7 +15,7 @@ from router.retrieval.calibration import Verdict
 from router.retrieval.recipe import Recipe
 from router.retrieval.retrievers import Admitted
 from router.search.conversation import Said, in_context
-from router.search.search import SearchResult, clean, collapsed, fits, rank, search
+from router.search.search import SearchResult, clean, collapsed, fits, needed_encoder, rank, search
 from router.selection import admit
 from router.snapshot.cached_encoder import cached
 from router.snapshot.snapshot import Snapshot
@@ -66,7 +65,7 @@ def answer(snapshot: Snapshot, said: Said, options: Options) -> RoutedTools:
 
 def with_vectors(snapshot: Snapshot, requests: Sequence[str], recipe: Recipe) -> Snapshot:
     """The snapshot with the vectors of these clean requests, and of their steps, at hand: made in batches."""
-    if not requests or not (recipe.weights.get(Signal.DENSE) or recipe.weights.get(Signal.INTENT)):
+    if not requests or needed_encoder(snapshot, recipe) is None:
         return snapshot
     steps = [find_steps(request) if recipe.steps else Steps() for request in requests]
     ahead = cached(snapshot, len(requests) + sum(map(len, steps)))
@@ -89,7 +88,7 @@ def explanation(snapshot: Snapshot, request: str, tool_id: str, recipe: Recipe) 
     found = search(snapshot, clean(request), replace(recipe, collapse=False))
     place = found.ranking.rank_of(ordinal)
     score = float(found.ranking.scores[place - 1]) if place else 0.0
-    whole = rank(snapshot, found.request, recipe, max(len(snapshot.records), 1))
+    whole = rank(snapshot, found.query, recipe, max(len(snapshot.records), 1))
     return Explanation(snapshot, found, whole, [ordinal]).tool(ordinal, score), place
 
 

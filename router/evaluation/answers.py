@@ -51,8 +51,8 @@ class Measurement:
     @property
     def lists(self) -> tuple[str, ...]:
         """The lists that its figures are of; that of past requests only where the snapshot has any."""
-        intent = (Signal.INTENT,) if Signal.INTENT in self.router.manifest.signals else ()
-        return (*DOCUMENT_SIGNALS, *intent, FUSED)
+        others = (s for s in self.router.manifest.signals if s not in DOCUMENT_SIGNALS)
+        return (*DOCUMENT_SIGNALS, *others, FUSED)
 
     @property
     def judgements(self) -> list[Judgement]:

@@ -106,15 +106,14 @@ def _flag(row: Mapping[str, Any], name: str) -> bool:
     return value
 
 
-def _weights(
-    name: float, description: float, expansion: float, dense: float = 0.0, intent: float = 0.0
-) -> dict[str, float]:
-    return dict(zip(Signal, (name, description, expansion, dense, intent), strict=True))
+def _weights(**by_signal: float) -> dict[str, float]:
+    """Return a weight for every signal: 0 for those that are not named."""
+    return {**dict.fromkeys(Signal, 0.0), **by_signal}
 
 
 # "Hybrid Lexical-Semantic Retrieval for Tool Selection in Agent Systems" (2026), as published.
-PUBLISHED = Recipe("published", Fusion.RRF, _weights(1, 1, 2, 2), k=60)
-LEXICAL = Recipe("lexical", Fusion.CONVEX, _weights(0.35, 0.35, 0.30))
+PUBLISHED = Recipe("published", Fusion.RRF, _weights(name=1, description=1, expansion=2, dense=2), k=60)
+LEXICAL = Recipe("lexical", Fusion.CONVEX, _weights(name=0.35, description=0.35, expansion=0.30))
 
 # Chosen on eleven settings: Azure MCP, UltraTool, MetaTool, ToolPicker and catalogs/demo with expansions, all but the
 # fourth without, ToolRet-APIGen and BFCL without. Mean full@10 / ndcg@10, all with the adapter and the mean view:
@@ -127,7 +126,7 @@ LEXICAL = Recipe("lexical", Fusion.CONVEX, _weights(0.35, 0.35, 0.30))
 # weights that follow gaps, agreement of lists and the request's length, learned so (.782 against .788).
 # Past requests count where a catalog has any: what 1 gains, and what it costs tools that were never used, stands in
 # pipeline/learning/usage/intents.py.
-_MEASURED = _weights(0.3, 0.4, 0.6, 2, intent=1)
+_MEASURED = _weights(name=0.3, description=0.4, expansion=0.6, dense=2, intent=1)
 DEFAULT = Recipe(
     "default",
     Fusion.CONVEX,

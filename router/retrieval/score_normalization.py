@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.contract import COHORT, ERRAND_VECTOR, Signal
-from router.errors import SnapshotInvalid
+from router.retrieval.arrays import stored_float32
 from router.retrieval.retrievers import MAX_QUERY_TERMS, Ranking
 
 # The cue that no list gives: whether a request is worded like an errand, or like talk.
@@ -64,9 +64,10 @@ class BackgroundScores:
 
         Raises SnapshotInvalid where a file is missing, unreadable or of another catalog.
         """
-        table = _array(folder / COHORT, (len(Signal), 2, tools))
-        statistics = {signal: rows for signal, rows in zip(Signal, table, strict=True) if not np.isnan(rows).any()}
-        return cls(statistics, None if dim is None else _array(folder / ERRAND_VECTOR, (dim,)))
+        # A snapshot made before the last members of `Signal` were added has fewer rows.
+        table = stored_float32(folder / COHORT, (None, 2, tools))
+        statistics = {signal: rows for signal, rows in zip(Signal, table, strict=False) if not np.isnan(rows).any()}
+        return cls(statistics, None if dim is None else stored_float32(folder / ERRAND_VECTOR, (dim,)))
 
     def cues(
         self,
@@ -99,13 +100,3 @@ def scaled(signal: Signal, scores: NDArray[np.float64], request_terms: Sequence[
     if signal is Signal.DENSE:
         return scores
     return scores / math.sqrt(max(len(set(request_terms[:MAX_QUERY_TERMS])), 1))
-
-
-def _array(path: Path, shape: tuple[int, ...]) -> NDArray[np.float32]:
-    try:
-        array: NDArray[np.float32] = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
-    except (OSError, ValueError) as error:
-        raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
-    if array.shape != shape or array.dtype != np.float32:
-        raise SnapshotInvalid(f"{path} holds {array.dtype} of shape {array.shape}, not float32 of shape {shape}")
-    return array

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from router.errors import RequestInvalid
 from router.query.steps import Steps
-from router.retrieval.retrievers import Ranking
+from router.retrieval.retrievers import EncodedQuery, Ranking
 from router.retrieval.step_fusion import StepCoverage
-from router.search.search import EncodedQuery, SearchResult
+from router.search.search import SearchResult
 
 # Each message costs as much as a request.
 _MOST = 4
@@ -102,21 +102,25 @@ def in_context(latest: SearchResult, earlier: Sequence[SearchResult]) -> SearchR
         most[rows] = np.maximum(most[rows], given)
     order = np.lexsort((ordinals, -scores))
     ranking = Ranking(ordinals[order], scores[order])
-    texts = (*latest.steps.texts, *(found.request.text for found in earlier))
+    texts = (*latest.steps.texts, *(found.query.text for found in earlier))
     share = latest.steps.share if latest.covered is not None else 1.0
     said_so_far = Steps(texts, (*latest.steps.weights, *(_DECAY**age for age in range(1, len(earlier) + 1))), share)
     covered = StepCoverage(ranking, gains[order], steps[order])
-    asked = _as_one([latest.request, *(found.request for found in earlier)])
-    return replace(latest, request=asked, covered=covered, ranking=ranking, steps=said_so_far)
+    asked = _as_one([latest.query, *(found.query for found in earlier)])
+    return replace(latest, query=asked, covered=covered, ranking=ranking, steps=said_so_far)
 
 
 def _as_one(messages: Sequence[EncodedQuery]) -> EncodedQuery:
     """A dialogue, the latest message first, as one text and one vector of the dense list, for what looks at the tools
     found: by "and the same for Bob" alone, thresholds and a reranker would lose what that goes on with."""
     text = "\n".join(message.text for message in messages)  # the latest first: a reranker reads so far
-    weighed = [_DECAY**age * message.moved for age, message in enumerate(messages) if message.moved is not None]
+    weighed = [
+        _DECAY**age * message.adapted_vector
+        for age, message in enumerate(messages)
+        if message.adapted_vector is not None
+    ]
     if not weighed:
         return replace(messages[0], text=text)
     moved = np.sum(weighed, axis=0)
     unit: NDArray[np.float32] = (moved / np.linalg.norm(moved)).astype(np.float32)
-    return replace(messages[0], text=text, moved=unit)
+    return replace(messages[0], text=text, adapted_vector=unit)

@@ -16,10 +16,10 @@ from router.retrieval.deduplication import collapse
 from router.retrieval.evidence import evidence, leads
 from router.retrieval.fusion import Contributions, fuse
 from router.retrieval.recipe import Fusion, Normalization, Recipe
-from router.retrieval.retrievers import Admitted, Ranking
+from router.retrieval.retrievers import Admitted, EncodedQuery, Ranking
 from router.retrieval.step_fusion import StepCoverage, cover
 from router.snapshot.snapshot import Snapshot
-from router.text import terms, terms_by_language
+from router.text import terms
 
 Vector = NDArray[np.float32]
 
@@ -29,25 +29,15 @@ MAX_REQUEST = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class EncodedQuery:
-    """A text as the signals read it: `terms` of the lexical lists, and its own `vector`, None where no list takes one.
-    `moved` is the vector that the dense list is ranked by."""
-
-    text: str
-    terms: Sequence[str]
-    vector: Vector | None
-    moved: Vector | None
-
-
-@dataclass(frozen=True, slots=True)
 class SearchResult:
     """What a request finds, before it is cut to k: `ranking`, best first, with the reasons.
 
-    `whole` is the fused ranking of the whole request, and row for row `contributions` and `assumed`. `covered` is what
-    its steps make of it; None where it has one step. `duplicates` are by ordinal the tools that a tool stands for.
+    `query` is what was ranked, `rankings` the list of each signal. `whole` is the fused ranking of the whole request;
+    `contributions` and `assumed` belong to it, row for row. `covered` is what its steps make of it, None where it has
+    one step. `duplicates` are by ordinal the tools that a tool stands for.
     """
 
-    request: EncodedQuery
+    query: EncodedQuery
     rankings: Mapping[Signal, Ranking]
     whole: Ranking
     contributions: Sequence[Contributions]
@@ -108,10 +98,10 @@ def fits(snapshot: Snapshot, found: SearchResult, recipe: Recipe) -> Verdict | N
     rankings = {s: r for s, r in found.rankings.items() if same or s is not Signal.DENSE}
     if Signal.DENSE in rankings and not len(rankings[Signal.DENSE]):
         return Verdict(0.0, none_fits=True, calibrated=True)  # the dense list has every tool: filters left none
-    vector = found.request.moved if same else None
+    vector = found.query.adapted_vector if same else None
     cues = evidence(rankings, snapshot.dense, vector, len(snapshot.records))
     if snapshot.cohort is not None:
-        cues |= snapshot.cohort.cues(rankings, found.request.terms, vector)
+        cues |= snapshot.cohort.cues(rankings, found.query.terms, vector)
     return fitting(
         snapshot.calibrations, cues, lambda: leads(rankings, _standard(snapshot, found, recipe), snapshot.duplicates)
     )
@@ -125,7 +115,7 @@ def _standard(snapshot: Snapshot, found: SearchResult, recipe: Recipe) -> Rankin
 
 def encode_steps(snapshot: Snapshot, request: str, steps: Steps, recipe: Recipe) -> list[EncodedQuery]:
     """A request and then its steps, as the signals of a recipe read them; by one run of the encoder where it can."""
-    if steps and (encoder := _encoder(snapshot, recipe)):
+    if steps and (encoder := needed_encoder(snapshot, recipe)):
         vectors = encoder.encode_parts(steps.request, steps.spans)
         if vectors is not None:
             return encoded(snapshot, [request, *steps.texts], vectors, recipe)
@@ -137,41 +127,39 @@ def encode(snapshot: Snapshot, texts: Sequence[str], recipe: Recipe) -> list[Enc
     """Texts as the signals of a recipe read them; vectors are made together."""
     if not texts:
         return []
-    encoder = _encoder(snapshot, recipe)
+    encoder = needed_encoder(snapshot, recipe)
     if encoder is None:
-        return [EncodedQuery(text, terms(text), None, None) for text in texts]
+        return [EncodedQuery(text, terms(text)) for text in texts]
     return encoded(snapshot, texts, encoder.encode_requests(texts), recipe)
 
 
-def _encoder(snapshot: Snapshot, recipe: Recipe) -> Encoder | None:
-    """The encoder, where a list of the recipe takes a vector."""
-    readers = {Signal.DENSE: snapshot.dense, Signal.INTENT: snapshot.intents}
-    return snapshot.encoder if any(reader and recipe.weights.get(s) for s, reader in readers.items()) else None
+def needed_encoder(snapshot: Snapshot, recipe: Recipe) -> Encoder | None:
+    """Return the snapshot's encoder where a retriever that the recipe gives a weight reads vectors; else None."""
+    reads = any(retriever.needs_vector and recipe.weights.get(s) for s, retriever in snapshot.retrievers.items())
+    return snapshot.encoder if reads else None
 
 
 def encoded(snapshot: Snapshot, texts: Sequence[str], vectors: Vector, recipe: Recipe) -> list[EncodedQuery]:
-    """The same of texts whose vectors, of shape (texts, dim), are known."""
+    """Return texts as the signals of a recipe read them, by the encoder's vectors for them, of shape (texts, dim)."""
     adapter = snapshot.adapter if recipe.adapter else None
-    moved = vectors if adapter is None else adapted(vectors, adapter)
-    return [EncodedQuery(text, terms(text), *made) for text, *made in zip(texts, vectors, moved, strict=True)]
+    adapted_vectors = vectors if adapter is None else adapted(vectors, adapter)
+    return [
+        EncodedQuery(text, terms(text), vector, adapted_vector, recipe.dense_view)
+        for text, vector, adapted_vector in zip(texts, vectors, adapted_vectors, strict=True)
+    ]
 
 
 def rank(
-    snapshot: Snapshot, asked: EncodedQuery, recipe: Recipe, depth: int, admitted: Admitted | None = None
+    snapshot: Snapshot, query: EncodedQuery, recipe: Recipe, depth: int, admitted: Admitted | None = None
 ) -> dict[Signal, Ranking]:
-    """Each signal's ranking of the admitted tools, where the recipe gives it a weight; at most `depth` of each."""
+    """Return the rankings of the signals that the recipe gives a weight, each of at most `depth` admitted tools.
+
+    A signal that reads vectors is left out for a query that has none.
+    """
     admitted = snapshot.serving(admitted)
     depth = min(depth, len(snapshot.records))  # Tantivy reserves memory for as many hits as it is asked for
-    languages = snapshot.manifest.languages
-    rankings = {
-        signal: retriever.rank_by_language(terms_by_language(asked.text, languages), depth, admitted)
-        if signal is Signal.EXPANSION and len(languages) > 1
-        else retriever.rank(asked.terms, depth, admitted)
-        for signal, retriever in snapshot.lexical.items()
-        if recipe.weights.get(signal)
+    return {
+        signal: retriever.rank(query, depth, admitted)
+        for signal, retriever in snapshot.retrievers.items()
+        if recipe.weights.get(signal) and (query.vector is not None or not retriever.needs_vector)
     }
-    if asked.moved is not None and snapshot.dense is not None and recipe.weights.get(Signal.DENSE):
-        rankings[Signal.DENSE] = snapshot.dense.rank(asked.moved, depth, recipe.dense_view, admitted)
-    if asked.vector is not None and snapshot.intents is not None and recipe.weights.get(Signal.INTENT):
-        rankings[Signal.INTENT] = snapshot.intents.rank(asked.vector, depth, admitted)
-    return rankings

@@ -1,6 +1,5 @@
 """The parts of a snapshot on disk: each opened, and held against the catalog that it says it is of."""
 
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -12,56 +11,20 @@ from router.contract import Manifest, Signal
 from router.encoding.encoder import Encoder, OnnxEncoder
 from router.errors import SnapshotInvalid
 from router.provider_formats import Detail, Form
+from router.retrieval.arrays import stored_array
 from router.retrieval.calibration import Calibration
-from router.retrieval.retrievers import (
-    MOST_COPIED,
-    VIEWS,
-    WITHOUT_FAISS,
-    Candidates,
-    DenseRetriever,
-    IntentRetriever,
-    Moments,
-    ToolVectors,
-    has_faiss,
-)
 from router.retrieval.score_normalization import BackgroundScores
-
-_logger = logging.getLogger("router")
 
 
 def token_counts(folder: Path, tools: int) -> NDArray[np.int32]:
     """Tokens of each tool as a model is given it, int32 (tools, forms, details), in the orders of Form and Detail."""
-    held = array(folder / contract.TOKEN_COUNTS)
+    held = stored_array(folder / contract.TOKEN_COUNTS)
     if held.shape != (tools, len(Form), len(Detail)) or held.dtype != np.int32:
         raise SnapshotInvalid(
             f"{folder}: token counts of shape {held.shape} ({held.dtype}) do not fit {tools} tools "
             f"in {len(Form)} forms and {len(Detail)} details"
         )
     return held
-
-
-def open_dense(folder: Path, manifest: Manifest, tools: int) -> DenseRetriever | None:
-    """The dense retriever; None where the snapshot has no vectors."""
-    if Signal.DENSE not in manifest.signals or manifest.encoder is None:
-        return None
-    dim = manifest.encoder.dim
-    held = ToolVectors(
-        *(array(folder / name) for name in (contract.VECTORS, contract.VECTOR_SCALES, contract.VECTOR_OFFSETS))
-    )
-    if held.rows.shape != (held.offsets[-1], dim) or held.scales.shape != held.rows.shape[:1] or len(held) != tools:
-        raise SnapshotInvalid(
-            f"{folder}: vectors of shape {held.rows.shape} of {len(held)} tools do not fit {tools} tools of {dim} dims"
-        )
-    if contract.CANDIDATES not in manifest.files or not has_faiss():
-        if len(held.rows) > MOST_COPIED:
-            again = "" if contract.CANDIDATES in manifest.files else ", and build the catalog again"
-            _logger.warning("%s: %s%s", folder, WITHOUT_FAISS.format(vectors=len(held.rows)), again)
-        return DenseRetriever(held)
-    return DenseRetriever(
-        held,
-        Candidates.open(folder / contract.CANDIDATES, tools, dim),
-        Moments.open(folder / contract.MOMENTS, len(VIEWS), dim),
-    )
 
 
 def open_encoder(folder: Path, manifest: Manifest) -> Encoder | None:
@@ -90,41 +53,13 @@ def adapter(folder: Path, manifest: Manifest) -> NDArray[np.float32] | None:
     """The query adapter, float32 (dim, dim); None where none was learned."""
     if contract.ADAPTER not in manifest.files:
         return None
-    learned = array(folder / contract.ADAPTER)
+    learned = stored_array(folder / contract.ADAPTER)
     dim = manifest.encoder.dim if manifest.encoder else 0
     if learned.shape != (dim, dim) or learned.dtype != np.float32:
         raise SnapshotInvalid(
             f"{folder}: an adapter of shape {learned.shape} ({learned.dtype}) does not fit {dim} dims"
         )
     return learned
-
-
-def intents(folder: Path, manifest: Manifest, tools: int) -> IntentRetriever | None:
-    """The retriever of past requests; None where the catalog was given none."""
-    if Signal.INTENT not in manifest.signals or manifest.encoder is None:
-        return None
-    vectors, offsets, ordinals, lessons, threshold = (
-        array(folder / name)
-        for name in (
-            contract.INTENT_VECTORS,
-            contract.INTENT_OFFSETS,
-            contract.INTENT_TOOLS,
-            contract.INTENT_LESSONS,
-            contract.INTENT_THRESHOLD,
-        )
-    )
-    fits = (
-        vectors.shape == (len(offsets) - 1, manifest.encoder.dim)
-        and ordinals.shape == lessons.shape == (offsets[-1],)
-        and not ((ordinals < 0) | (ordinals >= tools)).any()
-        and threshold.shape == ()
-        and threshold < 1
-    )
-    if not fits:
-        raise SnapshotInvalid(
-            f"{folder}: past requests of shape {vectors.shape}, with {len(ordinals)} tools, do not fit {tools} tools"
-        )
-    return IntentRetriever(vectors, offsets, ordinals, lessons, float(threshold))
 
 
 def fitting(folder: Path, manifest: Manifest, tools: int) -> tuple[BackgroundScores | None, tuple[Calibration, ...]]:
@@ -144,20 +79,10 @@ def duplicates(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.int64
 
 
 def _by_ordinal(folder: Path, name: str, what: str, dtype: np.dtype[Any], tools: int) -> NDArray[Any]:
-    held = array(folder / name)
+    held = stored_array(folder / name)
     if held.shape != (tools,) or held.dtype != dtype:
         raise SnapshotInvalid(f"{folder}: {what} of shape {held.shape} ({held.dtype}) do not fit {tools} tools")
     return held
-
-
-def array(path: Path) -> NDArray[Any]:
-    """A stored array, memory-mapped. Raises SnapshotInvalid where it cannot be read."""
-    try:
-        # As plain arrays: numpy's memmap class makes each small operation several times slower.
-        stored: NDArray[Any] = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
-    except (OSError, ValueError) as error:
-        raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
-    return stored
 
 
 def bytes_of(path: Path) -> NDArray[np.uint8]:

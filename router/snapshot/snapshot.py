@@ -5,19 +5,23 @@ On disk, anything wrong fails closed with SnapshotInvalid.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from router import contract, text
-from router.contract import Manifest, Signal
+from router.contract import LEXICAL_SIGNALS, Manifest, Signal
 from router.encoding.encoder import Encoder
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.fingerprint import file_sha256
+from router.retrieval.arrays import stored_array
 from router.retrieval.calibration import Calibration
 from router.retrieval.recipe import Recipe
-from router.retrieval.retrievers import Admitted, DenseRetriever, IntentRetriever, Lexical, LexicalRetriever
+from router.retrieval.registry import open_retrievers
+from router.retrieval.retrievers import Admitted, DenseRetriever, Lexical, Retriever
 from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot import loading
 from router.snapshot.overlay import Overlay
@@ -71,7 +75,8 @@ def _checked(manifest: Manifest, whole: bool) -> Mapping[str, str]:
 class Snapshot:
     """An opened snapshot. Everything in it is immutable and safe to read from many threads.
 
-    `folder` is None in memory. `counting` gives the token counts, which memory has counted where they are first asked
+    `retrievers` are in the order of `Signal`. `folder` is None in memory.
+    `counting` gives the token counts, which memory has counted where they are first asked
     for. `overlay` is what lies over it (`router.snapshot.overlay.layering`). Of the ordinals then only
     those in `served` are tools; None where all are.
     """
@@ -81,12 +86,10 @@ class Snapshot:
     recipe: Recipe
     records: Entries
     counting: Callable[[], NDArray[np.int32]]
-    lexical: Mapping[Signal, Lexical]
-    dense: DenseRetriever | None
+    retrievers: Mapping[Signal, Retriever]
     encoder: Encoder | None
     expanded: NDArray[np.uint8] | None = None
     adapter: NDArray[np.float32] | None = None
-    intents: IntentRetriever | None = None
     duplicates: NDArray[np.int64] | None = None
     cohort: BackgroundScores | None = None
     calibrations: tuple[Calibration, ...] = ()
@@ -117,18 +120,11 @@ class Snapshot:
             recipe = Recipe.from_json(manifest.recipe)
         except SettingsInvalid as error:
             raise SnapshotInvalid(f"{folder}: {error}") from error
-        offsets = loading.array(folder / contract.RECORD_OFFSETS)
+        offsets = stored_array(folder / contract.RECORD_OFFSETS)
         tools = len(offsets) - 1
         if tools != manifest.counts.get("tools"):
             raise SnapshotInvalid(f"{folder} holds {tools} tools, its manifest says {manifest.counts.get('tools')}")
         lines = loading.bytes_of(folder / contract.RECORDS)
-        lexical = {
-            signal: LexicalRetriever.open(
-                folder / signal, tools, manifest.languages if signal is Signal.EXPANSION else (text.ENGLISH,)
-            )
-            for signal in contract.LEXICAL_SIGNALS
-            if signal in manifest.signals
-        }
         token_counts = loading.token_counts(folder, tools)
         cohort, calibrations = loading.fitting(folder, manifest, tools)
         shared = before is not None and loading.encoder_files(before.manifest) == loading.encoder_files(manifest)
@@ -138,16 +134,24 @@ class Snapshot:
             recipe=recipe,
             records=RecordStore(lines, offsets),
             counting=lambda: token_counts,
-            lexical=lexical,
-            dense=loading.open_dense(folder, manifest, tools),
+            retrievers=open_retrievers(folder, manifest, tools),
             encoder=before.encoder if before and shared else loading.open_encoder(folder, manifest),
             expanded=loading.expanded(folder, manifest, tools),
             adapter=loading.adapter(folder, manifest),
-            intents=loading.intents(folder, manifest, tools),
             duplicates=loading.duplicates(folder, manifest, tools),
             cohort=cohort,
             calibrations=calibrations,
         )
+
+    @cached_property
+    def lexical(self) -> Mapping[Signal, Lexical]:
+        """Return the retrievers of the lexical signals."""
+        return {s: cast(Lexical, retriever) for s, retriever in self.retrievers.items() if s in LEXICAL_SIGNALS}
+
+    @cached_property
+    def dense(self) -> DenseRetriever | None:
+        """Return the dense retriever, which also compares phrases and documents; None without vectors."""
+        return cast(DenseRetriever | None, self.retrievers.get(Signal.DENSE))
 
     @property
     def token_counts(self) -> NDArray[np.int32]:

@@ -21,6 +21,7 @@ from flows.cli.commands.arguments import (
     open_router,
 )
 from router import Signal
+from router.contract import DOCUMENT_SIGNALS
 from router.errors import SettingsInvalid
 
 
@@ -119,7 +120,7 @@ def explain(
     place = f"rank {rank} of {len(router)}" if rank else f"not in the first {depth} of any list"
     out.print(plain(f"{found.tool_id}: {place}"), soft_wrap=True)
     for signal in Signal:
-        if signal is Signal.INTENT and signal not in router.manifest.signals:
+        if signal not in DOCUMENT_SIGNALS and signal not in router.manifest.signals:
             continue
         at = found.ranks.get(signal)
         if at is None:

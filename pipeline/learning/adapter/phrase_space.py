@@ -6,6 +6,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from router.retrieval.retrievers import DenseView, blend
+
 _BLOCK = 256
 _TOOLS = 2_048
 
@@ -47,17 +49,14 @@ class PhraseSpace:
         for start in range(0, len(requests), _BLOCK):
             rows = slice(start, start + _BLOCK)
             asked = np.ascontiguousarray(requests[rows].T)
-            scores = self.documents @ asked
-            nearest = np.empty((len(held), asked.shape[1]), np.float32)
+            documents = self.documents @ asked
+            nearest = np.full_like(documents, np.nan)
             for tool in range(0, len(held), _TOOLS):
                 bounds = first[tool : tool + _TOOLS + 1]
                 own = phrases[bounds[0] : bounds[-1]] @ asked
-                nearest[tool : tool + _TOOLS] = np.maximum.reduceat(own, bounds[:-1] - bounds[0], axis=0)
-            # A tool without phrases is lifted as the router's dense signal lifts it.
-            lift = (nearest - scores[held]).mean(axis=0)
-            best = scores + lift
-            best[held] = nearest
-            scores = (scores + best) / 2
+                nearest[held[tool : tool + _TOOLS]] = np.maximum.reduceat(own, bounds[:-1] - bounds[0], axis=0)
+            lift = (nearest[held] - documents[held]).mean(axis=0)
+            scores = blend(documents, nearest, DenseView.MEAN, lift)
             own = scores[self.owners[left_out[rows]], np.arange(scores.shape[1])]
             found[rows] = 1 / (1 + (scores > own).sum(axis=0))
         return found

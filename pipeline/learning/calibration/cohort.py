@@ -13,11 +13,11 @@ from pipeline.learning.calibration.whole_lists import dense_scores, lexical_scor
 from router import contract
 from router.contract import Signal
 from router.encoding.adapter import adapted
+from router.retrieval.arrays import stored_array
 from router.retrieval.evidence import evidence
 from router.retrieval.retrievers import Ranking, ToolVectors
 from router.retrieval.score_normalization import BackgroundScores, scaled
 from router.search.search import clean
-from router.snapshot import loading
 from router.snapshot.snapshot import Snapshot
 from router.text import terms
 
@@ -59,7 +59,7 @@ class Asker:
         depth = min(self.snapshot.recipe.depth, len(self.snapshot.records))
         words = [terms(clean(request)) for request in requests]
         lists = [
-            {signal: retriever.rank(said, depth) for signal, retriever in self.snapshot.lexical.items()}
+            {signal: retriever.rank_terms(said, depth) for signal, retriever in self.snapshot.lexical.items()}
             for said in words
         ]
         moved = self.moved(requests, vectors)
@@ -103,7 +103,7 @@ class Asker:
 def stored_vectors(folder: Path) -> ToolVectors:
     """The vectors of a snapshot's tools, memory-mapped."""
     names = (contract.VECTORS, contract.VECTOR_SCALES, contract.VECTOR_OFFSETS)
-    return ToolVectors(*(loading.array(folder / name) for name in names))
+    return ToolVectors(*(stored_array(folder / name) for name in names))
 
 
 def _best(scores: NDArray[np.float64], depth: int) -> Ranking:

@@ -23,6 +23,7 @@ from pipeline.learning.calibration.whole_lists import dense_scores
 from router import contract
 from router.contract import EncoderManifest, Manifest, Signal
 from router.fingerprint import fingerprint
+from router.retrieval.arrays import stored_array
 from router.retrieval.calibration import Calibration
 from router.retrieval.retrievers import DenseView, ToolVectors
 from router.retrieval.score_normalization import BackgroundScores
@@ -93,7 +94,7 @@ def calibrated_before(snapshot: Snapshot, taken: ReusedCalibration) -> Calibrate
     them alone: tools whose vectors are the same keep their statistics, the others are measured.
     """
     asker = Asker(snapshot)
-    tools = len(loading.array(taken.folder / contract.RECORD_OFFSETS)) - 1
+    tools = len(stored_array(taken.folder / contract.RECORD_OFFSETS)) - 1
     cohort = BackgroundScores.open(taken.folder, tools, asker.vectors.dim)
     requests = [everyday.request for everyday in background()]
     statistics = lexical_statistics(asker, [terms(clean(request)) for request in requests])
@@ -136,7 +137,7 @@ def _only(vectors: ToolVectors, tools: NDArray[np.int64]) -> ToolVectors:
 
 def _unchanged(snapshot: Snapshot, now: ToolVectors, folder: Path) -> NDArray[np.int64]:
     """For each tool its ordinal in the snapshot of a folder where it has the same vectors, or -1."""
-    offsets = loading.array(folder / contract.RECORD_OFFSETS)
+    offsets = stored_array(folder / contract.RECORD_OFFSETS)
     records = RecordStore(loading.bytes_of(folder / contract.RECORDS), offsets)
     ordinals = {records.tool_id(ordinal): ordinal for ordinal in range(len(records))}
     before = stored_vectors(folder)

@@ -8,7 +8,15 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from router.retrieval.retrievers import MAX_QUERY_TERMS, DenseView, Lexical, ToolVectors
+from router.retrieval.retrievers import (
+    MAX_QUERY_TERMS,
+    DenseView,
+    Lexical,
+    ToolVectors,
+    blend,
+    document_and_phrase,
+    rounded,
+)
 
 Scores = NDArray[np.float64]
 
@@ -30,28 +38,20 @@ def dense_scores(
 
 def _dense(vectors: ToolVectors, requests: NDArray[np.float32], view: DenseView) -> Scores:
     documents = np.empty((len(vectors), len(requests)), np.float32)
-    nearest = np.empty_like(documents)
-    held = np.diff(vectors.offsets) > 1
+    nearest = np.full_like(documents, np.nan)
     for first in range(0, len(vectors), _TOOLS):
         last = min(first + _TOOLS, len(vectors))
         cosines = vectors.of_tools(first, last) @ requests.T
         offsets = vectors.offsets[first : last + 1] - vectors.offsets[first]
-        documents[first:last] = cosines[offsets[:-1]]
-        if view is DenseView.DOCUMENT or not held[first:last].any():
-            continue
-        # Pairs of first phrase and end: every second piece lies between two tools' phrases, and is let go.
-        bounds = np.stack([offsets[:-1] + 1, offsets[1:]], axis=1)[held[first:last]].ravel()
-        best = np.maximum.reduceat(np.vstack([cosines, cosines[:1]]), bounds, axis=0)[::2]
-        nearest[first:last][held[first:last]] = best
-    if view is not DenseView.DOCUMENT:
-        lift = (nearest[held] - documents[held]).mean(axis=0) if held.any() else np.float32(0)
-        nearest[~held] = documents[~held] + lift
-        if view is DenseView.MEAN:
-            nearest += documents
-            nearest /= 2
-        documents = nearest
-    scores: Scores = np.round(documents, 6).astype(np.float64)
-    return scores
+        if view is DenseView.DOCUMENT:
+            documents[first:last] = cosines[offsets[:-1]]
+        else:
+            documents[first:last], nearest[first:last] = document_and_phrase(cosines, offsets)
+    has_phrases = np.diff(vectors.offsets) > 1
+    lift = np.float32(0)
+    if view is not DenseView.DOCUMENT and has_phrases.any():
+        lift = (nearest[has_phrases] - documents[has_phrases]).mean(axis=0)
+    return rounded(blend(documents, nearest, view, lift))
 
 
 def lexical_scores(retriever: Lexical, requests: Sequence[Sequence[str]], tools: int) -> Iterator[Scores]:
@@ -64,7 +64,7 @@ def lexical_scores(retriever: Lexical, requests: Sequence[Sequence[str]], tools:
         scores = np.zeros(tools)
         for term in dict.fromkeys(terms[:MAX_QUERY_TERMS]):
             if term not in known:
-                found = retriever.rank([term], tools)
+                found = retriever.rank_terms([term], tools)
                 known[term] = found.ordinals, found.scores
             ordinals, given = known[term]
             scores[ordinals] += given

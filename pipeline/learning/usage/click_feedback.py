@@ -21,7 +21,8 @@ from router import contract
 from router.contract import Signal
 from router.evaluation import Difference, differences
 from router.retrieval.recipe import Recipe
-from router.search.search import EncodedQuery, encoded, rank
+from router.retrieval.retrievers import EncodedQuery
+from router.search.search import encoded, rank
 from router.snapshot.snapshot import Snapshot
 from router.text import terms
 
@@ -107,7 +108,7 @@ def _encoded(snapshot: Snapshot, past: PastRequests) -> list[EncodedQuery]:
     """Past requests as `router.search` encodes them, without encoding again, which takes two thirds of a route."""
     texts = [use.request for use in past.usage.uses]
     if past.vectors is None:
-        return [EncodedQuery(text, terms(text), None, None) for text in texts]
+        return [EncodedQuery(text, terms(text)) for text in texts]
     return encoded(snapshot, texts, past.vectors, snapshot.recipe)
 
 

@@ -118,4 +118,6 @@ def left_out(taught: Lessons, asked: Sequence[Rankings], rows: Sequence[int], de
     """The lists of the uses of `rows` with this signal, each by the uses of other folds."""
     fold = folds(len(taught.vectors))
     retrievers = [taught.retriever(fold != part) for part in range(FOLDS)]
-    return [{**asked[row], Signal.INTENT: retrievers[fold[row]].rank(taught.vectors[row], depth)} for row in rows]
+    return [
+        {**asked[row], Signal.INTENT: retrievers[fold[row]].rank_vector(taught.vectors[row], depth)} for row in rows
+    ]

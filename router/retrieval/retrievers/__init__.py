@@ -1,13 +1,14 @@
 """One ranking each: BM25 over a field's index, cosine over the vectors, past requests."""
 
-from router.retrieval.retrievers.admitted import Admitted
 from router.retrieval.retrievers.candidates import WITHOUT_FAISS, Candidates, has_faiss
-from router.retrieval.retrievers.dense import MOST_COPIED, VIEWS, DenseRetriever, DenseView, candidates_of
+from router.retrieval.retrievers.dense import MOST_COPIED, DenseRetriever, candidates_of
 from router.retrieval.retrievers.intents import IntentRetriever
-from router.retrieval.retrievers.lexical import MAX_QUERY_TERMS, Lexical, LexicalRetriever
+from router.retrieval.retrievers.lexical import MAX_QUERY_TERMS, Lexical, LexicalRetriever, open_lexical
 from router.retrieval.retrievers.moments import Moments
 from router.retrieval.retrievers.ranking import EMPTY, Ranking
+from router.retrieval.retrievers.retriever import Admitted, EncodedQuery, Retriever
 from router.retrieval.retrievers.vectors import ToolVectors
+from router.retrieval.retrievers.views import VIEWS, DenseView, blend, document_and_phrase, rounded
 
 __all__ = [
     "EMPTY",
@@ -19,12 +20,18 @@ __all__ = [
     "Candidates",
     "DenseRetriever",
     "DenseView",
+    "EncodedQuery",
     "IntentRetriever",
     "Lexical",
     "LexicalRetriever",
     "Moments",
     "Ranking",
+    "Retriever",
     "ToolVectors",
+    "blend",
     "candidates_of",
+    "document_and_phrase",
     "has_faiss",
+    "open_lexical",
+    "rounded",
 ]

@@ -1,17 +1,24 @@
 """Cosine over the vectors of documents and phrases."""
 
 import itertools
+import logging
 from collections.abc import Sequence
-from enum import StrEnum
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from router.retrieval.retrievers.admitted import Admitted
-from router.retrieval.retrievers.candidates import Candidates
+from router import contract
+from router.contract import Manifest
+from router.errors import SnapshotInvalid
+from router.retrieval.retrievers.candidates import WITHOUT_FAISS, Candidates, has_faiss
 from router.retrieval.retrievers.moments import Moments
 from router.retrieval.retrievers.ranking import Ranking
+from router.retrieval.retrievers.retriever import Admitted, EncodedQuery
 from router.retrieval.retrievers.vectors import StackedVectors, ToolVectors, Vectors
+from router.retrieval.retrievers.views import VIEWS, Cosines, DenseView, blend, document_and_phrase, rounded
+
+_logger = logging.getLogger("router")
 
 # Candidates that are scored by all their vectors: 10 × tools^0.4, 256 at least. Recall of the exact top 50 in fp32: of
 # 9,998 tools with 89,674 phrases .965 with 256, .981 with 400, .990 with 600; of 99,998 tools .924, .955 and .971, .984
@@ -25,21 +32,6 @@ _BLOCK = 4096  # tools scored at once where all of a large catalog are
 MOST_COPIED = 50_000
 
 
-class DenseView(StrEnum):
-    """Which vectors score a tool: its document's, its best phrase's, or the mean of the two cosines.
-
-    The last two take, for a tool without phrases, its document's cosine and the mean gain of the tools with phrases:
-    such a score can pass 1.
-    """
-
-    DOCUMENT = "document"
-    PHRASE = "phrase"
-    MEAN = "mean"
-
-
-VIEWS = tuple(DenseView)
-
-
 class DenseRetriever:
     """Cosine over the vectors of a catalog: of all tools where they are few, else of the nearest candidates.
 
@@ -50,6 +42,8 @@ class DenseRetriever:
     they are few.
     """
 
+    needs_vector = True
+
     def __init__(self, vectors: Vectors, candidates: Candidates | None = None, moments: Moments | None = None) -> None:
         self._vectors = vectors
         self._candidates = candidates
@@ -58,17 +52,57 @@ class DenseRetriever:
         self._copy = vectors.of_tools(0, len(vectors)) if is_copied else None
         self._count = candidates_of(len(vectors))
 
-    def rank(
+    @classmethod
+    def open(cls, folder: Path, manifest: Manifest, tools: int) -> "DenseRetriever | None":
+        """Open a snapshot's vectors; return None where it has no encoder.
+
+        Raises SnapshotInvalid where a file cannot be read or does not fit the number of tools. Logs a warning where
+        there are many vectors and no index of candidates can be used.
+        """
+        if manifest.encoder is None:
+            return None
+        dim = manifest.encoder.dim
+        vectors = ToolVectors.open(folder)
+        rows, scales = vectors.rows, vectors.scales
+        if rows.shape != (vectors.offsets[-1], dim) or scales.shape != rows.shape[:1] or len(vectors) != tools:
+            raise SnapshotInvalid(
+                f"{folder}: vectors of shape {rows.shape} of {len(vectors)} tools do not fit {tools} tools "
+                f"of {dim} dims"
+            )
+        if contract.CANDIDATES not in manifest.files or not has_faiss():
+            if len(rows) > MOST_COPIED:
+                remedy = "" if contract.CANDIDATES in manifest.files else ", and build the catalog again"
+                _logger.warning("%s: %s%s", folder, WITHOUT_FAISS.format(vectors=len(rows)), remedy)
+            return cls(vectors)
+        return cls(
+            vectors,
+            Candidates.open(folder / contract.CANDIDATES, tools, dim),
+            Moments.open(folder / contract.MOMENTS, len(VIEWS), dim),
+        )
+
+    def rank(self, query: EncodedQuery, depth: int, admitted: Admitted | None = None) -> Ranking:
+        """Return the `depth` admitted tools nearest to the query's adapted vector, by its dense view.
+
+        Raises ValueError for a query without a vector.
+        """
+        if query.adapted_vector is None:
+            raise ValueError("the query has no vector: encode it for a recipe that weights the dense signal")
+        return self.rank_vector(query.adapted_vector, depth, query.dense_view, admitted)
+
+    def rank_vector(
         self, vector: NDArray[np.float32], depth: int, view: DenseView, admitted: Admitted | None = None
     ) -> Ranking:
-        """The `depth` nearest tools of those admitted. Center and spread are those of the whole catalog."""
+        """Return the `depth` admitted tools nearest to a vector (dim,).
+
+        Center and spread are those of the whole catalog.
+        """
         count = max(self._count, 2 * depth)
         if self._candidates is None or self._moments is None or count >= len(self._vectors):
             scores = self.scores(vector, view)
             tools = _reaching(scores, depth) if admitted is None else admitted.ordinals
             return Ranking.of(tools, scores[tools], float(scores.mean()), float(scores.std())).cut(depth)
         tools = self._nearest(self._candidates, vector, count, admitted)
-        scores = _rounded(_viewed(*self._scored(vector, tools), view, self._moments.lifted(vector)))
+        scores = rounded(blend(*self._scored(vector, tools), view, np.float32(self._moments.lifted(vector))))
         place = VIEWS.index(view)
         center, spread = self._moments.center(place, vector), self._moments.spread(place, vector)
         return Ranking.of(tools, scores, center, spread).cut(depth)
@@ -98,7 +132,7 @@ class DenseRetriever:
         self, vector: NDArray[np.float32], tools: NDArray[np.int64], view: DenseView
     ) -> NDArray[np.float64]:
         """The cosines of some tools, shape (len(tools),); of one without phrases that with its document."""
-        return _rounded(_viewed(*self._scored(vector, tools), view, 0.0))
+        return rounded(blend(*self._scored(vector, tools), view, np.float32(0)))
 
     def mean_cosines(self, vector: NDArray[np.float32], tools: NDArray[np.int64]) -> NDArray[np.float64]:
         """The mean cosine with all texts of each of some tools, document and phrases, shape (len(tools),)."""
@@ -110,13 +144,13 @@ class DenseRetriever:
         """The score of every tool, shape (tools,)."""
         offsets = self._vectors.offsets
         if self._copy is not None:
-            documents, nearest = _parts(np.vecdot(self._copy, vector), offsets)
+            documents, nearest = document_and_phrase(np.vecdot(self._copy, vector), offsets)
         else:
             blocks = range(0, len(self._vectors), _BLOCK)
             found = [self._scored(vector, np.arange(b, min(b + _BLOCK, len(self._vectors)))) for b in blocks]
             documents, nearest = (np.concatenate(part) for part in zip(*found, strict=True))
         lift = 0.0 if np.isnan(nearest).all() else float(np.nanmean(nearest - documents))
-        return _rounded(_viewed(documents, nearest, view, lift))
+        return rounded(blend(documents, nearest, view, np.float32(lift)))
 
     def best_phrases(self, vector: NDArray[np.float32], tools: Sequence[int]) -> list[int | None]:
         """Which of each tool's phrases, from 0, is nearest to the request; None where it has none."""
@@ -124,8 +158,8 @@ class DenseRetriever:
         pairs = itertools.pairwise(offsets.tolist())
         return [int(np.argmax(cosines[first + 1 : last])) if last > first + 1 else None for first, last in pairs]
 
-    def _scored(self, vector: NDArray[np.float32], tools: NDArray[np.int64]) -> "_Parts":
-        return _parts(*self._cosines(vector, tools))
+    def _scored(self, vector: NDArray[np.float32], tools: NDArray[np.int64]) -> Cosines:
+        return document_and_phrase(*self._cosines(vector, tools))
 
     def _cosines(
         self, vector: NDArray[np.float32], tools: NDArray[np.int64]
@@ -140,43 +174,8 @@ def candidates_of(tools: int) -> int:
     return max(_FEWEST, int(_FACTOR * tools**_POWER))
 
 
-# By tool the cosine with its document, and with its nearest phrase: not-a-number where it has none.
-_Parts = tuple[NDArray[np.float32], NDArray[np.float32]]
-
-
-def _parts(cosines: NDArray[np.float32], offsets: NDArray[np.int64]) -> _Parts:
-    """Of the cosines of some tools' vectors; tool i has cosines[offsets[i]:offsets[i+1]], its document's first."""
-    nearest = np.full(len(offsets) - 1, np.nan, np.float32)
-    held = np.diff(offsets) > 1
-    if held.any():
-        # Pairs of first phrase and end: every second piece lies between two tools' phrases, and is let go.
-        bounds = np.stack([offsets[:-1] + 1, offsets[1:]], axis=1)[held].ravel()
-        nearest[held] = np.maximum.reduceat(np.append(cosines, np.float32(-1)), bounds)[::2]
-    return cosines[offsets[:-1]], nearest
-
-
-def _viewed(
-    documents: NDArray[np.float32], nearest: NDArray[np.float32], view: DenseView, lift: float
-) -> NDArray[np.float32]:
-    if view is DenseView.DOCUMENT:
-        return documents
-    # A phrase is nearer to a request than a document is, to any request. A tool without phrases is lifted by what they
-    # give the others on average. Mean nDCG@10 of five sets, 10, 50 and 90 % of the tools with phrases, when fused:
-    # .738, .773, .819 against .731, .763, .817 by its document's cosine alone.
-    best: NDArray[np.float32] = np.where(np.isnan(nearest), documents + np.float32(lift), nearest)
-    if view is DenseView.MEAN:
-        best += documents
-        best /= 2
-    return best
-
-
-def _rounded(scores: NDArray[np.float32]) -> NDArray[np.float64]:
-    # Equal vectors can differ in the last bits by their row in a BLAS block; rounded, they tie and go by id.
-    return np.round(scores, 6).astype(np.float64)
-
-
 def _reaching(scores: NDArray[np.float64], depth: int) -> NDArray[np.int64]:
-    """The tools that are among the best `depth`, ties at the end all included."""
+    """Return the tools that are among the best `depth`, with all that tie with the last of them."""
     if depth >= len(scores):
         return np.arange(len(scores))
     return np.flatnonzero(scores >= np.partition(scores, len(scores) - depth)[len(scores) - depth])

@@ -7,11 +7,17 @@ have the tool first already. So a log of what the router proposed does not confi
 that was never used is not pushed down by a sibling that was. pipeline/learning/usage/intents.py has the measurements.
 """
 
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import NDArray
 
-from router.retrieval.retrievers.admitted import Admitted
+from router import contract
+from router.contract import Manifest
+from router.errors import SnapshotInvalid
+from router.retrieval.arrays import stored_array
 from router.retrieval.retrievers.ranking import EMPTY, Ranking
+from router.retrieval.retrievers.retriever import Admitted, EncodedQuery
 
 # Mean gain in nDCG@10 on five sets, half of their requests past ones: .0111 of 3, .0141 of 5, .0164 of 10, .0166 of 20,
 # .0159 of 50.
@@ -25,6 +31,8 @@ class IntentRetriever:
     tools[offsets[i]:offsets[i+1]], with `lessons` from 0 to 1 beside them. `threshold`, below 1, is the cosine up to
     which a past request says nothing.
     """
+
+    needs_vector = True
 
     def __init__(
         self,
@@ -40,17 +48,58 @@ class IntentRetriever:
         self._lessons = lessons
         self._threshold = threshold
 
+    @classmethod
+    def open(cls, folder: Path, manifest: Manifest, tools: int) -> "IntentRetriever | None":
+        """Open a snapshot's past requests; return None where it has no encoder.
+
+        Raises SnapshotInvalid where a file cannot be read or does not fit the number of tools.
+        """
+        if manifest.encoder is None:
+            return None
+        vectors, offsets, ordinals, lessons, threshold = (
+            stored_array(folder / name)
+            for name in (
+                contract.INTENT_VECTORS,
+                contract.INTENT_OFFSETS,
+                contract.INTENT_TOOLS,
+                contract.INTENT_LESSONS,
+                contract.INTENT_THRESHOLD,
+            )
+        )
+        is_consistent = (
+            vectors.shape == (len(offsets) - 1, manifest.encoder.dim)
+            and ordinals.shape == lessons.shape == (offsets[-1],)
+            and not ((ordinals < 0) | (ordinals >= tools)).any()
+            and threshold.shape == ()
+            and threshold < 1
+        )
+        if not is_consistent:
+            raise SnapshotInvalid(
+                f"{folder}: past requests of shape {vectors.shape}, with {len(ordinals)} tools, "
+                f"do not fit {tools} tools"
+            )
+        return cls(vectors, offsets, ordinals, lessons, float(threshold))
+
     def __len__(self) -> int:
         return len(self._vectors)
 
-    def moved(self, places: NDArray[np.int64]) -> "IntentRetriever":
+    def with_ordinals(self, places: NDArray[np.int64]) -> "IntentRetriever":
         """The same of a catalog whose tool i is now tool places[i], int64 (tools,); -1 where it is gone."""
         tools = places[self._tools]
         kept = tools >= 0
         offsets = np.concatenate([[0], np.cumsum(kept)])[self._offsets]
         return IntentRetriever(self._vectors, offsets, tools[kept], self._lessons[kept], self._threshold)
 
-    def rank(self, vector: NDArray[np.float32], depth: int, admitted: Admitted | None = None) -> Ranking:
+    def rank(self, query: EncodedQuery, depth: int, admitted: Admitted | None = None) -> Ranking:
+        """Return the `depth` admitted tools that past requests near to the query's own vector speak for most.
+
+        Raises ValueError for a query without a vector.
+        """
+        if query.vector is None:
+            raise ValueError("the query has no vector: encode it for a recipe that weights the intent signal")
+        return self.rank_vector(query.vector, depth, admitted)
+
+    def rank_vector(self, vector: NDArray[np.float32], depth: int, admitted: Admitted | None = None) -> Ranking:
         """The `depth` admitted tools that near uses speak for most; EMPTY where none is near, or they tell nothing.
 
         A use of the same words whose tool no list had scores 1: the spread. The center is 0, what a tool scores that no

@@ -14,21 +14,21 @@ import tantivy
 from numpy.typing import NDArray
 from tantivy import Occur, Query
 
-from router.contract import ORDINAL_FIELD, text_field
+from router.contract import ORDINAL_FIELD, Manifest, Signal, text_field
 from router.errors import SnapshotInvalid
-from router.retrieval.retrievers.admitted import Admitted
 from router.retrieval.retrievers.ranking import EMPTY, Ranking
-from router.text import ENGLISH, LANGUAGES
+from router.retrieval.retrievers.retriever import Admitted, EncodedQuery, Retriever
+from router.text import ENGLISH, LANGUAGES, terms_by_language
 
 # A request of thousands of words would make a query of thousands of clauses: the first terms carry it.
 MAX_QUERY_TERMS = 256
 _MARGIN = 1.5  # over the hits that hold enough admitted tools on average
 
 
-class Lexical(Protocol):
+class Lexical(Retriever, Protocol):
     """BM25 over one field document a tool, wherever the tools lie."""
 
-    def rank(self, request_terms: Sequence[str], depth: int, admitted: Admitted | None = None) -> Ranking:
+    def rank_terms(self, request_terms: Sequence[str], depth: int, admitted: Admitted | None = None) -> Ranking:
         """The `depth` best tools, of those admitted, that share a term with the request."""
         ...
 
@@ -49,8 +49,11 @@ class LexicalRetriever:
     less sure of its best. The center is 0, the score of a tool without any of the terms.
     """
 
-    def __init__(self, index: tantivy.Index) -> None:
+    needs_vector = False
+
+    def __init__(self, index: tantivy.Index, languages: Sequence[str] = (ENGLISH,)) -> None:
         """Internal: use `open`."""
+        self.languages = tuple(languages)
         self._schema = index.schema
         self._searcher = index.searcher()
 
@@ -61,7 +64,7 @@ class LexicalRetriever:
         Raises SnapshotInvalid where it cannot be read, holds another number of tools, or lacks a language's field.
         """
         try:
-            retriever = cls(_open_apart(folder))
+            retriever = cls(_open_apart(folder), languages)
         except (ValueError, OSError) as error:
             raise SnapshotInvalid(f"the index {folder} cannot be opened: {error}") from error
         if retriever._searcher.num_docs != expected:
@@ -71,7 +74,13 @@ class LexicalRetriever:
                 raise SnapshotInvalid(f"the index {folder} has no phrases in the language {language!r}")
         return retriever
 
-    def rank(self, request_terms: Sequence[str], depth: int, admitted: Admitted | None = None) -> Ranking:
+    def rank(self, query: EncodedQuery, depth: int, admitted: Admitted | None = None) -> Ranking:
+        """Return the `depth` best admitted tools that share a term with the query, in any of the index's languages."""
+        if len(self.languages) > 1:
+            return self.rank_by_language(terms_by_language(query.text, self.languages), depth, admitted)
+        return self.rank_terms(query.terms, depth, admitted)
+
+    def rank_terms(self, request_terms: Sequence[str], depth: int, admitted: Admitted | None = None) -> Ranking:
         """The `depth` best admitted tools that share a term with the request.
 
         A term said twice counts once (BM25 with k3 = 0): long requests repeat what they talk around. nDCG@10 of the
@@ -146,6 +155,15 @@ class LexicalRetriever:
         hits = self._searcher.search(query, limit, count=False).hits
         ordinals = self._searcher.fast_field_values(ORDINAL_FIELD, [address for _, address in hits])
         return np.array(ordinals, np.int64), np.array([score for score, _ in hits], np.float64)
+
+
+def open_lexical(signal: Signal, folder: Path, manifest: Manifest, tools: int) -> LexicalRetriever:
+    """Open the index of one lexical signal; only the expansion's has the fields of all of the catalog's languages.
+
+    Raises SnapshotInvalid as `LexicalRetriever.open` does.
+    """
+    languages = manifest.languages if signal is Signal.EXPANSION else (ENGLISH,)
+    return LexicalRetriever.open(folder / signal, tools, languages)
 
 
 _Hits = tuple[NDArray[np.int64], NDArray[np.float64]]  # ordinals and scores, best first

@@ -1,10 +1,14 @@
 """The vectors of a catalog's tools, a byte a component, tool by tool."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from router import contract
+from router.retrieval.arrays import stored_array
 
 _LEVELS = 127
 # Vectors turned to float32 at once, so that they stay in the core's cache: 2,048 take .31 ms so, .60 ms in one piece.
@@ -56,6 +60,12 @@ class ToolVectors:
     rows: NDArray[np.int8]
     scales: NDArray[np.float32]
     offsets: NDArray[np.int64]
+
+    @classmethod
+    def open(cls, folder: Path) -> "ToolVectors":
+        """Open a snapshot's vectors, memory-mapped. Raises SnapshotInvalid where a file cannot be read."""
+        names = (contract.VECTORS, contract.VECTOR_SCALES, contract.VECTOR_OFFSETS)
+        return cls(*(stored_array(folder / name) for name in names))
 
     @classmethod
     def of(

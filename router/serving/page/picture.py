@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from router.answer.results import RoutedTool, RoutedTools
-from router.contract import Signal
+from router.contract import DOCUMENT_SIGNALS, Signal
 
 WIDTH, _MARGIN = 120, 5
 
@@ -24,7 +24,7 @@ class Strip:
 def signals_of(routed: RoutedTools, offered: Sequence[Signal]) -> tuple[Signal, ...]:
     """The lists to draw: those that the snapshot has; past requests only where they said something."""
     said = {signal for tool in routed for signal in tool.ranks}
-    return tuple(s for s in Signal if s in said or (s in offered and s is not Signal.INTENT))
+    return tuple(s for s in Signal if s in said or (s in offered and s in DOCUMENT_SIGNALS))
 
 
 def strips(tool: RoutedTool, signals: Sequence[Signal], depth: int) -> list[Strip]:

@@ -21,7 +21,7 @@ from router.record import ToolRecord
 from router.retrieval.calibration import generic_calibrations
 from router.retrieval.deduplication import duplicates
 from router.retrieval.recipe import DEFAULT
-from router.retrieval.retrievers import DenseRetriever, LexicalRetriever, ToolVectors
+from router.retrieval.retrievers import DenseRetriever, LexicalRetriever, Retriever, ToolVectors
 from router.retrieval.retrievers.indexing import FieldIndex, index_fields
 from router.snapshot.cached_encoder import vectors_of
 from router.snapshot.memory.encoders import OpenedEncoder
@@ -59,7 +59,9 @@ def snapshot_of(
     tools = [_tool(record, phrases.get(record.tool_id)) for record in sorted(records, key=lambda r: r.tool_id)]
     fields = [tool.documents for tool in tools]
     indexes = index_fields(fields)
-    vectors = _vectors(fields, encoder.encoder) if encoder else None
+    retrievers: dict[Signal, Retriever] = {s: LexicalRetriever(field.index) for s, field in indexes.items()}
+    if encoder:
+        retrievers[Signal.DENSE] = DenseRetriever(_vectors(fields, encoder.encoder))
     ordered = [tool.record for tool in tools]
     groups = duplicates(ordered)
     return Snapshot(
@@ -68,12 +70,11 @@ def snapshot_of(
         recipe=DEFAULT,
         records=RecordStore.of(Entry(tool.record, tool.documents.phrases) for tool in tools),
         counting=cache(lambda: np.stack([estimated_tokens(record) for record in ordered])),
-        lexical={signal: LexicalRetriever(field.index) for signal, field in indexes.items()},
-        dense=DenseRetriever(vectors) if vectors else None,
+        retrievers=retrievers,
         encoder=encoder.encoder if encoder else None,
         expanded=_expanded(tools, indexes),
         duplicates=None if (groups == np.arange(len(groups))).all() else groups,
-        calibrations=generic_calibrations((*indexes, *([Signal.DENSE] if encoder else [])), len(tools)),
+        calibrations=generic_calibrations(retrievers, len(tools)),
     )
 
 

@@ -22,7 +22,7 @@ def duplicates_above(base: Snapshot, record: ToolRecord) -> Providers:
     names, key = base.lexical.get(Signal.NAME), duplicate_key(record)
     if names is None or key is None:
         return {}
-    near = names.rank(terms(record.name), min(_ALIKE, len(base.records))).ordinals.tolist()
+    near = names.rank_terms(terms(record.name), min(_ALIKE, len(base.records))).ordinals.tolist()
     found = {ordinal: base.records.entry(ordinal).record for ordinal in near}
     own = words(record.name)
     return {

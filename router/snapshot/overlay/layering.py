@@ -20,7 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.contract import Expanded, Signal
-from router.retrieval.retrievers import Admitted, DenseRetriever, Lexical, LexicalRetriever, ToolVectors
+from router.retrieval.retrievers import (
+    Admitted,
+    DenseRetriever,
+    IntentRetriever,
+    LexicalRetriever,
+    Retriever,
+    ToolVectors,
+)
 from router.retrieval.retrievers.vectors import quantize
 from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot.overlay.duplicates import duplicates_above, overlaid
@@ -112,10 +119,8 @@ def _laid(
         base,
         records=OverlaidRecords(base.records, tools, hidden),
         counting=cache(lambda: _token_counts(base, tools)),
-        lexical={signal: _lexical(base, signal, tools) for signal in base.lexical},
-        dense=_dense(base.dense, tools),
+        retrievers={signal: _retriever(base, signal, tools, places) for signal in base.retrievers},
         expanded=_expanded(base, tools),
-        intents=base.intents.moved(places) if base.intents else None,
         duplicates=overlaid(base, tools, hidden, [at for at in held if at is not None]),
         cohort=_cohort(base.cohort, held),
         served=Admitted(served) if hidden else None,
@@ -123,17 +128,22 @@ def _laid(
     )
 
 
-def _lexical(base: Snapshot, signal: Signal, tools: Sequence[Prepared]) -> Lexical:
-    index = base.lexical[signal]
-    if not tools or not isinstance(index, LexicalRetriever):
-        return index
-    texts = [tool.terms[signal] for tool in tools]
-    return OverlaidLexical(index, texts, len(base.records), base.manifest.field_lengths.get(signal))
+def _retriever(base: Snapshot, signal: Signal, tools: Sequence[Prepared], places: NDArray[np.int64]) -> Retriever:
+    """Return a signal's retriever with the tools of the overlay; as it is where the overlay cannot add to it."""
+    retriever = base.retrievers[signal]
+    if isinstance(retriever, LexicalRetriever) and tools:
+        texts = [tool.terms[signal] for tool in tools]
+        return OverlaidLexical(retriever, texts, len(base.records), base.manifest.field_lengths.get(signal))
+    if isinstance(retriever, DenseRetriever):
+        return _dense(retriever, tools)
+    if isinstance(retriever, IntentRetriever):
+        return retriever.with_ordinals(places)
+    return retriever
 
 
-def _dense(dense: DenseRetriever | None, tools: Sequence[Prepared]) -> DenseRetriever | None:
+def _dense(dense: DenseRetriever, tools: Sequence[Prepared]) -> DenseRetriever:
     vectors = [tool.vectors for tool in tools if tool.vectors is not None]
-    if dense is None or not vectors:
+    if not vectors:
         return dense
     offsets = np.cumsum([0, *map(len, vectors)])
     return dense.with_later(ToolVectors(*quantize(np.concatenate(vectors)), offsets))

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from router.retrieval.retrievers import MAX_QUERY_TERMS, Admitted, LexicalRetriever, Ranking
-from router.text import ENGLISH
+from router.retrieval.retrievers import MAX_QUERY_TERMS, Admitted, EncodedQuery, LexicalRetriever, Ranking
+from router.text import ENGLISH, terms_by_language
 
 # Tantivy's, which are fixed there.
 _K1, _B = 1.2, 0.75
@@ -64,9 +64,17 @@ class OverlaidLexical:
         self._postings = Postings(texts, mean_length)
         self._first = first
 
-    def rank(self, request_terms: Sequence[str], depth: int, admitted: Admitted | None = None) -> Ranking:
+    needs_vector = False
+
+    def rank(self, query: EncodedQuery, depth: int, admitted: Admitted | None = None) -> Ranking:
         """As `LexicalRetriever.rank`."""
-        found = self._index.rank(request_terms, depth, admitted)
+        if len(self._index.languages) > 1:
+            return self.rank_by_language(terms_by_language(query.text, self._index.languages), depth, admitted)
+        return self.rank_terms(query.terms, depth, admitted)
+
+    def rank_terms(self, request_terms: Sequence[str], depth: int, admitted: Admitted | None = None) -> Ranking:
+        """As `LexicalRetriever.rank_terms`."""
+        found = self._index.rank_terms(request_terms, depth, admitted)
         return self._with_texts(found, dict.fromkeys(request_terms[:MAX_QUERY_TERMS]), depth, admitted)
 
     def rank_by_language(

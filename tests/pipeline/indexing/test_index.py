@@ -21,7 +21,7 @@ def test_a_signal_without_any_text_has_no_index(tmp_path: Path) -> None:
 def test_tools_without_text_keep_their_ordinal(tmp_path: Path) -> None:
     texts = ["", "refund", ""]
     index([FieldDocuments(str(i), "x", text, "", "", ()) for i, text in enumerate(texts)], tmp_path)
-    ranking = LexicalRetriever.open(tmp_path / "description", 3).rank(terms("refund"), 5)
+    ranking = LexicalRetriever.open(tmp_path / "description", 3).rank_terms(terms("refund"), 5)
     assert ranking.ordinals.tolist() == [1]
 
 

@@ -47,7 +47,7 @@ class Searched:
 
     def ranked(self, request: str) -> list[str]:
         if self.languages == ("en",):
-            ranking = self.retriever.rank(terms(request), 100)
+            ranking = self.retriever.rank_terms(terms(request), 100)
         else:
             ranking = self.retriever.rank_by_language(terms_by_language(request, self.languages), 100)
         return [self.ids[ordinal] for ordinal in ranking.ordinals]

@@ -86,9 +86,9 @@ def test_a_threshold_counts_what_was_said_before(router: Router) -> None:
 def test_the_cosine_of_a_dialogue_is_that_of_its_messages_the_latest_counting_most(snapshot: Path) -> None:
     opened = Snapshot.open(snapshot)
     latest, before = (search(opened, text, opened.recipe) for text in ("will it rain tomorrow", "undo a payment"))
-    assert latest.request.moved is not None and before.request.moved is not None
-    expected = latest.request.moved + 0.6 * before.request.moved
-    moved = in_context(latest, [before]).request.moved
+    assert latest.query.adapted_vector is not None and before.query.adapted_vector is not None
+    expected = latest.query.adapted_vector + 0.6 * before.query.adapted_vector
+    moved = in_context(latest, [before]).query.adapted_vector
     assert moved == pytest.approx(expected / np.linalg.norm(expected), abs=1e-6)
 
 

@@ -133,7 +133,7 @@ def test_too_few_phrases_set_no_scale(opened: Snapshot) -> None:
 
 
 def test_a_snapshot_without_an_encoder_is_calibrated_by_its_lexical_lists(opened: Snapshot) -> None:
-    lexical = calibrate(replace(opened, encoder=None, dense=None), JUDGED)
+    lexical = calibrate(replace(opened, encoder=None, retrievers=opened.lexical), JUDGED)
     assert [set(c.weights) for c in lexical.calibrations] == [
         {Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, MATCHED}
     ]

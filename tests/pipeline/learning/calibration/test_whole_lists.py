@@ -52,7 +52,7 @@ def test_a_sum_over_terms_is_what_the_list_of_a_request_scores(opened: Snapshot)
     for retriever in opened.lexical.values():
         said = [terms(request) for request in REQUESTS]
         for words, scores in zip(said, lexical_scores(retriever, said, tools), strict=True):
-            whole = retriever.rank(words, tools)
+            whole = retriever.rank_terms(words, tools)
             expected = np.zeros(tools)
             expected[whole.ordinals] = whole.scores
             assert scores == pytest.approx(expected, rel=1e-5)
@@ -64,11 +64,14 @@ def test_requests_get_the_lists_that_a_router_gives_each(opened: Snapshot) -> No
     assert cut.encoder is not None and cut.dense is not None and cut.adapter is None
     for request, asked in zip(REQUESTS, Asker(cut).ask(REQUESTS), strict=True):
         vector = cut.encoder.encode_request(request)
-        dense = cut.dense.rank(vector, depth, cut.recipe.dense_view)
+        dense = cut.dense.rank_vector(vector, depth, cut.recipe.dense_view)
         assert asked.rankings[Signal.DENSE].ordinals.tolist() == dense.ordinals.tolist()
         assert asked.rankings[Signal.DENSE].scores == pytest.approx(dense.scores, abs=2e-6)
         for signal, retriever in cut.lexical.items():
-            assert asked.rankings[signal].ordinals.tolist() == retriever.rank(terms(request), depth).ordinals.tolist()
+            assert (
+                asked.rankings[signal].ordinals.tolist()
+                == retriever.rank_terms(terms(request), depth).ordinals.tolist()
+            )
 
 
 def test_an_adapter_moves_every_request(opened: Snapshot) -> None:
@@ -88,9 +91,11 @@ def test_the_cohorts_statistics_are_those_of_whole_lists_asked_one_by_one(opened
     assert opened.encoder is not None and opened.dense is not None
     table = {signal: np.zeros((len(everyday), tools)) for signal in cohort.statistics}
     for row, one in enumerate(everyday):
-        lists = {signal: retriever.rank(terms(one.request), tools) for signal, retriever in opened.lexical.items()}
+        lists = {
+            signal: retriever.rank_terms(terms(one.request), tools) for signal, retriever in opened.lexical.items()
+        }
         vector = opened.encoder.encode_request(one.request)
-        lists[Signal.DENSE] = opened.dense.rank(vector, tools, opened.recipe.dense_view)
+        lists[Signal.DENSE] = opened.dense.rank_vector(vector, tools, opened.recipe.dense_view)
         for signal, ranking in lists.items():
             table[signal][row, ranking.ordinals] = scaled(signal, ranking.scores, terms(one.request))
     for signal, (mean, deviation) in cohort.statistics.items():

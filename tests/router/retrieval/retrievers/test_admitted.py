@@ -53,8 +53,8 @@ def vectors() -> ToolVectors:
 def test_a_lexical_list_is_the_whole_one_without_what_is_not_admitted(
     lexical: LexicalRetriever, kept: set[int], depth: int
 ) -> None:
-    whole = lexical.rank(("alpha", "beta"), TOOLS)
-    found = lexical.rank(("alpha", "beta"), depth, admitted(*kept))
+    whole = lexical.rank_terms(("alpha", "beta"), TOOLS)
+    found = lexical.rank_terms(("alpha", "beta"), depth, admitted(*kept))
     assert found.ordinals.tolist() == [ordinal for ordinal in whole.ordinals.tolist() if ordinal in kept][:depth]
     assert not len(found) or (found.center, found.spread) == (whole.center, whole.spread)
 
@@ -66,8 +66,8 @@ def test_a_dense_list_is_the_whole_one_without_what_is_not_admitted(
 ) -> None:
     retriever = DenseRetriever(vectors)
     request = unit(np.arange(DIM, dtype=np.float64))
-    whole = retriever.rank(request, TOOLS, view)
-    found = retriever.rank(request, depth, view, admitted(*kept))
+    whole = retriever.rank_vector(request, TOOLS, view)
+    found = retriever.rank_vector(request, depth, view, admitted(*kept))
     assert found.ordinals.tolist() == [ordinal for ordinal in whole.ordinals.tolist() if ordinal in kept][:depth]
     assert (found.center, found.spread) == (whole.center, whole.spread)
 
@@ -108,10 +108,10 @@ def test_in_a_large_catalog_few_admitted_tools_are_all_scored_and_many_ask_for_m
     count = 364  # candidates of 8,000 tools: 10 × 8,000^0.4
     few, half = np.zeros(many, bool), np.arange(many) % 2 == 0
     few[many - 1_000 :] = True
-    exact = DenseRetriever(held).rank(documents[many - 1], 5, DenseView.DOCUMENT, Admitted(few))
-    assert retriever.rank(documents[many - 1], 5, DenseView.DOCUMENT, Admitted(few)).ordinals.tolist() == (
+    exact = DenseRetriever(held).rank_vector(documents[many - 1], 5, DenseView.DOCUMENT, Admitted(few))
+    assert retriever.rank_vector(documents[many - 1], 5, DenseView.DOCUMENT, Admitted(few)).ordinals.tolist() == (
         exact.ordinals.tolist()
     )
     assert nearest.asked == []
-    found = retriever.rank(documents[0], 100, DenseView.DOCUMENT, Admitted(half))
+    found = retriever.rank_vector(documents[0], 100, DenseView.DOCUMENT, Admitted(half))
     assert nearest.asked == [2 * count] and set(found.ordinals % 2) == {0}

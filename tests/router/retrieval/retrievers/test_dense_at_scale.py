@@ -14,7 +14,6 @@ from router.contract import EncoderManifest, Manifest, Signal
 from router.distribution import install_command
 from router.errors import SnapshotInvalid
 from router.retrieval.retrievers import VIEWS, Candidates, DenseRetriever, DenseView, Moments, ToolVectors
-from router.snapshot.loading import open_dense
 
 TOOLS, DIM = 1_500, 32
 BARE = Manifest("s", "c", "", "", {}, (), None, {}, {}, {}, "", {})
@@ -59,8 +58,8 @@ def test_candidates_hold_what_scoring_every_vector_ranks_first(
     exact = DenseRetriever(vectors(catalog))
     found = []
     for request in requests:
-        first = exact.rank(request, 20, DenseView.MEAN).ordinals
-        found.append(np.isin(first, retriever.rank(request, 20, DenseView.MEAN).ordinals).mean())
+        first = exact.rank_vector(request, 20, DenseView.MEAN).ordinals
+        found.append(np.isin(first, retriever.rank_vector(request, 20, DenseView.MEAN).ordinals).mean())
     assert np.mean(found) >= 0.98
 
 
@@ -70,7 +69,7 @@ def test_a_candidates_score_is_that_of_scoring_every_vector(
 ) -> None:
     exact = DenseRetriever(vectors(catalog))
     for request in requests[:10]:
-        ranking = retriever.rank(request, 20, view)
+        ranking = retriever.rank_vector(request, 20, view)
         with_phrases = ranking.ordinals % 10 > 0
         expected = exact.scores(request, view)[ranking.ordinals]
         assert ranking.scores[with_phrases] == pytest.approx(expected[with_phrases], abs=1e-5)
@@ -85,7 +84,7 @@ def test_center_and_spread_are_those_of_the_whole_catalog(
     exact = DenseRetriever(vectors(catalog))
     for request in requests[:10]:
         scores = exact.scores(request, view)
-        ranking = retriever.rank(request, 20, view)
+        ranking = retriever.rank_vector(request, 20, view)
         assert ranking.center == pytest.approx(scores.mean(), abs=0.2 * scores.std())
         assert ranking.spread == pytest.approx(scores.std(), rel=0.15 if view is not DenseView.DOCUMENT else 1e-3)
 
@@ -94,9 +93,9 @@ def test_a_list_as_long_as_the_candidates_scores_every_tool(
     catalog: Path, retriever: DenseRetriever, requests: NDArray[np.float32]
 ) -> None:
     exact = DenseRetriever(vectors(catalog))
-    whole = retriever.rank(requests[0], TOOLS, DenseView.MEAN)
+    whole = retriever.rank_vector(requests[0], TOOLS, DenseView.MEAN)
     assert len(whole) == TOOLS
-    assert whole.scores == pytest.approx(exact.rank(requests[0], TOOLS, DenseView.MEAN).scores, abs=1e-5)
+    assert whole.scores == pytest.approx(exact.rank_vector(requests[0], TOOLS, DenseView.MEAN).scores, abs=1e-5)
 
 
 def test_the_same_vectors_give_the_same_index(catalog: Path, tmp_path: Path) -> None:
@@ -138,7 +137,9 @@ def test_in_a_very_large_catalog_the_codes_lie_in_cells(
     exact = DenseRetriever(held)
     celled = DenseRetriever(held, candidates, Moments.open(tmp_path / contract.MOMENTS, len(VIEWS), DIM))
     found = [
-        np.isin(exact.rank(r, 20, DenseView.MEAN).ordinals, celled.rank(r, 20, DenseView.MEAN).ordinals).mean()
+        np.isin(
+            exact.rank_vector(r, 20, DenseView.MEAN).ordinals, celled.rank_vector(r, 20, DenseView.MEAN).ordinals
+        ).mean()
         for r in requests
     ]
     assert np.mean(found) >= 0.9
@@ -170,7 +171,7 @@ def _opened(folder: Path, files: tuple[str, ...]) -> DenseRetriever:
     """The retriever of a snapshot's folder, opened as the router does."""
     spec = EncoderManifest("m", "r", "mean", "", DIM, 64, "fp32")
     manifest = replace(BARE, signals=(Signal.DENSE,), encoder=spec, files=dict.fromkeys(files, ""))
-    opened = open_dense(folder, manifest, TOOLS)
+    opened = DenseRetriever.open(folder, manifest, TOOLS)
     assert opened is not None
     return opened
 
@@ -187,11 +188,13 @@ def test_without_faiss_the_router_scores_every_vector(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     exact = DenseRetriever(vectors(catalog))
-    for module in ("router.retrieval.retrievers.dense", "router.snapshot.loading"):
-        monkeypatch.setattr(f"{module}.MOST_COPIED", most)
+    monkeypatch.setattr("router.retrieval.retrievers.dense.MOST_COPIED", most)
     opened = _opened(catalog, files)
     for request in requests[:5]:
-        expected, ranking = exact.rank(request, 20, DenseView.MEAN), opened.rank(request, 20, DenseView.MEAN)
+        expected, ranking = (
+            exact.rank_vector(request, 20, DenseView.MEAN),
+            opened.rank_vector(request, 20, DenseView.MEAN),
+        )
         assert ranking.scores == pytest.approx(expected.scores, abs=2e-6)
         assert ranking.center == pytest.approx(expected.center, abs=1e-5)
     told = [record.getMessage() for record in caplog.records]
@@ -207,4 +210,4 @@ def test_tools_added_at_run_time_are_ranked_without_faiss_too(
     monkeypatch.setattr("router.retrieval.retrievers.dense.MOST_COPIED", 100)
     held = vectors(catalog)
     added = DenseRetriever(held).with_later(ToolVectors.of(requests[:1], requests[:0], np.array([0, 0])))
-    assert added.rank(requests[0], 3, DenseView.DOCUMENT).ordinals[0] == TOOLS
+    assert added.rank_vector(requests[0], 3, DenseView.DOCUMENT).ordinals[0] == TOOLS

@@ -24,7 +24,7 @@ def intents(*uses: tuple[float, dict[int, float]], threshold: float = 0.5) -> In
 
 
 def test_a_tool_earns_the_lessons_of_near_uses_by_how_near_they_are() -> None:
-    found = intents((0.8, {4: 0.5}), (0.6, {4: 1.0, 2: 0.5}), (0.4, {9: 1.0})).rank(REQUEST, 10)
+    found = intents((0.8, {4: 0.5}), (0.6, {4: 1.0, 2: 0.5}), (0.4, {9: 1.0})).rank_vector(REQUEST, 10)
     # (.8 - .5) / .5 = .6 and (.6 - .5) / .5 = .2: tool 4 has .6 × .5 + .2 × 1, tool 2 has .2 × .5.
     assert found.ordinals.tolist() == [4, 2]
     assert found.scores.tolist() == pytest.approx([0.5, 0.1])
@@ -32,27 +32,27 @@ def test_a_tool_earns_the_lessons_of_near_uses_by_how_near_they_are() -> None:
 
 
 def test_the_same_request_is_a_use_like_any_other() -> None:
-    assert intents((1.0, {4: 0.25})).rank(REQUEST, 10).scores.tolist() == [0.25]
+    assert intents((1.0, {4: 0.25})).rank_vector(REQUEST, 10).scores.tolist() == [0.25]
 
 
 @pytest.mark.parametrize(
     "uses", [[(0.5, {4: 1.0})], [(-0.2, {4: 1.0})], [(0.9, {4: 0.0})]], ids=["at the threshold", "far", "known already"]
 )
 def test_where_no_use_tells_anything_there_is_no_ranking(uses: list[tuple[float, dict[int, float]]]) -> None:
-    assert intents(*uses).rank(REQUEST, 10) is EMPTY
+    assert intents(*uses).rank_vector(REQUEST, 10) is EMPTY
 
 
 def test_the_twenty_nearest_uses_are_heard() -> None:
     near = [(0.9, {1: 1.0})] * 19 + [(0.8, {2: 1.0}), (0.7, {3: 1.0})]
-    found = intents(*near).rank(REQUEST, 10)
+    found = intents(*near).rank_vector(REQUEST, 10)
     assert found.ordinals.tolist() == [1, 2]
     assert found.scores.tolist() == pytest.approx([19 * 0.8, 0.6])
 
 
 def test_equal_scores_go_by_ordinal_and_a_list_is_cut_at_its_depth() -> None:
     found = intents((0.9, {7: 0.5, 3: 0.5, 5: 0.25}))
-    assert found.rank(REQUEST, 10).ordinals.tolist() == [3, 7, 5]
-    assert found.rank(REQUEST, 2).ordinals.tolist() == [3, 7]
+    assert found.rank_vector(REQUEST, 10).ordinals.tolist() == [3, 7, 5]
+    assert found.rank_vector(REQUEST, 2).ordinals.tolist() == [3, 7]
 
 
 some_ranking = st.dictionaries(st.integers(0, 9), st.floats(0, 50), max_size=10).map(
@@ -78,6 +78,6 @@ def test_a_near_use_lifts_its_tool_and_leaves_what_others_earn(lists: dict[Signa
         return dict(zip(fused.ordinals.tolist(), fused.scores.tolist(), strict=True))
 
     before = scores(lists)
-    after = scores({**lists, Signal.INTENT: intents((0.9, {4: 0.5})).rank(REQUEST, 10)})
+    after = scores({**lists, Signal.INTENT: intents((0.9, {4: 0.5})).rank_vector(REQUEST, 10)})
     assert after.pop(4) > before.pop(4, 0.0)
     assert after == before

@@ -87,7 +87,7 @@ def test_a_request_in_english_scores_as_in_an_english_index(tmp_path: Path) -> N
     texts = ("refund a charge", "list the charges of a customer", "send a message")
     (tmp_path / "other").mkdir()
     index([FieldDocuments(str(i), "", "", text, "", ()) for i, text in enumerate(texts)], tmp_path / "other")
-    alone = LexicalRetriever.open(tmp_path / "other" / "expansion", 3).rank(terms("a customer's charges"), 5)
+    alone = LexicalRetriever.open(tmp_path / "other" / "expansion", 3).rank_terms(terms("a customer's charges"), 5)
     retriever = opened(tmp_path, *((text, "kanal") for text in texts))
     among = retriever.rank_by_language(terms_by_language("a customer's charges", ("en", "de")), 5)
     assert among.ordinals.tolist() == alone.ordinals.tolist() == [1, 0]

@@ -20,7 +20,7 @@ def lexical(folder: Path, *texts: str) -> LexicalRetriever:
 
 
 def test_bm25_is_the_textbook_formula(tmp_path: Path) -> None:
-    ranking = lexical(tmp_path, "alpha beta", "beta gamma").rank(terms("alpha"), 10)
+    ranking = lexical(tmp_path, "alpha beta", "beta gamma").rank_terms(terms("alpha"), 10)
     idf = math.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
     expected = idf * 1 * (1.2 + 1) / (1 + 1.2 * (1 - 0.75 + 0.75 * 2 / 2))
     assert ranking.ordinals.tolist() == [0]
@@ -29,17 +29,19 @@ def test_bm25_is_the_textbook_formula(tmp_path: Path) -> None:
 
 def test_equal_documents_rank_by_ordinal_also_at_the_cut(tmp_path: Path) -> None:
     retriever = lexical(tmp_path, *["same words"] * 300)
-    assert retriever.rank(terms("words"), 7).ordinals.tolist() == list(range(7))
+    assert retriever.rank_terms(terms("words"), 7).ordinals.tolist() == list(range(7))
 
 
 def test_a_term_said_twice_counts_once(tmp_path: Path) -> None:
     retriever = lexical(tmp_path, "alpha", "beta beta")
-    once, twice = (retriever.rank(terms(text), 5).scores.tolist() for text in ("alpha beta", "alpha beta beta alpha"))
+    once, twice = (
+        retriever.rank_terms(terms(text), 5).scores.tolist() for text in ("alpha beta", "alpha beta beta alpha")
+    )
     assert once == twice
 
 
 def test_a_request_of_stop_words_finds_nothing(tmp_path: Path) -> None:
-    assert len(lexical(tmp_path, "alpha").rank(terms("can you please"), 5)) == 0
+    assert len(lexical(tmp_path, "alpha").rank_terms(terms("can you please"), 5)) == 0
 
 
 def test_an_index_of_another_size_is_refused(tmp_path: Path) -> None:
@@ -69,7 +71,7 @@ BYTE = 0.004  # half a step of a byte, on each of two components
     ],
 )
 def test_each_view_scores_as_it_says(view: DenseView, expected: dict[int, float]) -> None:
-    ranking = dense().rank(REQUEST, 10, view)
+    ranking = dense().rank_vector(REQUEST, 10, view)
     assert ranking.ordinals.tolist() == list(expected)
     assert ranking.scores.tolist() == pytest.approx(list(expected.values()), abs=BYTE)
 
@@ -78,7 +80,7 @@ def test_a_catalog_without_any_phrase_goes_by_documents_in_every_view() -> None:
     documents = np.array([[1, 0], [0.8, 0.6]], np.float32)
     retriever = DenseRetriever(ToolVectors.of(documents, np.empty((0, 2), np.float32), np.zeros(3, np.int64)))
     for view in DenseView:
-        assert retriever.rank(REQUEST, 10, view).scores.tolist() == pytest.approx([0.96, 0.6], abs=BYTE)
+        assert retriever.rank_vector(REQUEST, 10, view).scores.tolist() == pytest.approx([0.96, 0.6], abs=BYTE)
 
 
 def test_the_nearest_phrase_is_found_within_its_tool() -> None:
@@ -92,5 +94,5 @@ def test_equal_vectors_rank_by_ordinal_at_any_depth() -> None:
     request = generator.normal(size=384).astype(np.float32)
     retriever = DenseRetriever(ToolVectors.of(documents, np.empty((0, 384), np.float32), np.zeros(1_001, np.int64)))
     for depth in (1, 10, 999, 1_000, 2_000):
-        ranking = retriever.rank(request, depth, DenseView.MEAN)
+        ranking = retriever.rank_vector(request, depth, DenseView.MEAN)
         assert ranking.ordinals.tolist() == list(range(min(depth, 1_000)))

@@ -112,7 +112,7 @@ def test_an_index_in_memory_ranks_as_one_on_disk(
     made = index_fields(documents)
     assert {signal: field.mean_length for signal, field in made.items()} == lengths
     for signal, field in made.items():
-        expected = LexicalRetriever.open(folder / signal, len(documents)).rank(terms(" ".join(request)), 10)
-        found = LexicalRetriever(field.index).rank(terms(" ".join(request)), 10)
+        expected = LexicalRetriever.open(folder / signal, len(documents)).rank_terms(terms(" ".join(request)), 10)
+        found = LexicalRetriever(field.index).rank_terms(terms(" ".join(request)), 10)
         assert np.array_equal(found.ordinals, expected.ordinals)
         assert np.array_equal(found.scores, expected.scores)

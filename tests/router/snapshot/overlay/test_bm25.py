@@ -45,7 +45,7 @@ def test_a_registered_tool_scores_as_it_would_in_the_index(
     overlaid, whole = indexes
     for seed in range(20):
         request = random.Random(seed).sample(WORDS[:60], 6)
-        ours, theirs = (side.rank(request, BASE + LATER) for side in (overlaid, whole))
+        ours, theirs = (side.rank_terms(request, BASE + LATER) for side in (overlaid, whole))
         scores, expected = (dict(zip(r.ordinals.tolist(), r.scores.tolist(), strict=True)) for r in (ours, theirs))
         assert scores.keys() == expected.keys()
         later = [tool for tool in scores if tool >= BASE]
@@ -61,7 +61,7 @@ def test_by_the_indexs_own_statistics_it_is_the_indexs_own_score(tmp_path: Path)
     whole, mean = _index(tmp_path, texts)
     postings = Postings([Counter(terms(text)) for text in texts], mean)
     for word in WORDS[:20]:
-        found = whole.rank([word], len(texts))
+        found = whole.rank_terms([word], len(texts))
         expected = np.zeros(len(texts))
         expected[found.ordinals] = found.scores
         assert postings.scores([word], whole) == pytest.approx(expected, rel=1e-5)
@@ -69,19 +69,19 @@ def test_by_the_indexs_own_statistics_it_is_the_indexs_own_score(tmp_path: Path)
 
 def test_a_word_that_only_registered_tools_have_finds_them(indexes: tuple[OverlaidLexical, LexicalRetriever]) -> None:
     overlaid = OverlaidLexical(indexes[1], [Counter(["zoom", "meet"]), Counter(["meet"])], BASE + LATER, 40.0)
-    found = overlaid.rank(["zoom", "meet"], 5)
+    found = overlaid.rank_terms(["zoom", "meet"], 5)
     assert found.ordinals.tolist() == [BASE + LATER, BASE + LATER + 1]
     assert np.isfinite(found.scores).all()
 
 
 def test_depth_and_filters_hold_over_both(indexes: tuple[OverlaidLexical, LexicalRetriever]) -> None:
     overlaid, _ = indexes
-    every = overlaid.rank(WORDS[:5], BASE + LATER).ordinals.tolist()
-    assert overlaid.rank(WORDS[:5], 9).ordinals.tolist() == every[:9]
+    every = overlaid.rank_terms(WORDS[:5], BASE + LATER).ordinals.tolist()
+    assert overlaid.rank_terms(WORDS[:5], 9).ordinals.tolist() == every[:9]
     mask = np.zeros(BASE + LATER, bool)
     mask[every[1::2]] = True
-    assert overlaid.rank(WORDS[:5], 9, Admitted(mask)).ordinals.tolist() == every[1::2][:9]
-    assert len(overlaid.rank([], 9)) == len(overlaid.rank(WORDS[:5], 9, Admitted(np.zeros_like(mask)))) == 0
+    assert overlaid.rank_terms(WORDS[:5], 9, Admitted(mask)).ordinals.tolist() == every[1::2][:9]
+    assert len(overlaid.rank_terms([], 9)) == len(overlaid.rank_terms(WORDS[:5], 9, Admitted(np.zeros_like(mask)))) == 0
 
 
 def test_words_by_language_find_registered_tools_by_their_english_terms(
@@ -89,5 +89,5 @@ def test_words_by_language_find_registered_tools_by_their_english_terms(
 ) -> None:
     overlaid, _ = indexes
     said = " ".join(WORDS[:4])
-    plain = overlaid.rank(terms(said), 20)
+    plain = overlaid.rank_terms(terms(said), 20)
     assert overlaid.rank_by_language(terms_by_language(said, ["en"]), 20).ordinals.tolist() == plain.ordinals.tolist()

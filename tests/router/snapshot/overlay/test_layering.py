@@ -117,8 +117,8 @@ def test_a_vectors_cosines_are_those_of_one_store() -> None:
     later = ToolVectors.of(documents[15:], phrases[28:], offsets[15:] - 28)
     request = _unit(draw.normal(size=(1, 16)))[0]
     for view in DenseView:
-        one = DenseRetriever(whole).rank(request, 9, view)
-        two = DenseRetriever(base).with_later(later).rank(request, 9, view)
+        one = DenseRetriever(whole).rank_vector(request, 9, view)
+        two = DenseRetriever(base).with_later(later).rank_vector(request, 9, view)
         assert one.ordinals.tolist() == two.ordinals.tolist()
         assert one.scores == pytest.approx(two.scores, abs=1e-6)
     tools = [0, 14, 15, 19]
@@ -130,8 +130,8 @@ def test_a_vectors_cosines_are_those_of_one_store() -> None:
 def test_past_requests_lead_to_the_changed_tool_and_not_to_a_removed_one() -> None:
     vectors = np.eye(3, dtype=np.float32)
     intents = IntentRetriever(vectors, np.array([0, 1, 3, 4]), np.array([0, 1, 2, 2]), np.ones(4, np.float32), 0.5)
-    moved = intents.moved(np.array([0, 3, -1]))
-    assert [moved.rank(vector, 9).ordinals.tolist() for vector in vectors] == [[0], [3], []]
+    moved = intents.with_ordinals(np.array([0, 3, -1]))
+    assert [moved.rank_vector(vector, 9).ordinals.tolist() for vector in vectors] == [[0], [3], []]
 
 
 def test_twins_of_the_snapshot_and_among_each_other_take_one_place(base: Snapshot) -> None:
