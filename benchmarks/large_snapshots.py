@@ -26,7 +26,7 @@ from benchmarks.on_disk import Records, Spilled
 from benchmarks.phrasing import expansion
 from benchmarks.reference_vectors import DOCUMENTS, OFFSETS, PHRASES, ReferenceVectors
 from pipeline.indexing import dense
-from pipeline.indexing.lexical import index
+from pipeline.indexing.lexical import write_lexical
 from pipeline.publish import VERSIONS
 from pipeline.sources import RawTool
 from pipeline.tokens import TokenCounter
@@ -34,8 +34,8 @@ from router import contract
 from router.expansion import Expansion
 from router.fingerprint import file_sha256, fingerprint
 from router.record import Origin, ToolRecord
-from router.retrieval.arrays import stored_array
-from router.retrieval.deduplication import duplicates
+from router.retrieval.arrays import load_array
+from router.retrieval.deduplication import duplicate_groups
 from router.snapshot.snapshot import Snapshot
 from router.tools import field_text
 from router.tools.definitions.normalize import normalize
@@ -73,10 +73,10 @@ class Writer:
         try:
             with Spilled(spill) as projected:
                 counts = self._records(projected)
-                lengths = index(projected, self._folder)
+                lengths = write_lexical(projected, self._folder)
         finally:
             spill.unlink(missing_ok=True)
-        firsts = duplicates(Records(self._folder))
+        firsts = duplicate_groups(Records(self._folder))
         if (firsts != np.arange(len(firsts))).any():
             np.save(self._folder / contract.DUPLICATES, firsts)
         self._vectors(counts)
@@ -127,7 +127,7 @@ class Writer:
             drawn = near.draw(first, self._ordinals[chunk], moved, counts[chunk])
             held[chunk], phrases[offsets[chunk.start] : offsets[chunk.stop]] = drawn
         np.save(kept / OFFSETS, offsets)
-        dense.write(self._folder, held, phrases, offsets)
+        dense.write_dense(self._folder, held, phrases, offsets)
         shutil.copytree(self._base.folder / contract.ENCODER_FOLDER, self._folder / contract.ENCODER_FOLDER)
 
     def _learned(self) -> None:
@@ -137,7 +137,7 @@ class Writer:
                 shutil.copyfile(self._base.folder / name, self._folder / name)
         if contract.COHORT in self._base.manifest.files:
             np.save(
-                self._folder / contract.COHORT, stored_array(self._base.folder / contract.COHORT)[..., self._ordinals]
+                self._folder / contract.COHORT, load_array(self._base.folder / contract.COHORT)[..., self._ordinals]
             )
 
     def _manifest(self, lengths: Mapping[contract.Signal, float], counts: Sequence[int]) -> None:

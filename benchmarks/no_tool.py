@@ -36,11 +36,11 @@ from pipeline.settings import load, overrides
 from router.contract import Signal
 from router.evaluation import Judgement, judgements_of, read_judgements
 from router.evaluation.abstention import auc, refused_at_95, reliability
-from router.retrieval.calibration import BASE_RATE, GENERIC, Calibration, Verdict, fitting
-from router.retrieval.evidence import MATCHED, STANDING, TEXTS, leads
+from router.retrieval.calibration import BASE_RATE, GENERIC, Calibration, FitEstimate, apply_calibrations
+from router.retrieval.features import BEST_BM25, DENSE_Z_SCORE, MEAN_COSINE, has_clear_leader
 from router.retrieval.fusion import fuse
 from router.retrieval.recipe import DEFAULT
-from router.retrieval.score_normalization import ERRAND, BackgroundScores
+from router.retrieval.score_normalization import TASK_WORDING, BackgroundScores
 from router.snapshot.snapshot import Snapshot
 
 BUILDS = {"expansions": None, "lexicon": "lexicon", "bare": "none"}
@@ -49,7 +49,7 @@ SHARES_OF_NONE = {"talk": 2 / 3, "absent": 1 / 6, "foreign": 1 / 12, "errand": 1
 FOREIGN_REQUESTS = 40  # of each other folder
 RIDGE = 1e-2
 CUES = [prior.cues for prior in PRIORS]
-IN_MEMORY = [(STANDING, MATCHED), (MATCHED,)]
+IN_MEMORY = [(DENSE_Z_SCORE, BEST_BM25), (BEST_BM25,)]
 MAX_REFUSED_SHARE = 0.05
 
 Cues = tuple[str, ...]
@@ -116,7 +116,11 @@ class Folder:
     def gives(self, cues: Cues) -> bool:
         """Whether the snapshot's lists give all of some cues."""
         cohort = self.surveyed[0]
-        known = {*cohort.statistics, MATCHED, *([ERRAND, TEXTS, STANDING] if cohort.errand is not None else [])}
+        known = {
+            *cohort.statistics,
+            BEST_BM25,
+            *([TASK_WORDING, MEAN_COSINE, DENSE_Z_SCORE] if cohort.task_direction is not None else []),
+        }
         return known.issuperset(cues)
 
 
@@ -250,7 +254,7 @@ def _measure(folder: Folder, taught: Sequence[Prior], in_memory: Sequence[Calibr
     made = calibrate(folder.snapshot, taught=taught)
     rules = [("dense" if Signal.DENSE in c.weights else "lexical", c) for c in made.calibrations]
     if folder.build == "lexicon":
-        rules += [("dense, in memory" if STANDING in c.weights else "lexical, in memory", c) for c in in_memory]
+        rules += [("dense, in memory" if DENSE_Z_SCORE in c.weights else "lexical, in memory", c) for c in in_memory]
     for by, calibration in rules:
         said = {
             sort: [_verdict(folder, made.cohort, calibration, one) for one in asked]
@@ -279,18 +283,18 @@ def _measure(folder: Folder, taught: Sequence[Prior], in_memory: Sequence[Calibr
         }
 
 
-def _verdict(folder: Folder, cohort: BackgroundScores, calibration: Calibration, asked: Asked) -> Verdict:
-    cues = {**asked.evidence, **cohort.cues(asked.rankings, asked.terms, asked.vector)}
-    lexical = not {Signal.DENSE, STANDING} & set(calibration.weights)
+def _verdict(folder: Folder, cohort: BackgroundScores, calibration: Calibration, asked: Asked) -> FitEstimate:
+    cues = {**asked.evidence, **cohort.features(asked.rankings, asked.terms, asked.vector)}
+    lexical = not {Signal.DENSE, DENSE_Z_SCORE} & set(calibration.weights)
     lists = {s: r for s, r in asked.rankings.items() if not (lexical and s is Signal.DENSE)}
-    verdict = fitting([calibration], cues, lambda: _leads(folder, replace(asked, rankings=lists)))
+    verdict = apply_calibrations([calibration], cues, lambda: _leads(folder, replace(asked, rankings=lists)))
     assert verdict is not None, f"{folder.name} lacks a cue of {calibration.weights}"
     return verdict
 
 
 def _leads(folder: Folder, asked: Asked) -> bool:
     fused = fuse(asked.rankings, DEFAULT, folder.snapshot.expanded)[0]
-    return leads(asked.rankings, fused, folder.snapshot.duplicates)
+    return has_clear_leader(asked.rankings, fused, folder.snapshot.duplicates)
 
 
 def _error(fits: Mapping[str, Rows]) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from router import contract
 from router.record import ToolRecord
-from router.retrieval.arrays import stored_array
+from router.retrieval.arrays import load_array
 from router.snapshot.record_store import RecordStore
 from router.tools.field_text import FieldDocuments
 
@@ -48,7 +48,7 @@ class Records(Sequence[ToolRecord]):
 
     def __init__(self, folder: Path) -> None:
         lines = np.memmap(folder / contract.RECORDS, dtype=np.uint8, mode="r")
-        self._store = RecordStore(lines, stored_array(folder / contract.RECORD_OFFSETS))
+        self._store = RecordStore(lines, load_array(folder / contract.RECORD_OFFSETS))
 
     def __len__(self) -> int:
         return len(self._store)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router import DenseView, contract
-from router.retrieval.arrays import stored_array
+from router.retrieval.arrays import load_array
 from router.retrieval.retrievers import ToolVectors
 from router.snapshot.snapshot import Snapshot
 
@@ -27,13 +27,13 @@ class ReferenceVectors:
     @classmethod
     def open(cls, folder: Path) -> "ReferenceVectors":
         """The arrays of a folder, memory-mapped. Raises SnapshotInvalid where one cannot be read."""
-        return cls(*(stored_array(folder / name) for name in (DOCUMENTS, PHRASES, OFFSETS)))
+        return cls(*(load_array(folder / name) for name in (DOCUMENTS, PHRASES, OFFSETS)))
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> "ReferenceVectors":
         """Those of a snapshot, as precise as it keeps them, in memory."""
         names = (contract.VECTORS, contract.VECTOR_SCALES, contract.VECTOR_OFFSETS)
-        held = ToolVectors(*(stored_array(snapshot.folder / name) for name in names))
+        held = ToolVectors(*(load_array(snapshot.folder / name) for name in names))
         return cls(held.documents(), held.phrases(), held.offsets - np.arange(len(held) + 1))
 
     def scores(self, requests: NDArray[np.float32], view: DenseView) -> NDArray[np.float32]:

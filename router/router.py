@@ -19,8 +19,8 @@ from router.provider_formats import Detail, Form, chosen, id_of
 from router.record import ToolRecord
 from router.retrieval.recipe import Recipe
 from router.retrieval.retrievers import Ranking
-from router.search.conversation import Message, Said, said
-from router.search.search import clean, encode, rank, search
+from router.search.conversation import Message, UserMessages, user_messages
+from router.search.search import clean_request, encode, rank, search
 from router.selection import Selection
 from router.snapshot.cached_encoder import CacheStatistics, cached, statistics
 from router.snapshot.memory import EncoderChoice, open_encoder, phrases_by_id, snapshot_of
@@ -300,7 +300,7 @@ class Router:
             k, explain, recipe, selection, category, category_confidence, token_budget, form, detail, shorten
         )
         with tracing.route(request, k) as span:
-            routed = answer(self._live.snapshot, _clean(said(request)), options)
+            routed = answer(self._live.snapshot, _clean(user_messages(request)), options)
             span.answered(routed)
         return routed
 
@@ -322,7 +322,7 @@ class Router:
         answers = []
         for request in cleaned:
             with tracing.route(request, asked.k) as span:
-                answers.append(answer(ahead, Said(request), asked))
+                answers.append(answer(ahead, UserMessages(request), asked))
                 span.answered(answers[-1])
         return answers
 
@@ -396,13 +396,13 @@ class Router:
         """
         snapshot = self._live.snapshot
         chosen = recipe_of(snapshot, recipe)
-        asked = encode(snapshot, [clean(request)], chosen)[0]
+        asked = encode(snapshot, [clean_request(request)], chosen)[0]
         return {str(signal): found for signal, found in rank(snapshot, asked, chosen, chosen.depth).items()}
 
     def lists(self, request: str, *, recipe: str | Recipe | None = None) -> tuple[Mapping[str, Ranking], Ranking]:
         """Each signal's own ranking of the whole request, and the fused one that `route` cuts to k."""
         snapshot = self._live.snapshot
-        found = search(snapshot, clean(request), recipe_of(snapshot, recipe))
+        found = search(snapshot, clean_request(request), recipe_of(snapshot, recipe))
         return {str(signal): ranking for signal, ranking in found.rankings.items()}, found.ranking
 
     def tool_id(self, ordinal: int) -> str:
@@ -420,14 +420,14 @@ def _told(given: ToolSet) -> ToolSet:
     return given
 
 
-def _clean(said: Said) -> Said:
-    return Said(clean(said.request), tuple(map(clean, said.earlier)))
+def _clean(messages: UserMessages) -> UserMessages:
+    return UserMessages(clean_request(messages.latest), tuple(map(clean_request, messages.earlier)))
 
 
 def _clean_at(place: int, request: str) -> str:
     if not isinstance(request, str):
         raise RequestInvalid(f"requests[{place}] is {request!r}, it must be a text")
     try:
-        return clean(request)
+        return clean_request(request)
     except RequestInvalid as error:
         raise RequestInvalid(f"requests[{place}]: {error}") from None

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.indexing.centroids import index_centroids
-from pipeline.indexing.moments import Measuring, centroids
+from pipeline.indexing.moments import MomentsAccumulator, centroids
 from router import contract
-from router.retrieval.retrievers import DenseView, ToolVectors, candidates_of, has_faiss
+from router.retrieval.retrievers import DenseView, ToolVectors, candidate_count, has_faiss
 
-__all__ = ["MOST_SCORED", "write"]
+__all__ = ["MOST_SCORED", "write_dense"]
 
 # Vectors that a request may be held against one by one: some 6 MB, a millisecond of one core. With more, candidates
 # come first.
@@ -19,7 +19,7 @@ MOST_SCORED = 5_000
 _BLOCK = 4096  # tools in memory at once
 
 
-def write(
+def write_dense(
     folder: Path, documents: NDArray[np.float32], phrases: NDArray[np.float32], offsets: NDArray[np.int64]
 ) -> None:
     """Write the dense part of a snapshot, block by block: the matrices may be memory-mapped.
@@ -31,7 +31,7 @@ def write(
     held = _write_vectors(folder, documents, phrases, offsets)
     if not _is_large(len(documents), len(held.rows)) or not has_faiss():
         return
-    measuring = Measuring.of(held)
+    measuring = MomentsAccumulator.of(held)
     middles = np.lib.format.open_memmap(folder / ".centroids.npy", "w+", np.float32, documents.shape)
     try:
         for first, last in _blocks(len(held)):
@@ -46,7 +46,7 @@ def write(
 
 def _is_large(tools: int, vectors: int) -> bool:
     """Whether candidates come first in a catalog of so many: not where all tools would be candidates."""
-    return tools > candidates_of(tools) and vectors > MOST_SCORED
+    return tools > candidate_count(tools) and vectors > MOST_SCORED
 
 
 def _write_vectors(

@@ -9,10 +9,10 @@ from router.retrieval.retrievers.indexing import index_fields
 from router.text import ENGLISH
 from router.tools.field_text import FieldDocuments
 
-__all__ = ["index"]
+__all__ = ["write_lexical"]
 
 
-def index(
+def write_lexical(
     documents: Sequence[FieldDocuments], folder: Path, languages: Sequence[str] = (ENGLISH,)
 ) -> dict[Signal, float]:
     """Write an index for each lexical signal that any tool has text for; the position of a document is its ordinal.

@@ -32,7 +32,7 @@ def centroids(
 
 
 @dataclass
-class Measuring:
+class MomentsAccumulator:
     """Sums of centroids and of their squares, by view; what the maximum adds is measured on a sample."""
 
     lift: NDArray[np.float64]
@@ -44,7 +44,7 @@ class Measuring:
     squares: NDArray[np.float64]
 
     @classmethod
-    def of(cls, held: ToolVectors) -> "Measuring":
+    def of(cls, held: ToolVectors) -> "MomentsAccumulator":
         """Begin, with a sample drawn evenly from the catalog."""
         sample = _sample(held)
         whole = DenseRetriever(sample)

@@ -9,7 +9,7 @@ from pipeline.enrichment import Enrichment
 from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.enrichment.prompt import PROMPT_VERSION
 from pipeline.errors import RecordRejected, SnapshotInvalid
-from pipeline.indexing.lexical import index
+from pipeline.indexing.lexical import write_lexical
 from pipeline.inspection import write as write_inspection
 from pipeline.learning import TUNING_VERSION, PastRequests, ReusedCalibration, Tuning
 from pipeline.ledger import Ledger
@@ -79,7 +79,7 @@ def write(
     """
     with store.staging(contents.content_hash) as folder:
         progress.start("index", None)
-        lengths = index(contents.documents, folder, settings.enrichment.languages)
+        lengths = write_lexical(contents.documents, folder, settings.enrichment.languages)
         progress.start("write", None)
         counter = TokenCounter()
         serving.write(folder, contents.catalog, contents.documents, contents.vectors, counter, _expanded(contents))
@@ -125,7 +125,7 @@ def _manifest(
     lengths: Mapping[Signal, float],
     counter: TokenCounter,
 ) -> Manifest:
-    """What a snapshot under construction says of itself, its files with their checksums; `lengths` as of `index`."""
+    """What a snapshot under construction says of itself, its files with their checksums; `lengths`: see `write_lexical`."""
     vectors = contents.vectors
     return Manifest(
         snapshot=_name(folder),

@@ -10,7 +10,7 @@ from pipeline.settings import CatalogSettings
 from router.contract import Manifest, Signal
 from router.evaluation import judgements_of, read_judgements
 from router.fingerprint import file_sha256
-from router.retrieval.calibration import FEWEST_CALIBRATED, GENERIC
+from router.retrieval.calibration import GENERIC, MIN_CALIBRATED_TOOLS
 from router.snapshot.snapshot import Snapshot
 
 
@@ -55,7 +55,7 @@ def _calibrated(
     """The manifest of a snapshot that can say that no tool fits, written with the files which that takes."""
     files: dict[str, str] = {}
     evidence: dict[str, Any]
-    if manifest.counts["tools"] < FEWEST_CALIBRATED:
+    if manifest.counts["tools"] < MIN_CALIBRATED_TOOLS:
         tools = manifest.counts["tools"]
         few = "1 tool is" if tools == 1 else f"{tools} tools are"
         evidence = {"skipped": f"{few} too few to calibrate on: an agent can be given them all"}

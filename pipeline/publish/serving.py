@@ -12,8 +12,8 @@ from pipeline.records import Catalog
 from pipeline.tokens import TokenCounter
 from pipeline.vectors import Vectors
 from router import contract
-from router.retrieval.deduplication import duplicates
-from router.retrieval.retrievers import MOST_COPIED, WITHOUT_FAISS
+from router.retrieval.deduplication import duplicate_groups
+from router.retrieval.retrievers import MOST_COPIED, NO_FAISS_WARNING
 from router.snapshot.record_store import Entry, lines_of
 from router.tools.field_text import FieldDocuments
 
@@ -36,12 +36,12 @@ def write(
     # Where all are alike nothing is to be made up for, and no file says so.
     if contract.Expanded.YES in expanded and set(expanded) != {contract.Expanded.YES}:
         np.save(folder / contract.EXPANDED, np.array(expanded, dtype=np.uint8))
-    groups = duplicates(catalog.records)
+    groups = duplicate_groups(catalog.records)
     if (groups != np.arange(len(groups))).any():
         np.save(folder / contract.DUPLICATES, groups)
     if vectors is None:
         return
-    dense.write(folder, vectors.documents, vectors.phrases, vectors.offsets)
+    dense.write_dense(folder, vectors.documents, vectors.phrases, vectors.offsets)
     (folder / contract.ENCODER_FOLDER).mkdir()
     for name in (contract.ENCODER_MODEL, contract.ENCODER_TOKENIZER):
         _link(vectors.export.folder / name, folder / contract.ENCODER_FOLDER / name)
@@ -52,7 +52,7 @@ def unindexed(folder: Path, vectors: Vectors) -> str | None:
     count = len(vectors.documents) + len(vectors.phrases)
     if count <= MOST_COPIED or (folder / contract.CANDIDATES).exists():
         return None
-    return WITHOUT_FAISS.format(vectors=count)
+    return NO_FAISS_WARNING.format(vectors=count)
 
 
 def _link(source: Path, target: Path) -> None:

@@ -13,7 +13,7 @@ from router.answer.options import Options
 from router.answer.packing import pack
 from router.answer.reranking import Reranking, RerankingFailed, rerank, text_of
 from router.provider_formats import PROVIDER_LIMITS, Detail, Form
-from router.retrieval.calibration import Verdict
+from router.retrieval.calibration import FitEstimate
 from router.retrieval.recipe import Recipe
 from router.search.search import SearchResult
 from router.selection import Admission, filtered
@@ -46,7 +46,7 @@ class PostProcessed:
 
 
 def post_process(
-    snapshot: Snapshot, found: SearchResult, recipe: Recipe, verdict: Verdict | None, options: Options
+    snapshot: Snapshot, found: SearchResult, recipe: Recipe, verdict: FitEstimate | None, options: Options
 ) -> PostProcessed:
     """The tools of an answer; `verdict` says whether any fits. Raises SettingsInvalid for a combined score without
     vectors."""

@@ -11,17 +11,25 @@ from router.answer.results import Dropped, RoutedTool, RoutedTools
 from router.errors import NothingSelected, RequestInvalid
 from router.provider_formats import Form
 from router.query.steps import Steps, find_steps
-from router.retrieval.calibration import Verdict
+from router.retrieval.calibration import FitEstimate
 from router.retrieval.recipe import Recipe
 from router.retrieval.retrievers import Admitted
-from router.search.conversation import Said, in_context
-from router.search.search import SearchResult, clean, collapsed, fits, needed_encoder, rank, search
+from router.search.conversation import UserMessages, combine_messages
+from router.search.search import (
+    SearchResult,
+    clean_request,
+    collapse_duplicates,
+    estimate_fit,
+    needed_encoder,
+    rank,
+    search,
+)
 from router.selection import admit
 from router.snapshot.cached_encoder import cached
 from router.snapshot.snapshot import Snapshot
 
 
-def answer(snapshot: Snapshot, said: Said, options: Options) -> RoutedTools:
+def answer(snapshot: Snapshot, said: UserMessages, options: Options) -> RoutedTools:
     """The tools that best fit a clean request.
 
     Raises NothingSelected where none is left and the selection wants an error then, SettingsInvalid for a combined
@@ -85,28 +93,28 @@ def explanation(snapshot: Snapshot, request: str, tool_id: str, recipe: Recipe) 
     if ordinal is None:
         raise RequestInvalid(f"the snapshot {snapshot.manifest.snapshot} has no tool {tool_id!r}")
     # A tool that stands under its twin has a place of its own here.
-    found = search(snapshot, clean(request), replace(recipe, collapse=False))
+    found = search(snapshot, clean_request(request), replace(recipe, collapse=False))
     place = found.ranking.rank_of(ordinal)
     score = float(found.ranking.scores[place - 1]) if place else 0.0
     whole = rank(snapshot, found.query, recipe, max(len(snapshot.records), 1))
     return Explanation(snapshot, found, whole, [ordinal]).tool(ordinal, score), place
 
 
-def _heard(snapshot: Snapshot, said: Said, recipe: Recipe, admitted: Admitted | None) -> list[SearchResult]:
+def _heard(snapshot: Snapshot, said: UserMessages, recipe: Recipe, admitted: Admitted | None) -> list[SearchResult]:
     """What each message finds, the latest first; where there are several, with duplicates apart."""
     apart = replace(recipe, collapse=False) if said.earlier else recipe
-    return [search(snapshot, text, apart, admitted) for text in (said.request, *said.earlier)]
+    return [search(snapshot, text, apart, admitted) for text in (said.latest, *said.earlier)]
 
 
 def _together(snapshot: Snapshot, heard: Sequence[SearchResult], recipe: Recipe) -> SearchResult:
     """What the latest message finds, with those before it."""
     latest, *earlier = heard
-    return collapsed(snapshot, in_context(latest, earlier), recipe) if earlier else latest
+    return collapse_duplicates(snapshot, combine_messages(latest, earlier), recipe) if earlier else latest
 
 
-def _fit(snapshot: Snapshot, heard: Sequence[SearchResult], recipe: Recipe) -> Verdict | None:
+def _fit(snapshot: Snapshot, heard: Sequence[SearchResult], recipe: Recipe) -> FitEstimate | None:
     """Whether a tool fits some message: no tool fits "and the same for Bob" alone."""
-    verdicts = [verdict for found in heard if (verdict := fits(snapshot, found, recipe))]
+    verdicts = [verdict for found in heard if (verdict := estimate_fit(snapshot, found, recipe))]
     return max(verdicts, key=lambda verdict: (not verdict.none_fits, verdict.fits), default=None)
 
 
@@ -134,7 +142,7 @@ def _score(found: SearchResult, ordinal: int) -> float:
     return float(ranking.scores[place - 1]) if place else 0.0
 
 
-def _steps_of(found: SearchResult, said: Said) -> tuple[str, ...]:
+def _steps_of(found: SearchResult, said: UserMessages) -> tuple[str, ...]:
     """The steps of the latest message, without the messages before it."""
     return found.steps.texts[: len(found.steps) - len(said.earlier)]
 

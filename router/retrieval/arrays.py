@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from router.errors import SnapshotInvalid
 
 
-def stored_array(path: Path) -> NDArray[Any]:
+def load_array(path: Path) -> NDArray[Any]:
     """Return a stored array, memory-mapped. Raises SnapshotInvalid where it cannot be read."""
     try:
         # As plain arrays: numpy's memmap class makes each small operation several times slower.
@@ -19,12 +19,12 @@ def stored_array(path: Path) -> NDArray[Any]:
     return stored
 
 
-def stored_float32(path: Path, shape: tuple[int | None, ...]) -> NDArray[np.float32]:
+def load_float32(path: Path, shape: tuple[int | None, ...]) -> NDArray[np.float32]:
     """Return a stored float32 array. None in `shape` stands for any length.
 
     Raises SnapshotInvalid where it cannot be read, or has another shape or dtype.
     """
-    array = stored_array(path)
+    array = load_array(path)
     has_shape = array.ndim == len(shape) and all(
         expected in (None, length) for expected, length in zip(shape, array.shape, strict=True)
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from router.contract import Signal
 from router.errors import SnapshotInvalid
-from router.retrieval.evidence import MATCHED, STANDING
+from router.retrieval.features import BEST_BM25, DENSE_Z_SCORE
 
 # The sources of a calibration: judged requests of the catalog, its phrases, or other catalogs alone.
 JUDGEMENTS, PHRASES, GENERIC = "judgements", "phrases", "generic"
@@ -16,11 +16,11 @@ JUDGEMENTS, PHRASES, GENERIC = "judgements", "phrases", "generic"
 # any other share it is off by the difference of the log odds.
 BASE_RATE = 0.9
 # Of fewer tools each is near to whatever is said, and an agent can be given them all.
-FEWEST_CALIBRATED = 20
+MIN_CALIBRATED_TOOLS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class FitEstimate:
     """What a calibration says of one request: the probability that some tool fits, and whether it is too low.
 
     `calibrated` is False where the calibration is generic: fitted on other catalogs.
@@ -78,9 +78,9 @@ class Calibration:
         return cls(weights, source=str(row["source"]), evidence=evidence, **numbers)
 
 
-def fitting(
+def apply_calibrations(
     calibrations: Sequence[Calibration], cues: Mapping[str, float], leads: Callable[[], bool] = lambda: False
-) -> Verdict | None:
+) -> FitEstimate | None:
     """Return the verdict of the first calibration whose cues are all there; None where there is none such.
 
     A tool that `leads` clearly is never refused: its probability is at least the threshold. That is asked only where
@@ -92,7 +92,7 @@ def fitting(
             continue
         if probability < calibration.threshold and leads():
             probability = calibration.threshold
-        return Verdict(probability, probability < calibration.threshold, not calibration.generic)
+        return FitEstimate(probability, probability < calibration.threshold, not calibration.generic)
     return None
 
 
@@ -102,9 +102,9 @@ def generic_calibrations(signals: Collection[Signal], tools: int) -> tuple[Calib
     They need the lists of one request alone, no `Cohort`: give them to a `Snapshot` as its `calibrations`. Nothing for
     fewer than FEWEST_CALIBRATED tools, and for lists that no calibration reads.
     """
-    if tools < FEWEST_CALIBRATED or not {Signal.DESCRIPTION, Signal.EXPANSION} & set(signals):
+    if tools < MIN_CALIBRATED_TOOLS or not {Signal.DESCRIPTION, Signal.EXPANSION} & set(signals):
         return ()
-    return tuple(c for c in _IN_MEMORY if STANDING not in c.weights or Signal.DENSE in signals)
+    return tuple(c for c in _IN_MEMORY if DENSE_Z_SCORE not in c.weights or Signal.DENSE in signals)
 
 
 def _numbers(row: Mapping[str, Any]) -> dict[str, float]:
@@ -114,6 +114,6 @@ def _numbers(row: Mapping[str, Any]) -> dict[str, float]:
 # Fitted by `python -m benchmarks.no_tool`, as the priors of pipeline/learning/calibration/prior.py, on builds with the
 # lexicon's phrases; the thresholds refuse no more than 1 % of the answerable requests of any of their folders.
 _IN_MEMORY = (
-    Calibration({STANDING: 1.76, MATCHED: 2.87}, -2.87, 0.154, 0.05, GENERIC),
-    Calibration({MATCHED: 3.29}, -1.33, 0.21, 0.05, GENERIC),
+    Calibration({DENSE_Z_SCORE: 1.76, BEST_BM25: 2.87}, -2.87, 0.154, 0.05, GENERIC),
+    Calibration({BEST_BM25: 3.29}, -1.33, 0.21, 0.05, GENERIC),
 )

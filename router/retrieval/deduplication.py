@@ -30,7 +30,7 @@ def duplicate_key(record: ToolRecord) -> Hashable | None:
     return (name, parameters) if parameters else None
 
 
-def duplicates(records: Sequence[ToolRecord]) -> NDArray[np.int64]:
+def duplicate_groups(records: Sequence[ToolRecord]) -> NDArray[np.int64]:
     """Return for each record the place of the first of its duplicates, its own where it has none; shape (n,)."""
     groups = np.arange(len(records), dtype=np.int64)
     members: dict[Hashable, list[Member]] = {}
@@ -38,12 +38,12 @@ def duplicates(records: Sequence[ToolRecord]) -> NDArray[np.int64]:
         if (key := duplicate_key(record)) is not None:
             members.setdefault(key, []).append((record.tool_id, record.provider, place))
     for of_key in members.values():
-        for place, first in paired(of_key):
+        for place, first in pair_duplicates(of_key):
             groups[place] = first
     return groups
 
 
-def paired(members: Iterable[Member]) -> Iterable[tuple[int, int]]:
+def pair_duplicates(members: Iterable[Member]) -> Iterable[tuple[int, int]]:
     """Yield each place with the first place of its group, for tools of one key; the only rule, for builds and at run
     time.
 
@@ -65,7 +65,7 @@ def paired(members: Iterable[Member]) -> Iterable[tuple[int, int]]:
 def collapse(fused: Ranking, groups: NDArray[np.int64]) -> tuple[NDArray[np.int64], Mapping[int, tuple[int, ...]]]:
     """Return the rows of a ranking to keep, in order, and the duplicates that each kept tool stands for.
 
-    `groups` are by ordinal, as `duplicates` returns them. The best ranked of duplicates is kept: the one whose provider
+    `groups` are by ordinal, as `duplicate_groups` returns them. The best ranked of duplicates is kept: the one whose provider
     the request names, if it names one. The mapping is from a kept tool's ordinal to the ordinals listed under it, best
     first; tools without a duplicate in the ranking are not in it.
     """

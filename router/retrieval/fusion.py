@@ -21,7 +21,7 @@ from router.retrieval.retrievers import EMPTY, Ranking
 Contributions = Mapping[Signal, float]
 
 
-class Reasons(Sequence[Contributions]):
+class LazyContributions(Sequence[Contributions]):
     """What each signal gave to the score of each tool of a fused ranking, row by row, where it gave anything. Made when
     looked at: of hundreds of candidates ten are explained."""
 
@@ -35,17 +35,17 @@ class Reasons(Sequence[Contributions]):
     @overload
     def __getitem__(self, row: int) -> Contributions: ...
     @overload
-    def __getitem__(self, row: slice) -> "Reasons": ...
-    def __getitem__(self, row: int | slice) -> "Contributions | Reasons":
+    def __getitem__(self, row: slice) -> "LazyContributions": ...
+    def __getitem__(self, row: int | slice) -> "Contributions | LazyContributions":
         if isinstance(row, slice):
-            return Reasons(self._parts, self._order[row])
+            return LazyContributions(self._parts, self._order[row])
         place = self._order[row]
         return {signal: float(part[place]) for signal, part in self._parts.items() if part[place]}
 
 
 def fuse(
     rankings: Mapping[Signal, Ranking], recipe: Recipe, expanded: NDArray[np.uint8] | None = None
-) -> tuple[Ranking, Reasons, NDArray[np.float64]]:
+) -> tuple[Ranking, LazyContributions, NDArray[np.float64]]:
     """Fuse by a recipe. Returns the fused ranking and, row for row, what each signal gave to the score and how much of
     the expansion's part is assumed.
 
@@ -56,7 +56,7 @@ def fuse(
     """
     parts = {signal: ranking for signal, ranking in rankings.items() if recipe.weights.get(signal) and len(ranking)}
     if not parts:
-        return EMPTY, Reasons({}, np.empty(0, np.int64)), np.empty(0)
+        return EMPTY, LazyContributions({}, np.empty(0, np.int64)), np.empty(0)
     ordinals = np.sort(np.concatenate([ranking.ordinals for ranking in parts.values()]))
     ordinals = ordinals[np.concatenate([[True], ordinals[1:] != ordinals[:-1]])]  # a third of np.unique's time
     # A list that is there and holds nothing has said that none of its tools shares a word with the request.
@@ -76,7 +76,7 @@ def fuse(
         rows[Signal.EXPANSION] += assumed
     scores = np.add.reduce(list(rows.values()), axis=0)
     order = np.lexsort((ordinals, -scores))
-    return Ranking(ordinals[order], scores[order]), Reasons(rows, order), assumed[order]
+    return Ranking(ordinals[order], scores[order]), LazyContributions(rows, order), assumed[order]
 
 
 def _assumed(

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.contract import COHORT, ERRAND_VECTOR, Signal
-from router.retrieval.arrays import stored_float32
+from router.retrieval.arrays import load_float32
 from router.retrieval.retrievers import MAX_QUERY_TERMS, Ranking
 
 # The cue that no list gives: whether a request is worded like an errand, or like talk.
-ERRAND = "errand"
+TASK_WORDING = "errand"
 
 # One tool may be met by chance; a tool that fits has neighbours that nearly fit, and a request of several steps has
 # several. Of what no tool fits, refused where 95 % are kept, by the dense cue alone, mean of eight settings: .620 by
@@ -37,7 +37,7 @@ class BackgroundScores:
     """
 
     statistics: Mapping[Signal, NDArray[np.float32]]
-    errand: NDArray[np.float32] | None = None
+    task_direction: NDArray[np.float32] | None = None
 
     @cached_property
     def _floor(self) -> dict[Signal, float]:
@@ -53,9 +53,9 @@ class BackgroundScores:
             if signal in self.statistics:
                 table[row] = self.statistics[signal]
         np.save(folder / COHORT, table, allow_pickle=False)
-        if self.errand is None:
+        if self.task_direction is None:
             return (COHORT,)
-        np.save(folder / ERRAND_VECTOR, self.errand.astype(np.float32), allow_pickle=False)
+        np.save(folder / ERRAND_VECTOR, self.task_direction.astype(np.float32), allow_pickle=False)
         return (COHORT, ERRAND_VECTOR)
 
     @classmethod
@@ -65,11 +65,11 @@ class BackgroundScores:
         Raises SnapshotInvalid where a file is missing, unreadable or of another catalog.
         """
         # A snapshot made before the last members of `Signal` were added has fewer rows.
-        table = stored_float32(folder / COHORT, (None, 2, tools))
+        table = load_float32(folder / COHORT, (None, 2, tools))
         statistics = {signal: rows for signal, rows in zip(Signal, table, strict=False) if not np.isnan(rows).any()}
-        return cls(statistics, None if dim is None else stored_float32(folder / ERRAND_VECTOR, (dim,)))
+        return cls(statistics, None if dim is None else load_float32(folder / ERRAND_VECTOR, (dim,)))
 
-    def cues(
+    def features(
         self,
         rankings: Mapping[Signal, Ranking],
         request_terms: Sequence[str],
@@ -85,17 +85,19 @@ class BackgroundScores:
             if signal not in rankings:
                 continue
             held = rankings[signal].ordinals
-            standing = (scaled(signal, rankings[signal].scores, request_terms) - mean[held]) / deviation[held]
+            standing = (length_normalized(signal, rankings[signal].scores, request_terms) - mean[held]) / deviation[
+                held
+            ]
             if signal is Signal.DENSE:
                 found[signal] = float(np.sort(standing)[-_NEAREST:].mean())
             else:
                 found[signal] = max(float(standing.max(initial=-math.inf)), self._floor[signal])
-        if vector is not None and self.errand is not None:
-            found[ERRAND] = float(vector @ self.errand)
+        if vector is not None and self.task_direction is not None:
+            found[TASK_WORDING] = float(vector @ self.task_direction)
         return found
 
 
-def scaled(signal: Signal, scores: NDArray[np.float64], request_terms: Sequence[str]) -> NDArray[np.float64]:
+def length_normalized(signal: Signal, scores: NDArray[np.float64], request_terms: Sequence[str]) -> NDArray[np.float64]:
     """Scores that a long request does not raise: BM25, a sum over terms, by the root of their number."""
     if signal is Signal.DENSE:
         return scores

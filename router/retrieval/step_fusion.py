@@ -46,7 +46,7 @@ class StepCoverage:
     steps: NDArray[np.int64]
 
 
-def cover(whole: Ranking, parts: Sequence[Ranking], steps: Steps) -> StepCoverage:
+def cover_steps(whole: Ranking, parts: Sequence[Ranking], steps: Steps) -> StepCoverage:
     """The tools of the whole request and of its steps in one ranking.
 
     `parts` are the fused rankings of `steps.texts`, by the recipe that made `whole`. Raises ValueError where their

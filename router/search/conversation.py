@@ -34,14 +34,14 @@ Message = str | Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class UserMessages:
     """What is asked: the latest message, and those before it, the latest first."""
 
-    request: str
+    latest: str
     earlier: tuple[str, ...] = ()
 
 
-def said(request: str | Sequence[Message]) -> Said:
+def user_messages(request: str | Sequence[Message]) -> UserMessages:
     """The last four messages of the user, of a request that is one text or a dialogue, oldest first.
 
     A message is a text, or a mapping with `content` and a `role`, as chat APIs take them; `content` is a text or a
@@ -49,14 +49,14 @@ def said(request: str | Sequence[Message]) -> Said:
     else, and where the user says nothing.
     """
     if isinstance(request, str):
-        return Said(request)
+        return UserMessages(request)
     if not isinstance(request, Sequence) or isinstance(request, bytes | bytearray):
         raise RequestInvalid(f"the request is {request!r}, it must be a text or a list of messages")
     texts = [text for place, message in enumerate(request) if (text := _text(place, message)).strip()]
     if not texts:
         raise RequestInvalid(f"no message of {len(request)} holds text of the user: say what should be done")
     *earlier, latest = texts[-_MOST:]
-    return Said(latest, tuple(reversed(earlier)))
+    return UserMessages(latest, tuple(reversed(earlier)))
 
 
 def _text(place: int, message: Message) -> str:
@@ -76,7 +76,7 @@ def _text(place: int, message: Message) -> str:
     return "\n".join(part for part in parts if isinstance(part, str))
 
 
-def in_context(latest: SearchResult, earlier: Sequence[SearchResult]) -> SearchResult:
+def combine_messages(latest: SearchResult, earlier: Sequence[SearchResult]) -> SearchResult:
     """What the latest message finds, with what earlier ones did, the latest of them first.
 
     None of them has its duplicates collapsed. What a message before it gives a tool counts as its gain, and as its step

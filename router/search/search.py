@@ -11,13 +11,13 @@ from router.encoding.adapter import adapted
 from router.encoding.encoder import Encoder
 from router.errors import RequestInvalid
 from router.query.steps import Steps, find_steps
-from router.retrieval.calibration import Verdict, fitting
+from router.retrieval.calibration import FitEstimate, apply_calibrations
 from router.retrieval.deduplication import collapse
-from router.retrieval.evidence import evidence, leads
+from router.retrieval.features import has_clear_leader, no_answer_features
 from router.retrieval.fusion import Contributions, fuse
 from router.retrieval.recipe import Fusion, Normalization, Recipe
 from router.retrieval.retrievers import Admitted, EncodedQuery, Ranking
-from router.retrieval.step_fusion import StepCoverage, cover
+from router.retrieval.step_fusion import StepCoverage, cover_steps
 from router.snapshot.snapshot import Snapshot
 from router.text import terms
 
@@ -48,7 +48,7 @@ class SearchResult:
     duplicates: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
 
-def clean(request: str) -> str:
+def clean_request(request: str) -> str:
     """A request as it is searched: cut at a length that no list reads past, half surrogate pairs replaced.
 
     Raises RequestInvalid where nothing is said.
@@ -62,21 +62,21 @@ def clean(request: str) -> str:
 def search(snapshot: Snapshot, request: str, recipe: Recipe, admitted: Admitted | None = None) -> SearchResult:
     """Rank and fuse the admitted tools for a request by a recipe, cover its steps, and collapse duplicates."""
     steps = find_steps(request) if recipe.steps else Steps()
-    asked, *parts = encode_steps(snapshot, request, steps, recipe)
+    asked, *parts = encode_with_steps(snapshot, request, steps, recipe)
     rankings = rank(snapshot, asked, recipe, recipe.depth, admitted)
     whole, contributions, assumed = fuse(rankings, recipe, snapshot.expanded)
     ranking, covered = whole, None
     if parts:
         ranked = [rank(snapshot, part, recipe, recipe.depth, admitted) for part in parts]
         fused = [fuse(lists, recipe, snapshot.expanded)[0] for lists in ranked]
-        covered = cover(whole, fused, steps)
+        covered = cover_steps(whole, fused, steps)
         ranking = covered.ranking
-    return collapsed(
+    return collapse_duplicates(
         snapshot, SearchResult(asked, rankings, whole, contributions, assumed, steps, covered, ranking), recipe
     )
 
 
-def collapsed(snapshot: Snapshot, found: SearchResult, recipe: Recipe) -> SearchResult:
+def collapse_duplicates(snapshot: Snapshot, found: SearchResult, recipe: Recipe) -> SearchResult:
     """What was found with duplicates in one place, where the recipe says so."""
     if not recipe.collapse or snapshot.duplicates is None:
         return found
@@ -85,7 +85,7 @@ def collapsed(snapshot: Snapshot, found: SearchResult, recipe: Recipe) -> Search
     return replace(found, ranking=ranking, duplicates=duplicates)
 
 
-def fits(snapshot: Snapshot, found: SearchResult, recipe: Recipe) -> Verdict | None:
+def estimate_fit(snapshot: Snapshot, found: SearchResult, recipe: Recipe) -> FitEstimate | None:
     """Return whether some tool fits, and how probably; None where the snapshot has no calibration.
 
     A calibration holds for lists made as the snapshot's own recipe makes them: where another recipe takes other
@@ -97,13 +97,15 @@ def fits(snapshot: Snapshot, found: SearchResult, recipe: Recipe) -> Verdict | N
     same = (recipe.dense_view, recipe.adapter, recipe.depth) == (own.dense_view, own.adapter, own.depth)
     rankings = {s: r for s, r in found.rankings.items() if same or s is not Signal.DENSE}
     if Signal.DENSE in rankings and not len(rankings[Signal.DENSE]):
-        return Verdict(0.0, none_fits=True, calibrated=True)  # the dense list has every tool: filters left none
+        return FitEstimate(0.0, none_fits=True, calibrated=True)  # the dense list has every tool: filters left none
     vector = found.query.adapted_vector if same else None
-    cues = evidence(rankings, snapshot.dense, vector, len(snapshot.records))
+    cues = no_answer_features(rankings, snapshot.dense, vector, len(snapshot.records))
     if snapshot.cohort is not None:
-        cues |= snapshot.cohort.cues(rankings, found.query.terms, vector)
-    return fitting(
-        snapshot.calibrations, cues, lambda: leads(rankings, _standard(snapshot, found, recipe), snapshot.duplicates)
+        cues |= snapshot.cohort.features(rankings, found.query.terms, vector)
+    return apply_calibrations(
+        snapshot.calibrations,
+        cues,
+        lambda: has_clear_leader(rankings, _standard(snapshot, found, recipe), snapshot.duplicates),
     )
 
 
@@ -113,12 +115,12 @@ def _standard(snapshot: Snapshot, found: SearchResult, recipe: Recipe) -> Rankin
     return found.whole if standard == recipe else fuse(found.rankings, standard, snapshot.expanded)[0]
 
 
-def encode_steps(snapshot: Snapshot, request: str, steps: Steps, recipe: Recipe) -> list[EncodedQuery]:
+def encode_with_steps(snapshot: Snapshot, request: str, steps: Steps, recipe: Recipe) -> list[EncodedQuery]:
     """A request and then its steps, as the signals of a recipe read them; by one run of the encoder where it can."""
     if steps and (encoder := needed_encoder(snapshot, recipe)):
         vectors = encoder.encode_parts(steps.request, steps.spans)
         if vectors is not None:
-            return encoded(snapshot, [request, *steps.texts], vectors, recipe)
+            return encoded_queries(snapshot, [request, *steps.texts], vectors, recipe)
     # Apart, for texts of one batch are padded to the longest: a request and its steps together take a third longer.
     return encode(snapshot, [request], recipe) + encode(snapshot, steps.texts, recipe)
 
@@ -130,7 +132,7 @@ def encode(snapshot: Snapshot, texts: Sequence[str], recipe: Recipe) -> list[Enc
     encoder = needed_encoder(snapshot, recipe)
     if encoder is None:
         return [EncodedQuery(text, terms(text)) for text in texts]
-    return encoded(snapshot, texts, encoder.encode_requests(texts), recipe)
+    return encoded_queries(snapshot, texts, encoder.encode_requests(texts), recipe)
 
 
 def needed_encoder(snapshot: Snapshot, recipe: Recipe) -> Encoder | None:
@@ -139,7 +141,7 @@ def needed_encoder(snapshot: Snapshot, recipe: Recipe) -> Encoder | None:
     return snapshot.encoder if reads else None
 
 
-def encoded(snapshot: Snapshot, texts: Sequence[str], vectors: Vector, recipe: Recipe) -> list[EncodedQuery]:
+def encoded_queries(snapshot: Snapshot, texts: Sequence[str], vectors: Vector, recipe: Recipe) -> list[EncodedQuery]:
     """Return texts as the signals of a recipe read them, by the encoder's vectors for them, of shape (texts, dim)."""
     adapter = snapshot.adapter if recipe.adapter else None
     adapted_vectors = vectors if adapter is None else adapted(vectors, adapter)

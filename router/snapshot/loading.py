@@ -11,14 +11,14 @@ from router.contract import Manifest, Signal
 from router.encoding.encoder import Encoder, OnnxEncoder
 from router.errors import SnapshotInvalid
 from router.provider_formats import Detail, Form
-from router.retrieval.arrays import stored_array
+from router.retrieval.arrays import load_array
 from router.retrieval.calibration import Calibration
 from router.retrieval.score_normalization import BackgroundScores
 
 
 def token_counts(folder: Path, tools: int) -> NDArray[np.int32]:
     """Tokens of each tool as a model is given it, int32 (tools, forms, details), in the orders of Form and Detail."""
-    held = stored_array(folder / contract.TOKEN_COUNTS)
+    held = load_array(folder / contract.TOKEN_COUNTS)
     if held.shape != (tools, len(Form), len(Detail)) or held.dtype != np.int32:
         raise SnapshotInvalid(
             f"{folder}: token counts of shape {held.shape} ({held.dtype}) do not fit {tools} tools "
@@ -53,7 +53,7 @@ def adapter(folder: Path, manifest: Manifest) -> NDArray[np.float32] | None:
     """The query adapter, float32 (dim, dim); None where none was learned."""
     if contract.ADAPTER not in manifest.files:
         return None
-    learned = stored_array(folder / contract.ADAPTER)
+    learned = load_array(folder / contract.ADAPTER)
     dim = manifest.encoder.dim if manifest.encoder else 0
     if learned.shape != (dim, dim) or learned.dtype != np.float32:
         raise SnapshotInvalid(
@@ -79,7 +79,7 @@ def duplicates(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.int64
 
 
 def _by_ordinal(folder: Path, name: str, what: str, dtype: np.dtype[Any], tools: int) -> NDArray[Any]:
-    held = stored_array(folder / name)
+    held = load_array(folder / name)
     if held.shape != (tools,) or held.dtype != dtype:
         raise SnapshotInvalid(f"{folder}: {what} of shape {held.shape} ({held.dtype}) do not fit {tools} tools")
     return held

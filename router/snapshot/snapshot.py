@@ -17,7 +17,7 @@ from router.contract import LEXICAL_SIGNALS, Manifest, Signal
 from router.encoding.encoder import Encoder
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.fingerprint import file_sha256
-from router.retrieval.arrays import stored_array
+from router.retrieval.arrays import load_array
 from router.retrieval.calibration import Calibration
 from router.retrieval.recipe import Recipe
 from router.retrieval.registry import open_retrievers
@@ -120,7 +120,7 @@ class Snapshot:
             recipe = Recipe.from_json(manifest.recipe)
         except SettingsInvalid as error:
             raise SnapshotInvalid(f"{folder}: {error}") from error
-        offsets = stored_array(folder / contract.RECORD_OFFSETS)
+        offsets = load_array(folder / contract.RECORD_OFFSETS)
         tools = len(offsets) - 1
         if tools != manifest.counts.get("tools"):
             raise SnapshotInvalid(f"{folder} holds {tools} tools, its manifest says {manifest.counts.get('tools')}")

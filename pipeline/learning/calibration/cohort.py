@@ -13,18 +13,18 @@ from pipeline.learning.calibration.whole_lists import dense_scores, lexical_scor
 from router import contract
 from router.contract import Signal
 from router.encoding.adapter import adapted
-from router.retrieval.arrays import stored_array
-from router.retrieval.evidence import evidence
+from router.retrieval.arrays import load_array
+from router.retrieval.features import no_answer_features
 from router.retrieval.retrievers import Ranking, ToolVectors
-from router.retrieval.score_normalization import BackgroundScores, scaled
-from router.search.search import clean
+from router.retrieval.score_normalization import BackgroundScores, length_normalized
+from router.search.search import clean_request
 from router.snapshot.snapshot import Snapshot
 from router.text import terms
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request's lists, its terms, the evidence that the lists give by themselves (`router.retrieval.evidence`), and
+    """A request's lists, its terms, the evidence that the lists give by themselves (`router.retrieval.features`), and
     where there is an encoder the vector that the dense list was ranked by."""
 
     rankings: Mapping[Signal, Ranking]
@@ -57,7 +57,7 @@ class Asker:
         """The lists of requests, as deep as the recipe's; `vectors` are theirs, where they are known. The dense lists
         are made of what `seen` leaves of their scores."""
         depth = min(self.snapshot.recipe.depth, len(self.snapshot.records))
-        words = [terms(clean(request)) for request in requests]
+        words = [terms(clean_request(request)) for request in requests]
         lists = [
             {signal: retriever.rank_terms(said, depth) for signal, retriever in self.snapshot.lexical.items()}
             for said in words
@@ -78,7 +78,7 @@ class Asker:
 
     def evidence(self, rankings: Mapping[Signal, Ranking], vector: NDArray[np.float32] | None) -> dict[str, float]:
         """The evidence of a request's lists."""
-        return evidence(rankings, self.snapshot.dense, vector, len(self.snapshot.records))
+        return no_answer_features(rankings, self.snapshot.dense, vector, len(self.snapshot.records))
 
     @cached_property
     def vectors(self) -> ToolVectors:
@@ -94,7 +94,7 @@ class Asker:
             return None
         if vectors is None:
             # One by one, as a router meets them: an int8 encoder's vectors hang on what they are batched with.
-            made = [snapshot.encoder.encode_request(clean(request)) for request in requests]
+            made = [snapshot.encoder.encode_request(clean_request(request)) for request in requests]
             vectors = np.stack(made) if made else np.empty((0, self.vectors.dim), np.float32)
         adapter = snapshot.adapter if snapshot.recipe.adapter else None
         return vectors if adapter is None else adapted(vectors, adapter)
@@ -103,7 +103,7 @@ class Asker:
 def stored_vectors(folder: Path) -> ToolVectors:
     """The vectors of a snapshot's tools, memory-mapped."""
     names = (contract.VECTORS, contract.VECTOR_SCALES, contract.VECTOR_OFFSETS)
-    return ToolVectors(*(stored_array(folder / name) for name in names))
+    return ToolVectors(*(load_array(folder / name) for name in names))
 
 
 def _best(scores: NDArray[np.float64], depth: int) -> Ranking:
@@ -138,7 +138,7 @@ def lexical_statistics(asker: Asker, words: Sequence[Sequence[str]]) -> dict[Sig
     for signal, retriever in asker.snapshot.lexical.items():
         moments = Moments(tools)
         for said, scores in zip(words, lexical_scores(retriever, words, tools), strict=True):
-            moments.add(scaled(signal, scores, said)[:, None])
+            moments.add(length_normalized(signal, scores, said)[:, None])
         if moments.squares.any():
             found[signal] = moments.statistics()
     return found

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.learning.calibration.cohort import Asked, Asker
 from router.contract import Expanded, Signal
-from router.retrieval.evidence import NEAREST, TEXTS
+from router.retrieval.features import MEAN_COSINE, NEAREST
 from router.retrieval.retrievers import DenseView, Ranking
 
 # Enough to place a share of them: one in forty is 25 of 1,000.
@@ -66,8 +66,8 @@ def _found(asker: Asker, answer: Asked, owner: int, position: int) -> Asked:
     others = _without(rankings.pop(Signal.EXPANSION, None), {owner})
     known = rankings if others is None else {**rankings, Signal.EXPANSION: others}
     told = asker.evidence(known, answer.vector)
-    if TEXTS in told and answer.vector is not None:
-        told[TEXTS] -= _share_of_it(asker, rankings[Signal.DENSE], answer.vector, owner, position)
+    if MEAN_COSINE in told and answer.vector is not None:
+        told[MEAN_COSINE] -= _share_of_it(asker, rankings[Signal.DENSE], answer.vector, owner, position)
     return Asked(rankings, answer.terms, answer.vector, told)
 
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from pipeline.learning.calibration.cohort import Asked
 from router.contract import Signal
-from router.retrieval.evidence import MATCHED, TEXTS
-from router.retrieval.score_normalization import ERRAND, BackgroundScores
+from router.retrieval.features import BEST_BM25, MEAN_COSINE
+from router.retrieval.score_normalization import TASK_WORDING, BackgroundScores
 
 Table = NDArray[np.float64]  # (requests, cues)
 
@@ -67,15 +67,15 @@ class Scale:
 
 def tabulate(cohort: BackgroundScores, asked: Sequence[Asked], cues: Sequence[str]) -> Table:
     """(requests, cues): the cues of requests, where every request has them."""
-    rows = ({**one.evidence, **cohort.cues(one.rankings, one.terms, one.vector)} for one in asked)
+    rows = ({**one.evidence, **cohort.features(one.rankings, one.terms, one.vector)} for one in asked)
     return np.array([[row[cue] for cue in cues] for row in rows]).reshape(len(asked), len(cues))
 
 
 def choose(taught: Sequence[Prior], cohort: BackgroundScores) -> Iterator[Prior]:
     """Of the priors whose cues a cohort and its lists give, the first with dense and the first without."""
-    known = {*cohort.statistics, *([ERRAND] if cohort.errand is not None else [])}
-    known |= {TEXTS} if Signal.DENSE in known else set()
-    known |= {MATCHED} if known & {Signal.DESCRIPTION, Signal.EXPANSION} else set()
+    known = {*cohort.statistics, *([TASK_WORDING] if cohort.task_direction is not None else [])}
+    known |= {MEAN_COSINE} if Signal.DENSE in known else set()
+    known |= {BEST_BM25} if known & {Signal.DESCRIPTION, Signal.EXPANSION} else set()
     able = [prior for prior in taught if known.issuperset(prior.cues)]
     for dense in (True, False):
         yield from [prior for prior in able if (Signal.DENSE in prior.cues) is dense][:1]
@@ -83,21 +83,21 @@ def choose(taught: Sequence[Prior], cohort: BackgroundScores) -> Iterator[Prior]
 
 # Fitted by `python -m benchmarks.no_tool` on public requests and benchmarks, never on MetaTool or the demo, by
 # which they are judged: benchmarks/results/no_tool.json. Margins and the agreement of lists carry over worst of
-# the cues that were tried: they serve as the guard of a clear leader (router/retrieval/evidence.py).
+# the cues that were tried: they serve as the guard of a clear leader (router/retrieval/features.py).
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2)
 PRIORS = (
     Prior(
-        {Signal.DENSE: 0.28, ERRAND: 0.74, Signal.DESCRIPTION: 0.18, TEXTS: 0.23, MATCHED: 0.49},
+        {Signal.DENSE: 0.28, TASK_WORDING: 0.74, Signal.DESCRIPTION: 0.18, MEAN_COSINE: 0.23, BEST_BM25: 0.49},
         intercept=-0.46,
         least=(-0.78, -0.47, 0.06, 0.56, 1.31),
     ),
     Prior(
-        {Signal.NAME: 0.27, Signal.DESCRIPTION: 0.15, Signal.EXPANSION: 0.2, MATCHED: 0.75},
+        {Signal.NAME: 0.27, Signal.DESCRIPTION: 0.15, Signal.EXPANSION: 0.2, BEST_BM25: 0.75},
         intercept=0.26,
         least=(-0.83, -0.83, -0.83, 0.54, 0.98),
     ),
     Prior(
-        {Signal.NAME: 0.28, Signal.DESCRIPTION: 0.2, MATCHED: 0.79},
+        {Signal.NAME: 0.28, Signal.DESCRIPTION: 0.2, BEST_BM25: 0.79},
         intercept=0.29,
         least=(-0.69, -0.69, -0.69, -0.5, 1.04),
     ),

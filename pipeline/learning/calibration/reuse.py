@@ -23,11 +23,11 @@ from pipeline.learning.calibration.whole_lists import dense_scores
 from router import contract
 from router.contract import EncoderManifest, Manifest, Signal
 from router.fingerprint import fingerprint
-from router.retrieval.arrays import stored_array
+from router.retrieval.arrays import load_array
 from router.retrieval.calibration import Calibration
 from router.retrieval.retrievers import DenseView, ToolVectors
 from router.retrieval.score_normalization import BackgroundScores
-from router.search.search import clean
+from router.search.search import clean_request
 from router.snapshot import loading
 from router.snapshot.record_store import RecordStore
 from router.snapshot.snapshot import Snapshot
@@ -94,13 +94,13 @@ def calibrated_before(snapshot: Snapshot, taken: ReusedCalibration) -> Calibrate
     them alone: tools whose vectors are the same keep their statistics, the others are measured.
     """
     asker = Asker(snapshot)
-    tools = len(stored_array(taken.folder / contract.RECORD_OFFSETS)) - 1
+    tools = len(load_array(taken.folder / contract.RECORD_OFFSETS)) - 1
     cohort = BackgroundScores.open(taken.folder, tools, asker.vectors.dim)
     requests = [everyday.request for everyday in background()]
-    statistics = lexical_statistics(asker, [terms(clean(request)) for request in requests])
+    statistics = lexical_statistics(asker, [terms(clean_request(request)) for request in requests])
     known = _unchanged(snapshot, asker.vectors, taken.folder)
     statistics[Signal.DENSE] = _dense(asker, requests, known, cohort.statistics[Signal.DENSE])
-    return Calibrated(BackgroundScores(statistics, cohort.errand), taken.calibrations)
+    return Calibrated(BackgroundScores(statistics, cohort.task_direction), taken.calibrations)
 
 
 def _dense(
@@ -137,7 +137,7 @@ def _only(vectors: ToolVectors, tools: NDArray[np.int64]) -> ToolVectors:
 
 def _unchanged(snapshot: Snapshot, now: ToolVectors, folder: Path) -> NDArray[np.int64]:
     """For each tool its ordinal in the snapshot of a folder where it has the same vectors, or -1."""
-    offsets = stored_array(folder / contract.RECORD_OFFSETS)
+    offsets = load_array(folder / contract.RECORD_OFFSETS)
     records = RecordStore(loading.bytes_of(folder / contract.RECORDS), offsets)
     ordinals = {records.tool_id(ordinal): ordinal for ordinal in range(len(records))}
     before = stored_vectors(folder)

@@ -22,7 +22,7 @@ from router.contract import Signal
 from router.evaluation import Difference, differences
 from router.retrieval.recipe import Recipe
 from router.retrieval.retrievers import EncodedQuery
-from router.search.search import encoded, rank
+from router.search.search import encoded_queries, rank
 from router.snapshot.snapshot import Snapshot
 from router.text import terms
 
@@ -109,7 +109,7 @@ def _encoded(snapshot: Snapshot, past: PastRequests) -> list[EncodedQuery]:
     texts = [use.request for use in past.usage.uses]
     if past.vectors is None:
         return [EncodedQuery(text, terms(text)) for text in texts]
-    return encoded(snapshot, texts, past.vectors, snapshot.recipe)
+    return encoded_queries(snapshot, texts, past.vectors, snapshot.recipe)
 
 
 def _no_intents(past: PastRequests, recipe: Recipe) -> str:

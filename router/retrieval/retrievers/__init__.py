@@ -1,7 +1,7 @@
 """One ranking each: BM25 over a field's index, cosine over the vectors, past requests."""
 
-from router.retrieval.retrievers.candidates import WITHOUT_FAISS, Candidates, has_faiss
-from router.retrieval.retrievers.dense import MOST_COPIED, DenseRetriever, candidates_of
+from router.retrieval.retrievers.candidates import NO_FAISS_WARNING, Candidates, has_faiss
+from router.retrieval.retrievers.dense import MOST_COPIED, DenseRetriever, candidate_count
 from router.retrieval.retrievers.intents import IntentRetriever
 from router.retrieval.retrievers.lexical import MAX_QUERY_TERMS, Lexical, LexicalRetriever, open_lexical
 from router.retrieval.retrievers.moments import Moments
@@ -14,8 +14,8 @@ __all__ = [
     "EMPTY",
     "MAX_QUERY_TERMS",
     "MOST_COPIED",
+    "NO_FAISS_WARNING",
     "VIEWS",
-    "WITHOUT_FAISS",
     "Admitted",
     "Candidates",
     "DenseRetriever",
@@ -29,7 +29,7 @@ __all__ = [
     "Retriever",
     "ToolVectors",
     "blend",
-    "candidates_of",
+    "candidate_count",
     "document_and_phrase",
     "has_faiss",
     "open_lexical",

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from router.distribution import install_command
 from router.errors import SnapshotInvalid
 
-WITHOUT_FAISS = "without faiss each request is compared with all {vectors:,} vectors: " + install_command("large")
+NO_FAISS_WARNING = "without faiss each request is compared with all {vectors:,} vectors: " + install_command("large")
 
 
 def has_faiss() -> bool:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from router import contract
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
-from router.retrieval.retrievers.candidates import WITHOUT_FAISS, Candidates, has_faiss
+from router.retrieval.retrievers.candidates import NO_FAISS_WARNING, Candidates, has_faiss
 from router.retrieval.retrievers.moments import Moments
 from router.retrieval.retrievers.ranking import Ranking
 from router.retrieval.retrievers.retriever import Admitted, EncodedQuery
@@ -50,7 +50,7 @@ class DenseRetriever:
         self._moments = moments
         is_copied = candidates is None and vectors.offsets[-1] <= MOST_COPIED
         self._copy = vectors.of_tools(0, len(vectors)) if is_copied else None
-        self._count = candidates_of(len(vectors))
+        self._count = candidate_count(len(vectors))
 
     @classmethod
     def open(cls, folder: Path, manifest: Manifest, tools: int) -> "DenseRetriever | None":
@@ -72,7 +72,7 @@ class DenseRetriever:
         if contract.CANDIDATES not in manifest.files or not has_faiss():
             if len(rows) > MOST_COPIED:
                 remedy = "" if contract.CANDIDATES in manifest.files else ", and build the catalog again"
-                _logger.warning("%s: %s%s", folder, WITHOUT_FAISS.format(vectors=len(rows)), remedy)
+                _logger.warning("%s: %s%s", folder, NO_FAISS_WARNING.format(vectors=len(rows)), remedy)
             return cls(vectors)
         return cls(
             vectors,
@@ -169,7 +169,7 @@ class DenseRetriever:
         return self._vectors.products(rows, vector), offsets
 
 
-def candidates_of(tools: int) -> int:
+def candidate_count(tools: int) -> int:
     """How many candidates a catalog of so many tools is searched for."""
     return max(_FEWEST, int(_FACTOR * tools**_POWER))
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from router import contract
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
-from router.retrieval.arrays import stored_array
+from router.retrieval.arrays import load_array
 from router.retrieval.retrievers.ranking import EMPTY, Ranking
 from router.retrieval.retrievers.retriever import Admitted, EncodedQuery
 
@@ -57,7 +57,7 @@ class IntentRetriever:
         if manifest.encoder is None:
             return None
         vectors, offsets, ordinals, lessons, threshold = (
-            stored_array(folder / name)
+            load_array(folder / name)
             for name in (
                 contract.INTENT_VECTORS,
                 contract.INTENT_OFFSETS,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router import contract
-from router.retrieval.arrays import stored_array
+from router.retrieval.arrays import load_array
 
 _LEVELS = 127
 # Vectors turned to float32 at once, so that they stay in the core's cache: 2,048 take .31 ms so, .60 ms in one piece.
@@ -65,7 +65,7 @@ class ToolVectors:
     def open(cls, folder: Path) -> "ToolVectors":
         """Open a snapshot's vectors, memory-mapped. Raises SnapshotInvalid where a file cannot be read."""
         names = (contract.VECTORS, contract.VECTOR_SCALES, contract.VECTOR_OFFSETS)
-        return cls(*(stored_array(folder / name) for name in names))
+        return cls(*(load_array(folder / name) for name in names))
 
     @classmethod
     def of(

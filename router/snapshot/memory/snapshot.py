@@ -19,7 +19,7 @@ from router.expansion import Expansion
 from router.fingerprint import fingerprint
 from router.record import ToolRecord
 from router.retrieval.calibration import generic_calibrations
-from router.retrieval.deduplication import duplicates
+from router.retrieval.deduplication import duplicate_groups
 from router.retrieval.recipe import DEFAULT
 from router.retrieval.retrievers import DenseRetriever, LexicalRetriever, Retriever, ToolVectors
 from router.retrieval.retrievers.indexing import FieldIndex, index_fields
@@ -63,7 +63,7 @@ def snapshot_of(
     if encoder:
         retrievers[Signal.DENSE] = DenseRetriever(_vectors(fields, encoder.encoder))
     ordered = [tool.record for tool in tools]
-    groups = duplicates(ordered)
+    groups = duplicate_groups(ordered)
     return Snapshot(
         folder=None,
         manifest=_manifest(tools, indexes, encoder),

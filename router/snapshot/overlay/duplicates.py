@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from router.contract import Signal
 from router.record import ToolRecord
-from router.retrieval.deduplication import Member, duplicate_key, paired
+from router.retrieval.deduplication import Member, duplicate_key, pair_duplicates
 from router.snapshot.overlay.prepared import Prepared, Providers
 from router.snapshot.snapshot import Snapshot
 from router.text import terms, words
@@ -56,7 +56,7 @@ def overlaid(
         if (key := duplicate_key(before)) is not None and key not in members:
             members[key] = _served(base, duplicates_above(base, before), hidden)
     for of_key in members.values():
-        for ordinal, group in paired(of_key.values()):
+        for ordinal, group in pair_duplicates(of_key.values()):
             groups[ordinal] = group
     return None if base.duplicates is None and (groups == np.arange(len(groups))).all() else groups
 

@@ -173,4 +173,4 @@ def _cohort(cohort: BackgroundScores | None, held: Sequence[int | None]) -> Back
         mean = table.mean(axis=1)
         own = [mean if at is None else table[:, at] for at in held]
         statistics[signal] = np.concatenate([table, np.stack(own, axis=1)], axis=1)
-    return BackgroundScores(statistics, cohort.errand)
+    return BackgroundScores(statistics, cohort.task_direction)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import tantivy
 
-from pipeline.indexing.lexical import index
+from pipeline.indexing.lexical import write_lexical
 from router import Signal
 from router.retrieval.retrievers import LexicalRetriever
 from router.text import terms
@@ -13,21 +13,21 @@ from router.tools.field_text import FieldDocuments
 
 
 def test_a_signal_without_any_text_has_no_index(tmp_path: Path) -> None:
-    written = index([FieldDocuments("a", "name", "description", "", "", ())], tmp_path)
+    written = write_lexical([FieldDocuments("a", "name", "description", "", "", ())], tmp_path)
     assert tuple(written) == (Signal.NAME, Signal.DESCRIPTION)
     assert not (tmp_path / "expansion").exists()
 
 
 def test_tools_without_text_keep_their_ordinal(tmp_path: Path) -> None:
     texts = ["", "refund", ""]
-    index([FieldDocuments(str(i), "x", text, "", "", ()) for i, text in enumerate(texts)], tmp_path)
+    write_lexical([FieldDocuments(str(i), "x", text, "", "", ()) for i, text in enumerate(texts)], tmp_path)
     ranking = LexicalRetriever.open(tmp_path / "description", 3).rank_terms(terms("refund"), 5)
     assert ranking.ordinals.tolist() == [1]
 
 
 def test_the_mean_lengths_are_those_that_tantivy_scores_by(tmp_path: Path) -> None:
     texts = ["refund a charge", "Refunds getUserById", ""]  # 2, 5 and 0 terms: "a" is none, the name is four and one
-    lengths = index([FieldDocuments(str(i), "x", text, "", "", ()) for i, text in enumerate(texts)], tmp_path)
+    lengths = write_lexical([FieldDocuments(str(i), "x", text, "", "", ()) for i, text in enumerate(texts)], tmp_path)
     assert lengths == {Signal.NAME: 1.0, Signal.DESCRIPTION: pytest.approx(7 / 3)}
     searcher = tantivy.Index.open(str(tmp_path / "description")).searcher()
     query = tantivy.Query.term_query(tantivy.Index.open(str(tmp_path / "description")).schema, "text", "refund", "freq")
@@ -37,5 +37,5 @@ def test_the_mean_lengths_are_those_that_tantivy_scores_by(tmp_path: Path) -> No
 
 def test_ten_thousand_tools_lie_in_one_segment(tmp_path: Path) -> None:
     documents = [FieldDocuments(str(i), f"tool {i}", "", "", "", ()) for i in range(10_000)]
-    index(documents, tmp_path)
+    write_lexical(documents, tmp_path)
     assert len(list((tmp_path / "name").glob("*.idx"))) == 1

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import router.text
-from pipeline.indexing.lexical import index
+from pipeline.indexing.lexical import write_lexical
 from router import Signal
 from router.evaluation import Judgement, read_judgements
 from router.expansion import Expansion
@@ -42,7 +42,7 @@ class Searched:
         self.languages = languages
         self.ids = sorted(expansions())
         documents = [project(make_record(tool_id=i), expansions()[i], languages) for i in self.ids]
-        assert Signal.EXPANSION in index(documents, folder, languages)
+        assert Signal.EXPANSION in write_lexical(documents, folder, languages)
         self.retriever = LexicalRetriever.open(folder / "expansion", len(self.ids), languages)
 
     def ranked(self, request: str) -> list[str]:
@@ -132,7 +132,9 @@ def test_phrases_in_other_languages_leave_what_english_requests_find_alone(
 def test_a_word_finds_its_other_forms_in_its_language(
     tmp_path: Path, language: str, request_text: str, phrase: str
 ) -> None:
-    index([FieldDocuments("a", "", "", "", "", (), {language: (phrase,)}), _ENGLISH], tmp_path, ("en", language))
+    write_lexical(
+        [FieldDocuments("a", "", "", "", "", (), {language: (phrase,)}), _ENGLISH], tmp_path, ("en", language)
+    )
     retriever = LexicalRetriever.open(tmp_path / "expansion", 2, ("en", language))
     ranking = retriever.rank_by_language(terms_by_language(request_text, ("en", language)), 5)
     assert ranking.ordinals.tolist() == [0]
@@ -140,14 +142,14 @@ def test_a_word_finds_its_other_forms_in_its_language(
 
 def test_an_index_without_translations_is_byte_for_byte_the_fields_it_was(tmp_path: Path) -> None:
     documents = [FieldDocuments("a", "x", "y", "refund a charge", "", ()), _ENGLISH]
-    index(documents, tmp_path)
+    write_lexical(documents, tmp_path)
     fields = json.loads((tmp_path / "expansion" / "meta.json").read_text(encoding="utf-8"))["schema"]
     assert [field["name"] for field in fields] == ["text", "ordinal"]
     assert fields[0]["options"]["indexing"]["tokenizer"] == "quartermaster"
 
 
 def test_only_the_expansion_has_fields_of_other_languages(tmp_path: Path) -> None:
-    index([FieldDocuments("a", "x", "y", "z", "", (), {"de": ("hallo",)})], tmp_path, ALL)
+    write_lexical([FieldDocuments("a", "x", "y", "z", "", (), {"de": ("hallo",)})], tmp_path, ALL)
     names = {
         signal: [f["name"] for f in json.loads((tmp_path / signal / "meta.json").read_text(encoding="utf-8"))["schema"]]
         for signal in ("name", "description", "expansion")

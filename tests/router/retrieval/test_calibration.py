@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from router import Signal, SnapshotInvalid
-from router.retrieval.calibration import Calibration, Verdict, fitting, generic_calibrations
-from router.retrieval.evidence import MATCHED, STANDING
+from router.retrieval.calibration import Calibration, FitEstimate, apply_calibrations, generic_calibrations
+from router.retrieval.features import BEST_BM25, DENSE_Z_SCORE
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32)
 CALIBRATION = Calibration(
@@ -71,25 +71,29 @@ def test_a_calibration_without_a_threshold_is_refused() -> None:
 
 
 def test_a_request_fits_from_the_threshold_up() -> None:
-    assert fitting([CALIBRATION], {"dense": 0.5, "errand": 0.0}) == Verdict(0.5, none_fits=False, calibrated=True)
-    refused = fitting([CALIBRATION], {"dense": 0.49, "errand": 0.0})
+    assert apply_calibrations([CALIBRATION], {"dense": 0.5, "errand": 0.0}) == FitEstimate(
+        0.5, none_fits=False, calibrated=True
+    )
+    refused = apply_calibrations([CALIBRATION], {"dense": 0.49, "errand": 0.0})
     assert refused is not None and refused.fits < 0.5 and refused.none_fits
 
 
 def test_the_first_calibration_that_the_cues_suffice_for_decides() -> None:
     lexical = replace(CALIBRATION, weights={"name": 1.0}, intercept=0.0, threshold=0.6)
-    assert fitting([CALIBRATION, lexical], {"name": 0.0}) == Verdict(0.5, none_fits=True, calibrated=True)
+    assert apply_calibrations([CALIBRATION, lexical], {"name": 0.0}) == FitEstimate(
+        0.5, none_fits=True, calibrated=True
+    )
 
 
 def test_nothing_is_said_where_no_calibration_suffices() -> None:
-    assert fitting([CALIBRATION], {}) is None
-    assert fitting([], {"dense": 1.0, "errand": 0.0}) is None
+    assert apply_calibrations([CALIBRATION], {}) is None
+    assert apply_calibrations([], {"dense": 1.0, "errand": 0.0}) is None
 
 
 @given(NUMBERS, NUMBERS, NUMBERS, st.floats(0, 1))
 def test_a_clear_leader_is_never_refused(weight: float, cue: float, intercept: float, threshold: float) -> None:
     rule = replace(CALIBRATION, weights={"dense": weight}, intercept=intercept, threshold=threshold)
-    verdict = fitting([rule], {"dense": cue}, lambda: True)
+    verdict = apply_calibrations([rule], {"dense": cue}, lambda: True)
     assert verdict is not None and not verdict.none_fits and verdict.fits >= threshold
 
 
@@ -97,21 +101,21 @@ def test_whether_a_tool_leads_is_asked_only_where_it_would_be_refused() -> None:
     def unasked() -> bool:
         raise AssertionError
 
-    assert fitting([CALIBRATION], {"dense": 9.0, "errand": 0.0}, unasked) is not None
+    assert apply_calibrations([CALIBRATION], {"dense": 9.0, "errand": 0.0}, unasked) is not None
 
 
 @pytest.mark.parametrize(
     ("source", "calibrated"), [("judgements", True), ("phrases", True), ("generic", False), ("elsewhere", False)]
 )
 def test_a_verdict_is_calibrated_where_its_own_catalog_set_the_scale(source: str, calibrated: bool) -> None:
-    verdict = fitting([replace(CALIBRATION, source=source)], {"dense": 0.0, "errand": 0.0})
+    verdict = apply_calibrations([replace(CALIBRATION, source=source)], {"dense": 0.0, "errand": 0.0})
     assert verdict is not None and verdict.calibrated is calibrated
 
 
 def test_tools_in_memory_are_calibrated_by_the_lists_that_they_have() -> None:
     lexical, dense = (Signal.NAME, Signal.DESCRIPTION), (Signal.DESCRIPTION, Signal.DENSE)
-    assert [set(c.weights) for c in generic_calibrations(dense, 20)] == [{STANDING, MATCHED}, {MATCHED}]
-    assert [set(c.weights) for c in generic_calibrations(lexical, 20)] == [{MATCHED}]
+    assert [set(c.weights) for c in generic_calibrations(dense, 20)] == [{DENSE_Z_SCORE, BEST_BM25}, {BEST_BM25}]
+    assert [set(c.weights) for c in generic_calibrations(lexical, 20)] == [{BEST_BM25}]
     assert all(c.generic for c in generic_calibrations(dense, 20))
 
 

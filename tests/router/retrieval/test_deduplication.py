@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from router.record import Parameter, ToolRecord
-from router.retrieval.deduplication import collapse, duplicates
+from router.retrieval.deduplication import collapse, duplicate_groups
 from router.retrieval.retrievers import EMPTY, Ranking
 from tests.support.factories import make_record
 
@@ -21,28 +21,28 @@ def test_one_name_and_description_of_two_providers_are_duplicates() -> None:
         make_record("list_issues", "fork-a", description="Lists issues."),
         make_record("get_issue", "fork-b", description="gets  an issue"),
     ]
-    assert duplicates(records).tolist() == [0, 1, 0]
+    assert duplicate_groups(records).tolist() == [0, 1, 0]
 
 
 def test_another_description_is_another_tool() -> None:
-    assert duplicates([query("a/query"), query("b/query", "Runs CQL.")]).tolist() == [0, 1]
+    assert duplicate_groups([query("a/query"), query("b/query", "Runs CQL.")]).tolist() == [0, 1]
 
 
 def test_nobody_is_a_duplicate_within_a_provider_or_without_one() -> None:
-    assert duplicates([query("a/query"), query("a/query~2")]).tolist() == [0, 1]
-    assert duplicates([make_record("query", None), make_record("query", None)]).tolist() == [0, 1]
+    assert duplicate_groups([query("a/query"), query("a/query~2")]).tolist() == [0, 1]
+    assert duplicate_groups([make_record("query", None), make_record("query", None)]).tolist() == [0, 1]
 
 
 def test_pairs_within_two_providers_are_duplicates_in_the_order_of_their_ids() -> None:
     ids = ["a/query", "a/query~2", "b/query", "b/query~2"]
-    assert duplicates([query(tool_id) for tool_id in ids]).tolist() == [0, 1, 0, 1]
+    assert duplicate_groups([query(tool_id) for tool_id in ids]).tolist() == [0, 1, 0, 1]
     # In whatever order they come: a/query~2, b/query, a/query, b/query~2.
-    assert duplicates([query(ids[place]) for place in (1, 2, 0, 3)]).tolist() == [0, 1, 1, 0]
+    assert duplicate_groups([query(ids[place]) for place in (1, 2, 0, 3)]).tolist() == [0, 1, 1, 0]
 
 
 def test_a_second_tool_that_no_other_provider_has_stands_alone() -> None:
     ids = ["a/query", "b/query", "b/query~2", "c/query"]
-    assert duplicates([query(tool_id) for tool_id in ids]).tolist() == [0, 0, 2, 0]
+    assert duplicate_groups([query(tool_id) for tool_id in ids]).tolist() == [0, 0, 2, 0]
 
 
 def test_tools_without_description_are_duplicates_by_their_parameters() -> None:
@@ -51,7 +51,7 @@ def test_tools_without_description_are_duplicates_by_their_parameters() -> None:
         return make_record("search", provider, description="", parameters=parameters)
 
     records = [thin("a", "q", "page"), thin("b", "page", "q"), thin("c", "q"), thin("d"), thin("e")]
-    assert duplicates(records).tolist() == [0, 0, 2, 3, 4]
+    assert duplicate_groups(records).tolist() == [0, 0, 2, 3, 4]
 
 
 CATALOGS = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 9), st.sampled_from("xy")), unique=True)
@@ -62,7 +62,7 @@ def test_groups_do_not_depend_on_the_order_and_have_one_tool_of_a_provider(catal
     records = [query(f"{provider}/{number}{text}", text) for provider, number, text in catalog]
     mixed = random.sample(records, len(records))
     assert partition(records) == partition(mixed)
-    groups = duplicates(records).tolist()
+    groups = duplicate_groups(records).tolist()
     assert len({(group, record.provider) for group, record in zip(groups, records, strict=True)}) == len(records)
     assert all(group <= place and groups[group] == group for place, group in enumerate(groups))
 
@@ -70,7 +70,7 @@ def test_groups_do_not_depend_on_the_order_and_have_one_tool_of_a_provider(catal
 def partition(records: list[ToolRecord]) -> set[frozenset[str]]:
     """The groups as sets of ids."""
     groups: dict[int, set[str]] = {}
-    for record, group in zip(records, duplicates(records).tolist(), strict=True):
+    for record, group in zip(records, duplicate_groups(records).tolist(), strict=True):
         groups.setdefault(group, set()).add(record.tool_id)
     return {frozenset(ids) for ids in groups.values()}
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from router import Signal, SnapshotInvalid
 from router.retrieval.retrievers import EMPTY, Ranking
-from router.retrieval.score_normalization import ERRAND, BackgroundScores
+from router.retrieval.score_normalization import TASK_WORDING, BackgroundScores
 
 # Four tools: means 1, 1, 1, 0; deviations 2, 1, 1, 1.
 STATISTICS = np.array([[1, 1, 1, 0], [2, 1, 1, 1]], np.float32)
@@ -23,36 +23,36 @@ def ranking(*scores: tuple[int, float]) -> Ranking:
 
 def test_a_lexical_cue_is_the_best_tools_standing_by_the_root_of_the_number_of_terms() -> None:
     # 8 / √4 = 4 and 6 / √4 = 3: (4 - 1) / 2 = 1.5, (3 - 1) / 1 = 2.
-    cues = COHORT.cues({Signal.DESCRIPTION: ranking((0, 8.0), (1, 6.0))}, ["a", "b", "c", "d"], None)
+    cues = COHORT.features({Signal.DESCRIPTION: ranking((0, 8.0), (1, 6.0))}, ["a", "b", "c", "d"], None)
     assert cues == {Signal.DESCRIPTION: 2.0}
 
 
 def test_a_term_said_twice_counts_once() -> None:
     lists = {Signal.DESCRIPTION: ranking((1, 6.0))}
-    assert COHORT.cues(lists, ["a", "b", "a", "b"], None) == COHORT.cues(lists, ["a", "b"], None)
+    assert COHORT.features(lists, ["a", "b", "a", "b"], None) == COHORT.features(lists, ["a", "b"], None)
 
 
 def test_the_dense_cue_is_the_mean_of_the_three_tools_that_stand_highest() -> None:
     # Standings 2, 3, 2 and 1: the mean of 2, 3 and 2.
-    cues = COHORT.cues({Signal.DENSE: ranking((0, 5.0), (1, 4.0), (2, 3.0), (3, 1.0))}, ["a"] * 9, None)
+    cues = COHORT.features({Signal.DENSE: ranking((0, 5.0), (1, 4.0), (2, 3.0), (3, 1.0))}, ["a"] * 9, None)
     assert cues == {Signal.DENSE: pytest.approx(7 / 3)}
 
 
 def test_a_list_that_holds_nothing_is_worth_what_a_score_of_nought_is() -> None:
     # (0 - 0) / 1 of the last tool is the highest.
-    assert COHORT.cues({Signal.DESCRIPTION: EMPTY}, [], None) == {Signal.DESCRIPTION: 0.0}
+    assert COHORT.features({Signal.DESCRIPTION: EMPTY}, [], None) == {Signal.DESCRIPTION: 0.0}
 
 
 def test_the_errand_cue_is_how_far_a_request_lies_towards_errands() -> None:
-    assert COHORT.cues({}, [], np.array([0.75, 0.25], np.float32)) == {ERRAND: 0.5}
+    assert COHORT.features({}, [], np.array([0.75, 0.25], np.float32)) == {TASK_WORDING: 0.5}
 
 
 def test_a_list_or_vector_that_is_not_given_has_no_cue() -> None:
-    assert COHORT.cues({}, ["a"], None) == {}
+    assert COHORT.features({}, ["a"], None) == {}
 
 
 def test_a_list_that_the_cohort_does_not_know_has_no_cue() -> None:
-    assert COHORT.cues({Signal.EXPANSION: ranking((0, 1.0))}, ["a"], None) == {}
+    assert COHORT.features({Signal.EXPANSION: ranking((0, 1.0))}, ["a"], None) == {}
 
 
 @given(
@@ -64,7 +64,7 @@ def test_a_list_that_the_cohort_does_not_know_has_no_cue() -> None:
 def test_a_higher_score_never_lowers_a_cue(scores: list[float], tool: int, more: float, signal: Signal) -> None:
     raised = [score + more if i == tool else score for i, score in enumerate(scores)]
     before, after = (
-        COHORT.cues({signal: ranking(*enumerate(values))}, ["a", "b"], None)[signal] for values in (scores, raised)
+        COHORT.features({signal: ranking(*enumerate(values))}, ["a", "b"], None)[signal] for values in (scores, raised)
     )
     assert after >= before
 
@@ -73,14 +73,14 @@ def test_a_saved_cohort_gives_the_same_cues(tmp_path: Path) -> None:
     assert COHORT.save(tmp_path) == ("cohort.npy", "errand_vector.npy")
     opened = BackgroundScores.open(tmp_path, tools=4, dim=2)
     asked = ({Signal.DENSE: ranking((0, 5.0)), Signal.DESCRIPTION: EMPTY}, ["a"], ERRAND_VECTOR)
-    assert opened.cues(*asked) == COHORT.cues(*asked)
+    assert opened.features(*asked) == COHORT.features(*asked)
     assert set(opened.statistics) == {Signal.DESCRIPTION, Signal.DENSE}
 
 
 def test_a_lexical_cohort_needs_no_vector(tmp_path: Path) -> None:
     cohort = BackgroundScores({Signal.NAME: STATISTICS})
     assert cohort.save(tmp_path) == ("cohort.npy",)
-    assert BackgroundScores.open(tmp_path, tools=4, dim=None).errand is None
+    assert BackgroundScores.open(tmp_path, tools=4, dim=None).task_direction is None
 
 
 @pytest.mark.parametrize(("tools", "dim"), [(5, 2), (4, 3)])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from router.query.steps import Steps
 from router.retrieval.retrievers import EMPTY, Ranking
-from router.retrieval.step_fusion import cover
+from router.retrieval.step_fusion import cover_steps
 
 
 def ranking(*pairs: tuple[int, float]) -> Ranking:
@@ -22,7 +22,7 @@ def steps(*weights: float, share: float = 1.0) -> Steps:
 
 def test_a_tool_gains_from_the_one_step_that_it_serves_best() -> None:
     whole = ranking((1, 4.0), (2, 3.0), (3, 2.0))
-    covered = cover(whole, [ranking((1, 4.0), (2, 2.0)), ranking((3, 1.0), (2, 0.25))], steps(1.0, 0.5))
+    covered = cover_steps(whole, [ranking((1, 4.0), (2, 2.0)), ranking((3, 1.0), (2, 0.25))], steps(1.0, 0.5))
     # Step 0 is on the whole's level; step 1, best 1, is raised by √(4/1) = 2 and weighs half.
     assert covered.ranking.ordinals.tolist() == [1, 2, 3]
     assert covered.ranking.scores.tolist() == pytest.approx([4 + 0.65 * 4, 3 + 0.65 * 2, 2 + 0.65 * 0.5 * 2])
@@ -31,26 +31,26 @@ def test_a_tool_gains_from_the_one_step_that_it_serves_best() -> None:
 
 
 def test_a_tool_that_only_a_step_finds_is_in_the_answer() -> None:
-    covered = cover(ranking((1, 2.0), (2, 0.5)), [ranking((1, 2.0)), ranking((9, 2.0))], steps(1.0, 1.0))
+    covered = cover_steps(ranking((1, 2.0), (2, 0.5)), [ranking((1, 2.0)), ranking((9, 2.0))], steps(1.0, 1.0))
     assert covered.ranking.ordinals.tolist() == [1, 9, 2]
     assert covered.steps.tolist() == [0, 1, -1]
 
 
 def test_the_best_tool_of_the_whole_request_stays_first() -> None:
-    covered = cover(ranking((1, 2.0), (2, 1.9)), [ranking((2, 2.0))], steps(1.0))
+    covered = cover_steps(ranking((1, 2.0), (2, 1.9)), [ranking((2, 2.0))], steps(1.0))
     assert covered.ranking.ordinals.tolist() == [1, 2]
     assert covered.ranking.scores[0] == covered.ranking.scores[1] == pytest.approx(1.9 + 0.65 * 2)
 
 
 def test_in_a_long_request_the_steps_decide() -> None:
     whole = ranking((1, 2.0), (2, 1.0))
-    covered = cover(whole, [ranking((2, 8.0))], steps(1.0, share=0.1))
+    covered = cover_steps(whole, [ranking((2, 8.0))], steps(1.0, share=0.1))
     assert covered.ranking.ordinals.tolist() == [2, 1]
     assert covered.ranking.scores.tolist() == pytest.approx([0.1 * 1 + 0.65 * 8, 0.1 * 2])
 
 
 def test_tools_outside_the_whole_ranking_are_below_its_negative_scores() -> None:
-    covered = cover(ranking((1, 1.0), (2, -1.0)), [ranking((3, 0.5))], steps(1.0))
+    covered = cover_steps(ranking((1, 1.0), (2, -1.0)), [ranking((3, 0.5))], steps(1.0))
     assert covered.ranking.scores.tolist() == pytest.approx([1, -1 + 0.65 * 0.5 * math.sqrt(2), -1])
     assert covered.ranking.ordinals.tolist() == [1, 3, 2]
 
@@ -58,7 +58,7 @@ def test_tools_outside_the_whole_ranking_are_below_its_negative_scores() -> None
 def test_the_best_three_of_steps_that_want_different_tools_are_in_ten() -> None:
     clear = ranking(*((tool, 20.0 - tool) for tool in range(12)))
     dim = ranking((50, 0.6), (51, 0.5), (52, 0.4), (53, 0.3))
-    covered = cover(clear, [clear, dim], steps(1.0, 1.0))
+    covered = cover_steps(clear, [clear, dim], steps(1.0, 1.0))
     assert covered.ranking.ordinals[:10].tolist() == [0, 50, 1, 2, 3, 4, 5, 6, 51, 52]
     assert covered.ranking.ordinals.tolist()[10:] == [7, 8, 9, 10, 11, 53]
     assert np.all(np.diff(covered.ranking.scores) <= 0)
@@ -67,21 +67,21 @@ def test_the_best_three_of_steps_that_want_different_tools_are_in_ten() -> None:
 
 def test_no_place_is_held_for_what_is_only_told_or_for_steps_that_share_a_tool() -> None:
     clear = ranking(*((tool, 20.0 - tool) for tool in range(12)))
-    told = cover(clear, [clear, ranking((50, 0.1))], steps(1.0, 0.7))
-    shared = cover(clear, [clear, ranking((1, 0.2), (50, 0.1))], steps(1.0, 1.0))
+    told = cover_steps(clear, [clear, ranking((50, 0.1))], steps(1.0, 0.7))
+    shared = cover_steps(clear, [clear, ranking((1, 0.2), (50, 0.1))], steps(1.0, 1.0))
     assert 50 not in told.ranking.ordinals[:10]
     assert 50 not in shared.ranking.ordinals[:10]
 
 
 def test_empty_rankings_are_covered_too() -> None:
-    assert len(cover(EMPTY, [EMPTY], steps(1.0)).ranking) == 0
-    assert cover(EMPTY, [ranking((5, 1.0))], steps(1.0)).ranking.ordinals.tolist() == [5]
-    assert cover(ranking((5, 1.0)), [EMPTY], steps(1.0)).ranking.scores.tolist() == [1.0]
+    assert len(cover_steps(EMPTY, [EMPTY], steps(1.0)).ranking) == 0
+    assert cover_steps(EMPTY, [ranking((5, 1.0))], steps(1.0)).ranking.ordinals.tolist() == [5]
+    assert cover_steps(ranking((5, 1.0)), [EMPTY], steps(1.0)).ranking.scores.tolist() == [1.0]
 
 
 def test_there_is_one_ranking_a_step() -> None:
     with pytest.raises(ValueError, match="1 rankings for 2 steps"):
-        cover(EMPTY, [EMPTY], steps(1.0, 1.0))
+        cover_steps(EMPTY, [EMPTY], steps(1.0, 1.0))
 
 
 rankings = st.dictionaries(st.integers(0, 20), st.floats(-3, 30), max_size=8).map(lambda d: ranking(*d.items()))
@@ -91,7 +91,7 @@ rankings = st.dictionaries(st.integers(0, 20), st.floats(-3, 30), max_size=8).ma
 def test_scores_fall_and_every_tool_is_there_once(
     whole: Ranking, parts: list[tuple[Ranking, float]], share: float
 ) -> None:
-    covered = cover(whole, [part for part, _ in parts], steps(*(weight for _, weight in parts), share=share))
+    covered = cover_steps(whole, [part for part, _ in parts], steps(*(weight for _, weight in parts), share=share))
     assert np.all(np.diff(covered.ranking.scores) <= 0)
     listed = {int(o) for r in (whole, *(part for part, _ in parts)) for o in r.ordinals}
     assert sorted(covered.ranking.ordinals.tolist()) == sorted(listed)

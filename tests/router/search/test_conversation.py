@@ -10,7 +10,7 @@ import pytest
 
 from router import RECIPES, Normalization, Reranking, Router, Selection
 from router.errors import RequestInvalid
-from router.search.conversation import Said, in_context, said
+from router.search.conversation import UserMessages, combine_messages, user_messages
 from router.search.search import search
 from router.snapshot.snapshot import Snapshot
 
@@ -21,18 +21,18 @@ LEXICAL = replace(RECIPES["lexical"], normalization=Normalization.STANDARD)
 @pytest.mark.parametrize(
     ("request_", "expected"),
     [
-        ("undo a payment", Said("undo a payment")),
-        (["undo a payment"], Said("undo a payment")),
-        (["a", "b", "c", "d", "e"], Said("e", ("d", "c", "b"))),
-        ([{"role": "user", "content": "a"}, {"role": "assistant", "content": "Done."}, "b"], Said("b", ("a",))),
-        ([{"role": "system", "content": "Be brief."}, {"content": "a"}], Said("a")),
-        ([{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url"}]}], Said("a")),
-        ([{"role": "user", "content": ["a", {"type": "text", "text": "b"}]}], Said("a\nb")),
-        (["a", "  ", {"role": "user", "content": None}], Said("a")),
+        ("undo a payment", UserMessages("undo a payment")),
+        (["undo a payment"], UserMessages("undo a payment")),
+        (["a", "b", "c", "d", "e"], UserMessages("e", ("d", "c", "b"))),
+        ([{"role": "user", "content": "a"}, {"role": "assistant", "content": "Done."}, "b"], UserMessages("b", ("a",))),
+        ([{"role": "system", "content": "Be brief."}, {"content": "a"}], UserMessages("a")),
+        ([{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url"}]}], UserMessages("a")),
+        ([{"role": "user", "content": ["a", {"type": "text", "text": "b"}]}], UserMessages("a\nb")),
+        (["a", "  ", {"role": "user", "content": None}], UserMessages("a")),
     ],
 )
-def test_the_last_four_messages_of_the_user_are_what_is_asked(request_: Any, expected: Said) -> None:
-    assert said(request_) == expected
+def test_the_last_four_messages_of_the_user_are_what_is_asked(request_: Any, expected: UserMessages) -> None:
+    assert user_messages(request_) == expected
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_the_last_four_messages_of_the_user_are_what_is_asked(request_: Any, exp
 )
 def test_what_is_no_dialogue_is_refused_with_its_place(request_: Any, says: str) -> None:
     with pytest.raises(RequestInvalid, match=says):
-        said(request_)
+        user_messages(request_)
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +58,9 @@ def router(snapshot: Path) -> Router:
 
 def test_a_message_that_says_little_is_answered_by_what_was_said_before(router: Router) -> None:
     alone = router.route("and the same for Bob", recipe=LEXICAL)
-    in_context = router.route(["give the customer their money back", "and the same for Bob"], recipe=LEXICAL, k=1)
+    dialogue = router.route(["give the customer their money back", "and the same for Bob"], recipe=LEXICAL, k=1)
     assert "stripe/create_refund" not in alone.ids[:1]
-    assert in_context.ids == ("stripe/create_refund",)
+    assert dialogue.ids == ("stripe/create_refund",)
 
 
 def test_the_latest_message_comes_first_and_the_one_before_it_next(router: Router) -> None:
@@ -88,7 +88,7 @@ def test_the_cosine_of_a_dialogue_is_that_of_its_messages_the_latest_counting_mo
     latest, before = (search(opened, text, opened.recipe) for text in ("will it rain tomorrow", "undo a payment"))
     assert latest.query.adapted_vector is not None and before.query.adapted_vector is not None
     expected = latest.query.adapted_vector + 0.6 * before.query.adapted_vector
-    moved = in_context(latest, [before]).query.adapted_vector
+    moved = combine_messages(latest, [before]).query.adapted_vector
     assert moved == pytest.approx(expected / np.linalg.norm(expected), abs=1e-6)
 
 

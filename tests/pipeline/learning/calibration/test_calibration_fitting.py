@@ -15,8 +15,8 @@ from pipeline.learning.calibration.held_out_phrases import ask_phrases
 from router import Signal
 from router.contract import Expanded
 from router.evaluation import Judgement
-from router.retrieval.evidence import MATCHED, TEXTS
-from router.retrieval.score_normalization import ERRAND
+from router.retrieval.features import BEST_BM25, MEAN_COSINE
+from router.retrieval.score_normalization import TASK_WORDING
 from router.snapshot.snapshot import Snapshot
 from router.text import terms
 
@@ -80,7 +80,7 @@ def calibrated(opened: Snapshot) -> Calibrated:
 
 def probabilities(snapshot: Snapshot, calibrated: Calibrated, requests: Sequence[str], row: int = 0) -> list[float]:
     asker = Asker(snapshot)
-    cues = [{**a.evidence, **calibrated.cohort.cues(a.rankings, a.terms, a.vector)} for a in asker.ask(requests)]
+    cues = [{**a.evidence, **calibrated.cohort.features(a.rankings, a.terms, a.vector)} for a in asker.ask(requests)]
     found = [calibrated.calibrations[row].probability(one) for one in cues]
     return [probability for probability in found if probability is not None]
 
@@ -111,8 +111,8 @@ def test_what_was_calibrated_from_is_told(calibrated: Calibrated) -> None:
 
 def test_the_lists_with_dense_come_before_those_without(calibrated: Calibrated) -> None:
     assert [set(calibration.weights) for calibration in calibrated.calibrations] == [
-        {Signal.DENSE, ERRAND, Signal.DESCRIPTION, TEXTS, MATCHED},
-        {Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, MATCHED},
+        {Signal.DENSE, TASK_WORDING, Signal.DESCRIPTION, MEAN_COSINE, BEST_BM25},
+        {Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, BEST_BM25},
     ]
 
 
@@ -135,9 +135,9 @@ def test_too_few_phrases_set_no_scale(opened: Snapshot) -> None:
 def test_a_snapshot_without_an_encoder_is_calibrated_by_its_lexical_lists(opened: Snapshot) -> None:
     lexical = calibrate(replace(opened, encoder=None, retrievers=opened.lexical), JUDGED)
     assert [set(c.weights) for c in lexical.calibrations] == [
-        {Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, MATCHED}
+        {Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, BEST_BM25}
     ]
-    assert lexical.cohort.errand is None
+    assert lexical.cohort.task_direction is None
 
 
 def test_a_phrase_is_asked_as_if_its_tool_did_not_have_it(opened: Snapshot) -> None:
@@ -159,7 +159,7 @@ def test_the_mean_of_the_nearest_texts_leaves_the_phrase_itself_out(opened: Snap
     for tool in first.rankings[Signal.DENSE].ordinals[:3].tolist():
         cosines = asker.vectors.of_tools(tool, tool + 1) @ first.vector
         means.append(np.delete(cosines, 1).mean() if tool == 0 else cosines.mean())
-    assert first.evidence[TEXTS] == pytest.approx(np.mean(means), abs=1e-5)
+    assert first.evidence[MEAN_COSINE] == pytest.approx(np.mean(means), abs=1e-5)
 
 
 def test_a_phrase_without_its_tool_finds_it_in_no_list(opened: Snapshot) -> None:
@@ -167,7 +167,7 @@ def test_a_phrase_without_its_tool_finds_it_in_no_list(opened: Snapshot) -> None
     assert len(found) == len(absent)
     assert all(0 not in ranking.ordinals for ranking in absent[0].rankings.values())
     assert 0 in found[0].rankings[Signal.DENSE].ordinals
-    assert absent[0].evidence[MATCHED] <= found[0].evidence[MATCHED]
+    assert absent[0].evidence[BEST_BM25] <= found[0].evidence[BEST_BM25]
 
 
 def test_phrases_are_drawn_evenly(opened: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,4 +203,4 @@ def test_the_errand_vector_leads_from_talk_to_errands(opened: Snapshot) -> None:
     cohort, (first, last) = survey(Asker(opened), (talk, errand))
     assert first.vector is not None
     assert last.vector is not None
-    assert cohort.errand == pytest.approx(last.vector - first.vector)
+    assert cohort.task_direction == pytest.approx(last.vector - first.vector)

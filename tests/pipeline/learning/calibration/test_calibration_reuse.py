@@ -108,7 +108,7 @@ def test_the_cohort_of_an_unchanged_catalog_is_as_it_was(serving: Path) -> None:
     assert before is not None and done.calibrations == (SETTLED,)
     assert before.statistics.keys() == done.cohort.statistics.keys()
     assert all(np.array_equal(before.statistics[s], done.cohort.statistics[s]) for s in before.statistics)
-    assert np.array_equal(before.errand, done.cohort.errand)
+    assert np.array_equal(before.task_direction, done.cohort.task_direction)
 
 
 @pytest.mark.parametrize("changed", [[3], [0, 7]])

@@ -5,8 +5,8 @@ import pytest
 
 from pipeline.learning.calibration.prior import PRIORS, Prior, Scale, choose
 from router import Signal
-from router.retrieval.evidence import MATCHED, TEXTS
-from router.retrieval.score_normalization import ERRAND, BackgroundScores
+from router.retrieval.features import BEST_BM25, MEAN_COSINE
+from router.retrieval.score_normalization import TASK_WORDING, BackgroundScores
 
 STATISTICS = np.ones((2, 3), np.float32)
 
@@ -42,14 +42,14 @@ def test_everyday_requests_have_a_mean_of_nought_and_a_deviation_of_one() -> Non
 def test_a_whole_catalog_is_calibrated_with_dense_and_without() -> None:
     cohort = BackgroundScores(dict.fromkeys(Signal, STATISTICS), np.ones(2, np.float32))
     assert [set(prior.cues) for prior in choose(PRIORS, cohort)] == [
-        {Signal.DENSE, ERRAND, Signal.DESCRIPTION, TEXTS, MATCHED},
-        {Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, MATCHED},
+        {Signal.DENSE, TASK_WORDING, Signal.DESCRIPTION, MEAN_COSINE, BEST_BM25},
+        {Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, BEST_BM25},
     ]
 
 
 def test_a_lexical_catalog_without_expansions_is_calibrated_by_two_lists() -> None:
     cohort = BackgroundScores(dict.fromkeys((Signal.NAME, Signal.DESCRIPTION), STATISTICS))
-    assert [set(prior.cues) for prior in choose(PRIORS, cohort)] == [{Signal.NAME, Signal.DESCRIPTION, MATCHED}]
+    assert [set(prior.cues) for prior in choose(PRIORS, cohort)] == [{Signal.NAME, Signal.DESCRIPTION, BEST_BM25}]
 
 
 def test_a_catalog_that_everyday_requests_do_not_reach_is_not_calibrated() -> None:

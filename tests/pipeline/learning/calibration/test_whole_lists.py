@@ -13,7 +13,7 @@ from pipeline.learning.calibration.whole_lists import dense_scores, lexical_scor
 from router import Signal
 from router.encoding.adapter import adapted
 from router.retrieval.retrievers import DenseRetriever, DenseView, ToolVectors
-from router.retrieval.score_normalization import scaled
+from router.retrieval.score_normalization import length_normalized
 from router.snapshot.snapshot import Snapshot
 from router.text import terms
 
@@ -97,7 +97,7 @@ def test_the_cohorts_statistics_are_those_of_whole_lists_asked_one_by_one(opened
         vector = opened.encoder.encode_request(one.request)
         lists[Signal.DENSE] = opened.dense.rank_vector(vector, tools, opened.recipe.dense_view)
         for signal, ranking in lists.items():
-            table[signal][row, ranking.ordinals] = scaled(signal, ranking.scores, terms(one.request))
+            table[signal][row, ranking.ordinals] = length_normalized(signal, ranking.scores, terms(one.request))
     for signal, (mean, deviation) in cohort.statistics.items():
         own = table[signal].std(axis=0)
         assert mean == pytest.approx(table[signal].mean(axis=0), abs=2e-6)

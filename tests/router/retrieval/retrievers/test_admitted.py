@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pipeline.indexing.lexical import index
+from pipeline.indexing.lexical import write_lexical
 from router.retrieval.retrievers import (
     Admitted,
     Candidates,
@@ -32,7 +32,7 @@ def admitted(*ordinals: int) -> Admitted:
 @pytest.fixture(scope="module")
 def lexical(tmp_path_factory: pytest.TempPathFactory) -> LexicalRetriever:
     folder = tmp_path_factory.mktemp("lexical")
-    index([FieldDocuments(f"{place:03}", text, "", "", "", ()) for place, text in enumerate(TEXTS)], folder)
+    write_lexical([FieldDocuments(f"{place:03}", text, "", "", "", ()) for place, text in enumerate(TEXTS)], folder)
     return LexicalRetriever.open(folder / "name", TOOLS)
 
 

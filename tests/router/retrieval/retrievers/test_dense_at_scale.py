@@ -32,7 +32,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
     counts = np.where(np.arange(TOOLS) % 10, 4, 0)
     phrases = unit(np.repeat(documents, counts, axis=0) + 0.1 * generator.normal(size=(counts.sum(), DIM)))
     folder = tmp_path_factory.mktemp("dense")
-    dense.write(folder, documents, phrases, np.concatenate([[0], np.cumsum(counts)]))
+    dense.write_dense(folder, documents, phrases, np.concatenate([[0], np.cumsum(counts)]))
     return folder
 
 
@@ -101,9 +101,9 @@ def test_a_list_as_long_as_the_candidates_scores_every_tool(
 def test_the_same_vectors_give_the_same_index(catalog: Path, tmp_path: Path) -> None:
     held = vectors(catalog)
     offsets = np.concatenate([[0], np.cumsum(np.diff(held.offsets) - 1)])
-    dense.write(tmp_path, held.documents(), held.phrases(), offsets)
+    dense.write_dense(tmp_path, held.documents(), held.phrases(), offsets)
     first = (tmp_path / contract.CANDIDATES).read_bytes()
-    dense.write(tmp_path, held.documents(), held.phrases(), offsets)
+    dense.write_dense(tmp_path, held.documents(), held.phrases(), offsets)
     assert (tmp_path / contract.CANDIDATES).read_bytes() == first
 
 
@@ -131,7 +131,7 @@ def test_in_a_very_large_catalog_the_codes_lie_in_cells(
 ) -> None:
     monkeypatch.setattr("pipeline.indexing.centroids.MOST_SCANNED", 1_000)
     held = vectors(catalog)
-    dense.write(tmp_path, held.documents(), held.phrases(), held.offsets - np.arange(TOOLS + 1))
+    dense.write_dense(tmp_path, held.documents(), held.phrases(), held.offsets - np.arange(TOOLS + 1))
     candidates = Candidates.open(tmp_path / contract.CANDIDATES, TOOLS, DIM)
     assert type(candidates._index).__name__ == "IndexIVFPQFastScan"
     exact = DenseRetriever(held)
@@ -147,7 +147,7 @@ def test_in_a_very_large_catalog_the_codes_lie_in_cells(
 
 def test_tools_that_are_all_candidates_need_no_index(tmp_path: Path) -> None:
     rows = unit(np.random.default_rng(3).normal(size=(200 * 30, DIM)))
-    dense.write(tmp_path, rows[:200], rows[200:], np.linspace(0, 5_800, 201).astype(np.int64))
+    dense.write_dense(tmp_path, rows[:200], rows[200:], np.linspace(0, 5_800, 201).astype(np.int64))
     assert not (tmp_path / contract.CANDIDATES).exists()
     assert (tmp_path / contract.VECTORS).exists()
 
@@ -162,7 +162,7 @@ def test_without_faiss_a_large_catalog_is_written_and_ranks_as_every_vector_does
     catalog: Path, requests: NDArray[np.float32], no_faiss: None, tmp_path: Path
 ) -> None:
     held = vectors(catalog)
-    dense.write(tmp_path, held.documents(), held.phrases(), held.offsets - np.arange(TOOLS + 1))
+    dense.write_dense(tmp_path, held.documents(), held.phrases(), held.offsets - np.arange(TOOLS + 1))
     assert not {contract.CANDIDATES, contract.MOMENTS} & {path.name for path in tmp_path.iterdir()}
     assert (vectors(tmp_path).rows == held.rows).all()
 

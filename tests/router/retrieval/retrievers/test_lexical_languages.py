@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.indexing.lexical import index
+from pipeline.indexing.lexical import write_lexical
 from router import SnapshotInvalid
 from router.retrieval.retrievers import MAX_QUERY_TERMS, LexicalRetriever
 from router.text import LANGUAGES, STOP_WORDS, analyzer, terms, terms_by_language
@@ -20,7 +20,7 @@ def opened(folder: Path, *texts: tuple[str, str]) -> LexicalRetriever:
     documents = [
         FieldDocuments(str(i), "", "", english, "", (), {"de": (de,)}) for i, (english, de) in enumerate(texts)
     ]
-    index(documents, folder, ("en", "de"))
+    write_lexical(documents, folder, ("en", "de"))
     return LexicalRetriever.open(folder / "expansion", len(texts), ("en", "de"))
 
 
@@ -86,7 +86,7 @@ def test_words_of_two_languages_add_up(tmp_path: Path) -> None:
 def test_a_request_in_english_scores_as_in_an_english_index(tmp_path: Path) -> None:
     texts = ("refund a charge", "list the charges of a customer", "send a message")
     (tmp_path / "other").mkdir()
-    index([FieldDocuments(str(i), "", "", text, "", ()) for i, text in enumerate(texts)], tmp_path / "other")
+    write_lexical([FieldDocuments(str(i), "", "", text, "", ()) for i, text in enumerate(texts)], tmp_path / "other")
     alone = LexicalRetriever.open(tmp_path / "other" / "expansion", 3).rank_terms(terms("a customer's charges"), 5)
     retriever = opened(tmp_path, *((text, "kanal") for text in texts))
     among = retriever.rank_by_language(terms_by_language("a customer's charges", ("en", "de")), 5)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.indexing.lexical import index
+from pipeline.indexing.lexical import write_lexical
 from router import SnapshotInvalid
 from router.retrieval.retrievers import DenseRetriever, DenseView, LexicalRetriever, ToolVectors
 from router.text import terms
@@ -15,7 +15,7 @@ from router.tools.field_text import FieldDocuments
 
 def lexical(folder: Path, *texts: str) -> LexicalRetriever:
     documents = [FieldDocuments(f"tool{i}", text, "", "", "", ()) for i, text in enumerate(texts)]
-    index(documents, folder)
+    write_lexical(documents, folder)
     return LexicalRetriever.open(folder / "name", len(texts))
 
 

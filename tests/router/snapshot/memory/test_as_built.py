@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.build.build import build
-from pipeline.indexing.lexical import index
+from pipeline.indexing.lexical import write_lexical
 from pipeline.settings import load
 from router import Router, Signal
 from router.retrieval.retrievers import LexicalRetriever
@@ -108,7 +108,7 @@ def test_an_index_in_memory_ranks_as_one_on_disk(
     tmp_path_factory: pytest.TempPathFactory, documents: list[FieldDocuments], request: list[str]
 ) -> None:
     folder = Path(tmp_path_factory.mktemp("indexes"))
-    lengths = index(documents, folder)
+    lengths = write_lexical(documents, folder)
     made = index_fields(documents)
     assert {signal: field.mean_length for signal, field in made.items()} == lengths
     for signal, field in made.items():

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.indexing.lexical import index
+from pipeline.indexing.lexical import write_lexical
 from router.retrieval.retrievers import Admitted, LexicalRetriever
 from router.snapshot.overlay.lexical import OverlaidLexical, Postings
 from router.text import terms, terms_by_language
@@ -26,7 +26,7 @@ def _texts() -> list[str]:
 
 def _index(folder: Path, texts: list[str]) -> tuple[LexicalRetriever, float]:
     documents = [FieldDocuments(f"tool{i}", text, "", "", "", ()) for i, text in enumerate(texts)]
-    index(documents, folder)
+    write_lexical(documents, folder)
     return LexicalRetriever.open(folder / "name", len(texts)), sum(map(len, map(terms, texts))) / len(texts)
 
 

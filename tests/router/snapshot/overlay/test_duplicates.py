@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from router.record import ToolRecord
-from router.retrieval.deduplication import duplicates
+from router.retrieval.deduplication import duplicate_groups
 from router.snapshot.overlay import Overlay
 from router.snapshot.overlay.layering import over
 from router.snapshot.snapshot import Snapshot
@@ -52,7 +52,7 @@ def grouped(snapshot: Snapshot) -> set[frozenset[str]]:
 
 def as_a_build_would(records: list[ToolRecord]) -> set[frozenset[str]]:
     groups: dict[int, set[str]] = {}
-    for one, group in zip(records, duplicates(records).tolist(), strict=True):
+    for one, group in zip(records, duplicate_groups(records).tolist(), strict=True):
         groups.setdefault(group, set()).add(one.tool_id)
     return {frozenset(ids) for ids in groups.values()}
 

@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from router import Signal
-from router.retrieval.evidence import AGREEING, LEAD, MATCHED, STANDING, TEXTS, evidence, leads
+from router.retrieval.features import (
+    BEST_BM25,
+    DENSE_Z_SCORE,
+    MAX_RUNNER_UP_SHARE,
+    MEAN_COSINE,
+    MIN_AGREEING_SHARE,
+    has_clear_leader,
+    no_answer_features,
+)
 from router.retrieval.retrievers import EMPTY, DenseRetriever, Ranking, ToolVectors
 
 LISTS = (Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, Signal.DENSE)
@@ -21,17 +29,17 @@ def ranking(*scores: tuple[int, float], center: float = 0.0, spread: float = 1.0
 def test_matched_counts_the_best_score_in_words_as_rare_as_can_be() -> None:
     # Of 30 tools a word that none has weighs ln(1 + 30.5 / .5) = ln 62; a score of three such words.
     lists = {Signal.DESCRIPTION: ranking((4, 2.0)), Signal.EXPANSION: ranking((7, 3 * math.log(62)))}
-    assert evidence(lists, None, None, 30) == {MATCHED: pytest.approx(math.log(4))}
+    assert no_answer_features(lists, None, None, 30) == {BEST_BM25: pytest.approx(math.log(4))}
 
 
 def test_lists_that_hold_nothing_match_nothing() -> None:
-    assert evidence({Signal.DESCRIPTION: EMPTY}, None, None, 30) == {MATCHED: 0.0}
-    assert evidence({Signal.NAME: ranking((0, 5.0))}, None, None, 30) == {}
+    assert no_answer_features({Signal.DESCRIPTION: EMPTY}, None, None, 30) == {BEST_BM25: 0.0}
+    assert no_answer_features({Signal.NAME: ranking((0, 5.0))}, None, None, 30) == {}
 
 
 def test_standing_is_by_how_many_spreads_the_nearest_stands_out_for_so_many_tools() -> None:
     lists = {Signal.DENSE: ranking((1, 0.7), (0, 0.5), center=0.3, spread=0.1)}
-    assert evidence(lists, None, None, 50) == {STANDING: pytest.approx(4 / math.sqrt(2 * math.log(50)))}
+    assert no_answer_features(lists, None, None, 50) == {DENSE_Z_SCORE: pytest.approx(4 / math.sqrt(2 * math.log(50)))}
 
 
 def test_texts_is_the_mean_over_all_texts_of_the_nearest_three() -> None:
@@ -40,8 +48,8 @@ def test_texts_is_the_mean_over_all_texts_of_the_nearest_three() -> None:
     scales = np.array([1 / 127, 1 / 127, 0.01, 1 / 127, 0.01], np.float32)
     dense = DenseRetriever(ToolVectors(rows, scales, np.array([0, 2, 3, 4, 5])))
     lists = {Signal.DENSE: ranking((0, 1.0), (3, 0.8), (1, 0.6), (2, -1.0))}
-    cues = evidence(lists, dense, np.array([1, 0], np.float32), 4)
-    assert cues[TEXTS] == pytest.approx((0.5 + 0.6 + 0.8) / 3, abs=1e-6)
+    cues = no_answer_features(lists, dense, np.array([1, 0], np.float32), 4)
+    assert cues[MEAN_COSINE] == pytest.approx((0.5 + 0.6 + 0.8) / 3, abs=1e-6)
 
 
 def agreeing(count: int) -> dict[Signal, Ranking]:
@@ -51,36 +59,36 @@ def agreeing(count: int) -> dict[Signal, Ranking]:
 
 @pytest.mark.parametrize(("count", "leading"), [(4, True), (3, True), (2, False), (1, False)])
 def test_a_leader_is_first_in_three_of_four_lists(count: int, leading: bool) -> None:
-    assert leads(agreeing(count), ranking((1, 10.0), (2, 1.0))) is leading
+    assert has_clear_leader(agreeing(count), ranking((1, 10.0), (2, 1.0))) is leading
 
 
 @pytest.mark.parametrize(("second", "leading"), [(4.9, True), (5.0, True), (5.1, False)])
 def test_a_leader_has_twice_the_score_of_the_next(second: float, leading: bool) -> None:
-    assert leads(agreeing(4), ranking((1, 10.0), (2, second))) is leading
+    assert has_clear_leader(agreeing(4), ranking((1, 10.0), (2, second))) is leading
 
 
 def test_a_list_that_holds_nothing_has_no_say_and_one_list_alone_agrees_with_nothing() -> None:
     fused = ranking((1, 10.0), (2, 1.0))
     alone = {Signal.NAME: EMPTY, Signal.DENSE: ranking((1, 2.0))}
-    assert not leads(alone, fused)
-    assert leads({**alone, Signal.EXPANSION: ranking((1, 3.0))}, fused)
-    assert not leads({}, EMPTY)
+    assert not has_clear_leader(alone, fused)
+    assert has_clear_leader({**alone, Signal.EXPANSION: ranking((1, 3.0))}, fused)
+    assert not has_clear_leader({}, EMPTY)
 
 
 def test_duplicates_of_the_leader_are_no_runners_up() -> None:
     fused = ranking((1, 10.0), (3, 10.0), (2, 1.0))
-    assert not leads(agreeing(4), fused)
-    assert leads(agreeing(4), fused, np.array([0, 1, 2, 1]))
+    assert not has_clear_leader(agreeing(4), fused)
+    assert has_clear_leader(agreeing(4), fused, np.array([0, 1, 2, 1]))
 
 
 def test_a_tool_that_shares_the_top_score_of_a_list_is_first_in_it() -> None:
     tied = {s: ranking((0, 2.0), (1, 2.0)) for s in LISTS}
-    assert leads(tied, ranking((1, 10.0), (0, 1.0)))
+    assert has_clear_leader(tied, ranking((1, 10.0), (0, 1.0)))
 
 
 @given(
     st.lists(st.dictionaries(st.integers(1, 30), st.floats(0, 0.999), max_size=20), min_size=2, max_size=4),
-    st.dictionaries(st.integers(1, 30), st.floats(0, LEAD), max_size=20),
+    st.dictionaries(st.integers(1, 30), st.floats(0, MAX_RUNNER_UP_SHARE), max_size=20),
     st.floats(0.01, 1e6),
 )
 def test_who_is_first_everywhere_and_far_ahead_leads_whatever_else_is_found(
@@ -88,12 +96,12 @@ def test_who_is_first_everywhere_and_far_ahead_leads_whatever_else_is_found(
 ) -> None:
     found = zip(LISTS, others, strict=False)
     lists = {signal: ranking((0, scale), *((o, x * scale) for o, x in rest.items())) for signal, rest in found}
-    assert leads(lists, ranking((0, scale), *((o, x * scale) for o, x in behind.items())))
+    assert has_clear_leader(lists, ranking((0, scale), *((o, x * scale) for o, x in behind.items())))
 
 
 @given(st.integers(2, 4), st.integers(0, 4), st.floats(0, 1))
 def test_nobody_leads_who_is_not_first_in_most_lists_or_not_far_ahead(count: int, first: int, second: float) -> None:
     first = min(first, count)
     lists = {s: ranking((0 if n < first else 1, 1.0)) for n, s in enumerate(LISTS[:count])}
-    clear = first >= 2 and first >= AGREEING * count and second <= LEAD
-    assert leads(lists, ranking((0, 1.0), (1, second))) is clear
+    clear = first >= 2 and first >= MIN_AGREEING_SHARE * count and second <= MAX_RUNNER_UP_SHARE
+    assert has_clear_leader(lists, ranking((0, 1.0), (1, second))) is clear
