@@ -1,1 +1,1 @@
-"""A query in a snapshot: encoded, ranked by each signal, fused."""
+"""Search of a snapshot: `search` for one request, `conversation` for the messages of a dialogue."""

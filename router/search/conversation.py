@@ -1,10 +1,9 @@
-"""Several recent messages as one request, weighted to the latest.
+"""Searches with several messages of a dialogue: their results are summed, the latest weighted most.
 
     score(d) = latest(d) + Σ over earlier messages w^age × ranking(message, d)
 
-Each message is ranked by itself, for the lists' standard scores of one are comparable with those of another: a message
-that says all it needs decides alone, and one that does not ("the same for Bob", "yes, please") has little to say, so
-that what was said before does.
+Each message is ranked by itself; standard scores of different messages are comparable. A complete message has high
+scores and decides alone. An incomplete one ("the same for Bob", "yes, please") has low scores, so earlier ones decide.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,14 +18,8 @@ from router.retrieval.retrievers import EncodedQuery, Ranking
 from router.retrieval.step_fusion import StepCoverage
 from router.search.search import SearchResult
 
-# Each message costs as much as a request.
-_MOST = 4
-# Full@10 / nDCG@10 of the demo's 178 requests of one tool: followed by one that says nothing of it ("and the same for
-# Bob, please"), where its tool is still what is needed; and after another of them, where that is over.
-#            0            .25          .35          .5           .6           .7           1            in one text
-# follow-up  .090 / .041  .399 / .200  .618 / .314  .719 / .458  .770 / .521  .815 / .573  .848 / .656  .921 / .721
-# change     .893 / .706  .876 / .694  .876 / .695  .854 / .666  .843 / .648  .826 / .628  .753 / .529  .702 / .477
-# To lean on the messages before by how little the latest fits gives no more: .798 / .575 and .826 / .655.
+_MAX_MESSAGES = 4  # each costs as much as a request
+# Weight of a message relative to the one after it. See docs/decisions/0120-message-decay.md.
 _DECAY = 0.6
 _SPEAKER = "user"
 
@@ -35,18 +28,18 @@ Message = str | Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class UserMessages:
-    """What is asked: the latest message, and those before it, the latest first."""
+    """The user's messages that count: the latest, and `earlier` ones, the most recent first."""
 
     latest: str
     earlier: tuple[str, ...] = ()
 
 
 def user_messages(request: str | Sequence[Message]) -> UserMessages:
-    """The last four messages of the user, of a request that is one text or a dialogue, oldest first.
+    """Return the last four messages of the user, from one text or from a dialogue, oldest first.
 
-    A message is a text, or a mapping with `content` and a `role`, as chat APIs take them; `content` is a text or a
-    list of parts, of which texts and those with a `text` count. Raises RequestInvalid, with its place, for anything
-    else, and where the user says nothing.
+    A message is a text, or a mapping with `content` and a `role`, as chat APIs take them. `content` is a text or a
+    list of parts; parts that are texts, or have a `text`, count. Raises RequestInvalid, naming the message's index, for
+    anything else, and where no message has text of the user.
     """
     if isinstance(request, str):
         return UserMessages(request)
@@ -55,12 +48,12 @@ def user_messages(request: str | Sequence[Message]) -> UserMessages:
     texts = [text for place, message in enumerate(request) if (text := _text(place, message)).strip()]
     if not texts:
         raise RequestInvalid(f"no message of {len(request)} holds text of the user: say what should be done")
-    *earlier, latest = texts[-_MOST:]
+    *earlier, latest = texts[-_MAX_MESSAGES:]
     return UserMessages(latest, tuple(reversed(earlier)))
 
 
 def _text(place: int, message: Message) -> str:
-    """What the user says in a message; nothing in one of somebody else."""
+    """Return the text of a user's message; "" for a message of anyone else. `place` is its index in the dialogue."""
     if isinstance(message, str):
         return message
     if not isinstance(message, Mapping):
@@ -77,50 +70,57 @@ def _text(place: int, message: Message) -> str:
 
 
 def combine_messages(latest: SearchResult, earlier: Sequence[SearchResult]) -> SearchResult:
-    """What the latest message finds, with what earlier ones did, the latest of them first.
+    """Return the latest message's result with the scores of earlier ones, the most recent first, added.
 
-    None of them has its duplicates collapsed. What a message before it gives a tool counts as its gain, and as its step
-    where it gives most.
+    No result may have its duplicates collapsed yet. An earlier message's part of a tool's score counts as its gain; the
+    message becomes the tool's step where its part is the largest.
     """
     if not earlier:
         return latest
-    rankings = [latest.ranking, *(found.ranking for found in earlier)]
+    rankings = [latest.ranking, *(result.ranking for result in earlier)]
     ordinals = np.unique(np.concatenate([ranking.ordinals for ranking in rankings]))
     scores = np.full(len(ordinals), min(0.0, float(latest.ranking.scores.min(initial=0.0))))
     scores[np.searchsorted(ordinals, latest.ranking.ordinals)] = latest.ranking.scores
-    gains, steps, most = np.zeros(len(ordinals)), np.full(len(ordinals), -1), np.zeros(len(ordinals))
+    gains, steps, largest = np.zeros(len(ordinals)), np.full(len(ordinals), -1), np.zeros(len(ordinals))
     if latest.covered is not None:
         rows = np.searchsorted(ordinals, latest.covered.ranking.ordinals)
         gains[rows], steps[rows] = latest.covered.gains, latest.covered.steps
-        most[:] = gains
-    for age, found in enumerate(earlier, start=1):
-        rows = np.searchsorted(ordinals, found.ranking.ordinals)
-        given = _DECAY**age * np.maximum(found.ranking.scores, 0.0)
-        scores[rows] += given
-        gains[rows] += given
-        steps[rows[given > most[rows]]] = len(latest.steps) + age - 1
-        most[rows] = np.maximum(most[rows], given)
+        largest[:] = gains
+    for age, result in enumerate(earlier, start=1):
+        rows = np.searchsorted(ordinals, result.ranking.ordinals)
+        parts = _DECAY**age * np.maximum(result.ranking.scores, 0.0)
+        scores[rows] += parts
+        gains[rows] += parts
+        steps[rows[parts > largest[rows]]] = len(latest.steps) + age - 1
+        largest[rows] = np.maximum(largest[rows], parts)
     order = np.lexsort((ordinals, -scores))
     ranking = Ranking(ordinals[order], scores[order])
-    texts = (*latest.steps.texts, *(found.query.text for found in earlier))
+    return replace(
+        latest,
+        query=_combined_query([latest.query, *(result.query for result in earlier)]),
+        covered=StepCoverage(ranking, gains[order], steps[order]),
+        ranking=ranking,
+        steps=_steps_with_messages(latest, [result.query.text for result in earlier]),
+    )
+
+
+def _steps_with_messages(latest: SearchResult, texts: Sequence[str]) -> Steps:
+    """Return the latest message's steps, followed by the texts of earlier messages with their weights."""
+    weights = (*latest.steps.weights, *(_DECAY**age for age in range(1, len(texts) + 1)))
     share = latest.steps.share if latest.covered is not None else 1.0
-    said_so_far = Steps(texts, (*latest.steps.weights, *(_DECAY**age for age in range(1, len(earlier) + 1))), share)
-    covered = StepCoverage(ranking, gains[order], steps[order])
-    asked = _as_one([latest.query, *(found.query for found in earlier)])
-    return replace(latest, query=asked, covered=covered, ranking=ranking, steps=said_so_far)
+    return Steps((*latest.steps.texts, *texts), weights, share)
 
 
-def _as_one(messages: Sequence[EncodedQuery]) -> EncodedQuery:
-    """A dialogue, the latest message first, as one text and one vector of the dense list, for what looks at the tools
-    found: by "and the same for Bob" alone, thresholds and a reranker would lose what that goes on with."""
-    text = "\n".join(message.text for message in messages)  # the latest first: a reranker reads so far
-    weighed = [
-        _DECAY**age * message.adapted_vector
-        for age, message in enumerate(messages)
-        if message.adapted_vector is not None
-    ]
-    if not weighed:
+def _combined_query(messages: Sequence[EncodedQuery]) -> EncodedQuery:
+    """Return a dialogue, the latest message first, as one query: its texts joined, its adapted vectors averaged.
+
+    Thresholds and a reranker compare tools with it: "and the same for Bob" alone would not do.
+    """
+    text = "\n".join(message.text for message in messages)  # the latest first: rerankers truncate the end
+    vectors = [message.adapted_vector for message in messages]
+    weighted = [_DECAY**age * vector for age, vector in enumerate(vectors) if vector is not None]
+    if not weighted:
         return replace(messages[0], text=text)
-    moved = np.sum(weighed, axis=0)
-    unit: NDArray[np.float32] = (moved / np.linalg.norm(moved)).astype(np.float32)
+    total = np.sum(weighted, axis=0)
+    unit: NDArray[np.float32] = (total / np.linalg.norm(total)).astype(np.float32)
     return replace(messages[0], text=text, adapted_vector=unit)

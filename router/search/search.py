@@ -1,4 +1,5 @@
-"""A request asked of a snapshot: encoded, ranked by each signal, fused, its steps covered, duplicates collapsed."""
+"""Searches a snapshot for a request: encodes it, ranks it by each signal, fuses, covers its steps and collapses
+duplicates."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,13 +25,13 @@ from router.text import terms
 Vector = NDArray[np.float32]
 
 # Characters. The encoder reads the first few hundred tokens and the lexical lists the first few hundred terms; a
-# megabyte would cost a second to split.
+# megabyte would take a second to split.
 MAX_REQUEST = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What a request finds, before it is cut to k: `ranking`, best first, with the reasons.
+    """The tools found for a request, before they are cut to k: `ranking`, best first, and how it came about.
 
     `query` is what was ranked, `rankings` the list of each signal. `whole` is the fused ranking of the whole request;
     `contributions` and `assumed` belong to it, row for row. `covered` is what its steps make of it, None where it has
@@ -49,9 +50,9 @@ class SearchResult:
 
 
 def clean_request(request: str) -> str:
-    """A request as it is searched: cut at a length that no list reads past, half surrogate pairs replaced.
+    """Return a request cut to MAX_REQUEST characters, unpaired surrogates replaced.
 
-    Raises RequestInvalid where nothing is said.
+    Raises RequestInvalid where it is blank.
     """
     request = request[:MAX_REQUEST].encode("utf-8", "replace").decode("utf-8")
     if not request.strip():
@@ -60,73 +61,73 @@ def clean_request(request: str) -> str:
 
 
 def search(snapshot: Snapshot, request: str, recipe: Recipe, admitted: Admitted | None = None) -> SearchResult:
-    """Rank and fuse the admitted tools for a request by a recipe, cover its steps, and collapse duplicates."""
+    """Rank and fuse the admitted tools for a clean request by a recipe, cover its steps, and collapse duplicates."""
     steps = find_steps(request) if recipe.steps else Steps()
-    asked, *parts = encode_with_steps(snapshot, request, steps, recipe)
-    rankings = rank(snapshot, asked, recipe, recipe.depth, admitted)
+    query, *step_queries = encode_with_steps(snapshot, request, steps, recipe)
+    rankings = rank(snapshot, query, recipe, recipe.depth, admitted)
     whole, contributions, assumed = fuse(rankings, recipe, snapshot.expanded)
     ranking, covered = whole, None
-    if parts:
-        ranked = [rank(snapshot, part, recipe, recipe.depth, admitted) for part in parts]
-        fused = [fuse(lists, recipe, snapshot.expanded)[0] for lists in ranked]
-        covered = cover_steps(whole, fused, steps)
+    if step_queries:
+        step_rankings = [rank(snapshot, step, recipe, recipe.depth, admitted) for step in step_queries]
+        fused_steps = [fuse(of_step, recipe, snapshot.expanded)[0] for of_step in step_rankings]
+        covered = cover_steps(whole, fused_steps, steps)
         ranking = covered.ranking
-    return collapse_duplicates(
-        snapshot, SearchResult(asked, rankings, whole, contributions, assumed, steps, covered, ranking), recipe
-    )
+    result = SearchResult(query, rankings, whole, contributions, assumed, steps, covered, ranking)
+    return collapse_duplicates(snapshot, result, recipe)
 
 
-def collapse_duplicates(snapshot: Snapshot, found: SearchResult, recipe: Recipe) -> SearchResult:
-    """What was found with duplicates in one place, where the recipe says so."""
+def collapse_duplicates(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> SearchResult:
+    """Return a result in which duplicates share one place; as it is where the recipe does not collapse."""
     if not recipe.collapse or snapshot.duplicates is None:
-        return found
-    kept, duplicates = collapse(found.ranking, snapshot.duplicates)
-    ranking = replace(found.ranking, ordinals=found.ranking.ordinals[kept], scores=found.ranking.scores[kept])
-    return replace(found, ranking=ranking, duplicates=duplicates)
+        return result
+    rows, duplicates = collapse(result.ranking, snapshot.duplicates)
+    ranking = replace(result.ranking, ordinals=result.ranking.ordinals[rows], scores=result.ranking.scores[rows])
+    return replace(result, ranking=ranking, duplicates=duplicates)
 
 
-def estimate_fit(snapshot: Snapshot, found: SearchResult, recipe: Recipe) -> FitEstimate | None:
-    """Return whether some tool fits, and how probably; None where the snapshot has no calibration.
+def estimate_fit(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> FitEstimate | None:
+    """Return how probably some tool fits; None where the snapshot has no calibration.
 
-    A calibration holds for lists made as the snapshot's own recipe makes them: where another recipe takes other
-    vectors, the lexical lists decide.
+    A calibration holds for lists made by the snapshot's own recipe. Where `recipe` makes the dense list in another way,
+    only the lexical lists count.
     """
     if not snapshot.calibrations:
         return None
     own = snapshot.recipe
-    same = (recipe.dense_view, recipe.adapter, recipe.depth) == (own.dense_view, own.adapter, own.depth)
-    rankings = {s: r for s, r in found.rankings.items() if same or s is not Signal.DENSE}
+    same_dense = (recipe.dense_view, recipe.adapter, recipe.depth) == (own.dense_view, own.adapter, own.depth)
+    rankings = {s: ranking for s, ranking in result.rankings.items() if same_dense or s is not Signal.DENSE}
     if Signal.DENSE in rankings and not len(rankings[Signal.DENSE]):
-        return FitEstimate(0.0, none_fits=True, calibrated=True)  # the dense list has every tool: filters left none
-    vector = found.query.adapted_vector if same else None
-    cues = no_answer_features(rankings, snapshot.dense, vector, len(snapshot.records))
+        # The dense list holds every admitted tool: the filters admitted none.
+        return FitEstimate(0.0, none_fits=True, calibrated=True)
+    vector = result.query.adapted_vector if same_dense else None
+    features = no_answer_features(rankings, snapshot.dense, vector, len(snapshot.records))
     if snapshot.cohort is not None:
-        cues |= snapshot.cohort.features(rankings, found.query.terms, vector)
-    return apply_calibrations(
-        snapshot.calibrations,
-        cues,
-        lambda: has_clear_leader(rankings, _standard(snapshot, found, recipe), snapshot.duplicates),
-    )
+        features |= snapshot.cohort.features(rankings, result.query.terms, vector)
+
+    def clear_leader() -> bool:
+        return has_clear_leader(rankings, _fused_by_standard_scores(snapshot, result, recipe), snapshot.duplicates)
+
+    return apply_calibrations(snapshot.calibrations, features, clear_leader)
 
 
-def _standard(snapshot: Snapshot, found: SearchResult, recipe: Recipe) -> Ranking:
-    """The lists of the whole request fused by standard scores, whatever the recipe: ranks alone tell no distance."""
+def _fused_by_standard_scores(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> Ranking:
+    """Fuse the whole request's lists by standard scores, whatever the recipe: ranks alone show no distances."""
     standard = replace(recipe, fusion=Fusion.CONVEX, normalization=Normalization.STANDARD)
-    return found.whole if standard == recipe else fuse(found.rankings, standard, snapshot.expanded)[0]
+    return result.whole if standard == recipe else fuse(result.rankings, standard, snapshot.expanded)[0]
 
 
 def encode_with_steps(snapshot: Snapshot, request: str, steps: Steps, recipe: Recipe) -> list[EncodedQuery]:
-    """A request and then its steps, as the signals of a recipe read them; by one run of the encoder where it can."""
+    """Encode a request and then its steps, in one run of the encoder where it can."""
     if steps and (encoder := needed_encoder(snapshot, recipe)):
         vectors = encoder.encode_parts(steps.request, steps.spans)
         if vectors is not None:
             return encoded_queries(snapshot, [request, *steps.texts], vectors, recipe)
-    # Apart, for texts of one batch are padded to the longest: a request and its steps together take a third longer.
+    # Two runs: texts of one batch are padded to the longest, so a request and its steps together take a third longer.
     return encode(snapshot, [request], recipe) + encode(snapshot, steps.texts, recipe)
 
 
 def encode(snapshot: Snapshot, texts: Sequence[str], recipe: Recipe) -> list[EncodedQuery]:
-    """Texts as the signals of a recipe read them; vectors are made together."""
+    """Encode texts in one batch, with the vectors that the recipe's signals read."""
     if not texts:
         return []
     encoder = needed_encoder(snapshot, recipe)
@@ -142,7 +143,7 @@ def needed_encoder(snapshot: Snapshot, recipe: Recipe) -> Encoder | None:
 
 
 def encoded_queries(snapshot: Snapshot, texts: Sequence[str], vectors: Vector, recipe: Recipe) -> list[EncodedQuery]:
-    """Return texts as the signals of a recipe read them, by the encoder's vectors for them, of shape (texts, dim)."""
+    """Return the encoded queries of texts whose vectors, of shape (texts, dim), are known."""
     adapter = snapshot.adapter if recipe.adapter else None
     adapted_vectors = vectors if adapter is None else adapted(vectors, adapter)
     return [
