@@ -19,7 +19,7 @@ _PIECES = (
     ("adapter", "router.search.search:adapted"),
     ("lexical", "router.retrieval.retrievers:LexicalRetriever.rank"),
     ("dense", "router.retrieval.retrievers:DenseRetriever.rank"),
-    ("candidates", "router.retrieval.retrievers:Candidates.nearest"),
+    ("candidates", "router.retrieval.retrievers:CandidateIndex.nearest"),
     ("fusion", "router.search.search:fuse"),
     ("cover", "router.search.search:cover_steps"),
     ("twins", "router.search.search:collapse"),

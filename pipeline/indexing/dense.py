@@ -1,4 +1,4 @@
-"""Vectors → what the router scores tools by: all vectors as bytes and, in a large catalog, an index of candidates."""
+"""Writes the dense part of a snapshot: all vectors as int8 and, for a large catalog, an index of candidates."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +13,8 @@ from router.retrieval.retrievers import DenseView, ToolVectors, candidate_count,
 
 __all__ = ["MOST_SCORED", "write_dense"]
 
-# Vectors that a request may be held against one by one: some 6 MB, a millisecond of one core. With more, candidates
-# come first.
+# Vectors that a request is compared with one by one: some 6 MB, a millisecond of one core. With more, candidates come
+# first.
 MOST_SCORED = 5_000
 _BLOCK = 4096  # tools in memory at once
 
@@ -22,44 +22,45 @@ _BLOCK = 4096  # tools in memory at once
 def write_dense(
     folder: Path, documents: NDArray[np.float32], phrases: NDArray[np.float32], offsets: NDArray[np.int64]
 ) -> None:
-    """Write the dense part of a snapshot, block by block: the matrices may be memory-mapped.
+    """Write the dense part of a snapshot, block by block, so that the matrices may be memory-mapped.
 
-    `documents` (tools, dim) and `phrases` (phrases, dim) are L2-normalised; tool i owns
-    phrases[offsets[i]:offsets[i+1]]. A large catalog gets an index where faiss is installed; without one the router
-    scores every vector.
+    `documents` (tools, dim) and `phrases` (phrases, dim) are float32 and L2-normalised; tool i owns
+    phrases[offsets[i]:offsets[i+1]]. A large catalog gets an index of candidates where faiss is installed; without one
+    the router scores every vector.
     """
-    held = _write_vectors(folder, documents, phrases, offsets)
-    if not _is_large(len(documents), len(held.rows)) or not has_faiss():
+    vectors = _write_vectors(folder, documents, phrases, offsets)
+    if not _is_large(len(documents), len(vectors.rows)) or not has_faiss():
         return
-    measuring = MomentsAccumulator.of(held)
-    middles = np.lib.format.open_memmap(folder / ".centroids.npy", "w+", np.float32, documents.shape)
+    accumulator = MomentsAccumulator.of(vectors)
+    stored = np.lib.format.open_memmap(folder / ".centroids.npy", "w+", np.float32, documents.shape)
     try:
-        for first, last in _blocks(len(held)):
-            block = centroids(held, first, last, measuring.lift)
-            middles[first:last] = block[DenseView.MEAN]
-            measuring.add(block)
-        measuring.moments().save(folder / contract.MOMENTS)
-        index_centroids(middles, folder / contract.CANDIDATES)
+        for first, last in _blocks(len(vectors)):
+            by_view = centroids(vectors, first, last, accumulator.lift)
+            stored[first:last] = by_view[DenseView.MEAN]
+            accumulator.add(by_view)
+        accumulator.moments().save(folder / contract.MOMENTS)
+        index_centroids(stored, folder / contract.CANDIDATES)
     finally:
         (folder / ".centroids.npy").unlink()
 
 
 def _is_large(tools: int, vectors: int) -> bool:
-    """Whether candidates come first in a catalog of so many: not where all tools would be candidates."""
+    """Return whether a catalog needs an index of candidates: not where all of its tools would be candidates."""
     return tools > candidate_count(tools) and vectors > MOST_SCORED
 
 
 def _write_vectors(
     folder: Path, documents: NDArray[np.float32], phrases: NDArray[np.float32], offsets: NDArray[np.int64]
 ) -> ToolVectors:
+    """Quantize and write the vectors, and return them memory-mapped."""
     starts = offsets + np.arange(len(offsets))
     rows = np.lib.format.open_memmap(folder / contract.VECTORS, "w+", np.int8, (int(starts[-1]), documents.shape[1]))
     scales = np.empty(len(rows), np.float32)
     for first, last in _blocks(len(documents)):
-        own = slice(int(starts[first]), int(starts[last]))
+        own_rows = slice(int(starts[first]), int(starts[last]))
         own_offsets = offsets[first : last + 1] - offsets[first]
         block = ToolVectors.of(documents[first:last], phrases[offsets[first] : offsets[last]], own_offsets)
-        rows[own], scales[own] = block.rows, block.scales
+        rows[own_rows], scales[own_rows] = block.rows, block.scales
     rows.flush()
     np.save(folder / contract.VECTOR_SCALES, scales)
     np.save(folder / contract.VECTOR_OFFSETS, starts)
@@ -67,4 +68,5 @@ def _write_vectors(
 
 
 def _blocks(tools: int) -> Iterator[tuple[int, int]]:
+    """Return first and last of each block of tools, the last exclusive."""
     return ((first, min(first + _BLOCK, tools)) for first in range(0, tools, _BLOCK))

@@ -125,7 +125,7 @@ def _manifest(
     lengths: Mapping[Signal, float],
     counter: TokenCounter,
 ) -> Manifest:
-    """What a snapshot under construction says of itself, its files with their checksums; `lengths`: see `write_lexical`."""
+    """What a snapshot under construction says of itself, its files' checksums; `lengths`: see `write_lexical`."""
     vectors = contents.vectors
     return Manifest(
         snapshot=_name(folder),

@@ -1,4 +1,4 @@
-"""No-answer calibration: from the cues of a request to the probability that some tool fits, and a verdict."""
+"""No-answer calibration: turns a request's features into the probability that some tool fits."""
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -9,19 +9,19 @@ from router.contract import Signal
 from router.errors import SnapshotInvalid
 from router.retrieval.features import BEST_BM25, DENSE_Z_SCORE
 
-# The sources of a calibration: judged requests of the catalog, its phrases, or other catalogs alone.
+# What a calibration was fitted on: judged requests of the catalog, its phrases, or only other catalogs.
 JUDGEMENTS, PHRASES, GENERIC = "judgements", "phrases", "generic"
 
-# `fits` is calibrated for callers of whose requests nine in ten have a tool: a router is asked for what it can do. At
-# any other share it is off by the difference of the log odds.
+# `fits` is calibrated for callers whose requests have a fitting tool nine times in ten. At any other share its log odds
+# are off by the difference of the two shares' log odds.
 BASE_RATE = 0.9
-# Of fewer tools each is near to whatever is said, and an agent can be given them all.
+# With fewer tools, each is near to any request, and an agent can be given them all.
 MIN_CALIBRATED_TOOLS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class FitEstimate:
-    """What a calibration says of one request: the probability that some tool fits, and whether it is too low.
+    """The estimated probability `fits` that some tool fits a request; `none_fits` where it is below the threshold.
 
     `calibrated` is False where the calibration is generic: fitted on other catalogs.
     """
@@ -33,11 +33,11 @@ class FitEstimate:
 
 @dataclass(frozen=True)
 class Calibration:
-    """The weights of cues, and an intercept: their logistic is the probability that some tool fits.
+    """A logistic model of the probability that some tool fits: a weight for each feature, and an intercept.
 
-    `threshold` is the probability below which none is said to fit: it keeps all but `max_refused_share` of the
-    answerable requests. `source` is JUDGEMENTS, PHRASES or GENERIC. `evidence` is what was measured; see
-    pipeline/learning/calibration/fitting.py.
+    Below the probability `threshold` no tool counts as fitting; it refuses at most `max_refused_share` of the
+    answerable requests. `source` is JUDGEMENTS, PHRASES or GENERIC. `evidence` holds figures measured when it was
+    fitted; see pipeline/learning/calibration/fitting.py.
     """
 
     weights: Mapping[str, float]
@@ -49,24 +49,24 @@ class Calibration:
 
     @property
     def generic(self) -> bool:
-        """Whether it was fitted on other catalogs alone."""
+        """Return whether it was fitted on other catalogs alone."""
         return self.source not in (JUDGEMENTS, PHRASES)
 
-    def probability(self, cues: Mapping[str, float]) -> float | None:
-        """A number between 0 and 1; None where a cue that it needs is missing, for a recipe that makes fewer lists."""
-        if not self.weights.keys() <= cues.keys():
+    def probability(self, features: Mapping[str, float]) -> float | None:
+        """Return the probability that some tool fits; None where a feature that it weights is missing."""
+        if not self.weights.keys() <= features.keys():
             return None
-        score = self.intercept + math.fsum(weight * cues[cue] for cue, weight in self.weights.items())
+        score = self.intercept + math.fsum(weight * features[name] for name, weight in self.weights.items())
         # tanh does not overflow where exp does.
         return 0.5 + 0.5 * math.tanh(score / 2)
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON-ready dict; `from_json` gives the calibration back."""
-        return {**asdict(self), "weights": {str(cue): weight for cue, weight in self.weights.items()}}
+        """Return a JSON-ready dict; `from_json` gives the calibration back."""
+        return {**asdict(self), "weights": {str(name): weight for name, weight in self.weights.items()}}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "Calibration":
-        """A calibration from a manifest. Raises SnapshotInvalid where a field is missing or is no number."""
+        """Return a calibration from a manifest. Raises SnapshotInvalid where a field is missing or no number."""
         try:
             numbers = {name: float(row[name]) for name in ("intercept", "threshold", "max_refused_share")}
             weights, evidence = (_numbers(row[name]) for name in ("weights", "evidence"))
@@ -79,28 +79,30 @@ class Calibration:
 
 
 def apply_calibrations(
-    calibrations: Sequence[Calibration], cues: Mapping[str, float], leads: Callable[[], bool] = lambda: False
+    calibrations: Sequence[Calibration],
+    features: Mapping[str, float],
+    clear_leader: Callable[[], bool] = lambda: False,
 ) -> FitEstimate | None:
-    """Return the verdict of the first calibration whose cues are all there; None where there is none such.
+    """Return the estimate of the first calibration whose features are all there; None where there is no such one.
 
-    A tool that `leads` clearly is never refused: its probability is at least the threshold. That is asked only where
-    the calibration would refuse.
+    A tool that leads clearly is never refused: its probability is at least the threshold. `clear_leader` tells whether
+    one does; it is called only where the calibration would refuse.
     """
     for calibration in calibrations:
-        probability = calibration.probability(cues)
+        probability = calibration.probability(features)
         if probability is None:
             continue
-        if probability < calibration.threshold and leads():
+        if probability < calibration.threshold and clear_leader():
             probability = calibration.threshold
         return FitEstimate(probability, probability < calibration.threshold, not calibration.generic)
     return None
 
 
 def generic_calibrations(signals: Collection[Signal], tools: int) -> tuple[Calibration, ...]:
-    """Return calibrations for a catalog that no build has calibrated, such as tools in memory: best first.
+    """Return calibrations for a catalog that no build has calibrated, such as tools in memory, best first.
 
-    They need the lists of one request alone, no `Cohort`: give them to a `Snapshot` as its `calibrations`. Nothing for
-    fewer than FEWEST_CALIBRATED tools, and for lists that no calibration reads.
+    They read the lists of one request alone, no `BackgroundScores`. Empty for fewer than MIN_CALIBRATED_TOOLS tools,
+    and for signals that no calibration reads.
     """
     if tools < MIN_CALIBRATED_TOOLS or not {Signal.DESCRIPTION, Signal.EXPANSION} & set(signals):
         return ()
@@ -111,8 +113,8 @@ def _numbers(row: Mapping[str, Any]) -> dict[str, float]:
     return {str(name): float(value) for name, value in row.items()}
 
 
-# Fitted by `python -m benchmarks.no_tool`, as the priors of pipeline/learning/calibration/prior.py, on builds with the
-# lexicon's phrases; the thresholds refuse no more than 1 % of the answerable requests of any of their folders.
+# Fitted by `python -m benchmarks.no_tool`, like the priors of pipeline/learning/calibration/prior.py, on builds with
+# the lexicon's phrases. The thresholds refuse at most 1 % of the answerable requests of any folder.
 _IN_MEMORY = (
     Calibration({DENSE_Z_SCORE: 1.76, BEST_BM25: 2.87}, -2.87, 0.154, 0.05, GENERIC),
     Calibration({BEST_BM25: 3.29}, -1.33, 0.21, 0.05, GENERIC),

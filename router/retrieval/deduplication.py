@@ -1,8 +1,6 @@
-"""Near-duplicates: one tool that several providers offer, word for word. They take one place of an answer.
+"""Near-duplicates: one tool that several providers offer, word for word, takes one place of an answer.
 
-Forks of a server make them by the hundred: of 9,974 public MCP tools 3,389 are duplicates, of 1,127 tools; ten answers
-to a phrase held 7.6 different tools. Text alone decides: where names are equal and descriptions differ, document
-vectors would add 15 pairs at cosine .97, and wrong ones just below.
+See docs/decisions/0123-duplicates-by-text.md for why text alone decides.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -14,13 +12,16 @@ from router.record import ToolRecord
 from router.retrieval.retrievers import Ranking
 from router.text import words
 
-# A tool's id, its provider and its place in the array of groups.
+# A tool's id, its provider and its index in the array of groups.
 Member = tuple[str, str | None, int]
 
 
 def duplicate_key(record: ToolRecord) -> Hashable | None:
-    """Return what duplicates have in common: name and description, case and punctuation apart, or name and parameters
-    where no description is; None for a tool that has no duplicates, for lack of a provider or of any text."""
+    """Return a key that duplicates share: name and description without case and punctuation, or name and parameters
+    where there is no description.
+
+    None for a tool without a provider, and for one without description and parameters: these have no duplicates.
+    """
     if record.provider is None:
         return None
     name, description = tuple(words(record.name)), tuple(words(record.description))
@@ -31,53 +32,52 @@ def duplicate_key(record: ToolRecord) -> Hashable | None:
 
 
 def duplicate_groups(records: Sequence[ToolRecord]) -> NDArray[np.int64]:
-    """Return for each record the place of the first of its duplicates, its own where it has none; shape (n,)."""
+    """Return for each record the index of the first of its duplicates, its own where it has none; shape (n,)."""
     groups = np.arange(len(records), dtype=np.int64)
     members: dict[Hashable, list[Member]] = {}
-    for place, record in enumerate(records):
+    for index, record in enumerate(records):
         if (key := duplicate_key(record)) is not None:
-            members.setdefault(key, []).append((record.tool_id, record.provider, place))
-    for of_key in members.values():
-        for place, first in pair_duplicates(of_key):
-            groups[place] = first
+            members.setdefault(key, []).append((record.tool_id, record.provider, index))
+    for same_key in members.values():
+        for index, first in pair_duplicates(same_key):
+            groups[index] = first
     return groups
 
 
 def pair_duplicates(members: Iterable[Member]) -> Iterable[tuple[int, int]]:
-    """Yield each place with the first place of its group, for tools of one key; the only rule, for builds and at run
-    time.
+    """Yield each index with the first index of its group, for tools of one key. Builds and overlays share this rule.
 
-    A group has at most one tool of a provider: whoever offers two tools in the same words means two, which differ in
-    their schemas. A provider's n-th tool, in the order of ids, goes with every other provider's n-th: a fork copies
-    both, and left alone its second would stand in an answer twice. Ids decide and not the order of arrival, so that a
-    tool that is registered late joins the group that a build would put it into.
+    A group has at most one tool of each provider: a provider that offers two tools in the same words means two, which
+    differ in their schemas. A provider's n-th tool, in the order of ids, joins every other provider's n-th, because a
+    fork copies both. Ids decide, not the order of arrival, so a tool that is registered late joins the group that a
+    build would put it into.
     """
     seen: dict[str | None, int] = {}
     groups: dict[int, list[int]] = {}
-    for _, provider, place in sorted(members, key=lambda member: (member[0], member[2])):
+    for _, provider, index in sorted(members, key=lambda member: (member[0], member[2])):
         seen[provider] = seen.get(provider, 0) + 1
-        groups.setdefault(seen[provider], []).append(place)
+        groups.setdefault(seen[provider], []).append(index)
     for group in groups.values():
         first = min(group)
-        yield from ((place, first) for place in group)
+        yield from ((index, first) for index in group)
 
 
 def collapse(fused: Ranking, groups: NDArray[np.int64]) -> tuple[NDArray[np.int64], Mapping[int, tuple[int, ...]]]:
     """Return the rows of a ranking to keep, in order, and the duplicates that each kept tool stands for.
 
-    `groups` are by ordinal, as `duplicate_groups` returns them. The best ranked of duplicates is kept: the one whose provider
-    the request names, if it names one. The mapping is from a kept tool's ordinal to the ordinals listed under it, best
-    first; tools without a duplicate in the ranking are not in it.
+    `groups` are by ordinal, as `duplicate_groups` returns them. The best ranked duplicate is kept, which is the one of
+    the provider that the request names, if it names one. The mapping is from a kept tool's ordinal to the ordinals
+    listed under it, best first; it leaves out tools without a duplicate in the ranking.
     """
-    of_rows = groups[fused.ordinals]
-    order = np.argsort(of_rows, kind="stable")  # the best ranked of each group first, the others behind it
-    repeats = of_rows[order[1:]] == of_rows[order[:-1]]
-    kept = np.ones(len(fused), bool)
-    kept[order[1:][repeats]] = False
-    under: dict[int, list[int]] = {}
+    row_groups = groups[fused.ordinals]
+    order = np.argsort(row_groups, kind="stable")  # the best ranked of each group first, the others behind it
+    repeats = row_groups[order[1:]] == row_groups[order[:-1]]
+    is_kept = np.ones(len(fused), bool)
+    is_kept[order[1:][repeats]] = False
+    listed_under: dict[int, list[int]] = {}
     ordinals, best = fused.ordinals[order].tolist(), 0
     for row in np.flatnonzero(repeats).tolist():
         if not row or not repeats[row - 1]:
             best = ordinals[row]
-        under.setdefault(best, []).append(ordinals[row + 1])
-    return np.flatnonzero(kept), {ordinal: tuple(others) for ordinal, others in under.items()}
+        listed_under.setdefault(best, []).append(ordinals[row + 1])
+    return np.flatnonzero(is_kept), {ordinal: tuple(others) for ordinal, others in listed_under.items()}

@@ -1,4 +1,4 @@
-"""Recipes: how the rankings are made one. Settings that name themselves and travel in the manifest."""
+"""Recipes: named settings for fusing rankings. A snapshot's manifest holds its own."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -20,9 +20,9 @@ class Fusion(StrEnum):
 class Normalization(StrEnum):
     """How CONVEX makes the scores of two lists comparable.
 
-    MINMAX moves a list's scores to [0, 1], so that the best tool of each list is as good as any other's. STANDARD
-    counts by how many spreads of the whole catalog's scores a tool stands out: a list that is sure of a tool says so,
-    and one that finds all alike has little to say, request by request.
+    MINMAX scales a list's scores to [0, 1], so the best tools of all lists are equal. STANDARD takes standard scores
+    over the whole catalog, request by request: a list whose best tool stands out counts more than one whose tools are
+    all alike.
     """
 
     MINMAX = "minmax"
@@ -31,14 +31,15 @@ class Normalization(StrEnum):
 
 @dataclass(frozen=True)
 class Recipe:
-    """One way to fuse. `depth` is how many tools each list may hold.
+    """Settings of one way to fuse. `weights` are by signal; each list may hold `depth` tools.
 
-    RRF: `k` damps the first ranks; `adaptive` multiplies each weight, request by request, by how many spreads the
-    list's best tool stands out. CONVEX: `normalization`. A signal without a weight is not computed; a signal that a
-    snapshot lacks is absent, its weight unused.
+    A signal without a weight is not ranked. The weight of a signal that a snapshot lacks is unused.
 
-    `adapter`: requests pass through the snapshot's query adapter, where it has one. `steps`: the steps of a request are
-    asked each by itself too, and one answer covers them. `collapse`: one tool of several providers takes one place.
+    RRF uses `k`, which damps the first ranks, and `adaptive`, which multiplies each weight by the standard score of the
+    list's best tool. CONVEX uses `normalization`. `dense_view` says which vectors score a tool in the dense list.
+
+    `adapter`: pass requests through the snapshot's query adapter, where it has one. `steps`: also rank each step of a
+    request by itself, and cover them all in one answer. `collapse`: give duplicates one place.
     """
 
     name: str
@@ -59,7 +60,7 @@ class Recipe:
 
         if unknown := [str(signal) for signal in self.weights if signal not in set(Signal)]:
             reject("weights", unknown[0], f"a weight for {', '.join(Signal)}")
-        # By plain names, so that they print as such; `Signal.NAME` finds them too.
+        # Keys become plain strings, which print as such; looking up `Signal.NAME` finds them too.
         object.__setattr__(self, "weights", {str(signal): weight for signal, weight in self.weights.items()})
         for signal, weight in self.weights.items():
             if not 0 <= weight < float("inf"):
@@ -72,12 +73,12 @@ class Recipe:
             reject("depth", self.depth, "at least 1")
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON-ready dict; `from_json` gives the recipe back."""
+        """Return a JSON-ready dict; `from_json` gives the recipe back."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "Recipe":
-        """A recipe from settings or a manifest. Raises SettingsInvalid, naming the field, on anything unknown."""
+        """Return a recipe from settings or a manifest. Raises SettingsInvalid, naming what it does not know."""
         unknown = set(row) - {field.name for field in fields(cls)}
         if unknown:
             raise SettingsInvalid(f"recipe: unknown field {', '.join(sorted(unknown))}")
@@ -115,17 +116,7 @@ def _weights(**by_signal: float) -> dict[str, float]:
 PUBLISHED = Recipe("published", Fusion.RRF, _weights(name=1, description=1, expansion=2, dense=2), k=60)
 LEXICAL = Recipe("lexical", Fusion.CONVEX, _weights(name=0.35, description=0.35, expansion=0.30))
 
-# Chosen on eleven settings: Azure MCP, UltraTool, MetaTool, ToolPicker and catalogs/demo with expansions, all but the
-# fourth without, ToolRet-APIGen and BFCL without. Mean full@10 / ndcg@10, all with the adapter and the mean view:
-#   RRF k = 60, 1/1/2/2                    .902 / .743    RRF k = 5, .5/1.5/1.5/2   .905 / .775
-#   adaptive RRF k = 5, .3/.45/.6/2        .912 / .786    k = 10                    .913 / .785
-#   min-max convex .3/.7/1/3               .908 / .788
-#   standard scores .3/.4/.6/2             .916 / .796    .3/.45/.6/2 .915 / .796    .3/.7/1/2 .913 / .793
-#   .4/.4/.6/2 .917 / .796    .2/.35/.7/2 .914 / .795    .3/.4/.8/2 .914 / .794
-# Weights learned on four of the sets and measured on the fifth give no more (.849 against .853 with expansions), nor do
-# weights that follow gaps, agreement of lists and the request's length, learned so (.782 against .788).
-# Past requests count where a catalog has any: what 1 gains, and what it costs tools that were never used, stands in
-# pipeline/learning/usage/intents.py.
+# See docs/decisions/0125-default-recipe.md.
 _MEASURED = _weights(name=0.3, description=0.4, expansion=0.6, dense=2, intent=1)
 DEFAULT = Recipe(
     "default",

@@ -1,8 +1,8 @@
-"""The cohort: everyday requests, and how far above what they score a request's lists rise.
+"""Score normalisation by background queries (Z-norm): how far a request's scores exceed theirs.
 
-A score alone says little: 0.4 is near in one catalog and far in another, and some tools are near to whatever is said.
-So each score is held against what a cohort of everyday requests scores on the same tool, as speaker verification does
-with impostors (Z-norm: Auckenthaler, Carey and Lloyd-Thomas, Digital Signal Processing 10, 2000).
+Raw scores are not comparable: 0.4 is near in one catalog and far in another, and some tools are near to any request. So
+each score is compared with the scores of background queries on the same tool, as speaker verification does with
+impostors (Auckenthaler, Carey and Lloyd-Thomas, Digital Signal Processing 10, 2000).
 """
 
 import math
@@ -18,22 +18,20 @@ from router.contract import COHORT, ERRAND_VECTOR, Signal
 from router.retrieval.arrays import load_float32
 from router.retrieval.retrievers import MAX_QUERY_TERMS, Ranking
 
-# The cue that no list gives: whether a request is worded like an errand, or like talk.
+# Name of the feature that no list gives: whether a request is worded like a task, or like small talk.
 TASK_WORDING = "errand"
 
-# One tool may be met by chance; a tool that fits has neighbours that nearly fit, and a request of several steps has
-# several. Of what no tool fits, refused where 95 % are kept, by the dense cue alone, mean of eight settings: .620 by
-# the best tool, .625 by the best three, .608 by the best five; on MetaTool .58, .63 and .63.
+# Tools that the dense feature averages. See docs/decisions/0122-dense-feature-three-tools.md.
 _NEAREST = 3
 
 
 @dataclass(frozen=True)
 class BackgroundScores:
-    """What everyday requests score on the tools of a catalog.
+    """The scores of background queries on the tools of a catalog.
 
-    `statistics` has for each signal float32 of shape (2, tools): mean and deviation of a tool's scores, BM25 divided by
-    the root of the number of terms. `errand`, float32 of shape (dim,), leads from talk to errands among the
-    vectors that the dense list is ranked by; None without an encoder.
+    `statistics` holds for each signal float32 of shape (2, tools): mean and standard deviation of each tool's scores,
+    BM25 divided by the root of the number of terms. `task_direction`, float32 of shape (dim,), points from small talk
+    to tasks among adapted vectors; None without an encoder.
     """
 
     statistics: Mapping[Signal, NDArray[np.float32]]
@@ -41,12 +39,12 @@ class BackgroundScores:
 
     @cached_property
     def _floor(self) -> dict[Signal, float]:
-        """What a list that holds nothing is worth: the highest standing of a tool that scores 0."""
+        """Return for each signal the highest standard score of a tool that scores 0: the feature of an empty list."""
         return {signal: float(np.max(-mean / deviation)) for signal, (mean, deviation) in self.statistics.items()}
 
     def save(self, folder: Path) -> tuple[str, ...]:
         """Write the arrays into a snapshot's folder and return the names of the files."""
-        # A signal that was not measured is a row of not-a-number: the order is that of Signal.
+        # One row per member of `Signal`, NaN where it was not measured.
         tools = max((array.shape[1] for array in self.statistics.values()), default=0)
         table = np.full((len(Signal), 2, tools), np.nan, np.float32)
         for row, signal in enumerate(Signal):
@@ -60,9 +58,10 @@ class BackgroundScores:
 
     @classmethod
     def open(cls, folder: Path, tools: int, dim: int | None) -> "BackgroundScores":
-        """The cohort of a snapshot of so many tools; `dim` is that of its vectors, None without an encoder.
+        """Open the background scores of a snapshot with `tools` tools.
 
-        Raises SnapshotInvalid where a file is missing, unreadable or of another catalog.
+        `dim` is the length of its vectors, None without an encoder. Raises SnapshotInvalid where a file is missing,
+        unreadable or of another catalog.
         """
         # A snapshot made before the last members of `Signal` were added has fewer rows.
         table = load_float32(folder / COHORT, (None, 2, tools))
@@ -75,30 +74,30 @@ class BackgroundScores:
         request_terms: Sequence[str],
         vector: NDArray[np.float32] | None,
     ) -> dict[str, float]:
-        """The cues of a request, by signal and ERRAND, of what is given: lists as the cohort's were made.
+        """Return the features of a request by signal, and TASK_WORDING.
 
-        A list's cue is how many deviations above everyday requests its best tool stands (dense: the mean of the best
-        three). `vector` is the one that the dense list was ranked by.
+        A feature whose list or vector is missing is left out. The lists must be made as those of the background queries
+        were. A signal's feature is the highest standard score of a tool relative to the background queries; for the
+        dense signal, the mean of the best three. `vector` is the one that the dense list was ranked by.
         """
-        found: dict[str, float] = {}
+        features: dict[str, float] = {}
         for signal, (mean, deviation) in self.statistics.items():
             if signal not in rankings:
                 continue
-            held = rankings[signal].ordinals
-            standing = (length_normalized(signal, rankings[signal].scores, request_terms) - mean[held]) / deviation[
-                held
-            ]
+            ordinals = rankings[signal].ordinals
+            scores = length_normalized(signal, rankings[signal].scores, request_terms)
+            standard = (scores - mean[ordinals]) / deviation[ordinals]
             if signal is Signal.DENSE:
-                found[signal] = float(np.sort(standing)[-_NEAREST:].mean())
+                features[signal] = float(np.sort(standard)[-_NEAREST:].mean())
             else:
-                found[signal] = max(float(standing.max(initial=-math.inf)), self._floor[signal])
+                features[signal] = max(float(standard.max(initial=-math.inf)), self._floor[signal])
         if vector is not None and self.task_direction is not None:
-            found[TASK_WORDING] = float(vector @ self.task_direction)
-        return found
+            features[TASK_WORDING] = float(vector @ self.task_direction)
+        return features
 
 
 def length_normalized(signal: Signal, scores: NDArray[np.float64], request_terms: Sequence[str]) -> NDArray[np.float64]:
-    """Scores that a long request does not raise: BM25, a sum over terms, by the root of their number."""
+    """Return scores that do not grow with a request's length: BM25 divided by the root of its number of terms."""
     if signal is Signal.DENSE:
         return scores
     return scores / math.sqrt(max(len(set(request_terms[:MAX_QUERY_TERMS])), 1))

@@ -1,10 +1,15 @@
-"""One ranking each: BM25 over a field's index, cosine over the vectors, past requests."""
+"""Retrievers: each ranks a catalog's tools for a query by one signal.
 
-from router.retrieval.retrievers.candidates import NO_FAISS_WARNING, Candidates, has_faiss
+`retriever` has the protocol and the query, `ranking` the result. `lexical` is BM25 over an index that `indexing` wrote;
+`dense` is cosine over `vectors`, by one of the `views`, with `candidates` and `moments` in large catalogs; `intents`
+compares past requests.
+"""
+
+from router.retrieval.retrievers.candidates import NO_FAISS_WARNING, CandidateIndex, has_faiss
 from router.retrieval.retrievers.dense import MOST_COPIED, DenseRetriever, candidate_count
 from router.retrieval.retrievers.intents import IntentRetriever
 from router.retrieval.retrievers.lexical import MAX_QUERY_TERMS, Lexical, LexicalRetriever, open_lexical
-from router.retrieval.retrievers.moments import Moments
+from router.retrieval.retrievers.moments import CatalogMoments
 from router.retrieval.retrievers.ranking import EMPTY, Ranking
 from router.retrieval.retrievers.retriever import Admitted, EncodedQuery, Retriever
 from router.retrieval.retrievers.vectors import ToolVectors
@@ -17,14 +22,14 @@ __all__ = [
     "NO_FAISS_WARNING",
     "VIEWS",
     "Admitted",
-    "Candidates",
+    "CandidateIndex",
+    "CatalogMoments",
     "DenseRetriever",
     "DenseView",
     "EncodedQuery",
     "IntentRetriever",
     "Lexical",
     "LexicalRetriever",
-    "Moments",
     "Ranking",
     "Retriever",
     "ToolVectors",

@@ -1,8 +1,8 @@
-"""Candidates first: in a large catalog only the tools whose centroid is near are scored by all their vectors.
+"""Candidates of a large catalog: the tools whose centroid is near, which alone are scored by all their vectors.
 
-A tool's centroid is the mean of its document's vector and of its phrases' mean. Centroids are kept as 4-bit product
+A tool's centroid is the mean of its document's vector and of its phrases' mean. Centroids are stored as 4-bit product
 codes of two components each, which faiss scans in registers (André, Kermarrec and Le Scouarnec, "Accelerated nearest
-neighbor search with Quick ADC", ICMR 2017): 10,000 of them in a tenth of a millisecond.
+neighbor search with Quick ADC", ICMR 2017): 10,000 take a tenth of a millisecond.
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ NO_FAISS_WARNING = "without faiss each request is compared with all {vectors:,} 
 
 
 def has_faiss() -> bool:
-    """Whether faiss is installed, which the extra `large` brings. It is imported: ask for large catalogs alone."""
+    """Return whether faiss is installed, by the extra `large`. This imports it, so call it for large catalogs only."""
     try:
         import faiss  # noqa: F401
     except ImportError:
@@ -26,8 +26,8 @@ def has_faiss() -> bool:
     return True
 
 
-class Candidates:
-    """An index of centroids, by ordinal. Searching changes nothing: it may be asked from many threads."""
+class CandidateIndex:
+    """An index of centroids, by ordinal. Safe to search from many threads."""
 
     def __init__(self, index: Any, always: NDArray[np.int64] | None = None) -> None:
         """Internal: use `open`."""
@@ -35,8 +35,8 @@ class Candidates:
         self._always = np.empty(0, np.int64) if always is None else always
 
     @classmethod
-    def open(cls, path: Path, tools: int, dim: int) -> "Candidates":
-        """Read an index. Raises SnapshotInvalid where it cannot be read or is of other vectors."""
+    def open(cls, path: Path, tools: int, dim: int) -> "CandidateIndex":
+        """Open an index. Raises SnapshotInvalid where it cannot be read or is of other vectors."""
         import faiss  # here: a small catalog needs none
 
         try:
@@ -47,13 +47,13 @@ class Candidates:
             raise SnapshotInvalid(f"{path} holds {index.ntotal} tools of {index.d} dims, not {tools} of {dim}")
         return cls(index)
 
-    def with_always(self, ordinals: NDArray[np.int64]) -> "Candidates":
-        """The same, and tools past its own, rising, that are near to whatever is asked."""
-        return Candidates(self._index, ordinals)
+    def with_always(self, ordinals: NDArray[np.int64]) -> "CandidateIndex":
+        """Return candidates that always include `ordinals`, ascending, which lie behind the index's own."""
+        return CandidateIndex(self._index, ordinals)
 
     def nearest(self, vector: NDArray[np.float32], count: int) -> NDArray[np.int64]:
-        """The `count` tools, or all, whose centroid is nearest to a vector of shape (dim,): ordinals, rising."""
-        _, found = self._index.search(vector[None], min(count, self._index.ntotal))
-        ordinals: NDArray[np.int64] = np.sort(found[0])
+        """Return the `count` tools whose centroid is nearest to a vector of shape (dim,): ordinals, ascending."""
+        _, nearest = self._index.search(vector[None], min(count, self._index.ntotal))
+        ordinals: NDArray[np.int64] = np.sort(nearest[0])
         ordinals = ordinals[np.searchsorted(ordinals, 0) :]  # -1 where the cells held fewer
         return np.concatenate([ordinals, self._always]) if len(self._always) else ordinals

@@ -11,40 +11,37 @@ from numpy.typing import NDArray
 from router import contract
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
-from router.retrieval.retrievers.candidates import NO_FAISS_WARNING, Candidates, has_faiss
-from router.retrieval.retrievers.moments import Moments
+from router.retrieval.retrievers.candidates import NO_FAISS_WARNING, CandidateIndex, has_faiss
+from router.retrieval.retrievers.moments import CatalogMoments
 from router.retrieval.retrievers.ranking import Ranking
 from router.retrieval.retrievers.retriever import Admitted, EncodedQuery
-from router.retrieval.retrievers.vectors import StackedVectors, ToolVectors, Vectors
+from router.retrieval.retrievers.vectors import ScorableVectors, StackedVectors, ToolVectors
 from router.retrieval.retrievers.views import VIEWS, Cosines, DenseView, blend, document_and_phrase, rounded
 
 _logger = logging.getLogger("router")
 
-# Candidates that are scored by all their vectors: 10 × tools^0.4, 256 at least. Recall of the exact top 50 in fp32: of
-# 9,998 tools with 89,674 phrases .965 with 256, .981 with 400, .990 with 600; of 99,998 tools .924, .955 and .971, .984
-# with 1,000, .991 with 2,000. A thousand are 9,000 vectors.
-_FEWEST = 256
+# Number of candidates of a large catalog: _FACTOR × tools^_POWER, at least _MIN_CANDIDATES.
+# See docs/decisions/0127-candidates-of-large-catalogs.md.
+_MIN_CANDIDATES = 256
 _FACTOR, _POWER = 10, 0.4
-_FEW = 4  # times the candidates: so many admitted tools are all scored
-_BLOCK = 4096  # tools scored at once where all of a large catalog are
-# Vectors that are copied to float32 where there are no candidates, 77 MB of 384 dims. Of more each request reads the
-# bytes: as fast from 90,000 vectors on (24 ms), and the copy would take four times the memory of the snapshot.
-MOST_COPIED = 50_000
+_SCORE_ALL = 4  # times the candidates: where filters admit no more tools than these, all of them are scored
+_BLOCK = 4096  # tools scored at once where a catalog without candidates is large
+MOST_COPIED = 50_000  # vectors that are copied to float32 where there are no candidates
 
 
 class DenseRetriever:
-    """Cosine over the vectors of a catalog: of all tools where they are few, else of the nearest candidates.
+    """Ranks by cosine: all tools of a small catalog, the nearest candidates of a large one.
 
-    Products are taken row by row (`vecdot`), as fast as a matrix product on one thread: that would wake BLAS's others,
-    which agents have better use for and two requests at once would wait for.
-
-    `candidates` and `moments` come together, or neither does: then every vector is scored, from a copy in float32 where
-    they are few.
+    `candidates` and `moments` are given both or neither. Without them every vector is scored, from a float32 copy where
+    they are few. Products are taken row by row (`vecdot`), as fast as a matrix product on one thread. A matrix product
+    would wake BLAS's other threads, which concurrent requests would wait for.
     """
 
     needs_vector = True
 
-    def __init__(self, vectors: Vectors, candidates: Candidates | None = None, moments: Moments | None = None) -> None:
+    def __init__(
+        self, vectors: ScorableVectors, candidates: CandidateIndex | None = None, moments: CatalogMoments | None = None
+    ) -> None:
         self._vectors = vectors
         self._candidates = candidates
         self._moments = moments
@@ -76,8 +73,8 @@ class DenseRetriever:
             return cls(vectors)
         return cls(
             vectors,
-            Candidates.open(folder / contract.CANDIDATES, tools, dim),
-            Moments.open(folder / contract.MOMENTS, len(VIEWS), dim),
+            CandidateIndex.open(folder / contract.CANDIDATES, tools, dim),
+            CatalogMoments.open(folder / contract.MOMENTS, len(VIEWS), dim),
         )
 
     def rank(self, query: EncodedQuery, depth: int, admitted: Admitted | None = None) -> Ranking:
@@ -108,52 +105,55 @@ class DenseRetriever:
         return Ranking.of(tools, scores, center, spread).cut(depth)
 
     def with_later(self, later: ToolVectors) -> "DenseRetriever":
-        """The same, and tools behind its own: always among the candidates, and not counted in center and spread where
-        those come from moments."""
+        """Return a retriever that also has the tools of `later`, with the next ordinals.
+
+        They are always among the candidates. Center and spread leave them out where those come from moments. Raises
+        TypeError where tools were added before.
+        """
         if not isinstance(self._vectors, ToolVectors):
             raise TypeError("tools were added to this retriever already: add them to the snapshot's own")
         stacked = StackedVectors(self._vectors, later)
         if self._candidates is None:
             return DenseRetriever(stacked)
-        own = np.arange(len(self._vectors), len(stacked))
-        return DenseRetriever(stacked, self._candidates.with_always(own), self._moments)
+        added = np.arange(len(self._vectors), len(stacked))
+        return DenseRetriever(stacked, self._candidates.with_always(added), self._moments)
 
     def _nearest(
-        self, candidates: Candidates, vector: NDArray[np.float32], count: int, admitted: Admitted | None
+        self, candidates: CandidateIndex, vector: NDArray[np.float32], count: int, admitted: Admitted | None
     ) -> NDArray[np.int64]:
-        """The tools to score: the nearest candidates, of those admitted; all of these where they are few."""
+        """Return the tools to score: the nearest admitted candidates, or all admitted tools where these are few."""
         if admitted is None:
             return candidates.nearest(vector, count)
-        if len(admitted) <= _FEW * count:
+        if len(admitted) <= _SCORE_ALL * count:
             return admitted.ordinals
         return admitted.of(candidates.nearest(vector, int(count / admitted.share)))
 
     def similarities(
         self, vector: NDArray[np.float32], tools: NDArray[np.int64], view: DenseView
     ) -> NDArray[np.float64]:
-        """The cosines of some tools, shape (len(tools),); of one without phrases that with its document."""
+        """Return the scores of some tools in a view, shape (len(tools),); no lift for tools without phrases."""
         return rounded(blend(*self._scored(vector, tools), view, np.float32(0)))
 
     def mean_cosines(self, vector: NDArray[np.float32], tools: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The mean cosine with all texts of each of some tools, document and phrases, shape (len(tools),)."""
+        """Return the mean cosine of a vector with each tool's document and phrases, shape (len(tools),)."""
         cosines, offsets = self._cosines(vector, tools)
         means: NDArray[np.float64] = np.add.reduceat(cosines.astype(np.float64), offsets[:-1]) / np.diff(offsets)
         return means
 
     def scores(self, vector: NDArray[np.float32], view: DenseView) -> NDArray[np.float64]:
-        """The score of every tool, shape (tools,)."""
+        """Return the score of every tool in a view, shape (tools,)."""
         offsets = self._vectors.offsets
         if self._copy is not None:
             documents, nearest = document_and_phrase(np.vecdot(self._copy, vector), offsets)
         else:
             blocks = range(0, len(self._vectors), _BLOCK)
-            found = [self._scored(vector, np.arange(b, min(b + _BLOCK, len(self._vectors)))) for b in blocks]
-            documents, nearest = (np.concatenate(part) for part in zip(*found, strict=True))
+            parts = [self._scored(vector, np.arange(b, min(b + _BLOCK, len(self._vectors)))) for b in blocks]
+            documents, nearest = (np.concatenate(part) for part in zip(*parts, strict=True))
         lift = 0.0 if np.isnan(nearest).all() else float(np.nanmean(nearest - documents))
         return rounded(blend(documents, nearest, view, np.float32(lift)))
 
     def best_phrases(self, vector: NDArray[np.float32], tools: Sequence[int]) -> list[int | None]:
-        """Which of each tool's phrases, from 0, is nearest to the request; None where it has none."""
+        """Return for each tool the index of its phrase nearest to a vector; None where it has no phrase."""
         cosines, offsets = self._cosines(vector, np.array(tools, np.int64))
         pairs = itertools.pairwise(offsets.tolist())
         return [int(np.argmax(cosines[first + 1 : last])) if last > first + 1 else None for first, last in pairs]
@@ -164,14 +164,14 @@ class DenseRetriever:
     def _cosines(
         self, vector: NDArray[np.float32], tools: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """The cosines of some tools' vectors, tool by tool, and the offsets (tools + 1,) where each begins."""
+        """Return the cosines of some tools' vectors, tool by tool, and the offsets (tools + 1,) where each begins."""
         rows, offsets = self._vectors.places(tools)
         return self._vectors.products(rows, vector), offsets
 
 
 def candidate_count(tools: int) -> int:
-    """How many candidates a catalog of so many tools is searched for."""
-    return max(_FEWEST, int(_FACTOR * tools**_POWER))
+    """Return how many candidates a catalog of so many tools is searched for."""
+    return max(_MIN_CANDIDATES, int(_FACTOR * tools**_POWER))
 
 
 def _reaching(scores: NDArray[np.float64], depth: int) -> NDArray[np.int64]:

@@ -1,7 +1,7 @@
-"""Field documents → one Tantivy index a lexical signal: on disk for a build, in memory for `Router.from_tools`.
+"""Builds a Tantivy index for each lexical signal: on disk for a build, in memory for `Router.from_tools`.
 
-Index time and query time share the analyzers of `router.text`. The Tantivy calls stand here once, so that a tool ranks
-alike wherever its index lies.
+Index time and query time share the analyzers of `router.text`. All indexes are written here, so that a tool ranks the
+same wherever its index lies.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,14 +15,16 @@ from router.errors import SnapshotInvalid
 from router.text import ENGLISH, analyzer, analyzer_name, split
 from router.tools.field_text import FieldDocuments
 
-# One segment for up to 100,000 tools, and one segment means one order of ties.
+# Enough for one segment of 100,000 tools; within one segment ties have one order.
 _HEAP_BYTES = 128_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class FieldIndex:
-    """The index of one signal. `mean_length` is the mean number of terms of its English field, which BM25 needs for a
-    tool that is registered later."""
+    """The index of one signal.
+
+    `mean_length` is the mean number of terms of its English field. BM25 needs it for tools that are registered later.
+    """
 
     index: tantivy.Index
     mean_length: float
@@ -31,19 +33,19 @@ class FieldIndex:
 def index_fields(
     documents: Sequence[FieldDocuments], folder: Path | None = None, languages: Sequence[str] = (ENGLISH,)
 ) -> dict[Signal, FieldIndex]:
-    """Index each lexical signal that any tool has text for; the position of a document is its ordinal.
+    """Index each lexical signal that any tool has text for; a document's position is its tool's ordinal.
 
     The indexes are subfolders of `folder`, or in memory where that is None. The expansion's has a field for each of
-    `languages`, English among them; the others have English alone. Raises SnapshotInvalid where an index does not hold
-    every tool after its commit.
+    `languages`, which include English; the others are in English only. Raises SnapshotInvalid where an index does not
+    hold every tool after its commit.
     """
-    made = {}
+    indexes = {}
     for signal in LEXICAL_SIGNALS:
         fields = languages if signal is Signal.EXPANSION else (ENGLISH,)
         if any(_text(document, signal, language) for document in documents for language in fields):
             rows = ({name: _text(document, signal, name) for name in fields} for document in documents)
-            made[signal] = _index(rows, fields, len(documents), signal, folder)
-    return made
+            indexes[signal] = _index(rows, fields, len(documents), signal, folder)
+    return indexes
 
 
 def _text(document: FieldDocuments, signal: Signal, language: str) -> str:
@@ -53,7 +55,7 @@ def _text(document: FieldDocuments, signal: Signal, language: str) -> str:
 def _index(
     rows: Iterable[Mapping[str, str]], languages: Sequence[str], expected: int, signal: Signal, folder: Path | None
 ) -> FieldIndex:
-    """Index rows, each the text of one tool by language."""
+    """Index `expected` rows, each the text of one tool by language."""
     builder = tantivy.SchemaBuilder()
     for language in languages:
         builder.add_text_field(
@@ -74,10 +76,10 @@ def _index(
     writer.commit()
     writer.wait_merging_threads()
     index.reload()
-    # A document that Tantivy cannot take drops its whole batch, and the next commit reports success.
-    held = index.searcher().num_docs
-    if held != expected:
-        raise SnapshotInvalid(f"the index {signal} holds {held} tools of {expected} after its commit")
+    # A document that Tantivy rejects drops its whole batch, and the next commit still reports success.
+    count = index.searcher().num_docs
+    if count != expected:
+        raise SnapshotInvalid(f"the index {signal} holds {count} tools of {expected} after its commit")
     return FieldIndex(index, terms / expected)
 
 

@@ -1,10 +1,10 @@
-"""Past requests: what those that are near to a request led to. A k-nearest-neighbour classifier of intents.
+"""Intent signal: ranks tools by what past requests near to a query led to. A k-nearest-neighbour classifier.
 
-    score(tool) = Σ over the k nearest uses past the threshold t: lesson(use, tool) × (cosine - t) / (1 - t)
+    score(tool) = Σ over the k nearest past requests r beyond the threshold t: weight(r, tool) × (cosine - t) / (1 - t)
 
-A lesson says how much a use tells that the catalog's own words do not: next to nothing where the other lists together
-have the tool first already. So a log of what the router proposed does not confirm it in its own mistakes, and a tool
-that was never used is not pushed down by a sibling that was. pipeline/learning/usage/intents.py has the measurements.
+A weight says how much a past request teaches beyond the catalog's own words: next to nothing where the other lists
+together rank the tool first already. So a log of the router's own answers does not confirm its mistakes, and an unused
+tool is not pushed down by a sibling that was used. pipeline/learning/usage/intents.py has the measurements.
 """
 
 from pathlib import Path
@@ -19,17 +19,16 @@ from router.retrieval.arrays import load_array
 from router.retrieval.retrievers.ranking import EMPTY, Ranking
 from router.retrieval.retrievers.retriever import Admitted, EncodedQuery
 
-# Mean gain in nDCG@10 on five sets, half of their requests past ones: .0111 of 3, .0141 of 5, .0164 of 10, .0166 of 20,
-# .0159 of 50.
+# See docs/decisions/0128-past-request-neighbours.md.
 _NEIGHBOURS = 20
 
 
 class IntentRetriever:
-    """Exact cosine over the L2-normalised vectors of past requests; their words are not kept.
+    """Ranks by exact cosine over the L2-normalised vectors of past requests, whose words are not kept.
 
-    `vectors` (uses, dim) float32, encoded as a request is and not adapted; use i led to the tools of the ordinals
-    tools[offsets[i]:offsets[i+1]], with `lessons` from 0 to 1 beside them. `threshold`, below 1, is the cosine up to
-    which a past request says nothing.
+    `vectors` float32 (requests, dim) are encoded like a query and not adapted. Past request i led to the ordinals
+    tools[offsets[i]:offsets[i+1]], with `weights` from 0 to 1 beside them. Past requests count where their cosine is
+    above `threshold`, which is below 1.
     """
 
     needs_vector = True
@@ -39,13 +38,13 @@ class IntentRetriever:
         vectors: NDArray[np.float32],
         offsets: NDArray[np.int64],
         tools: NDArray[np.int64],
-        lessons: NDArray[np.float32],
+        weights: NDArray[np.float32],
         threshold: float,
     ) -> None:
         self._vectors = vectors
         self._offsets = offsets
         self._tools = tools
-        self._lessons = lessons
+        self._weights = weights
         self._threshold = threshold
 
     @classmethod
@@ -56,7 +55,7 @@ class IntentRetriever:
         """
         if manifest.encoder is None:
             return None
-        vectors, offsets, ordinals, lessons, threshold = (
+        vectors, offsets, ordinals, weights, threshold = (
             load_array(folder / name)
             for name in (
                 contract.INTENT_VECTORS,
@@ -68,7 +67,7 @@ class IntentRetriever:
         )
         is_consistent = (
             vectors.shape == (len(offsets) - 1, manifest.encoder.dim)
-            and ordinals.shape == lessons.shape == (offsets[-1],)
+            and ordinals.shape == weights.shape == (offsets[-1],)
             and not ((ordinals < 0) | (ordinals >= tools)).any()
             and threshold.shape == ()
             and threshold < 1
@@ -78,17 +77,18 @@ class IntentRetriever:
                 f"{folder}: past requests of shape {vectors.shape}, with {len(ordinals)} tools, "
                 f"do not fit {tools} tools"
             )
-        return cls(vectors, offsets, ordinals, lessons, float(threshold))
+        return cls(vectors, offsets, ordinals, weights, float(threshold))
 
     def __len__(self) -> int:
+        """Return how many past requests there are."""
         return len(self._vectors)
 
-    def with_ordinals(self, places: NDArray[np.int64]) -> "IntentRetriever":
-        """The same of a catalog whose tool i is now tool places[i], int64 (tools,); -1 where it is gone."""
-        tools = places[self._tools]
-        kept = tools >= 0
-        offsets = np.concatenate([[0], np.cumsum(kept)])[self._offsets]
-        return IntentRetriever(self._vectors, offsets, tools[kept], self._lessons[kept], self._threshold)
+    def with_ordinals(self, new: NDArray[np.int64]) -> "IntentRetriever":
+        """Return the retriever of a catalog whose tool i now has ordinal new[i], -1 where it is gone; int64."""
+        tools = new[self._tools]
+        remain = tools >= 0
+        offsets = np.concatenate([[0], np.cumsum(remain)])[self._offsets]
+        return IntentRetriever(self._vectors, offsets, tools[remain], self._weights[remain], self._threshold)
 
     def rank(self, query: EncodedQuery, depth: int, admitted: Admitted | None = None) -> Ranking:
         """Return the `depth` admitted tools that past requests near to the query's own vector speak for most.
@@ -100,12 +100,12 @@ class IntentRetriever:
         return self.rank_vector(query.vector, depth, admitted)
 
     def rank_vector(self, vector: NDArray[np.float32], depth: int, admitted: Admitted | None = None) -> Ranking:
-        """The `depth` admitted tools that near uses speak for most; EMPTY where none is near, or they tell nothing.
+        """Return the `depth` admitted tools that near past requests led to; EMPTY where there are none.
 
-        A use of the same words whose tool no list had scores 1: the spread. The center is 0, what a tool scores that no
-        near use led to.
+        A past request of the same words whose tool no list had scores 1, which is the spread. The center is 0, the
+        score of a tool that no near past request led to.
         """
-        # Rounded as the dense list's are: equal vectors tie, and go by their place.
+        # Rounded like the dense list's: equal vectors tie, and go by their index.
         cosines = np.round((self._vectors @ vector).astype(np.float64), 6)
         near = np.flatnonzero(cosines > self._threshold)
         near = near[np.lexsort((near, -cosines[near]))][:_NEIGHBOURS]
@@ -114,11 +114,11 @@ class IntentRetriever:
         first, last = self._offsets[near], self._offsets[near + 1]
         pairs = np.concatenate([np.arange(*ends) for ends in zip(first, last, strict=True)])
         nearness = np.repeat((cosines[near] - self._threshold) / (1 - self._threshold), last - first)
-        ordinals, places = np.unique(self._tools[pairs], return_inverse=True)
+        ordinals, columns = np.unique(self._tools[pairs], return_inverse=True)
         scores = np.zeros(len(ordinals))
-        np.add.at(scores, places, nearness * self._lessons[pairs])
+        np.add.at(scores, columns, nearness * self._weights[pairs])
         scores = np.round(scores, 6)
-        taught = scores > 0
+        is_listed = scores > 0
         if admitted is not None:
-            taught &= admitted.mask[ordinals]
-        return Ranking.of(ordinals[taught], scores[taught]).cut(depth) if taught.any() else EMPTY
+            is_listed &= admitted.mask[ordinals]
+        return Ranking.of(ordinals[is_listed], scores[is_listed]).cut(depth) if is_listed.any() else EMPTY

@@ -1,4 +1,4 @@
-"""BM25 over a field's index."""
+"""Lexical signals: BM25 over the index of a field."""
 
 import math
 import shutil
@@ -26,27 +26,26 @@ _MARGIN = 1.5  # over the hits that hold enough admitted tools on average
 
 
 class Lexical(Retriever, Protocol):
-    """BM25 over one field document a tool, wherever the tools lie."""
+    """Ranks tools by BM25 over one field of each, from an index or an index with an overlay."""
 
     def rank_terms(self, request_terms: Sequence[str], depth: int, admitted: Admitted | None = None) -> Ranking:
-        """The `depth` best tools, of those admitted, that share a term with the request."""
+        """Return the `depth` best admitted tools that share a term with the request."""
         ...
 
     def rank_by_language(
         self, words: Iterable[Mapping[str, str]], depth: int, admitted: Admitted | None = None
     ) -> Ranking:
-        """The same over the fields of several languages; `words` are those of `terms_by_language`."""
+        """Return the same over the fields of several languages, by the words that `terms_by_language` returns."""
         ...
 
 
 class LexicalRetriever:
-    """BM25 (k1 = 1.2, b = 0.75, fixed in Tantivy) over one field document a tool.
+    """Ranks tools by BM25 (k1 = 1.2, b = 0.75, fixed in Tantivy) over one field of each.
 
-    The spread of a ranking is that of a tool drawn at random, were the request's terms to fall on tools independently:
-    sqrt(Σ p (1 - p) idf²), p a term's share of the tools. It takes document frequencies alone, half a microsecond a
-    term, and ranks as well as the standard deviation over the whole catalog: mean nDCG@10 of eleven settings .793 with
-    it, .792 with the other. A term that no tool has counts as well: a list that knows few of the request's words is
-    less sure of its best. The center is 0, the score of a tool without any of the terms.
+    The spread of a ranking is that of a tool drawn at random if the request's terms fell on tools independently:
+    sqrt(Σ p (1 - p) idf²), p a term's share of the tools. A term that no tool has adds to it, so a list that knows few
+    of the request's words is less sure of its best. The center is 0, the score of a tool without any of the terms.
+    See docs/decisions/0129-lexical-ranking.md.
     """
 
     needs_vector = False
@@ -64,7 +63,7 @@ class LexicalRetriever:
         Raises SnapshotInvalid where it cannot be read, holds another number of tools, or lacks a language's field.
         """
         try:
-            retriever = cls(_open_apart(folder), languages)
+            retriever = cls(_open_through_links(folder), languages)
         except (ValueError, OSError) as error:
             raise SnapshotInvalid(f"the index {folder} cannot be opened: {error}") from error
         if retriever._searcher.num_docs != expected:
@@ -81,31 +80,29 @@ class LexicalRetriever:
         return self.rank_terms(query.terms, depth, admitted)
 
     def rank_terms(self, request_terms: Sequence[str], depth: int, admitted: Admitted | None = None) -> Ranking:
-        """The `depth` best admitted tools that share a term with the request.
+        """Return the `depth` best admitted tools that share a term with the request.
 
-        A term said twice counts once (BM25 with k3 = 0): long requests repeat what they talk around. nDCG@10 of the
-        expansion list .923 against .899 on Azure's MCP tools, .685 and .677 on UltraTool, .675 and .673 on MetaTool.
+        A term counts once, however often it occurs in the request (BM25 with k3 = 0).
         """
         return self._best([{ENGLISH: term} for term in dict.fromkeys(request_terms[:MAX_QUERY_TERMS])], depth, admitted)
 
     def rank_by_language(
         self, words: Iterable[Mapping[str, str]], depth: int, admitted: Admitted | None = None
     ) -> Ranking:
-        """The `depth` best admitted tools over the fields of several languages; `words`: `terms_by_language`.
+        """Return the `depth` best admitted tools over the fields of several languages.
 
-        A word counts in the language that it scores best in, not in each: "Slack" is the same in all of them. MRR over
-        20 judged requests each (tests/data/languages): German .925, Spanish .925, Japanese .917; of the sum over
-        languages .892, .900, .917.
+        `words` are those that `terms_by_language` returns. A word counts only in the language that it scores best in,
+        because names such as "Slack" are the same in all of them.
         """
         return self._best(list(islice(words, MAX_QUERY_TERMS)), depth, admitted)
 
     @property
     def tools(self) -> int:
-        """How many tools there are, with a text or without."""
+        """Return how many tools there are, with a text or without."""
         return int(self._searcher.num_docs)
 
     def doc_freq(self, term: str) -> int:
-        """How many tools' English text has a term."""
+        """Return how many tools' English text has a term."""
         return int(self._searcher.doc_freq(text_field(ENGLISH), term))
 
     def _best_field(self, word: Mapping[str, str]) -> Query:
@@ -113,10 +110,10 @@ class LexicalRetriever:
         return queries[0] if len(queries) == 1 else Query.disjunction_max_query(queries)
 
     def _variance(self, field: str, term: str) -> float:
-        """What a term adds to the variance of the scores; its share of the tools is smoothed as BM25's idf is."""
-        tools, held = self._searcher.num_docs, self._searcher.doc_freq(field, term)
-        share = (held + 0.5) / (tools + 1)
-        return share * (1 - share) * math.log(1 + (tools - held + 0.5) / (held + 0.5)) ** 2
+        """Return a term's part of the variance of the scores; its share of the tools is smoothed like BM25's idf."""
+        tools, matching = self._searcher.num_docs, self._searcher.doc_freq(field, term)
+        share = (matching + 0.5) / (tools + 1)
+        return share * (1 - share) * math.log(1 + (tools - matching + 0.5) / (matching + 0.5)) ** 2
 
     def _query(self, field: str, term: str) -> Query:
         return Query.term_query(self._schema, field, term, "freq")
@@ -129,7 +126,7 @@ class LexicalRetriever:
         return True
 
     def _best(self, words: Sequence[Mapping[str, str]], depth: int, admitted: Admitted | None) -> Ranking:
-        """The best tools by words, each given as its term by language."""
+        """Return the best tools by words, each given as its term by language."""
         if not words or (admitted is not None and not len(admitted)):
             return EMPTY
         query = Query.boolean_query([(Occur.Should, self._best_field(word)) for word in words])
@@ -138,17 +135,20 @@ class LexicalRetriever:
         return Ranking.of(ordinals, scores, spread=math.sqrt(variance))
 
     def _admitted(self, query: Query, depth: int, admitted: Admitted) -> "_Hits":
-        """The first `depth` admitted hits: so many are asked for as hold them where filter and request are independent,
-        and more where those are too few."""
+        """Return the first `depth` admitted hits.
+
+        The first search asks for as many hits as contain them if filter and request are independent; further ones ask
+        for more.
+        """
         tools = self._searcher.num_docs
         wanted = min(depth, len(admitted))
-        left_out = len(admitted.mask) - len(admitted)  # no more than these are hits in vain
-        limit = min(math.ceil(_MARGIN * wanted / admitted.share), wanted + left_out, tools)
+        rejected = len(admitted.mask) - len(admitted)  # at most so many hits are of no use
+        limit = min(math.ceil(_MARGIN * wanted / admitted.share), wanted + rejected, tools)
         while True:
             ordinals, scores = self._hits(query, limit)
-            kept = admitted.mask[ordinals]
-            if kept.sum() >= wanted or len(ordinals) < limit or limit == tools:
-                return ordinals[kept][:depth], scores[kept][:depth]
+            is_admitted = admitted.mask[ordinals]
+            if is_admitted.sum() >= wanted or len(ordinals) < limit or limit == tools:
+                return ordinals[is_admitted][:depth], scores[is_admitted][:depth]
             limit = min(4 * limit, tools)
 
     def _hits(self, query: Query, limit: int) -> "_Hits":
@@ -169,24 +169,24 @@ def open_lexical(signal: Signal, folder: Path, manifest: Manifest, tools: int) -
 _Hits = tuple[NDArray[np.int64], NDArray[np.float64]]  # ordinals and scores, best first
 
 
-def _open_apart(folder: Path) -> tantivy.Index:
+def _open_through_links(folder: Path) -> tantivy.Index:
     """Open an index without writing into its folder, which may be read-only and shared.
 
-    Tantivy makes a lock file beside an index that it opens. Opened through links, the files are mapped all the same,
-    and the links can go.
+    Tantivy makes a lock file beside an index that it opens. So the index is opened through links in a temporary folder,
+    which can be removed once the files are mapped.
     """
-    apart = Path(tempfile.mkdtemp(prefix="quartermaster-"))
+    links = Path(tempfile.mkdtemp(prefix="quartermaster-"))
     try:
         for path in folder.iterdir():
             if not path.name.endswith(".lock"):
-                (apart / path.name).symlink_to(path.resolve())
-        return tantivy.Index.open(str(apart))
+                (links / path.name).symlink_to(path.resolve())
+        return tantivy.Index.open(str(links))
     finally:
-        _remove(apart)
+        _remove(links)
 
 
 def _remove(folder: Path) -> None:
-    """Remove the links, again where Tantivy's own thread has just put its lock file among them."""
+    """Remove the folder of links; try again where Tantivy's own thread has just put its lock file there."""
     for _ in range(100):
         shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():

@@ -1,10 +1,9 @@
-"""What a request's cosines would be over the whole catalog, their mean and deviation, without scoring all of it.
+"""Mean and standard deviation of a query's dense scores over the whole catalog, without scoring all of it.
 
-The mean over tools of a product with a vector is the product with the mean vector, and its variance a quadratic form of
-the covariance: both exact. The best phrase of a tool is a maximum, no product; beside the product with the mean of its
-phrases it is farther by an amount, and spread by a factor, that hardly depend on the request. They are measured at
-build time with phrases of the catalog in the place of requests. On 9,974 tools with 73,783 phrases the spread of other
-requests is then off by 4 % (standard deviation 3 %) and the centre by .05 spreads (.06).
+The mean over tools of a product with a vector is the product with the mean vector; its variance is a quadratic form of
+the covariance. Both are exact. The nearest phrase is a maximum, no product: compared with the product with the mean of
+a tool's phrases, its mean differs by a shift and its deviation by a ratio that hardly depend on the query. A build
+measures both with phrases as queries. See docs/decisions/0127-candidates-of-large-catalogs.md for their accuracy.
 """
 
 from collections.abc import Mapping
@@ -18,10 +17,11 @@ from router.errors import SnapshotInvalid
 
 
 @dataclass(frozen=True)
-class Moments:
-    """By view: `centers` float32 (views, dim), `covariances` (views, dim, dim), `shifts` and `ratios` (views,).
+class CatalogMoments:
+    """Moments of a catalog's dense scores by view, all float32.
 
-    `lift` (dim,) and `lift_shift` give by how much a best phrase is nearer to a request than a document, on average.
+    `centers` (views, dim), `covariances` (views, dim, dim), `shifts` and `ratios` (views,). `lift` (dim,) and
+    `lift_shift` () give the mean gain of a tool's nearest phrase over its document.
     """
 
     centers: NDArray[np.float32]
@@ -32,11 +32,11 @@ class Moments:
     lift_shift: NDArray[np.float32]
 
     @classmethod
-    def open(cls, path: Path, views: int, dim: int) -> "Moments":
-        """Read what `save` wrote. Raises SnapshotInvalid where it cannot be read or is of other vectors."""
+    def open(cls, path: Path, views: int, dim: int) -> "CatalogMoments":
+        """Read a file that `save` wrote. Raises SnapshotInvalid where it cannot be read or is of other vectors."""
         try:
             with np.load(path, allow_pickle=False) as stored:
-                found = cls(**{name: stored[name] for name in cls.__annotations__})
+                moments = cls(**{name: stored[name] for name in cls.__annotations__})
         except (OSError, ValueError, KeyError) as error:
             raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
         shapes: Mapping[str, tuple[int, ...]] = {
@@ -48,22 +48,22 @@ class Moments:
             "lift_shift": (),
         }
         for name, shape in shapes.items():
-            if getattr(found, name).shape != shape:
-                raise SnapshotInvalid(f"{path}: {name} has shape {getattr(found, name).shape}, it must be {shape}")
-        return found
+            if getattr(moments, name).shape != shape:
+                raise SnapshotInvalid(f"{path}: {name} has shape {getattr(moments, name).shape}, it must be {shape}")
+        return moments
 
     def save(self, path: Path) -> None:
-        """Write them as one file."""
+        """Write the moments into one file."""
         np.savez(path, **{name: getattr(self, name) for name in self.__annotations__})
 
     def center(self, view: int, vector: NDArray[np.float32]) -> float:
-        """The mean score of the catalog's tools."""
+        """Return the mean score of the catalog's tools in a view, by its index in VIEWS."""
         return float(self.centers[view] @ vector + self.shifts[view])
 
     def spread(self, view: int, vector: NDArray[np.float32]) -> float:
-        """The standard deviation of the scores of the catalog's tools."""
+        """Return the standard deviation of the scores of the catalog's tools in a view."""
         return float(self.ratios[view] * np.sqrt(max(vector @ (self.covariances[view] @ vector), 0)))
 
     def lifted(self, vector: NDArray[np.float32]) -> float:
-        """What a tool without phrases is lifted by: see `DenseRetriever`."""
+        """Return the lift of a tool without phrases: see `router.retrieval.retrievers.views.blend`."""
         return float(self.lift @ vector + self.lift_shift)

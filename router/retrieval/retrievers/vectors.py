@@ -1,4 +1,4 @@
-"""The vectors of a catalog's tools, a byte a component, tool by tool."""
+"""The vectors of a catalog's tools as int8, tool by tool."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,41 +11,42 @@ from router import contract
 from router.retrieval.arrays import load_array
 
 _LEVELS = 127
-# Vectors turned to float32 at once, so that they stay in the core's cache: 2,048 take .31 ms so, .60 ms in one piece.
+# Vectors converted to float32 at once, so that they stay in the core's cache: half the time of one piece.
 _CHUNK = 256
 
 
 def quantize(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Vectors (n, dim) as bytes (n, dim) and the scale (n,) that each row is multiplied by.
+    """Return vectors (n, dim) as int8 (n, dim) and the scales (n,) that the rows are multiplied by.
 
-    A quarter of the memory and of what a request reads. Of the exact top 50 of 9,974 tools with 73,783 phrases .996
-    stay; a cosine is off by .0003 (standard deviation).
+    See docs/decisions/0127-candidates-of-large-catalogs.md for the loss.
     """
     scales = (np.abs(vectors).max(axis=1, initial=0) / _LEVELS).astype(np.float32)
     rows = np.rint(vectors / np.where(scales > 0, scales, 1)[:, None]).astype(np.int8)
     return rows, scales
 
 
-class Vectors(Protocol):
-    """The vectors of some tools, wherever they lie: what `DenseRetriever` scores by."""
+class ScorableVectors(Protocol):
+    """Vectors of tools that `DenseRetriever` can score by."""
 
     @property
     def offsets(self) -> NDArray[np.int64]:
-        """Tool i owns the rows offsets[i] to offsets[i+1] - 1: its document's first, then one a phrase."""
+        """Return int64 (tools + 1,): tool i owns rows offsets[i] to offsets[i+1] - 1, its document's first."""
         ...
 
-    def __len__(self) -> int: ...
+    def __len__(self) -> int:
+        """Return the number of tools."""
+        ...
 
     def places(self, tools: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The rows of some tools, tool by tool, and the offsets (len(tools) + 1,) at which each tool's begin."""
+        """Return the rows of some tools, tool by tool, and the offsets (len(tools) + 1,) where each tool's begin."""
         ...
 
     def products(self, rows: NDArray[np.int64], vector: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The product of each of some rows with a vector (dim,), float32 (len(rows),)."""
+        """Return the products of some rows with a vector (dim,), float32 (len(rows),)."""
         ...
 
     def of_tools(self, first: int, last: int) -> NDArray[np.float32]:
-        """The vectors of the tools first to last - 1, as float32."""
+        """Return the vectors of the tools first to last - 1 as float32."""
         ...
 
 
@@ -53,8 +54,7 @@ class Vectors(Protocol):
 class ToolVectors:
     """L2-normalised vectors: row r is `rows[r] * scales[r]`, int8 of shape (n, dim) and float32 of shape (n,).
 
-    Tool i owns rows[offsets[i]:offsets[i+1]]: its document's first, then one a phrase. What is scored together lies
-    together.
+    Tool i owns rows[offsets[i]:offsets[i+1]]: its document's first, then one for each phrase.
     """
 
     rows: NDArray[np.int8]
@@ -71,57 +71,57 @@ class ToolVectors:
     def of(
         cls, documents: NDArray[np.float32], phrases: NDArray[np.float32], offsets: NDArray[np.int64]
     ) -> "ToolVectors":
-        """Of documents (tools, dim) and phrases (phrases, dim); tool i owns phrases[offsets[i]:offsets[i+1]]."""
+        """Quantize documents (tools, dim) and phrases (phrases, dim); tool i owns phrases[offsets[i]:offsets[i+1]]."""
         starts = offsets + np.arange(len(offsets))
-        both = np.empty((starts[-1], documents.shape[1]), np.float32)
-        is_document = np.zeros(len(both), bool)
+        vectors = np.empty((starts[-1], documents.shape[1]), np.float32)
+        is_document = np.zeros(len(vectors), bool)
         is_document[starts[:-1]] = True
-        both[is_document], both[~is_document] = documents, phrases
-        return cls(*quantize(both), starts)
+        vectors[is_document], vectors[~is_document] = documents, phrases
+        return cls(*quantize(vectors), starts)
 
     def __len__(self) -> int:
-        """How many tools there are."""
+        """Return the number of tools."""
         return len(self.offsets) - 1
 
     @property
     def dim(self) -> int:
-        """The length of a vector."""
+        """Return the length of a vector."""
         return int(self.rows.shape[1])
 
     def places(self, tools: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The rows of some tools, tool by tool, and the offsets (len(tools) + 1,) at which each tool's begin."""
+        """Return the rows of some tools, tool by tool, and the offsets (len(tools) + 1,) where each tool's begin."""
         return places(self.offsets, tools)
 
     def products(self, rows: NDArray[np.int64], vector: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The product of each of some rows with a vector (dim,), float32 (len(rows),)."""
-        made = np.empty(len(rows), np.float32)
+        """Return the products of some rows with a vector (dim,), float32 (len(rows),)."""
+        products = np.empty(len(rows), np.float32)
         for start in range(0, len(rows), _CHUNK):
             chunk = slice(start, start + _CHUNK)
-            np.vecdot(self.rows[rows[chunk]].astype(np.float32), vector, out=made[chunk])
-        return made * self.scales[rows]
+            np.vecdot(self.rows[rows[chunk]].astype(np.float32), vector, out=products[chunk])
+        return products * self.scales[rows]
 
     def of_tools(self, first: int, last: int) -> NDArray[np.float32]:
-        """The vectors of the tools first to last - 1, as float32."""
+        """Return the vectors of the tools first to last - 1 as float32."""
         rows = slice(int(self.offsets[first]), int(self.offsets[last]))
-        made: NDArray[np.float32] = self.rows[rows].astype(np.float32) * self.scales[rows, None]
-        return made
+        vectors: NDArray[np.float32] = self.rows[rows].astype(np.float32) * self.scales[rows, None]
+        return vectors
 
     def documents(self) -> NDArray[np.float32]:
-        """The documents' vectors, (tools, dim)."""
+        """Return the documents' vectors, float32 (tools, dim)."""
         starts = self.offsets[:-1]
-        made: NDArray[np.float32] = self.rows[starts].astype(np.float32) * self.scales[starts, None]
-        return made
+        vectors: NDArray[np.float32] = self.rows[starts].astype(np.float32) * self.scales[starts, None]
+        return vectors
 
     def phrases(self) -> NDArray[np.float32]:
-        """The phrases' vectors, (phrases, dim), tool by tool."""
-        held = np.ones(len(self.rows), bool)
-        held[self.offsets[:-1]] = False
-        made: NDArray[np.float32] = self.rows[held].astype(np.float32) * self.scales[held, None]
-        return made
+        """Return the phrases' vectors, float32 (phrases, dim), tool by tool."""
+        is_phrase = np.ones(len(self.rows), bool)
+        is_phrase[self.offsets[:-1]] = False
+        vectors: NDArray[np.float32] = self.rows[is_phrase].astype(np.float32) * self.scales[is_phrase, None]
+        return vectors
 
 
 class StackedVectors:
-    """The vectors of a catalog and, behind them, those of tools that came later. Only offsets are copied."""
+    """The vectors of a catalog, followed by those of tools that were added later. Only offsets are copied."""
 
     def __init__(self, first: ToolVectors, later: ToolVectors) -> None:
         self._first, self._later = first, later
@@ -129,34 +129,35 @@ class StackedVectors:
         self.offsets: NDArray[np.int64] = np.concatenate([first.offsets, later.offsets[1:] + self._rows])
 
     def __len__(self) -> int:
+        """Return the number of tools."""
         return len(self.offsets) - 1
 
     def places(self, tools: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """As `ToolVectors.places`."""
+        """Return the same as `ToolVectors.places`."""
         return places(self.offsets, tools)
 
     def products(self, rows: NDArray[np.int64], vector: NDArray[np.float32]) -> NDArray[np.float32]:
-        """As `ToolVectors.products`."""
+        """Return the same as `ToolVectors.products`."""
         later = rows >= self._rows
         if not later.any():
             return self._first.products(rows, vector)
-        made = np.empty(len(rows), np.float32)
-        made[~later] = self._first.products(rows[~later], vector)
-        made[later] = self._later.products(rows[later] - self._rows, vector)
-        return made
+        products = np.empty(len(rows), np.float32)
+        products[~later] = self._first.products(rows[~later], vector)
+        products[later] = self._later.products(rows[later] - self._rows, vector)
+        return products
 
     def of_tools(self, first: int, last: int) -> NDArray[np.float32]:
-        """As `ToolVectors.of_tools`."""
-        own = len(self._first)
+        """Return the same as `ToolVectors.of_tools`."""
+        tools = len(self._first)
         parts = (
-            self._first.of_tools(min(first, own), min(last, own)),
-            self._later.of_tools(max(first - own, 0), max(last - own, 0)),
+            self._first.of_tools(min(first, tools), min(last, tools)),
+            self._later.of_tools(max(first - tools, 0), max(last - tools, 0)),
         )
         return np.concatenate(parts)
 
 
 def places(offsets: NDArray[np.int64], tools: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rows of some tools, tool by tool, and the offsets (len(tools) + 1,) at which each tool's begin."""
+    """Return the rows of some tools, tool by tool, and the offsets (len(tools) + 1,) where each tool's begin."""
     first, last = offsets[tools], offsets[tools + 1]
-    own = np.concatenate([[0], np.cumsum(last - first)])
-    return np.arange(own[-1]) + np.repeat(first - own[:-1], last - first), own
+    starts = np.concatenate([[0], np.cumsum(last - first)])
+    return np.arange(starts[-1]) + np.repeat(first - starts[:-1], last - first), starts

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from pipeline.indexing.lexical import write_lexical
 from router.retrieval.retrievers import (
     Admitted,
-    Candidates,
+    CandidateIndex,
+    CatalogMoments,
     DenseRetriever,
     DenseView,
     LexicalRetriever,
-    Moments,
     ToolVectors,
 )
 from router.tools.field_text import FieldDocuments
@@ -72,7 +72,7 @@ def test_a_dense_list_is_the_whole_one_without_what_is_not_admitted(
     assert (found.center, found.spread) == (whole.center, whole.spread)
 
 
-class _Nearest(Candidates):
+class _Nearest(CandidateIndex):
     """Candidates in the order of their ordinals, which counts how many it is asked for."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class _Nearest(Candidates):
         return np.arange(count)
 
 
-class _Still(Moments):
+class _Still(CatalogMoments):
     """No lift, a center of 0, a spread of 1."""
 
     def __init__(self) -> None: ...

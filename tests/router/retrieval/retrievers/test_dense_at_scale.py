@@ -13,7 +13,7 @@ from router import contract
 from router.contract import EncoderManifest, Manifest, Signal
 from router.distribution import install_command
 from router.errors import SnapshotInvalid
-from router.retrieval.retrievers import VIEWS, Candidates, DenseRetriever, DenseView, Moments, ToolVectors
+from router.retrieval.retrievers import VIEWS, CandidateIndex, CatalogMoments, DenseRetriever, DenseView, ToolVectors
 
 TOOLS, DIM = 1_500, 32
 BARE = Manifest("s", "c", "", "", {}, (), None, {}, {}, {}, "", {})
@@ -43,8 +43,10 @@ def vectors(folder: Path) -> ToolVectors:
 
 @pytest.fixture(scope="module")
 def retriever(catalog: Path) -> DenseRetriever:
-    candidates = Candidates.open(catalog / contract.CANDIDATES, TOOLS, DIM)
-    return DenseRetriever(vectors(catalog), candidates, Moments.open(catalog / contract.MOMENTS, len(VIEWS), DIM))
+    candidates = CandidateIndex.open(catalog / contract.CANDIDATES, TOOLS, DIM)
+    return DenseRetriever(
+        vectors(catalog), candidates, CatalogMoments.open(catalog / contract.MOMENTS, len(VIEWS), DIM)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -109,21 +111,21 @@ def test_the_same_vectors_give_the_same_index(catalog: Path, tmp_path: Path) -> 
 
 def test_an_index_of_other_vectors_is_refused(catalog: Path) -> None:
     with pytest.raises(SnapshotInvalid, match=f"{TOOLS} tools of {DIM} dims, not 3 of {DIM}"):
-        Candidates.open(catalog / contract.CANDIDATES, 3, DIM)
+        CandidateIndex.open(catalog / contract.CANDIDATES, 3, DIM)
 
 
 def test_an_index_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / contract.CANDIDATES).write_bytes(b"no index")
     with pytest.raises(SnapshotInvalid, match="cannot be read"):
-        Candidates.open(tmp_path / contract.CANDIDATES, 3, DIM)
+        CandidateIndex.open(tmp_path / contract.CANDIDATES, 3, DIM)
     (tmp_path / contract.MOMENTS).write_bytes(b"no moments")
     with pytest.raises(SnapshotInvalid, match="cannot be read"):
-        Moments.open(tmp_path / contract.MOMENTS, len(VIEWS), DIM)
+        CatalogMoments.open(tmp_path / contract.MOMENTS, len(VIEWS), DIM)
 
 
 def test_moments_of_another_length_are_refused(catalog: Path) -> None:
     with pytest.raises(SnapshotInvalid, match=r"must be \(3, 16\)"):
-        Moments.open(catalog / contract.MOMENTS, len(VIEWS), 16)
+        CatalogMoments.open(catalog / contract.MOMENTS, len(VIEWS), 16)
 
 
 def test_in_a_very_large_catalog_the_codes_lie_in_cells(
@@ -132,10 +134,10 @@ def test_in_a_very_large_catalog_the_codes_lie_in_cells(
     monkeypatch.setattr("pipeline.indexing.centroids.MOST_SCANNED", 1_000)
     held = vectors(catalog)
     dense.write_dense(tmp_path, held.documents(), held.phrases(), held.offsets - np.arange(TOOLS + 1))
-    candidates = Candidates.open(tmp_path / contract.CANDIDATES, TOOLS, DIM)
+    candidates = CandidateIndex.open(tmp_path / contract.CANDIDATES, TOOLS, DIM)
     assert type(candidates._index).__name__ == "IndexIVFPQFastScan"
     exact = DenseRetriever(held)
-    celled = DenseRetriever(held, candidates, Moments.open(tmp_path / contract.MOMENTS, len(VIEWS), DIM))
+    celled = DenseRetriever(held, candidates, CatalogMoments.open(tmp_path / contract.MOMENTS, len(VIEWS), DIM))
     found = [
         np.isin(
             exact.rank_vector(r, 20, DenseView.MEAN).ordinals, celled.rank_vector(r, 20, DenseView.MEAN).ordinals
