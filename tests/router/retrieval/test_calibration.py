@@ -1,4 +1,4 @@
-"""Cues to a probability and a verdict."""
+"""Features to a probability, and to an estimate of fit."""
 
 import json
 import math
@@ -24,22 +24,22 @@ CALIBRATION = Calibration(
 )
 
 
-def test_the_probability_is_the_logistic_of_the_weighted_cues() -> None:
+def test_the_probability_is_the_logistic_of_the_weighted_features() -> None:
     # -1 + 2 · 1.5 - 1 · 1 = 1
     assert CALIBRATION.probability({"dense": 1.5, "errand": 1.0}) == pytest.approx(1 / (1 + math.exp(-1)))
 
 
-def test_cues_that_are_not_weighed_do_not_matter() -> None:
-    cues = {"dense": 1.5, "errand": 1.0}
-    assert CALIBRATION.probability({**cues, "name": 9.0}) == CALIBRATION.probability(cues)
+def test_features_that_are_not_weighed_do_not_matter() -> None:
+    features = {"dense": 1.5, "errand": 1.0}
+    assert CALIBRATION.probability({**features, "name": 9.0}) == CALIBRATION.probability(features)
 
 
-def test_there_is_no_probability_without_a_cue_that_is_weighed() -> None:
+def test_there_is_no_probability_without_a_feature_that_is_weighed() -> None:
     assert CALIBRATION.probability({"dense": 1.5}) is None
 
 
 @pytest.mark.parametrize(("dense", "expected"), [(1e6, 1.0), (-1e6, 0.0)])
-def test_far_cues_do_not_overflow(dense: float, expected: float) -> None:
+def test_far_features_do_not_overflow(dense: float, expected: float) -> None:
     assert CALIBRATION.probability({"dense": dense, "errand": 0.0}) == expected
 
 
@@ -78,7 +78,7 @@ def test_a_request_fits_from_the_threshold_up() -> None:
     assert refused is not None and refused.fits < 0.5 and refused.none_fits
 
 
-def test_the_first_calibration_that_the_cues_suffice_for_decides() -> None:
+def test_the_first_calibration_that_the_features_suffice_for_decides() -> None:
     lexical = replace(CALIBRATION, weights={"name": 1.0}, intercept=0.0, threshold=0.6)
     assert apply_calibrations([CALIBRATION, lexical], {"name": 0.0}) == FitEstimate(
         0.5, none_fits=True, calibrated=True
@@ -91,10 +91,10 @@ def test_nothing_is_said_where_no_calibration_suffices() -> None:
 
 
 @given(NUMBERS, NUMBERS, NUMBERS, st.floats(0, 1))
-def test_a_clear_leader_is_never_refused(weight: float, cue: float, intercept: float, threshold: float) -> None:
+def test_a_clear_leader_is_never_refused(weight: float, feature: float, intercept: float, threshold: float) -> None:
     rule = replace(CALIBRATION, weights={"dense": weight}, intercept=intercept, threshold=threshold)
-    verdict = apply_calibrations([rule], {"dense": cue}, lambda: True)
-    assert verdict is not None and not verdict.none_fits and verdict.fits >= threshold
+    estimate = apply_calibrations([rule], {"dense": feature}, lambda: True)
+    assert estimate is not None and not estimate.none_fits and estimate.fits >= threshold
 
 
 def test_whether_a_tool_leads_is_asked_only_where_it_would_be_refused() -> None:
@@ -107,9 +107,9 @@ def test_whether_a_tool_leads_is_asked_only_where_it_would_be_refused() -> None:
 @pytest.mark.parametrize(
     ("source", "calibrated"), [("judgements", True), ("phrases", True), ("generic", False), ("elsewhere", False)]
 )
-def test_a_verdict_is_calibrated_where_its_own_catalog_set_the_scale(source: str, calibrated: bool) -> None:
-    verdict = apply_calibrations([replace(CALIBRATION, source=source)], {"dense": 0.0, "errand": 0.0})
-    assert verdict is not None and verdict.calibrated is calibrated
+def test_an_estimate_is_calibrated_where_its_own_catalog_set_the_scale(source: str, calibrated: bool) -> None:
+    estimate = apply_calibrations([replace(CALIBRATION, source=source)], {"dense": 0.0, "errand": 0.0})
+    assert estimate is not None and estimate.calibrated is calibrated
 
 
 def test_tools_in_memory_are_calibrated_by_the_lists_that_they_have() -> None:

@@ -48,8 +48,8 @@ def test_texts_is_the_mean_over_all_texts_of_the_nearest_three() -> None:
     scales = np.array([1 / 127, 1 / 127, 0.01, 1 / 127, 0.01], np.float32)
     dense = DenseRetriever(ToolVectors(rows, scales, np.array([0, 2, 3, 4, 5])))
     lists = {Signal.DENSE: ranking((0, 1.0), (3, 0.8), (1, 0.6), (2, -1.0))}
-    cues = no_answer_features(lists, dense, np.array([1, 0], np.float32), 4)
-    assert cues[MEAN_COSINE] == pytest.approx((0.5 + 0.6 + 0.8) / 3, abs=1e-6)
+    features = no_answer_features(lists, dense, np.array([1, 0], np.float32), 4)
+    assert features[MEAN_COSINE] == pytest.approx((0.5 + 0.6 + 0.8) / 3, abs=1e-6)
 
 
 def agreeing(count: int) -> dict[Signal, Ranking]:
