@@ -1,4 +1,4 @@
-"""The rate that enrichment reaches under a server's limits: `python -m benchmarks.enrichment_rate`.
+"""Measure the rate that enrichment reaches under a server's limits: `python -m benchmarks.enrichment_rate`.
 
 Each line is a process that asks about generated tools through the whole of `enrich`, ledger and all; the server, in a
 process of its own, enforces the limit and counts.

@@ -1,4 +1,4 @@
-"""The snapshot of a large catalog, without building it:
+"""Make the snapshot of a large catalog without building it:
 `python -m benchmarks.large_snapshots TOOLS.jsonl SNAPSHOT --tools N --out FOLDER`.
 
 SNAPSHOT was built of the folder that large_catalogs wrote of the same TOOLS by the same seed. The tools are those that
@@ -7,7 +7,7 @@ from SNAPSHOT: vectors as near_vectors.py says; the query adapter; the recipe; w
 as on the real tool behind it, with the calibration. No phrase is screened or assessed but by SNAPSHOT's own build.
 
 The vectors are also left in fp32 in FOLDER.vectors, for recall.py. Memory is bounded: some 300 bytes a tool for ids and
-their order, what telling twins takes, and the heap of Tantivy's writer.
+their order, what finding duplicates takes, and the heap of Tantivy's writer.
 """
 
 import argparse
@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.large_catalogs import body_of, real_tools, tool, write_requests
-from benchmarks.near_vectors import NearVectors
-from benchmarks.on_disk import Records, Spilled
-from benchmarks.phrasing import expansion
-from benchmarks.reference_vectors import DOCUMENTS, OFFSETS, PHRASES, ReferenceVectors
+from benchmarks.support.near_vectors import NearVectors
+from benchmarks.support.on_disk import Records, Spilled
+from benchmarks.support.phrasing import expansion
+from benchmarks.support.reference_vectors import DOCUMENTS, OFFSETS, PHRASES, ReferenceVectors
 from pipeline.indexing import dense
 from pipeline.indexing.lexical import index
 from pipeline.publish import VERSIONS

@@ -1,4 +1,5 @@
-"""A router under fire: `python -m benchmarks.live [CATALOG] [--seconds 60] [--threads 8] [--publications 20]`.
+"""Route without a pause while snapshots are published:
+`python -m benchmarks.live [CATALOG] [--seconds 60] [--threads 8] [--publications 20]`.
 
 Threads ask without a pause while snapshots of CATALOG, a folder `snapshots/<catalog>` with two of them at least, are
 published by turns to a router that watches; one publication, half-way, is a corrupt copy. Each answer is held against
@@ -21,8 +22,8 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from benchmarks.asked import own_requests
-from benchmarks.measuring import about, on_one_thread, percentiles, report
+from benchmarks.support.measuring import about, on_one_thread, percentiles, report
+from benchmarks.support.timed_requests import own_requests
 from router import Router
 from router.snapshot.snapshot import Snapshot
 from router.store import SnapshotStore

@@ -1,4 +1,5 @@
-"""What tools registered at run time cost: `python -m benchmarks.overlay SNAPSHOT [--most N] [--against STORED]`.
+"""Measure what tools registered at run time cost:
+`python -m benchmarks.overlay SNAPSHOT [--most N] [--against STORED]`.
 
 The tools are the snapshot's own, under a provider of their own and each with a word more: 1, 10 and 1,000 of them are
 registered, one beside the 1,000 is changed and one removed. Routes with and without them are asked by turns, in CPU
@@ -15,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.asked import own_requests, read_whole
-from benchmarks.measuring import about, on_one_thread, percentiles, report
+from benchmarks.support.measuring import about, on_one_thread, percentiles, report
+from benchmarks.support.timed_requests import own_requests, read_whole
 from router import Router, ToolRecord
 from router.snapshot.overlay import Overlay
 from router.snapshot.reloading import Live

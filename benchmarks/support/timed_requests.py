@@ -1,4 +1,4 @@
-"""Requests to time a snapshot with, and a neighbour that keeps a core busy meanwhile."""
+"""Requests to time a snapshot with, and a process that keeps the other core busy meanwhile."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""Where a route's time goes: the pieces that it calls, each timed without what they call in turn."""
+"""Time the stages of a route: each function without the functions that it calls."""
 
 import importlib
 from collections import defaultdict
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from benchmarks.measuring import Clock
+from benchmarks.support.measuring import Clock
 from router.snapshot.snapshot import Snapshot
 
 # Stage, and the piece where it is looked up when it is called. What none of them takes is "rest".

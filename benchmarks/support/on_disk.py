@@ -1,4 +1,4 @@
-"""What is too large to be in memory at once, read where it is asked for: documents and records of a large catalog."""
+"""Documents and records of a large catalog, read from disk one by one."""
 
 import json
 from collections.abc import Sequence

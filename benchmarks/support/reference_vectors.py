@@ -1,4 +1,4 @@
-"""The vectors of a catalog in fp32, and what every one of them scores."""
+"""The vectors of a catalog in fp32, and the exact score of every one."""
 
 from dataclasses import dataclass
 from pathlib import Path

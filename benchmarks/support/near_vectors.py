@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.reference_vectors import ReferenceVectors
+from benchmarks.support.reference_vectors import ReferenceVectors
 
 Vectors = NDArray[np.float32]
 

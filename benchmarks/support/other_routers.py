@@ -1,4 +1,4 @@
-"""How each peer is called: a function from tools in the benchmark format to one that answers a request."""
+"""Adapters for other tool routers: each takes tools and returns a function that answers a request."""
 
 import asyncio
 import importlib.util

@@ -1,4 +1,4 @@
-"""What every benchmark has in common: the machine, the versions, percentiles, a stored run to compare with, a table.
+"""Shared by every benchmark: the machine and versions, percentiles, a stored run to compare with, a table.
 
 A result is `{"about": …, "figures": …}`: where it was measured, and nested numbers by name.
 """
@@ -21,7 +21,9 @@ from router.contract import Manifest
 from router.distribution import version
 from router.snapshot.snapshot import resolve
 
-RESULTS = Path(__file__).parent / "results"
+BENCHMARKS = Path(__file__).parents[1]
+RESULTS = BENCHMARKS / "results"
+DATA = BENCHMARKS / "data"
 Figures = Mapping[str, Any]
 Clock = Callable[[], float]
 Item = TypeVar("Item")
@@ -78,7 +80,7 @@ def _commit() -> str:
     """The commit that is checked out, with a + where the working tree differs; the package's version elsewhere."""
     asked = ["git", "describe", "--always", "--dirty=+", "--abbrev=8", "--exclude=*"]
     try:
-        said = subprocess.run(asked, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
+        said = subprocess.run(asked, cwd=BENCHMARKS, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return version()
     return said.stdout.strip()
