@@ -2,8 +2,8 @@
 
 The experiment of "Advanced Tool Filtering for Tool Selection" (vLLM Semantic Router, #1002) on other data: FOLDER holds
 tools.jsonl and queries.jsonl, some of which no tool serves; left out, it is benchmarks/data/filtering: thirty
-tools, forty requests that one of them serves, and thirteen that none does. One tool an answer. Phrases are made by the lexicon. No
-setting was fitted to these requests. By setting:
+tools, forty requests that one of them serves, and thirteen that none does. One tool an answer. Phrases are made by
+the lexicon. No setting was fitted to these requests. By setting:
 
     embeddings            cosine to each tool's vector: the baseline
     advanced              the same, filtered and ordered as there: min_lexical_overlap = 1, min_combined_score = .35,

@@ -1,8 +1,8 @@
 """Measure what the dense list misses: `python -m benchmarks.recall SNAPSHOT [--requests FILE] [--vectors FOLDER]`.
 
 The first fifty tools of the dense list, as a route makes it, against the fifty that every vector in fp32 gives. A tool
-that scores as the fiftieth does counts as one of them: duplicates have the same vectors. The vectors are those of FOLDER,
-as large_snapshots leaves them; without it the snapshot's own, which have been rounded.
+that scores as the fiftieth does counts as one of them: duplicates have the same vectors. The vectors are those of
+FOLDER, as large_snapshots leaves them; without it the snapshot's own, which have been rounded.
 """
 
 import argparse

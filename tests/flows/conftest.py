@@ -10,7 +10,7 @@ import pytest
 from flows.engine.runtime import quiet
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="session")
 def prefect_server(prefect_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a temporary server's API."""
     before = dict(os.environ)

@@ -28,6 +28,8 @@ from router import Router
 from tests.pipeline.sources.reading import api
 from tests.support.readme import ROOT
 
+pytestmark = pytest.mark.usefixtures("prefect_server")
+
 
 @pytest.fixture
 def catalog(catalog_folder: Path, tmp_path: Path) -> Path:

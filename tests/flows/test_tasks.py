@@ -12,6 +12,8 @@ from pipeline.errors import RunAborted, Unavailable
 from pipeline.progress import Silent
 from pipeline.settings import FlowSettings
 
+pytestmark = pytest.mark.usefixtures("prefect_server")
+
 
 class Heard(Silent):
     def __init__(self) -> None:
