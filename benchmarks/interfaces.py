@@ -22,6 +22,7 @@ from typing import Any
 
 import httpx2
 from mcp import Client, StdioServerParameters
+from mcp_types import TextContent
 
 from benchmarks.support.measuring import about, on_one_thread, percentiles, report
 from benchmarks.support.timed_requests import own_requests
@@ -66,7 +67,9 @@ async def _tokens(router: Router, client: Client, requests: Sequence[str]) -> di
         counts = []
         for request in requests:
             answer = await client.call_tool("find_tools", {"request": request, "k": K, "detail": detail})
-            counts.append(length(answer.content[0].text))
+            (content,) = answer.content
+            assert isinstance(content, TextContent)
+            counts.append(length(content.text))
         found[f"find_tools, {detail}"] = {"median": statistics.median(counts), "most": max(counts)}
     forms = [
         length(json.dumps(router.route(request, k=K).render("openai").tools, separators=(",", ":")))

@@ -56,7 +56,8 @@ class Writer:
         seed: int,
     ) -> None:
         folder.mkdir(parents=True)
-        self._real, self._base, self._folder, self._seed = real, base, folder, seed
+        assert base.folder is not None
+        self._real, self._base, self._base_folder, self._folder, self._seed = real, base, base.folder, folder, seed
         self._vectors_of_base = vectors
         in_base = {base.records.tool_id(ordinal): ordinal for ordinal in range(len(base.records))}
         first = {_content(row): row["id"] for row in reversed(real)}
@@ -128,16 +129,16 @@ class Writer:
             held[chunk], phrases[offsets[chunk.start] : offsets[chunk.stop]] = drawn
         np.save(kept / OFFSETS, offsets)
         dense.write(self._folder, held, phrases, offsets)
-        shutil.copytree(self._base.folder / contract.ENCODER_FOLDER, self._folder / contract.ENCODER_FOLDER)
+        shutil.copytree(self._base_folder / contract.ENCODER_FOLDER, self._folder / contract.ENCODER_FOLDER)
 
     def _learned(self) -> None:
         """What was learned of the base's tools: of each tool what was learned of the real one behind it."""
         for name in (contract.ADAPTER, contract.ERRAND_VECTOR):
             if name in self._base.manifest.files:
-                shutil.copyfile(self._base.folder / name, self._folder / name)
+                shutil.copyfile(self._base_folder / name, self._folder / name)
         if contract.COHORT in self._base.manifest.files:
             np.save(
-                self._folder / contract.COHORT, loading.array(self._base.folder / contract.COHORT)[..., self._ordinals]
+                self._folder / contract.COHORT, loading.array(self._base_folder / contract.COHORT)[..., self._ordinals]
             )
 
     def _manifest(self, lengths: Mapping[contract.Signal, float], counts: Sequence[int]) -> None:

@@ -32,6 +32,7 @@ class ReferenceVectors:
     @classmethod
     def of(cls, snapshot: Snapshot) -> "ReferenceVectors":
         """Those of a snapshot, as precise as it keeps them, in memory."""
+        assert snapshot.folder is not None
         names = (contract.VECTORS, contract.VECTOR_SCALES, contract.VECTOR_OFFSETS)
         held = ToolVectors(*(loading.array(snapshot.folder / name) for name in names))
         return cls(held.documents(), held.phrases(), held.offsets - np.arange(len(held) + 1))
