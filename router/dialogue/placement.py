@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class Placement:
     """`ids` in order: what was kept of the tools before, in their order, then `added`. `evicted` are the others."""
 
     ids: tuple[str, ...]
@@ -14,7 +14,7 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class ToolCapacity:
     """How much there may be at once: `tools`, and where it is not None `tokens`, of which `costs` has each tool's."""
 
     tools: int
@@ -36,7 +36,7 @@ class Room:
         return tuple(taken)
 
 
-def place(held: Sequence[str], wanted: Sequence[str], useful: Sequence[str], room: Room) -> Placed:
+def place_tools(held: Sequence[str], wanted: Sequence[str], useful: Sequence[str], room: ToolCapacity) -> Placement:
     """Hold what a turn wants beside what is held already, moving nothing.
 
     `wanted` is new or held, best first, and fits the room by itself; `useful` is what else deserves its place, most
@@ -50,7 +50,7 @@ def place(held: Sequence[str], wanted: Sequence[str], useful: Sequence[str], roo
     added = tuple(tool_id for tool_id in wanted if tool_id not in known)
     everything = (*held, *added)
     if room.holds(everything):
-        return Placed(everything, added)
+        return Placement(everything, added)
     needed = frozenset(wanted)
     kept = needed.union(useful).intersection(everything)
     for least in reversed(useful):
@@ -59,4 +59,4 @@ def place(held: Sequence[str], wanted: Sequence[str], useful: Sequence[str], roo
         if least not in needed:
             kept = kept - {least}
     ids = tuple(tool_id for tool_id in everything if tool_id in kept)
-    return Placed(ids, added, tuple(tool_id for tool_id in held if tool_id not in kept))
+    return Placement(ids, added, tuple(tool_id for tool_id in held if tool_id not in kept))

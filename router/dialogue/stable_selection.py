@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from router.answer.results import RoutedTools
-from router.dialogue.placement import Room, place
+from router.dialogue.placement import ToolCapacity, place_tools
 from router.errors import RequestInvalid, SettingsInvalid
 from router.provider_formats import Detail, Form, Rendered, render
 from router.provider_formats.form import chosen
 from router.record import ToolRecord
 from router.search.conversation import Message
 from router.selection import Selection
-from router.selection.permission import refusal
+from router.selection.admission import refusal_reason
 
 MOST_TOOLS = 128  # OpenAI's, the least of all providers
 # Twelve dialogues of twenty turns over the demo's judged requests, k = 8 (benchmarks/prompt_cache.py --judged):
@@ -183,7 +183,7 @@ class StableSelection:
         before = {tool_id: self._again(held, found.get(tool_id)) for tool_id, held in self._held.items()}
         known = {tool_id: held for tool_id, held in before.items() if held is not None}
         known |= {tool_id: self._weigh(record) for tool_id, record in found.items() if tool_id not in known}
-        room = Room(self._capacity, self._budget, {tool_id: tool.tokens for tool_id, tool in known.items()})
+        room = ToolCapacity(self._capacity, self._budget, {tool_id: tool.tokens for tool_id, tool in known.items()})
         wanted = room.best([*found], len(always) + self._k)
         if missing := set(always).difference(wanted):
             raise SettingsInvalid(
@@ -191,7 +191,7 @@ class StableSelection:
                 f"{self._budget} tokens: raise the capacity or the token_budget"
             )
         held = [tool_id for tool_id in self._held if tool_id in known]
-        placed = place(held, wanted, self._useful(held, routed.ids), room)
+        placed = place_tools(held, wanted, self._useful(held, routed.ids), room)
         tools = [known[tool_id] for tool_id in placed.ids]
         turn = Turn(
             tools=tuple(tool.record for tool in tools),
@@ -223,7 +223,7 @@ class StableSelection:
         return self._weigh(record) if self._admits(record) else None
 
     def _admits(self, record: ToolRecord) -> bool:
-        return refusal(self._selection, record) is None
+        return refusal_reason(self._selection, record) is None
 
     def _weigh(self, record: ToolRecord) -> _Held:
         tool = render([record], self._form, detail=self._detail).tools[0]

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from router.record import ToolRecord
 from router.retrieval.retrievers import Admitted
 from router.selection.settings import Selection
-from router.snapshot.facets import Facets
+from router.snapshot.facets import Facet, Facets
 
 Mask = NDArray[np.bool_]
 
@@ -59,6 +60,15 @@ def admit(
             filters.append(("category", f"it is not of the request's category, {category!r}", within))
             mask = mask & within
     return Admission(Admitted(mask), tuple(filters), tuple(notes))
+
+
+def refusal_reason(selection: Selection, record: ToolRecord) -> str | None:
+    """Return why a selection refuses a tool by itself, outside of any answer; None where it admits it."""
+    if record.tool_id in selection.always:
+        return None
+    row = Facet(record.tool_id, record.name, record.provider, record.categories, dict(record.annotations))
+    refused = admit(lambda: Facets((row,)), selection, None, None).refusal(0)
+    return None if refused is None else refused[1]
 
 
 def _filters(facets: Facets, selection: Selection) -> Iterator[tuple[str, str, Mask]]:

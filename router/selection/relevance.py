@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from router.record import ToolRecord
-from router.snapshot.facets import folded
+from router.snapshot.facets import normalize_name
 
 # Unicode's letters and numbers: `\w` without the underscore.
 _TOKEN = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True)
-class Asked:
+class RelevanceQuery:
     """A request as the combined score reads it: its tokens, repeated ones too, and its category."""
 
     tokens: tuple[str, ...]
@@ -43,15 +43,16 @@ def tokens(text: str) -> tuple[str, ...]:
     return tuple(_TOKEN.findall(text.lower()))
 
 
-def overlap(record: ToolRecord, asked: Collection[str]) -> int:
+def token_overlap(record: ToolRecord, asked: Collection[str]) -> int:
     """How many different tokens of a request a tool's name, description and categories have."""
     own = {token for text in (record.name, record.description, *record.categories) for token in tokens(text)}
     return len(own.intersection(asked))
 
 
-def signals(record: ToolRecord, asked: Asked, cosine: float, shared: int) -> Mapping[str, float]:
-    """The five signals of a tool, each in [0, 1]; `shared` is its `overlap` with the request."""
+def relevance_signals(record: ToolRecord, asked: RelevanceQuery, cosine: float, shared: int) -> Mapping[str, float]:
+    """The five signals of a tool, each in [0, 1]; `shared` is its `token_overlap` with the request."""
     unique = asked.unique
+    category = None if asked.category is None else normalize_name(asked.category)
     tags = [token for tag in record.tags for token in tokens(tag)]
     name = tokens(record.name)
     return {
@@ -59,11 +60,13 @@ def signals(record: ToolRecord, asked: Asked, cosine: float, shared: int) -> Map
         "lexical": _share(shared, len(asked.tokens)),
         "tag": _share(len(unique.intersection(tags)), len(tags)),
         "name": float(bool(name) and unique.issuperset(name)),
-        "category": float(asked.category is not None and folded(asked.category) in map(folded, record.categories)),
+        "category": float(
+            asked.category is not None and normalize_name(asked.category) in map(normalize_name, record.categories)
+        ),
     }
 
 
-def combined(parts: Mapping[str, float], weights: Mapping[str, float]) -> float:
+def combined_score(parts: Mapping[str, float], weights: Mapping[str, float]) -> float:
     """The weighted mean of the signals, in [0, 1]; 0 where no weight is above 0."""
     total = sum(weights.values())
     return sum(weight * parts[name] for name, weight in weights.items()) / total if total else 0.0

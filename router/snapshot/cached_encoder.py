@@ -121,14 +121,14 @@ class CachedEncoder:
                 self._vectors.popitem(last=False)
 
 
-def cached(snapshot: Snapshot, capacity: int) -> Snapshot:
+def with_request_cache(snapshot: Snapshot, capacity: int) -> Snapshot:
     """The snapshot with a cache of `capacity` requests before its encoder; itself where it has none, or 0 are kept."""
     if snapshot.encoder is None or not capacity:
         return snapshot
     return replace(snapshot, encoder=CachedEncoder(snapshot.encoder, capacity))
 
 
-def statistics(snapshot: Snapshot) -> CacheStatistics:
+def request_cache_statistics(snapshot: Snapshot) -> CacheStatistics:
     """Those of a snapshot's request cache; all 0 where it has none."""
     return snapshot.encoder.statistics if isinstance(snapshot.encoder, CachedEncoder) else CacheStatistics()
 
@@ -137,7 +137,7 @@ def _key(text: str, kind: bytes = b"") -> bytes:
     return blake2b(text.encode("utf-8"), digest_size=16, person=kind).digest()
 
 
-def vectors_of(encoder: Encoder, texts: Iterable[str]) -> dict[str, Vector]:
+def encode_in_batches(encoder: Encoder, texts: Iterable[str]) -> dict[str, Vector]:
     """Return the vectors of texts as they are, without the query prefix, encoded in batches of like length.
 
     ONNX sessions run on every core at once, each batch on one: a vector does not hang on what runs beside it.

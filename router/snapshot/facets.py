@@ -39,7 +39,7 @@ class Facets:
 
     def matching(self, patterns: Iterable[str]) -> Mask:
         """The tools that one of the patterns names: an id, a name, or a glob over either; bool (tools,), read-only."""
-        wanted = tuple(map(folded, patterns))
+        wanted = tuple(map(normalize_name, patterns))
         return self._once(("matching", wanted), lambda: self._matching(wanted))
 
     def _matching(self, patterns: Iterable[str]) -> Mask:
@@ -57,19 +57,23 @@ class Facets:
 
     def unknown(self, patterns: Iterable[str]) -> list[str]:
         """Those of some patterns that are no globs, and name nothing."""
-        return [pattern for pattern in patterns if not _GLOB.search(pattern) and folded(pattern) not in self._places]
+        return [
+            pattern for pattern in patterns if not _GLOB.search(pattern) and normalize_name(pattern) not in self._places
+        ]
 
     def of_providers(self, providers: Iterable[str]) -> Mask:
         """The tools of some providers; bool (tools,), read-only."""
-        wanted = frozenset(map(folded, providers))
-        return self._once(("providers", wanted), lambda: self._where(lambda row: folded(row.provider or "") in wanted))
+        wanted = frozenset(map(normalize_name, providers))
+        return self._once(
+            ("providers", wanted), lambda: self._where(lambda row: normalize_name(row.provider or "") in wanted)
+        )
 
     def of_categories(self, categories: Iterable[str]) -> Mask:
         """The tools that have one of some categories; bool (tools,), read-only."""
-        wanted = frozenset(map(folded, categories))
+        wanted = frozenset(map(normalize_name, categories))
         return self._once(
             ("categories", wanted),
-            lambda: self._where(lambda row: not wanted.isdisjoint(map(folded, row.categories))),
+            lambda: self._where(lambda row: not wanted.isdisjoint(map(normalize_name, row.categories))),
         )
 
     def annotated(self, hints: Mapping[str, Any]) -> Mask:
@@ -102,12 +106,12 @@ class Facets:
         """The ordinals of each id and each name."""
         places: dict[str, list[int]] = {}
         for ordinal, row in enumerate(self.rows):
-            for text in {folded(row.tool_id), folded(row.name)}:
+            for text in {normalize_name(row.tool_id), normalize_name(row.name)}:
                 places.setdefault(text, []).append(ordinal)
         return places
 
 
-def folded(text: str) -> str:
+def normalize_name(text: str) -> str:
     """A name as it is compared."""
     return text.strip().casefold()
 

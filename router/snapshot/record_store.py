@@ -16,7 +16,7 @@ from router.snapshot.facets import Facet, Facets
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ToolEntry:
     """A tool as the snapshot keeps it: its record and its phrases, in the order of their vectors."""
 
     record: ToolRecord
@@ -38,19 +38,19 @@ class _FacetLine(msgspec.Struct):
 
 
 # Straight to the types: a third of the time that json and constructors take, and every answer reads ten.
-_ENTRIES = msgspec.json.Decoder(Entry)
+_ENTRIES = msgspec.json.Decoder(ToolEntry)
 _LINES = msgspec.json.Decoder(_Line)
 _FACETS = msgspec.json.Decoder(_FacetLine)
 
 
-class Entries(Protocol):
+class ToolEntries(Protocol):
     """The tools of a catalog by ordinal, wherever they lie."""
 
     def __len__(self) -> int:
         """How many ordinals there are; some may be those of tools that serve no longer: see `by_id`."""
         ...
 
-    def entry(self, ordinal: int) -> Entry:
+    def entry(self, ordinal: int) -> ToolEntry:
         """The tool of an ordinal, 0 ≤ ordinal < len."""
         ...
 
@@ -83,16 +83,16 @@ class RecordStore:
         self._offsets = offsets
 
     @classmethod
-    def of(cls, entries: Iterable[Entry]) -> "RecordStore":
+    def of(cls, entries: Iterable[ToolEntry]) -> "RecordStore":
         """Return a store in memory, of tools sorted by id."""
-        lines = lines_of(entries)
+        lines = json_lines(entries)
         offsets = np.cumsum([0, *map(len, lines)], dtype=np.int64)
         return cls(np.frombuffer(b"".join(lines), np.uint8), offsets)
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
 
-    def entry(self, ordinal: int) -> Entry:
+    def entry(self, ordinal: int) -> ToolEntry:
         """The tool of an ordinal, 0 ≤ ordinal < len."""
         return _ENTRIES.decode(self._line(ordinal))
 
@@ -122,16 +122,16 @@ class RecordStore:
         return np.arange(len(self))
 
 
-def lines_of(entries: Iterable[Entry]) -> list[bytes]:
+def json_lines(entries: Iterable[ToolEntry]) -> list[bytes]:
     """Return the JSON lines of tools, as `RecordStore` reads them."""
     rows = ({"record": entry.record.to_json(), "phrases": entry.phrases} for entry in entries)
     return [json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows]
 
 
-class Records(Sequence[ToolRecord]):
+class RecordSequence(Sequence[ToolRecord]):
     """The records of a snapshot, in the order of their ids: each read when it is looked at."""
 
-    def __init__(self, store: Entries) -> None:
+    def __init__(self, store: ToolEntries) -> None:
         self._store = store
         self._ordinals = store.by_id()
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from router.contract import CURRENT
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.process import renew_in_child
-from router.snapshot.cached_encoder import cached
+from router.snapshot.cached_encoder import with_request_cache
 from router.snapshot.overlay import Overlay
-from router.snapshot.overlay.layering import over
-from router.snapshot.overlay.stored import load, save
+from router.snapshot.overlay.layering import apply_overlay
+from router.snapshot.overlay.storage import load_overlay, save_overlay
 from router.snapshot.snapshot import Snapshot, resolve
 
 _logger = logging.getLogger("router")
@@ -21,7 +21,7 @@ _LONGEST_WATCH = 86_400  # a day
 _LONGEST_PAUSE = 64  # looks between two tries of a snapshot that was refused
 
 
-class Live:
+class ReloadingSnapshot:
     """What a path serves, with the overlay over it. `snapshot` is the one attribute that changes, and it changes whole.
 
     A request reads `snapshot` once and asks nothing else, so that its answer is of one snapshot. No lock is on its
@@ -44,7 +44,7 @@ class Live:
     @classmethod
     def open(
         cls, path: Path, *, watch: float | None = None, request_cache: int = 0, overlay: Path | None = None
-    ) -> "Live":
+    ) -> "ReloadingSnapshot":
         """Open what a path serves; with `watch`, look every so many seconds whether it serves another. `overlay` is a
         file that `save` wrote, of tools to be over it.
 
@@ -57,10 +57,10 @@ class Live:
         checked_request_cache(request_cache)
         path = path.absolute()  # the process may go to another folder
         seen = _pointer(path)  # before what it leads to is opened: a publication in between is then found
-        live = cls(cached(_open(_folder(path)), request_cache), path, request_cache)
+        live = cls(with_request_cache(_open(_folder(path)), request_cache), path, request_cache)
         live._seen = seen
         if overlay is not None:
-            saved = load(overlay)
+            saved = load_overlay(overlay)
             live.change(lambda _: saved)
         if watch is not None:
             live._every = watch
@@ -82,7 +82,7 @@ class Live:
                 return False
             after = _open(folder, before)
             kept = after.encoder is before.encoder  # with its cache
-            self._serve(after if kept else cached(after, self._request_cache), self.overlay)
+            self._serve(after if kept else with_request_cache(after, self._request_cache), self.overlay)
         _logger.info("%s: %s serves, after %s", self._path, after.manifest.snapshot, before.manifest.snapshot)
         return True
 
@@ -100,10 +100,10 @@ class Live:
 
     def save(self, path: Path) -> None:
         """Write the overlay to a file, whole or not at all, for `open`. Raises OSError where that cannot be done."""
-        save(self.overlay, path)
+        save_overlay(self.overlay, path)
 
     def _serve(self, base: Snapshot, overlay: Overlay) -> None:
-        self.snapshot = over(base, overlay, self.snapshot)
+        self.snapshot = apply_overlay(base, overlay, self.snapshot)
         self._base = base
 
     def look(self) -> None:
@@ -148,7 +148,7 @@ class Live:
         self._start()
 
 
-def _watch(watched: "weakref.ref[Live]", every: float, ended: threading.Event) -> None:
+def _watch(watched: "weakref.ref[ReloadingSnapshot]", every: float, ended: threading.Event) -> None:
     """Look until closed, or until nobody else holds what is looked at."""
     while not ended.wait(every):
         live = watched()
@@ -167,7 +167,7 @@ def _watch_in_child() -> None:
 
 
 # A forked child has its parent's routers without their threads.
-_watching: "weakref.WeakSet[Live]" = weakref.WeakSet()
+_watching: "weakref.WeakSet[ReloadingSnapshot]" = weakref.WeakSet()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_watch_in_child)
 

@@ -21,7 +21,7 @@ from router.retrieval.retrievers import Admitted, DenseRetriever, IntentRetrieve
 from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot import loading
 from router.snapshot.overlay import Overlay
-from router.snapshot.record_store import Entries, RecordStore
+from router.snapshot.record_store import RecordStore, ToolEntries
 
 
 def resolve(path: Path) -> Path:
@@ -79,7 +79,7 @@ class Snapshot:
     folder: Path | None
     manifest: Manifest
     recipe: Recipe
-    records: Entries
+    records: ToolEntries
     counting: Callable[[], NDArray[np.int32]]
     lexical: Mapping[Signal, Lexical]
     dense: DenseRetriever | None

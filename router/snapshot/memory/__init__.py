@@ -2,6 +2,6 @@
 
 from router.snapshot.memory.encoders import EncoderChoice, open_encoder
 from router.snapshot.memory.phrases import phrases_by_id
-from router.snapshot.memory.snapshot import snapshot_of
+from router.snapshot.memory.snapshot import snapshot_from_records
 
-__all__ = ["EncoderChoice", "open_encoder", "phrases_by_id", "snapshot_of"]
+__all__ = ["EncoderChoice", "open_encoder", "phrases_by_id", "snapshot_from_records"]

@@ -14,7 +14,7 @@ from router.tools.text_overlap import grounded, own_terms, record_texts, repeate
 from router.tools.trust.steering_text import spoken
 
 
-def screened(expansion: Expansion, record: ToolRecord, steers: bool) -> Expansion:
+def screen_expansion(expansion: Expansion, record: ToolRecord, steers: bool) -> Expansion:
     """Return an expansion without texts that repeat others, speak to the model, or are one letter; where the tool
     `steers`, also without those that say little of the record, which is what `trusted` leaves of it."""
     said = term_set(" ".join(record_texts(record))) if steers else None

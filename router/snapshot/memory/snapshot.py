@@ -23,11 +23,11 @@ from router.retrieval.deduplication import duplicates
 from router.retrieval.recipe import DEFAULT
 from router.retrieval.retrievers import DenseRetriever, LexicalRetriever, ToolVectors
 from router.retrieval.retrievers.indexing import FieldIndex, index_fields
-from router.snapshot.cached_encoder import vectors_of
+from router.snapshot.cached_encoder import encode_in_batches
 from router.snapshot.memory.encoders import OpenedEncoder
-from router.snapshot.memory.screening import screened
+from router.snapshot.memory.screening import screen_expansion
 from router.snapshot.overlay.estimate import estimated_tokens
-from router.snapshot.record_store import Entry, RecordStore
+from router.snapshot.record_store import RecordStore, ToolEntry
 from router.snapshot.snapshot import Snapshot
 from router.text import TEXT_VERSION
 from router.tools import field_text as documents
@@ -51,7 +51,7 @@ class _Tool:
     generator: str
 
 
-def snapshot_of(
+def snapshot_from_records(
     records: Sequence[ToolRecord], phrases: Mapping[str, tuple[str, ...]], encoder: OpenedEncoder | None
 ) -> Snapshot:
     """Return the snapshot of some tools. `phrases` by id stand in the place of the lexicon's; without an encoder it has
@@ -66,7 +66,7 @@ def snapshot_of(
         folder=None,
         manifest=_manifest(tools, indexes, encoder),
         recipe=DEFAULT,
-        records=RecordStore.of(Entry(tool.record, tool.documents.phrases) for tool in tools),
+        records=RecordStore.of(ToolEntry(tool.record, tool.documents.phrases) for tool in tools),
         counting=cache(lambda: np.stack([estimated_tokens(record) for record in ordered])),
         lexical={signal: LexicalRetriever(field.index) for signal, field in indexes.items()},
         dense=DenseRetriever(vectors) if vectors else None,
@@ -82,14 +82,14 @@ def _tool(record: ToolRecord, phrases: tuple[str, ...] | None) -> _Tool:
     if phrases is not None:
         made = documents.project(record, Expansion("", phrases) if phrases else None)
         return _Tool(record, made, Expanded.YES if phrases or left_out else Expanded.NO, _GIVEN)
-    made = documents.project(record, screened(lexicon.expand(clean), clean, bool(left_out)))
+    made = documents.project(record, screen_expansion(lexicon.expand(clean), clean, bool(left_out)))
     # Nothing is made up for a tool that steers: it is left with what it has.
     return _Tool(record, made, Expanded.YES if left_out else Expanded.STOPGAP, _LEXICON)
 
 
 def _vectors(fields: Sequence[FieldDocuments], encoder: Encoder) -> ToolVectors:
     texts = [text for document in fields for text in (document.dense, *document.phrases)]
-    made = vectors_of(encoder, texts)
+    made = encode_in_batches(encoder, texts)
     phrases = [made[phrase] for document in fields for phrase in document.phrases]
     found = np.stack([made[document.dense] for document in fields])
     offsets = np.cumsum([0, *(len(document.phrases) for document in fields)], dtype=np.int64)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from router.contract import Signal
 from router.record import ToolRecord
 from router.retrieval.deduplication import Member, duplicate_key, paired
-from router.snapshot.overlay.prepared import Prepared, Providers
+from router.snapshot.overlay.indexed_tool import IndexedTool, ProvidersByOrdinal
 from router.snapshot.snapshot import Snapshot
 from router.text import terms, words
 
@@ -17,7 +17,7 @@ from router.text import terms, words
 _ALIKE = 64
 
 
-def duplicates_above(base: Snapshot, record: ToolRecord) -> Providers:
+def duplicates_in_snapshot(base: Snapshot, record: ToolRecord) -> ProvidersByOrdinal:
     """Return the snapshot's tools with the name and the description of a tool, by ordinal, with their providers."""
     names, key = base.lexical.get(Signal.NAME), duplicate_key(record)
     if names is None or key is None:
@@ -30,8 +30,8 @@ def duplicates_above(base: Snapshot, record: ToolRecord) -> Providers:
     }
 
 
-def overlaid(
-    base: Snapshot, tools: Sequence[Prepared], hidden: Collection[int], replaced: Iterable[int]
+def merged_duplicate_groups(
+    base: Snapshot, tools: Sequence[IndexedTool], hidden: Collection[int], replaced: Iterable[int]
 ) -> NDArray[np.int64] | None:
     """Return the groups of `router.deduplication.duplicates` for the tools of both, by ordinal; None where no tool has
     a duplicate.
@@ -54,13 +54,13 @@ def overlaid(
     for at in replaced:
         before = base.records.entry(at).record
         if (key := duplicate_key(before)) is not None and key not in members:
-            members[key] = _served(base, duplicates_above(base, before), hidden)
+            members[key] = _served(base, duplicates_in_snapshot(base, before), hidden)
     for of_key in members.values():
         for ordinal, group in paired(of_key.values()):
             groups[ordinal] = group
     return None if base.duplicates is None and (groups == np.arange(len(groups))).all() else groups
 
 
-def _served(base: Snapshot, providers: Providers, hidden: Collection[int]) -> dict[int, Member]:
+def _served(base: Snapshot, providers: ProvidersByOrdinal, hidden: Collection[int]) -> dict[int, Member]:
     """Those of the snapshot's tools that still serve, by ordinal."""
     return {at: (base.records.tool_id(at), provider, at) for at, provider in providers.items() if at not in hidden}

@@ -23,16 +23,16 @@ from router.contract import Expanded, Signal
 from router.retrieval.retrievers import Admitted, DenseRetriever, Lexical, LexicalRetriever, ToolVectors
 from router.retrieval.retrievers.vectors import quantize
 from router.retrieval.score_normalization import BackgroundScores
-from router.snapshot.overlay.duplicates import duplicates_above, overlaid
+from router.snapshot.overlay.duplicates import duplicates_in_snapshot, merged_duplicate_groups
+from router.snapshot.overlay.indexed_tool import IndexedTool, index_tools
 from router.snapshot.overlay.lexical import OverlaidLexical
-from router.snapshot.overlay.overlay import Overlay, Registered
-from router.snapshot.overlay.prepared import Prepared, prepare
+from router.snapshot.overlay.overlay import Overlay, RegisteredTool
 from router.snapshot.overlay.records import OverlaidRecords
-from router.snapshot.record_store import Entry, RecordStore
+from router.snapshot.record_store import RecordStore, ToolEntry
 from router.snapshot.snapshot import Snapshot
 
 
-def over(base: Snapshot, overlay: Overlay, before: Snapshot | None = None) -> Snapshot:
+def apply_overlay(base: Snapshot, overlay: Overlay, before: Snapshot | None = None) -> Snapshot:
     """A snapshot with an overlay over it, whose `overlay` leaves out what the snapshot has unchanged; itself where that
     says nothing. Opened files are shared.
 
@@ -57,30 +57,30 @@ def over(base: Snapshot, overlay: Overlay, before: Snapshot | None = None) -> Sn
     return _laid(base, overlay, tools, held, hidden)
 
 
-def _prepared(base: Snapshot, entries: Sequence[Entry], before: Snapshot | None) -> tuple[Prepared, ...]:
+def _prepared(base: Snapshot, entries: Sequence[ToolEntry], before: Snapshot | None) -> tuple[IndexedTool, ...]:
     """The tools of the overlay, taken from what served before as far as they hang on the tool and the encoder alone."""
-    known: Mapping[str, Prepared] = {}
+    known: Mapping[str, IndexedTool] = {}
     if before is not None and before.encoder is base.encoder and isinstance(before.records, OverlaidRecords):
         known = before.records.registered
         if before.folder != base.folder:
             known = {
-                tool_id: replace(tool, duplicates=duplicates_above(base, tool.entry.record))
+                tool_id: replace(tool, duplicates=duplicates_in_snapshot(base, tool.entry.record))
                 for tool_id, tool in known.items()
             }
-    return prepare(entries, base.encoder, partial(duplicates_above, base), known)
+    return index_tools(entries, base.encoder, partial(duplicates_in_snapshot, base), known)
 
 
-def _is_held(tool: Registered, entry: Entry | None) -> bool:
+def _is_held(tool: RegisteredTool, entry: ToolEntry | None) -> bool:
     """Whether the snapshot has the tool as it was registered."""
     if entry is None or tool.record.content() != entry.record.content():
         return False
     return tool.phrases in (None, entry.phrases)
 
 
-def _entry(tool: Registered, before: Entry | None) -> Entry:
+def _entry(tool: RegisteredTool, before: ToolEntry | None) -> ToolEntry:
     # People ask for a tool in the words they had for it before its schema changed; a build has new ones written.
     held = before.phrases if before else ()
-    return Entry(tool.record, held if tool.phrases is None else tool.phrases)
+    return ToolEntry(tool.record, held if tool.phrases is None else tool.phrases)
 
 
 def _hidden(base: Snapshot, overlay: Overlay) -> set[int]:
@@ -96,7 +96,7 @@ def _hidden(base: Snapshot, overlay: Overlay) -> set[int]:
 
 
 def _laid(
-    base: Snapshot, overlay: Overlay, tools: Sequence[Prepared], held: Sequence[int | None], hidden: set[int]
+    base: Snapshot, overlay: Overlay, tools: Sequence[IndexedTool], held: Sequence[int | None], hidden: set[int]
 ) -> Snapshot:
     """`held` are the ordinals that the snapshot has the tools at, None for new ones."""
     if not isinstance(base.records, RecordStore):
@@ -116,14 +116,14 @@ def _laid(
         dense=_dense(base.dense, tools),
         expanded=_expanded(base, tools),
         intents=base.intents.moved(places) if base.intents else None,
-        duplicates=overlaid(base, tools, hidden, [at for at in held if at is not None]),
+        duplicates=merged_duplicate_groups(base, tools, hidden, [at for at in held if at is not None]),
         cohort=_cohort(base.cohort, held),
         served=Admitted(served) if hidden else None,
         overlay=overlay,
     )
 
 
-def _lexical(base: Snapshot, signal: Signal, tools: Sequence[Prepared]) -> Lexical:
+def _lexical(base: Snapshot, signal: Signal, tools: Sequence[IndexedTool]) -> Lexical:
     index = base.lexical[signal]
     if not tools or not isinstance(index, LexicalRetriever):
         return index
@@ -131,7 +131,7 @@ def _lexical(base: Snapshot, signal: Signal, tools: Sequence[Prepared]) -> Lexic
     return OverlaidLexical(index, texts, len(base.records), base.manifest.field_lengths.get(signal))
 
 
-def _dense(dense: DenseRetriever | None, tools: Sequence[Prepared]) -> DenseRetriever | None:
+def _dense(dense: DenseRetriever | None, tools: Sequence[IndexedTool]) -> DenseRetriever | None:
     vectors = [tool.vectors for tool in tools if tool.vectors is not None]
     if dense is None or not vectors:
         return dense
@@ -139,13 +139,13 @@ def _dense(dense: DenseRetriever | None, tools: Sequence[Prepared]) -> DenseRetr
     return dense.with_later(ToolVectors(*quantize(np.concatenate(vectors)), offsets))
 
 
-def _token_counts(base: Snapshot, tools: Sequence[Prepared]) -> NDArray[np.int32]:
+def _token_counts(base: Snapshot, tools: Sequence[IndexedTool]) -> NDArray[np.int32]:
     if not tools:
         return base.token_counts
     return np.concatenate([base.token_counts, np.stack([tool.tokens for tool in tools])])
 
 
-def _expanded(base: Snapshot, tools: Sequence[Prepared]) -> NDArray[np.uint8] | None:
+def _expanded(base: Snapshot, tools: Sequence[IndexedTool]) -> NDArray[np.uint8] | None:
     # Without an index of expansions there is none for the phrases of registered tools either.
     listed = Signal.EXPANSION in base.lexical
     own = np.array([tool.expanded if listed else Expanded.NO for tool in tools], np.uint8)

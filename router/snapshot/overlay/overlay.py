@@ -18,7 +18,7 @@ _MAX_PHRASES, _MAX_PHRASE = 32, 200
 
 
 @dataclass(frozen=True, slots=True)
-class Registered:
+class RegisteredTool:
     """A tool as it was registered. `source` is who lists it, an MCP server's label for one.
 
     `phrases` are requests that it is for; None where none were given: a tool that the snapshot has under another form
@@ -38,7 +38,7 @@ class Overlay:
     removed by itself too. Equal contents have equal revisions.
     """
 
-    tools: Mapping[str, Registered] = field(default_factory=dict)
+    tools: Mapping[str, RegisteredTool] = field(default_factory=dict)
     gone: frozenset[str] = frozenset()
     lists: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
@@ -58,13 +58,13 @@ class Overlay:
         if not isinstance(phrases, Mapping | None):
             raise SettingsInvalid(f"phrases are {phrases!r:.60}, they must be lists of texts by tool id")
         given = {tool_id: cleaned_phrases(tool_id, texts) for tool_id, texts in (phrases or {}).items()}
-        added: dict[str, Registered] = {}
+        added: dict[str, RegisteredTool] = {}
         for record in records:
             if record.tool_id in added:
                 raise SettingsInvalid(f"two tools have the id {record.tool_id!r}: ids must be unique")
             before = self.tools.get(record.tool_id)
             kept = given.get(record.tool_id, before.phrases if before else None)
-            added[record.tool_id] = Registered(record, source, kept)
+            added[record.tool_id] = RegisteredTool(record, source, kept)
         if unknown := sorted(given.keys() - added.keys()):
             raise SettingsInvalid(f"there are phrases for {unknown[0]!r}, which is not among the tools")
         lists = dict(self.lists)
@@ -113,7 +113,7 @@ class Overlay:
         return fingerprint(self.to_json())[:_SHOWN] if self else ""
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON-ready dict; `router.overlay.stored` reads it back."""
+        """A JSON-ready dict; `router.snapshot.overlay.storage` reads it back."""
         return {
             "tools": [
                 {

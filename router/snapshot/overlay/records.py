@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from router.record import ToolRecord
 from router.snapshot.facets import Facet, Facets
-from router.snapshot.overlay.prepared import Prepared
-from router.snapshot.record_store import Entry, RecordStore
+from router.snapshot.overlay.indexed_tool import IndexedTool
+from router.snapshot.record_store import RecordStore, ToolEntry
 
 # In the place of a tool that serves no longer: no filter and no name finds it.
 _NONE = Facet("", "", None, (), {})
@@ -19,7 +19,7 @@ class OverlaidRecords:
     """Ordinals of the snapshot stay; those of registered tools, given in the order of their ids, follow. The snapshot's
     tools in `hidden` are not there."""
 
-    def __init__(self, base: RecordStore, tools: Sequence[Prepared], hidden: Collection[int]) -> None:
+    def __init__(self, base: RecordStore, tools: Sequence[IndexedTool], hidden: Collection[int]) -> None:
         self._base = base
         self._tools = tools
         self._hidden = frozenset(hidden)
@@ -29,11 +29,11 @@ class OverlaidRecords:
         return len(self._base) + len(self._tools)
 
     @property
-    def registered(self) -> Mapping[str, Prepared]:
+    def registered(self) -> Mapping[str, IndexedTool]:
         """The registered tools, by id."""
         return {tool.entry.record.tool_id: tool for tool in self._tools}
 
-    def entry(self, ordinal: int) -> Entry:
+    def entry(self, ordinal: int) -> ToolEntry:
         """The tool of an ordinal, 0 ≤ ordinal < len."""
         own = ordinal - len(self._base)
         return self._base.entry(ordinal) if own < 0 else self._tools[own].entry

@@ -12,7 +12,7 @@ from router import Router
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.record import ToolRecord
 from router.snapshot.overlay import Overlay
-from router.snapshot.reloading import Live
+from router.snapshot.reloading import ReloadingSnapshot
 from tests.router.snapshot.overlay.offices import built, record
 from tests.support.factories import TOOLS
 from tests.support.publishing import Publications, corrupt
@@ -44,7 +44,7 @@ def tool(name: str, version: int = 1, provider: str = "late") -> ToolRecord:
     return record(name, provider, description=f"Does {name} {version}.")
 
 
-def served(live: Live) -> dict[str, ToolRecord]:
+def served(live: ReloadingSnapshot) -> dict[str, ToolRecord]:
     """What serves, by id; held against what a request that all tools answer to finds."""
     router = Router(live)
     records = {tool.tool_id: tool for tool in router.tools}
@@ -63,7 +63,7 @@ class Model(RuleBasedStateMachine):
     @initialize()
     def open(self) -> None:
         (self.folder / "CURRENT").write_text("first\n")
-        self.live = Live.open(self.folder)
+        self.live = ReloadingSnapshot.open(self.folder)
         self.overlaid: dict[str, ToolRecord] = {}
         self.gone: set[str] = set()
         self.lists: dict[str, set[str]] = {}
@@ -141,7 +141,7 @@ def test_whatever_is_changed_each_id_serves_once_as_it_was_said_last(
 
 
 def test_a_reload_lays_the_overlay_over_the_new_snapshot_and_leaves_out_what_that_has(office: Publications) -> None:
-    live = Live.open(office.folder)
+    live = ReloadingSnapshot.open(office.folder)
     live.change(
         lambda overlay: overlay.registered([tool("alpha"), tool("beta")], "late").removed(["slack/chat_postMessage"])
     )
@@ -156,7 +156,7 @@ def test_a_reload_lays_the_overlay_over_the_new_snapshot_and_leaves_out_what_tha
 
 
 def test_a_change_that_fails_changes_nothing(office: Publications) -> None:
-    live = Live.open(office.folder)
+    live = ReloadingSnapshot.open(office.folder)
     live.change(lambda overlay: overlay.registered([tool("alpha")]))
     before = live.snapshot
     with pytest.raises(SettingsInvalid):
@@ -171,7 +171,7 @@ def test_a_change_that_fails_changes_nothing(office: Publications) -> None:
 
 
 def test_a_corrupt_publication_leaves_snapshot_and_overlay_serving(office: Publications) -> None:
-    live = Live.open(office.folder)
+    live = ReloadingSnapshot.open(office.folder)
     live.change(lambda overlay: overlay.registered([tool("alpha")]))
     before = live.snapshot
     corrupt(office.folder / "second")
@@ -182,22 +182,22 @@ def test_a_corrupt_publication_leaves_snapshot_and_overlay_serving(office: Publi
 
 
 def test_a_saved_overlay_serves_again_after_a_restart(office: Publications, tmp_path: Path) -> None:
-    live = Live.open(office.folder)
+    live = ReloadingSnapshot.open(office.folder)
     live.change(
         lambda overlay: overlay.replaced("linear", [tool("alpha", 2, "linear")]).removed(["weather/getForecast"])
     )
     live.save(tmp_path / "overlay.json")
-    again = Live.open(office.folder, overlay=tmp_path / "overlay.json")
+    again = ReloadingSnapshot.open(office.folder, overlay=tmp_path / "overlay.json")
     assert served(again) == served(live)
     assert again.overlay.revision == live.overlay.revision != ""
     (tmp_path / "overlay.json").write_text("{")
     with pytest.raises(SnapshotInvalid, match=r"overlay\.json cannot be read"):
-        Live.open(office.folder, overlay=tmp_path / "overlay.json")
+        ReloadingSnapshot.open(office.folder, overlay=tmp_path / "overlay.json")
 
 
 def test_each_answer_is_wholly_before_or_wholly_after_a_change(office: Publications) -> None:
     """Eight threads ask while two tools come and go together, in one of two versions, and snapshots are published."""
-    live = Live.open(office.folder)
+    live = ReloadingSnapshot.open(office.folder)
     router = Router(live)
     pairs = [[tool("alpha", version), tool("beta", version)] for version in (1, 2)]
     allowed = {()} | {tuple(sorted(record.description for record in pair)) for pair in pairs}

@@ -10,29 +10,29 @@ from numpy.typing import NDArray
 from router.contract import Expanded, Signal
 from router.encoding.encoder import Encoder
 from router.record import ToolRecord
-from router.snapshot.cached_encoder import vectors_of
+from router.snapshot.cached_encoder import encode_in_batches
 from router.snapshot.overlay.estimate import estimated_tokens
-from router.snapshot.record_store import Entry
+from router.snapshot.record_store import ToolEntry
 from router.text import terms
 from router.tools.field_text import dense_document, description_document, joined, name_document
 from router.tools.trust import trusted
 
-Providers = Mapping[int, str | None]
+ProvidersByOrdinal = Mapping[int, str | None]
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class IndexedTool:
     """`terms` are those of its text by signal, with their counts. `vectors`, float32 (1 + phrases, dim), are its
     document's and its phrases'; None without an encoder. `steers` says that the vendor's own text speaks to the model:
     those sentences are in neither. `tokens` are int32 (forms, details), estimated. `duplicates` are the tools of
     the snapshot with the same name and description, by ordinal, with their providers."""
 
-    entry: Entry
+    entry: ToolEntry
     terms: Mapping[Signal, Counter[str]]
     vectors: NDArray[np.float32] | None
     steers: bool
     tokens: NDArray[np.int32]
-    duplicates: Providers
+    duplicates: ProvidersByOrdinal
 
     @property
     def expanded(self) -> Expanded:
@@ -40,16 +40,16 @@ class Prepared:
         return Expanded.YES if self.entry.phrases or self.steers else Expanded.NO
 
 
-def prepare(
-    entries: Sequence[Entry],
+def index_tools(
+    entries: Sequence[ToolEntry],
     encoder: Encoder | None,
-    duplicates: Callable[[ToolRecord], Providers],
-    known: Mapping[str, Prepared],
-) -> tuple[Prepared, ...]:
+    duplicates: Callable[[ToolRecord], ProvidersByOrdinal],
+    known: Mapping[str, IndexedTool],
+) -> tuple[IndexedTool, ...]:
     """The tools in their order; of `known` ones, by id and made by the same encoder, nothing is made again."""
     drafts = {entry.record.tool_id: _Draft(entry) for entry in entries if not _same(entry, known)}
     texts = [text for draft in drafts.values() for text in draft.texts] if encoder else []
-    vectors = vectors_of(encoder, texts) if encoder else {}
+    vectors = encode_in_batches(encoder, texts) if encoder else {}
     return tuple(
         drafts[tool_id].prepared(vectors, duplicates(entry.record))
         if (tool_id := entry.record.tool_id) in drafts
@@ -61,7 +61,7 @@ def prepare(
 class _Draft:
     """The texts of one tool. Phrases are its expansion's: synonyms and concepts only a build has."""
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: ToolEntry) -> None:
         record, left_out = trusted(entry.record)
         self._entry, self._steers = entry, bool(left_out)
         self._documents = {
@@ -71,13 +71,13 @@ class _Draft:
         }
         self.texts = (dense_document(record, entry.phrases), *entry.phrases)
 
-    def prepared(self, vectors: Mapping[str, NDArray[np.float32]], duplicates: Providers) -> Prepared:
+    def prepared(self, vectors: Mapping[str, NDArray[np.float32]], duplicates: ProvidersByOrdinal) -> IndexedTool:
         """With the vectors of its texts, by text; none without an encoder."""
         counted = {signal: Counter(terms(text)) for signal, text in self._documents.items()}
         made = np.stack([vectors[text] for text in self.texts]) if vectors else None
-        return Prepared(self._entry, counted, made, self._steers, estimated_tokens(self._entry.record), duplicates)
+        return IndexedTool(self._entry, counted, made, self._steers, estimated_tokens(self._entry.record), duplicates)
 
 
-def _same(entry: Entry, known: Mapping[str, Prepared]) -> bool:
+def _same(entry: ToolEntry, known: Mapping[str, IndexedTool]) -> bool:
     before = known.get(entry.record.tool_id)
     return before is not None and before.entry == entry

@@ -9,7 +9,7 @@ import msgspec
 
 from router.errors import SnapshotInvalid
 from router.fingerprint import fingerprint
-from router.snapshot.overlay.overlay import Overlay, Registered
+from router.snapshot.overlay.overlay import Overlay, RegisteredTool
 
 _FORMAT = 1
 
@@ -17,7 +17,7 @@ _FORMAT = 1
 class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     format: int
     checksum: str
-    tools: list[Registered]
+    tools: list[RegisteredTool]
     gone: frozenset[str]
     lists: dict[str, frozenset[str]]
 
@@ -25,7 +25,7 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
 _DECODER = msgspec.json.Decoder(_Stored)
 
 
-def save(overlay: Overlay, path: Path) -> None:
+def save_overlay(overlay: Overlay, path: Path) -> None:
     """Write an overlay, in the place of what was there: a reader, or a start after a crash, finds the one or the other.
 
     Raises OSError where the folder cannot be written.
@@ -44,9 +44,12 @@ def save(overlay: Overlay, path: Path) -> None:
         raise
 
 
-def load(path: Path) -> Overlay:
-    """The overlay of a file that `save` wrote. Raises SnapshotInvalid where it is missing, corrupt or of another
-    format: without it, tools that were removed would serve again."""
+def load_overlay(path: Path) -> Overlay:
+    """Return the overlay of a file that `save_overlay` wrote.
+
+    Raises SnapshotInvalid where the file is missing, corrupt or of another format: without it, removed tools would
+    serve again.
+    """
     try:
         stored = _DECODER.decode(path.read_bytes())
     except FileNotFoundError:
