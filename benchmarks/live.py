@@ -50,7 +50,7 @@ def measure(
     catalog: Path, names: Sequence[str], requests: Sequence[str], *, seconds: float, threads: int, publications: int
 ) -> tuple[dict[str, Any], Soak, list[str]]:
     """Figures, what the threads met, and the warnings."""
-    store = SnapshotStore(catalog.parent.parent, catalog.name)
+    store = SnapshotStore.at(catalog)
     known = known_answers([catalog / name for name in names], requests)
     bad = _corrupt_copy(catalog, names[-1])
     warnings = Warnings()

@@ -28,6 +28,7 @@ from router.snapshot.overlay import Overlay
 from router.snapshot.record_store import RecordSequence
 from router.snapshot.reloading import ReloadingSnapshot, checked_request_cache
 from router.snapshot.snapshot import Snapshot
+from router.snapshot.store.protocol import ReadableStore
 from router.tools.functions import Functions, Tools, ToolSet, read_tools
 
 _logger = logging.getLogger("router")
@@ -55,7 +56,7 @@ class Router:
     @classmethod
     def open(
         cls,
-        path: str | Path,
+        path: str | Path | ReadableStore,
         *,
         watch: float | None = None,
         request_cache: int = 0,
@@ -63,7 +64,8 @@ class Router:
         rerank: Reranking | None = None,
         overlay: str | Path | None = None,
     ) -> "Router":
-        """Open and verify a snapshot's folder, or a catalog's folder (`snapshots/<catalog>`) with CURRENT.
+        """Open and verify a snapshot's folder, or a catalog's folder (`snapshots/<catalog>`) with CURRENT,
+        or the current snapshot of a store (`router.store.ReadableStore`).
 
         `watch`: look every so many seconds whether CURRENT names another snapshot, and serve that one then, from a
         thread that ends with the router. One that cannot be opened is refused with a warning of the logger "router",
@@ -79,7 +81,7 @@ class Router:
         SettingsInvalid for a setting out of its range.
         """
         saved = None if overlay is None else Path(overlay)
-        live = ReloadingSnapshot.open(Path(path), watch=watch, request_cache=request_cache, overlay=saved)
+        live = ReloadingSnapshot.open(path, watch=watch, request_cache=request_cache, overlay=saved)
         return cls(live, selection, rerank)
 
     @classmethod

@@ -60,9 +60,7 @@ def relevance_signals(record: ToolRecord, asked: RelevanceQuery, cosine: float, 
         "lexical": _share(shared, len(asked.tokens)),
         "tag": _share(len(unique.intersection(tags)), len(tags)),
         "name": float(bool(name) and unique.issuperset(name)),
-        "category": float(
-            asked.category is not None and normalize_name(asked.category) in map(normalize_name, record.categories)
-        ),
+        "category": float(category is not None and category in map(normalize_name, record.categories)),
     }
 
 

@@ -22,31 +22,7 @@ from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot import loading
 from router.snapshot.overlay import Overlay
 from router.snapshot.record_store import RecordStore, ToolEntries
-
-
-def resolve(path: Path) -> Path:
-    """The snapshot's folder, given itself or a catalog's folder with CURRENT. Raises SnapshotInvalid."""
-    if (path / contract.MANIFEST).is_file():
-        return path
-    pointer = path / contract.CURRENT
-    try:
-        name = pointer.read_text(encoding="utf-8").strip()
-    except (FileNotFoundError, NotADirectoryError):
-        if held := sorted(folder.parent.name for folder in path.glob(f"[!.]*/{contract.MANIFEST}")):
-            raise SnapshotInvalid(
-                f"{path} serves no snapshot: its newest was held back, or never published. To serve it: "
-                f"quartermaster snapshots {path.name} --use {held[-1]}"
-            ) from None
-        problem = "has neither a manifest.json nor a CURRENT" if path.is_dir() else "does not exist"
-        raise SnapshotInvalid(f"no snapshot at {path}: it {problem}; build one with `quartermaster build`") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise SnapshotInvalid(f"{pointer} cannot be read: {error}") from error
-    # CURRENT is one folder's name, never a path that leads elsewhere.
-    if not name or name != Path(name).name or name.startswith("."):
-        raise SnapshotInvalid(f"{pointer} holds {name!r}, which is not the name of a snapshot")
-    if not (path / name / contract.MANIFEST).is_file():
-        raise SnapshotInvalid(f"{pointer} names {name}, which is not a complete snapshot in {path}")
-    return path / name
+from router.snapshot.store.pointer import snapshot_folder
 
 
 def verify(folder: Path, files: Mapping[str, str]) -> None:
@@ -104,7 +80,7 @@ class Snapshot:
         one whose encoder is shared where it is the same: a publication then costs neither its memory twice nor the
         tenth of a second that its tokenizer holds up every thread. Raises SnapshotInvalid.
         """
-        folder = resolve(Path(path))
+        folder = snapshot_folder(Path(path))
         manifest = Manifest.read(folder)
         if manifest.versions.get("text") != text.TEXT_VERSION:
             raise SnapshotInvalid(

@@ -15,7 +15,7 @@ from router.encoding.default_encoder import default_encoder, spec_of
 from router.encoding.encoder import Encoder, OnnxEncoder, Spans
 from router.errors import EncoderInvalid, QuartermasterError, SettingsInvalid
 from router.fingerprint import fingerprint
-from router.snapshot.snapshot import resolve
+from router.snapshot.store.pointer import snapshot_folder
 
 _logger = logging.getLogger("router")
 
@@ -81,7 +81,7 @@ def _of_folder(folder: Path) -> OpenedEncoder:
         return _opened(folder, _spec(folder))
     if not (folder / contract.MANIFEST).is_file() and not (folder / contract.CURRENT).is_file():
         raise SettingsInvalid(f"encoder is {str(folder)!r}, which holds no {contract.ENCODER_MODEL}: give {_EXPECTED}")
-    snapshot = resolve(folder)
+    snapshot = snapshot_folder(folder)
     spec = Manifest.read(snapshot).encoder
     if spec is None:
         raise SettingsInvalid(f"encoder is {str(folder)!r}: this snapshot was built without an encoder")

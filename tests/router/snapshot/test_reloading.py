@@ -19,6 +19,7 @@ from router import Router, SettingsInvalid, SnapshotInvalid
 from router.contract import FORMAT_VERSION, MANIFEST
 from router.snapshot.reloading import ReloadingSnapshot
 from router.snapshot.snapshot import Snapshot
+from router.store import open_store
 from tests.support.publishing import Publications, corrupt, sign
 from tests.support.soak import asking, known_answers
 from tests.support.threads import Own
@@ -164,7 +165,9 @@ def mapped(folder: Path) -> int:
 @pytest.mark.usefixtures("counted")
 def test_a_request_under_way_is_answered_by_the_old_snapshot_which_goes_with_it(office: Publications) -> None:
     encoder = Gated()
-    live = ReloadingSnapshot(replace(Snapshot.open(office.folder / "first"), encoder=encoder), office.folder)
+    live = ReloadingSnapshot(
+        replace(Snapshot.open(office.folder / "first"), encoder=encoder), open_store(office.folder)
+    )
     router, old = Router(live), weakref.ref(live.snapshot)
     answers = []
     asking = threading.Thread(target=lambda: answers.append(router.route(REQUEST, explain=True)))

@@ -138,7 +138,7 @@ def test_two_snapshots_answer_one_request(pages: TestClient, catalog: Path) -> N
     page = text(pages, "/compare", request=REQUEST, a="20250101T000000Z-00000000")
     assert "20250101T000000Z-00000000" in page
     shelf = SnapshotCache(catalog)
-    before, after = (shelf.opened(stored.folder.name).route(REQUEST, k=10) for stored in reversed(shelf.snapshots()))
+    before, after = (shelf.opened(stored.name).route(REQUEST, k=10) for stored in reversed(shelf.snapshots()))
     for row in moved(before, after):
         assert row.by == before.ids.index(row.tool_id) - after.ids.index(row.tool_id)
 
