@@ -137,7 +137,8 @@ class Writer:
                 shutil.copyfile(self._base.folder / name, self._folder / name)
         if contract.COHORT in self._base.manifest.files:
             np.save(
-                self._folder / contract.COHORT, loading.array(self._base.folder / contract.COHORT)[..., self._ordinals]
+                self._folder / contract.COHORT,
+                loading.load_array(self._base.folder / contract.COHORT)[..., self._ordinals],
             )
 
     def _manifest(self, lengths: Mapping[contract.Signal, float], counts: Sequence[int]) -> None:

@@ -29,9 +29,9 @@ from router.retrieval.score_normalization import BackgroundScores
 _logger = logging.getLogger("router")
 
 
-def token_counts(folder: Path, tools: int) -> NDArray[np.int32]:
+def load_token_counts(folder: Path, tools: int) -> NDArray[np.int32]:
     """Tokens of each tool as a model is given it, int32 (tools, forms, details), in the orders of Form and Detail."""
-    held = array(folder / contract.TOKEN_COUNTS)
+    held = load_array(folder / contract.TOKEN_COUNTS)
     if held.shape != (tools, len(Form), len(Detail)) or held.dtype != np.int32:
         raise SnapshotInvalid(
             f"{folder}: token counts of shape {held.shape} ({held.dtype}) do not fit {tools} tools "
@@ -46,7 +46,7 @@ def open_dense(folder: Path, manifest: Manifest, tools: int) -> DenseRetriever |
         return None
     dim = manifest.encoder.dim
     held = ToolVectors(
-        *(array(folder / name) for name in (contract.VECTORS, contract.VECTOR_SCALES, contract.VECTOR_OFFSETS))
+        *(load_array(folder / name) for name in (contract.VECTORS, contract.VECTOR_SCALES, contract.VECTOR_OFFSETS))
     )
     if held.rows.shape != (held.offsets[-1], dim) or held.scales.shape != held.rows.shape[:1] or len(held) != tools:
         raise SnapshotInvalid(
@@ -71,13 +71,13 @@ def open_encoder(folder: Path, manifest: Manifest) -> Encoder | None:
     return OnnxEncoder.open(folder / contract.ENCODER_FOLDER, manifest.encoder)
 
 
-def encoder_files(manifest: Manifest) -> object:
+def encoder_identity(manifest: Manifest) -> object:
     """Equal where two snapshots encode requests alike: what the encoder is, and the checksums of its files."""
     folder = f"{contract.ENCODER_FOLDER}/"
     return manifest.encoder, {name: digest for name, digest in manifest.files.items() if name.startswith(folder)}
 
 
-def expanded(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.uint8] | None:
+def load_expansion_marks(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.uint8] | None:
     """`Expanded` by ordinal; None where all tools are alike and have a list."""
     if Signal.EXPANSION not in manifest.signals:
         return np.full(tools, contract.Expanded.NO, np.uint8)
@@ -86,11 +86,11 @@ def expanded(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.uint8] 
     return _by_ordinal(folder, contract.EXPANDED, "marks", np.dtype(np.uint8), tools)
 
 
-def adapter(folder: Path, manifest: Manifest) -> NDArray[np.float32] | None:
+def load_adapter(folder: Path, manifest: Manifest) -> NDArray[np.float32] | None:
     """The query adapter, float32 (dim, dim); None where none was learned."""
     if contract.ADAPTER not in manifest.files:
         return None
-    learned = array(folder / contract.ADAPTER)
+    learned = load_array(folder / contract.ADAPTER)
     dim = manifest.encoder.dim if manifest.encoder else 0
     if learned.shape != (dim, dim) or learned.dtype != np.float32:
         raise SnapshotInvalid(
@@ -104,7 +104,7 @@ def intents(folder: Path, manifest: Manifest, tools: int) -> IntentRetriever | N
     if Signal.INTENT not in manifest.signals or manifest.encoder is None:
         return None
     vectors, offsets, ordinals, lessons, threshold = (
-        array(folder / name)
+        load_array(folder / name)
         for name in (
             contract.INTENT_VECTORS,
             contract.INTENT_OFFSETS,
@@ -127,7 +127,9 @@ def intents(folder: Path, manifest: Manifest, tools: int) -> IntentRetriever | N
     return IntentRetriever(vectors, offsets, ordinals, lessons, float(threshold))
 
 
-def fitting(folder: Path, manifest: Manifest, tools: int) -> tuple[BackgroundScores | None, tuple[Calibration, ...]]:
+def load_calibration(
+    folder: Path, manifest: Manifest, tools: int
+) -> tuple[BackgroundScores | None, tuple[Calibration, ...]]:
     """What tells whether any tool fits; nothing where the snapshot was not calibrated."""
     if contract.COHORT not in manifest.files:
         return None, ()
@@ -136,7 +138,7 @@ def fitting(folder: Path, manifest: Manifest, tools: int) -> tuple[BackgroundSco
     return BackgroundScores.open(folder, tools, dim), tuple(map(Calibration.from_json, rows))
 
 
-def duplicates(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.int64] | None:
+def load_duplicates(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.int64] | None:
     """For each ordinal the first ordinal of its duplicates; None where no tool has one."""
     if contract.DUPLICATES not in manifest.files:
         return None
@@ -144,13 +146,13 @@ def duplicates(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.int64
 
 
 def _by_ordinal(folder: Path, name: str, what: str, dtype: np.dtype[Any], tools: int) -> NDArray[Any]:
-    held = array(folder / name)
+    held = load_array(folder / name)
     if held.shape != (tools,) or held.dtype != dtype:
         raise SnapshotInvalid(f"{folder}: {what} of shape {held.shape} ({held.dtype}) do not fit {tools} tools")
     return held
 
 
-def array(path: Path) -> NDArray[Any]:
+def load_array(path: Path) -> NDArray[Any]:
     """A stored array, memory-mapped. Raises SnapshotInvalid where it cannot be read."""
     try:
         # As plain arrays: numpy's memmap class makes each small operation several times slower.
@@ -160,7 +162,7 @@ def array(path: Path) -> NDArray[Any]:
     return stored
 
 
-def bytes_of(path: Path) -> NDArray[np.uint8]:
+def load_bytes(path: Path) -> NDArray[np.uint8]:
     """A file's bytes, memory-mapped. Raises SnapshotInvalid where it cannot be read."""
     try:
         stored: NDArray[np.uint8] = np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))

@@ -56,7 +56,7 @@ class Snapshot:
     manifest: Manifest
     recipe: Recipe
     records: ToolEntries
-    counting: Callable[[], NDArray[np.int32]]
+    count_tokens: Callable[[], NDArray[np.int32]]
     lexical: Mapping[Signal, Lexical]
     dense: DenseRetriever | None
     encoder: Encoder | None
@@ -64,7 +64,7 @@ class Snapshot:
     adapter: NDArray[np.float32] | None = None
     intents: IntentRetriever | None = None
     duplicates: NDArray[np.int64] | None = None
-    cohort: BackgroundScores | None = None
+    background_scores: BackgroundScores | None = None
     calibrations: tuple[Calibration, ...] = ()
     served: Admitted | None = None
     overlay: Overlay = field(default_factory=Overlay)
@@ -93,11 +93,11 @@ class Snapshot:
             recipe = Recipe.from_json(manifest.recipe)
         except SettingsInvalid as error:
             raise SnapshotInvalid(f"{folder}: {error}") from error
-        offsets = loading.array(folder / contract.RECORD_OFFSETS)
+        offsets = loading.load_array(folder / contract.RECORD_OFFSETS)
         tools = len(offsets) - 1
         if tools != manifest.counts.get("tools"):
             raise SnapshotInvalid(f"{folder} holds {tools} tools, its manifest says {manifest.counts.get('tools')}")
-        lines = loading.bytes_of(folder / contract.RECORDS)
+        lines = loading.load_bytes(folder / contract.RECORDS)
         lexical = {
             signal: LexicalRetriever.open(
                 folder / signal, tools, manifest.languages if signal is Signal.EXPANSION else (text.ENGLISH,)
@@ -105,32 +105,32 @@ class Snapshot:
             for signal in contract.LEXICAL_SIGNALS
             if signal in manifest.signals
         }
-        token_counts = loading.token_counts(folder, tools)
-        cohort, calibrations = loading.fitting(folder, manifest, tools)
-        shared = before is not None and loading.encoder_files(before.manifest) == loading.encoder_files(manifest)
+        token_counts = loading.load_token_counts(folder, tools)
+        background_scores, calibrations = loading.load_calibration(folder, manifest, tools)
+        shared = before is not None and loading.encoder_identity(before.manifest) == loading.encoder_identity(manifest)
         return cls(
             folder=folder,
             manifest=manifest,
             recipe=recipe,
             records=RecordStore(lines, offsets),
-            counting=lambda: token_counts,
+            count_tokens=lambda: token_counts,
             lexical=lexical,
             dense=loading.open_dense(folder, manifest, tools),
             encoder=before.encoder if before and shared else loading.open_encoder(folder, manifest),
-            expanded=loading.expanded(folder, manifest, tools),
-            adapter=loading.adapter(folder, manifest),
+            expanded=loading.load_expansion_marks(folder, manifest, tools),
+            adapter=loading.load_adapter(folder, manifest),
             intents=loading.intents(folder, manifest, tools),
-            duplicates=loading.duplicates(folder, manifest, tools),
-            cohort=cohort,
+            duplicates=loading.load_duplicates(folder, manifest, tools),
+            background_scores=background_scores,
             calibrations=calibrations,
         )
 
     @property
     def token_counts(self) -> NDArray[np.int32]:
         """Tokens of each tool, int32 (tools, forms, details): counted by a build, or estimated."""
-        return self.counting()
+        return self.count_tokens()
 
-    def serving(self, admitted: Admitted | None) -> Admitted | None:
+    def restrict_to_served(self, admitted: Admitted | None) -> Admitted | None:
         """Of the admitted tools those that serve; None where that is every ordinal."""
         if self.served is None or admitted is None:
             return self.served if admitted is None else admitted

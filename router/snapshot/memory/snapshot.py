@@ -67,7 +67,7 @@ def snapshot_from_records(
         manifest=_manifest(tools, indexes, encoder),
         recipe=DEFAULT,
         records=RecordStore.of(ToolEntry(tool.record, tool.documents.phrases) for tool in tools),
-        counting=cache(lambda: np.stack([estimated_tokens(record) for record in ordered])),
+        count_tokens=cache(lambda: np.stack([estimated_tokens(record) for record in ordered])),
         lexical={signal: LexicalRetriever(field.index) for signal, field in indexes.items()},
         dense=DenseRetriever(vectors) if vectors else None,
         encoder=encoder.encoder if encoder else None,

@@ -111,13 +111,13 @@ def _laid(
     return replace(
         base,
         records=OverlaidRecords(base.records, tools, hidden),
-        counting=cache(lambda: _token_counts(base, tools)),
+        count_tokens=cache(lambda: _token_counts(base, tools)),
         lexical={signal: _lexical(base, signal, tools) for signal in base.lexical},
         dense=_dense(base.dense, tools),
         expanded=_expanded(base, tools),
         intents=base.intents.moved(places) if base.intents else None,
         duplicates=merged_duplicate_groups(base, tools, hidden, [at for at in held if at is not None]),
-        cohort=_cohort(base.cohort, held),
+        background_scores=_background_scores(base.background_scores, held),
         served=Admitted(served) if hidden else None,
         overlay=overlay,
     )
@@ -155,7 +155,7 @@ def _expanded(base: Snapshot, tools: Sequence[IndexedTool]) -> NDArray[np.uint8]
     return np.concatenate([held, own])
 
 
-def _cohort(cohort: BackgroundScores | None, held: Sequence[int | None]) -> BackgroundScores | None:
+def _background_scores(cohort: BackgroundScores | None, held: Sequence[int | None]) -> BackgroundScores | None:
     if cohort is None or not held:
         return cohort
     statistics = {}
