@@ -23,8 +23,9 @@ from router.search.conversation import Message, Said, said
 from router.search.search import clean, encode, rank, search
 from router.selection import Selection
 from router.snapshot.cached_encoder import CacheStatistics, request_cache_statistics, with_request_cache
-from router.snapshot.memory import EncoderChoice, open_encoder, phrases_by_id, snapshot_from_records
+from router.snapshot.memory import EncoderChoice, open_encoder, snapshot_from_records
 from router.snapshot.overlay import Overlay
+from router.snapshot.phrases import phrases_by_id
 from router.snapshot.record_store import RecordSequence
 from router.snapshot.reloading import ReloadingSnapshot, checked_request_cache
 from router.snapshot.snapshot import Snapshot

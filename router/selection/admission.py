@@ -66,8 +66,7 @@ def refusal_reason(selection: Selection, record: ToolRecord) -> str | None:
     """Return why a selection refuses a tool by itself, outside of any answer; None where it admits it."""
     if record.tool_id in selection.always:
         return None
-    row = Facet(record.tool_id, record.name, record.provider, record.categories, dict(record.annotations))
-    refused = admit(lambda: Facets((row,)), selection, None, None).refusal(0)
+    refused = admit(lambda: Facets((Facet.of(record),)), selection, None, None).refusal(0)
     return None if refused is None else refused[1]
 
 

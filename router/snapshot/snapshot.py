@@ -1,6 +1,6 @@
-"""A snapshot, opened: read-only, verified and memory-mapped from disk, or made in memory (`router.memory`).
+"""The opened snapshot: verified and memory-mapped from disk, or made in memory (`router.snapshot.memory`).
 
-On disk, anything wrong fails closed with SnapshotInvalid.
+It is read-only. A folder that is incomplete, corrupt or of another version raises SnapshotInvalid.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,8 +25,8 @@ from router.snapshot.record_store import RecordStore, ToolEntries
 from router.snapshot.store.pointer import snapshot_folder
 
 
-def verify(folder: Path, files: Mapping[str, str]) -> None:
-    """Compare files with the manifest's checksums. Raises SnapshotInvalid on the first that differs."""
+def verify_checksums(folder: Path, files: Mapping[str, str]) -> None:
+    """Compare files with their sha256 checksums, by name. Raises SnapshotInvalid for the first that differs."""
     for name, expected in files.items():
         try:
             actual = file_sha256(folder / name)
@@ -38,8 +38,8 @@ def verify(folder: Path, files: Mapping[str, str]) -> None:
             )
 
 
-def _checked(manifest: Manifest, whole: bool) -> Mapping[str, str]:
-    """The files to verify: what people read besides, which may be the largest of all, only where all is asked for."""
+def _files_to_verify(manifest: Manifest, whole: bool) -> Mapping[str, str]:
+    """Return the checksums to verify. `catalog.duckdb`, which no router reads and may be the largest, needs `whole`."""
     return {name: sha for name, sha in manifest.files.items() if whole or name != contract.CATALOG_DB}
 
 
@@ -47,9 +47,11 @@ def _checked(manifest: Manifest, whole: bool) -> Mapping[str, str]:
 class Snapshot:
     """An opened snapshot. Everything in it is immutable and safe to read from many threads.
 
-    `folder` is None in memory. `counting` gives the token counts, which memory has counted where they are first asked
-    for. `overlay` is what lies over it (`router.snapshot.overlay.layering`). Of the ordinals then only
-    those in `served` are tools; None where all are.
+    An ordinal is a tool's row in every array. `folder` is None in memory. `count_tokens` returns the token counts; in
+    memory they are estimated at the first call. `expanded` has the `Expanded` mark of each tool; None where all have an
+    expansion. `adapter` is the query adapter, float32 (dim, dim). `duplicates` has for each tool the first ordinal of
+    its duplicates; None where there are none. `served` masks the ordinals that are tools; None where all are, which is
+    so without an overlay.
     """
 
     folder: Path | None
@@ -73,12 +75,12 @@ class Snapshot:
     def open(
         cls, path: Path, *, check: bool = True, whole: bool = False, before: "Snapshot | None" = None
     ) -> "Snapshot":
-        """Open a snapshot's folder, or a catalog's folder with CURRENT.
+        """Open a snapshot's folder, or a catalog's folder with CURRENT. Raises SnapshotInvalid.
 
-        Every file that a router reads is held against its checksum; `whole` checks `catalog.duckdb` too.
-        `check=False` skips the checksums, for a snapshot that this process has just verified. `before` is an opened
-        one whose encoder is shared where it is the same: a publication then costs neither its memory twice nor the
-        tenth of a second that its tokenizer holds up every thread. Raises SnapshotInvalid.
+        The checksum of every file that a router reads is verified; `whole` verifies `catalog.duckdb` too.
+        `check=False` skips the checksums, for a snapshot that this process has just verified. The encoder of `before`,
+        an opened snapshot, is shared where it is the same: a reload then neither holds it in memory twice nor stops
+        every thread for the tenth of a second that a tokenizer takes to load.
         """
         folder = snapshot_folder(Path(path))
         manifest = Manifest.read(folder)
@@ -88,7 +90,7 @@ class Snapshot:
                 f"this router analyses with {text.TEXT_VERSION}: build the catalog again"
             )
         if check:
-            verify(folder, _checked(manifest, whole))
+            verify_checksums(folder, _files_to_verify(manifest, whole))
         try:
             recipe = Recipe.from_json(manifest.recipe)
         except SettingsInvalid as error:
@@ -127,11 +129,11 @@ class Snapshot:
 
     @property
     def token_counts(self) -> NDArray[np.int32]:
-        """Tokens of each tool, int32 (tools, forms, details): counted by a build, or estimated."""
+        """Return the tokens of each tool, int32 (tools, forms, details): counted by a build, or estimated."""
         return self.count_tokens()
 
     def restrict_to_served(self, admitted: Admitted | None) -> Admitted | None:
-        """Of the admitted tools those that serve; None where that is every ordinal."""
+        """Return the admitted tools that are also served; None where that is every ordinal."""
         if self.served is None or admitted is None:
             return self.served if admitted is None else admitted
         return Admitted(admitted.mask & self.served.mask)

@@ -1,4 +1,4 @@
-"""An overlay on disk: one JSON file, whole or not there."""
+"""The file of an overlay: one JSON object, written in one step."""
 
 import json
 import os
@@ -26,7 +26,7 @@ _DECODER = msgspec.json.Decoder(_Stored)
 
 
 def save_overlay(overlay: Overlay, path: Path) -> None:
-    """Write an overlay, in the place of what was there: a reader, or a start after a crash, finds the one or the other.
+    """Write an overlay to a file. A reader, or a start after a crash, finds the old file or the new one, whole.
 
     Raises OSError where the folder cannot be written.
     """
