@@ -1,4 +1,8 @@
-"""Which tools a request may have, and which of those found it gets: filters, and the combined score."""
+"""Filters on tools, and the combined score that thresholds and orders the candidates.
+
+`settings` is the Selection that users write. `admission` filters tools before the search, `filtering` the candidates
+after it, by the scores of `relevance`.
+"""
 
 from router.selection.admission import Admission, admit
 from router.selection.filtering import FilteredCandidates, filter_candidates

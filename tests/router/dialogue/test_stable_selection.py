@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from router import Router
 from router.answer.results import RoutedTool, RoutedTools
-from router.dialogue.stable_selection import StableSelection, Turn
+from router.dialogue.stable_selection import StableSelection
+from router.dialogue.turn import Turn
 from router.errors import RequestInvalid, SettingsInvalid
 from router.provider_formats import Form, render
 from router.record import ToolRecord
