@@ -28,8 +28,18 @@ from router.retrieval.retrievers import (
     has_faiss,
 )
 from router.retrieval.score_normalization import BackgroundScores
+from router.snapshot.record_store import RecordStore
 
 _logger = logging.getLogger("router")
+
+
+def load_records(folder: Path, manifest: Manifest) -> RecordStore:
+    """Return the records, whose number must be the manifest's."""
+    offsets = load_array(folder / contract.RECORD_OFFSETS)
+    tools = len(offsets) - 1
+    if tools != manifest.counts.get("tools"):
+        raise SnapshotInvalid(f"{folder} holds {tools} tools, its manifest says {manifest.counts.get('tools')}")
+    return RecordStore(load_bytes(folder / contract.RECORDS), offsets)
 
 
 def load_token_counts(folder: Path, tools: int) -> NDArray[np.int32]:

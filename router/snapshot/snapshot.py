@@ -21,7 +21,7 @@ from router.retrieval.retrievers import Admitted, DenseRetriever, IntentRetrieve
 from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot import loading
 from router.snapshot.overlay import Overlay
-from router.snapshot.record_store import RecordStore, ToolEntries
+from router.snapshot.record_store import ToolEntries
 from router.snapshot.store.pointer import snapshot_folder
 
 
@@ -95,11 +95,8 @@ class Snapshot:
             recipe = Recipe.from_json(manifest.recipe)
         except SettingsInvalid as error:
             raise SnapshotInvalid(f"{folder}: {error}") from error
-        offsets = loading.load_array(folder / contract.RECORD_OFFSETS)
-        tools = len(offsets) - 1
-        if tools != manifest.counts.get("tools"):
-            raise SnapshotInvalid(f"{folder} holds {tools} tools, its manifest says {manifest.counts.get('tools')}")
-        lines = loading.load_bytes(folder / contract.RECORDS)
+        records = loading.load_records(folder, manifest)
+        tools = len(records)
         lexical = {
             signal: LexicalRetriever.open(
                 folder / signal, tools, manifest.languages if signal is Signal.EXPANSION else (text.ENGLISH,)
@@ -114,7 +111,7 @@ class Snapshot:
             folder=folder,
             manifest=manifest,
             recipe=recipe,
-            records=RecordStore(lines, offsets),
+            records=records,
             count_tokens=lambda: token_counts,
             lexical=lexical,
             dense=loading.open_dense(folder, manifest, tools),

@@ -29,18 +29,18 @@ def screen_expansion(expansion: Expansion, record: ToolRecord, steers: bool) -> 
             return False
         return (len(text) > 1 or not text.isascii()) and (record_terms is None or grounded(text, record_terms))
 
-    def kept(texts: Sequence[str]) -> tuple[str, ...]:
+    def fit_texts(texts: Sequence[str]) -> tuple[str, ...]:
         fit = [text for text in texts if is_fit(text)]
         repeats = repeated(fit)
         return tuple(text for place, text in enumerate(fit) if place not in repeats)
 
     return replace(
         expansion,
-        when_to_use="".join(kept([expansion.when_to_use])),
-        user_phrases=kept(expansion.user_phrases),
-        synonyms=kept(expansion.synonyms),
-        related_concepts=kept(expansion.related_concepts),
-        task_categories=kept(expansion.task_categories),
+        when_to_use="".join(fit_texts([expansion.when_to_use])),
+        user_phrases=fit_texts(expansion.user_phrases),
+        synonyms=fit_texts(expansion.synonyms),
+        related_concepts=fit_texts(expansion.related_concepts),
+        task_categories=fit_texts(expansion.task_categories),
     )
 
 

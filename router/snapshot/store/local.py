@@ -63,7 +63,7 @@ class SnapshotStore:
             return None
 
     def publication(self) -> Hashable:
-        """Return what CURRENT says and since when; None where nothing was published."""
+        """Return the text and the time of CURRENT; None where nothing was published."""
         try:
             return read_current(self.folder)
         except FileNotFoundError:

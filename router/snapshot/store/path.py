@@ -11,9 +11,9 @@ from router.snapshot.store.protocol import ReadableStore, Stored
 
 
 class SnapshotPath:
-    """The reading side of a path. The path may be a link that is set anew, so it is followed at each call.
+    """The reading side of a path. The path may be a link that changes, so it is followed at each call.
 
-    Of a snapshot's own folder, that snapshot is always the current one, whatever its catalog publishes.
+    A path to a snapshot's own folder always has that snapshot as the current one, whatever its catalog publishes.
     """
 
     def __init__(self, path: Path) -> None:
@@ -30,7 +30,7 @@ class SnapshotPath:
         return self._path.resolve().name if folder == self._path else folder.name
 
     def publication(self) -> Hashable:
-        """Return where the path leads, what CURRENT says and since when, or why it cannot be read."""
+        """Return where the path leads, and the text and time of CURRENT, or why it cannot be read."""
         try:
             return str(self._path.resolve()), *read_current(self._path)
         except (OSError, UnicodeDecodeError) as error:
@@ -40,7 +40,7 @@ class SnapshotPath:
         """Return the folder of a snapshot in the path's catalog. Raises SnapshotInvalid where there is none."""
         folder = self._path.resolve()
         if folder.name == name and (folder / MANIFEST).is_file():
-            return folder  # also one that is still in staging
+            return folder  # which may still be in staging
         return self._catalog().local_folder(name)
 
     def snapshots(self) -> list[Stored]:

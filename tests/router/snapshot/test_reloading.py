@@ -21,7 +21,7 @@ from router.snapshot.reloading import ReloadingSnapshot
 from router.snapshot.snapshot import Snapshot
 from router.store import open_store
 from tests.support.publishing import Publications, corrupt, sign
-from tests.support.soak import asking, known_answers
+from tests.support.soak import known_answers, routing_threads
 from tests.support.threads import Own
 
 LOOK = 0.02
@@ -170,8 +170,8 @@ def test_a_request_under_way_is_answered_by_the_old_snapshot_which_goes_with_it(
     )
     router, old = Router(live), weakref.ref(live.snapshot)
     answers = []
-    asking = threading.Thread(target=lambda: answers.append(router.route(REQUEST, explain=True)))
-    asking.start()
+    routing_threads = threading.Thread(target=lambda: answers.append(router.route(REQUEST, explain=True)))
+    routing_threads.start()
     assert encoder.entered.wait(20)
     office.publish("second")
     sign(office.folder / "second", lambda manifest: manifest["encoder"].update(revision="another"))
@@ -179,7 +179,7 @@ def test_a_request_under_way_is_answered_by_the_old_snapshot_which_goes_with_it(
     assert router.route(REQUEST).snapshot == "second"
     assert old() is not None and mapped(office.folder / "first")
     encoder.go.set()
-    asking.join()
+    routing_threads.join()
     assert answers[0].snapshot == answers[0].recipe == "first"
     assert old() is None
     assert until(lambda: not mapped(office.folder / "first"))
@@ -305,7 +305,7 @@ def test_no_answer_is_wrong_while_snapshots_come_and_go(office: Publications, ca
     corrupt(office.add("broken"))
     with (
         Router.open(office.folder, watch=LOOK, request_cache=2) as router,
-        asking(router, known, threads=4) as soak,
+        routing_threads(router, known, threads=4) as soak,
     ):
         for name in ("second", "broken", "first", "second"):
             office.publish(name)

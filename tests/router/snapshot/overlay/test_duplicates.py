@@ -12,7 +12,7 @@ from router.retrieval.deduplication import duplicates
 from router.snapshot.overlay import Overlay
 from router.snapshot.overlay.layering import apply_overlay
 from router.snapshot.snapshot import Snapshot
-from tests.router.snapshot.overlay.offices import built
+from tests.router.snapshot.overlay.small_catalogs import built
 from tests.support.factories import make_record
 
 # Pairs within a provider, forks of one and of both, and a tool that nobody else has.

@@ -19,7 +19,7 @@ from router.snapshot.overlay.layering import apply_overlay
 from router.snapshot.overlay.records import OverlaidRecords
 from router.snapshot.snapshot import Snapshot
 from router.tools.definitions import records_of
-from tests.router.snapshot.overlay.offices import built, record
+from tests.router.snapshot.overlay.small_catalogs import built, record
 from tests.support.factories import TOOLS
 
 MEETING = record("start_meeting", description="Starts a video meeting and invites people.", categories=("calls",))

@@ -13,7 +13,7 @@ from router.errors import SettingsInvalid, SnapshotInvalid
 from router.fingerprint import fingerprint
 from router.snapshot.overlay import Overlay
 from router.snapshot.overlay.storage import load_overlay, save_overlay
-from tests.router.snapshot.overlay.offices import record
+from tests.router.snapshot.overlay.small_catalogs import record
 
 START, STOP = record("start_meeting"), record("stop_meeting")
 

@@ -13,7 +13,7 @@ from router.errors import SettingsInvalid, SnapshotInvalid
 from router.record import ToolRecord
 from router.snapshot.overlay import Overlay
 from router.snapshot.reloading import ReloadingSnapshot
-from tests.router.snapshot.overlay.offices import built, record
+from tests.router.snapshot.overlay.small_catalogs import built, record
 from tests.support.factories import TOOLS
 from tests.support.publishing import Publications, corrupt
 
