@@ -1,4 +1,4 @@
-"""Where the tools of a turn stand beside those of the turns before."""
+"""The tools of a turn keep the places of earlier turns."""
 
 import pytest
 from hypothesis import given

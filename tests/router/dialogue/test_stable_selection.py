@@ -43,7 +43,7 @@ class Scripted:
         return self.catalog.get(tool_id)
 
     def tokens(self, tool_id: str) -> None:
-        """Of a tool that was not counted."""
+        """Return None: the tool was not counted."""
 
     def ids(self, letters: str) -> list[str]:
         return [f"acme/{letter}" for letter in letters if f"acme/{letter}" in self.catalog]

@@ -40,7 +40,7 @@ def office(tmp_path: Path, snapshot: Path) -> Publications:
 
 @pytest.fixture
 def counted() -> Iterator[None]:
-    """Without the cycle collector: what goes, goes with its last reference."""
+    """Turn the cycle collector off: objects are then freed with their last reference."""
     gc.collect()
     gc.disable()
     yield
@@ -48,7 +48,7 @@ def counted() -> Iterator[None]:
 
 
 def until(happens: Callable[[], object], seconds: float = 20) -> bool:
-    """Whether something happens in time."""
+    """Wait until something happens; return False where it does not happen in time."""
     end = time.monotonic() + seconds
     while not happens() and time.monotonic() < end:
         time.sleep(0.005)
@@ -57,7 +57,7 @@ def until(happens: Callable[[], object], seconds: float = 20) -> bool:
 
 @pytest.fixture(autouse=True)
 def own() -> Own:
-    """Made before the router of a test."""
+    """Return the threads of a test, noted before its router is opened."""
     return Own()
 
 
@@ -140,7 +140,7 @@ def test_what_cannot_be_opened_is_refused_and_the_old_one_serves_on(office: Publ
 
 
 class Gated:
-    """An encoder that waits, with a request inside, until it is let go."""
+    """An encoder that blocks while it encodes a request, until `go` is set."""
 
     def __init__(self) -> None:
         self.entered, self.go = threading.Event(), threading.Event()
@@ -154,7 +154,7 @@ class Gated:
 
 
 def mapped(folder: Path) -> int:
-    """Mappings and open files of this process below a folder."""
+    """Return the number of memory mappings and open files of this process below a folder."""
     mappings = sum(f"{folder}/" in line for line in Path("/proc/self/maps").read_text().splitlines())
     return mappings + sum(
         f"{folder}/" in os.readlink(link) for link in Path("/proc/self/fd").iterdir() if link.exists()
@@ -165,10 +165,10 @@ def mapped(folder: Path) -> int:
 @pytest.mark.usefixtures("counted")
 def test_a_request_under_way_is_answered_by_the_old_snapshot_which_goes_with_it(office: Publications) -> None:
     encoder = Gated()
-    live = ReloadingSnapshot(
+    reloading = ReloadingSnapshot(
         replace(Snapshot.open(office.folder / "first"), encoder=encoder), open_store(office.folder)
     )
-    router, old = Router(live), weakref.ref(live.snapshot)
+    router, old = Router(reloading), weakref.ref(reloading.snapshot)
     answers = []
     routing_threads = threading.Thread(target=lambda: answers.append(router.route(REQUEST, explain=True)))
     routing_threads.start()
