@@ -138,7 +138,8 @@ class Writer:
                 shutil.copyfile(self._base_folder / name, self._folder / name)
         if contract.COHORT in self._base.manifest.files:
             np.save(
-                self._folder / contract.COHORT, loading.array(self._base_folder / contract.COHORT)[..., self._ordinals]
+                self._folder / contract.COHORT,
+                loading.load_array(self._base_folder / contract.COHORT)[..., self._ordinals],
             )
 
     def _manifest(self, lengths: Mapping[contract.Signal, float], counts: Sequence[int]) -> None:

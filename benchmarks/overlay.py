@@ -20,7 +20,7 @@ from benchmarks.support.measuring import about, on_one_thread, percentiles, repo
 from benchmarks.support.timed_requests import own_requests, read_whole
 from router import Router, ToolRecord
 from router.snapshot.overlay import Overlay
-from router.snapshot.reloading import Live
+from router.snapshot.reloading import ReloadingSnapshot
 
 MOST_TOOLS = 1_000
 RECIPES = ("default", "lexical")
@@ -38,7 +38,7 @@ def late(router: Router, count: int) -> list[ToolRecord]:
 
 def measure(snapshot: Path, most: int) -> dict[str, Any]:
     """Milliseconds of each change; percentiles of routes, and their ratios, by how many tools are registered."""
-    live = Live.open(snapshot)
+    live = ReloadingSnapshot.open(snapshot)
     alone = live.snapshot
     requests, tools = own_requests(alone, most), late(Router(alone), MOST_TOOLS + 1)
     figures: dict[str, Any] = {"register": {}, "none": _routes(live, alone, requests)}
@@ -57,7 +57,7 @@ def measure(snapshot: Path, most: int) -> dict[str, Any]:
     return figures
 
 
-def _changed(live: Live, method: Any, given: Sequence[Any]) -> dict[str, float]:
+def _changed(live: ReloadingSnapshot, method: Any, given: Sequence[Any]) -> dict[str, float]:
     """Wall and CPU milliseconds of one change."""
     begun, used = time.perf_counter(), time.process_time()
     live.change(lambda overlay: method(overlay, given))
@@ -67,7 +67,7 @@ def _changed(live: Live, method: Any, given: Sequence[Any]) -> dict[str, float]:
     }
 
 
-def _routes(live: Live, alone: Any, requests: Sequence[str]) -> dict[str, Any]:
+def _routes(live: ReloadingSnapshot, alone: Any, requests: Sequence[str]) -> dict[str, Any]:
     sides = Router(live.snapshot), Router(alone)
     found = {}
     for recipe in RECIPES:

@@ -19,7 +19,7 @@ from rich.table import Table
 
 from router.contract import Manifest
 from router.distribution import version
-from router.snapshot.snapshot import resolve
+from router.snapshot.store.pointer import snapshot_folder
 
 BENCHMARKS = Path(__file__).parents[1]
 RESULTS = BENCHMARKS / "results"
@@ -44,7 +44,7 @@ def about(snapshot: Path | None = None) -> dict[str, Any]:
     """The machine and its load now, the versions, and a snapshot's id and counts."""
     found: dict[str, Any] = {"machine": _machine(), "versions": _versions()}
     if snapshot is not None:
-        manifest = Manifest.read(resolve(snapshot))
+        manifest = Manifest.read(snapshot_folder(snapshot))
         found["snapshot"] = {
             "id": manifest.snapshot,
             **{name: manifest.counts[name] for name in ("tools", "phrases")},

@@ -48,7 +48,7 @@ class Records(Sequence[ToolRecord]):
 
     def __init__(self, folder: Path) -> None:
         lines = np.memmap(folder / contract.RECORDS, dtype=np.uint8, mode="r")
-        self._store = RecordStore(lines, loading.array(folder / contract.RECORD_OFFSETS))
+        self._store = RecordStore(lines, loading.load_array(folder / contract.RECORD_OFFSETS))
 
     def __len__(self) -> int:
         return len(self._store)

@@ -27,14 +27,14 @@ class ReferenceVectors:
     @classmethod
     def open(cls, folder: Path) -> "ReferenceVectors":
         """The arrays of a folder, memory-mapped. Raises SnapshotInvalid where one cannot be read."""
-        return cls(*(loading.array(folder / name) for name in (DOCUMENTS, PHRASES, OFFSETS)))
+        return cls(*(loading.load_array(folder / name) for name in (DOCUMENTS, PHRASES, OFFSETS)))
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> "ReferenceVectors":
         """Those of a snapshot, as precise as it keeps them, in memory."""
         assert snapshot.folder is not None
         names = (contract.VECTORS, contract.VECTOR_SCALES, contract.VECTOR_OFFSETS)
-        held = ToolVectors(*(loading.array(snapshot.folder / name) for name in names))
+        held = ToolVectors(*(loading.load_array(snapshot.folder / name) for name in names))
         return cls(held.documents(), held.phrases(), held.offsets - np.arange(len(held) + 1))
 
     def scores(self, requests: NDArray[np.float32], view: DenseView) -> NDArray[np.float32]:

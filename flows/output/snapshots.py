@@ -6,15 +6,15 @@ from pathlib import Path
 from flows.output.screen import err, out, plain, rows_table
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
-from router.snapshot.snapshot import Snapshot, resolve
-from router.store import SnapshotStore
+from router.snapshot.snapshot import Snapshot
+from router.store import SnapshotStore, current_folder, open_store
 
 
 def change(workspace: Path, catalog: str, use: str | None) -> None:
     """Serve another snapshot: the named one, or the one before the current."""
     store = SnapshotStore(workspace, catalog)
     if use:
-        Snapshot.open(store.folder / use, whole=True)
+        Snapshot.open(store.local_folder(use), whole=True)
         store.publish(use)
     else:
         use = store.rollback()
@@ -26,13 +26,14 @@ def show(workspace: Path, catalogs: list[str], *, verify: bool, as_json: bool) -
     whole = True
     rows, listed, remarks = [], [], []
     for catalog in catalogs:
+        store = SnapshotStore(workspace, catalog)
         try:
-            resolve(SnapshotStore(workspace, catalog).folder)
+            current_folder(open_store(store.folder))
         except SnapshotInvalid as error:
             whole = False
             err.print(plain(str(error)), soft_wrap=True)
-        for stored in SnapshotStore(workspace, catalog).snapshots():
-            problem = stored.problem or (_problem(stored.folder) if verify else "")
+        for stored in store.snapshots():
+            problem = stored.problem or (_problem(store.local_folder(stored.name)) if verify else "")
             remark = problem or (
                 "held back: " + "; ".join(stored.manifest.held) if stored.held and stored.manifest else ""
             )
@@ -41,7 +42,7 @@ def show(workspace: Path, catalogs: list[str], *, verify: bool, as_json: bool) -
             listed.append(
                 {
                     "catalog": catalog,
-                    "snapshot": stored.folder.name,
+                    "snapshot": stored.name,
                     "current": stored.current,
                     "tools": manifest.counts["tools"] if manifest else None,
                     "encoder": manifest.encoder.model if manifest and manifest.encoder else None,
@@ -50,9 +51,9 @@ def show(workspace: Path, catalogs: list[str], *, verify: bool, as_json: bool) -
                     "problem": problem or None,
                 }
             )
-            rows.append(_row(catalog, stored.folder.name, stored.current, manifest))
+            rows.append(_row(catalog, stored.name, stored.current, manifest))
             if remark:
-                remarks.append((stored.folder.name, remark))
+                remarks.append((stored.name, remark))
     if as_json:
         print(json.dumps(listed, ensure_ascii=False))
     else:

@@ -18,7 +18,7 @@ from router.retrieval.retrievers import Admitted
 from router.search.conversation import Said, in_context
 from router.search.search import SearchResult, clean, collapsed, fits, rank, search
 from router.selection import admit
-from router.snapshot.cached_encoder import cached
+from router.snapshot.cached_encoder import with_request_cache
 from router.snapshot.snapshot import Snapshot
 
 
@@ -69,7 +69,7 @@ def with_vectors(snapshot: Snapshot, requests: Sequence[str], recipe: Recipe) ->
     if not requests or not (recipe.weights.get(Signal.DENSE) or recipe.weights.get(Signal.INTENT)):
         return snapshot
     steps = [find_steps(request) if recipe.steps else Steps() for request in requests]
-    ahead = cached(snapshot, len(requests) + sum(map(len, steps)))
+    ahead = with_request_cache(snapshot, len(requests) + sum(map(len, steps)))
     if ahead.encoder is None:
         return snapshot
     texts: list[str] = []

@@ -110,8 +110,8 @@ def fits(snapshot: Snapshot, found: SearchResult, recipe: Recipe) -> Verdict | N
         return Verdict(0.0, none_fits=True, calibrated=True)  # the dense list has every tool: filters left none
     vector = found.request.moved if same else None
     cues = evidence(rankings, snapshot.dense, vector, len(snapshot.records))
-    if snapshot.cohort is not None:
-        cues |= snapshot.cohort.cues(rankings, found.request.terms, vector)
+    if snapshot.background_scores is not None:
+        cues |= snapshot.background_scores.cues(rankings, found.request.terms, vector)
     return fitting(
         snapshot.calibrations, cues, lambda: leads(rankings, _standard(snapshot, found, recipe), snapshot.duplicates)
     )
@@ -160,7 +160,7 @@ def rank(
     snapshot: Snapshot, asked: EncodedQuery, recipe: Recipe, depth: int, admitted: Admitted | None = None
 ) -> dict[Signal, Ranking]:
     """Each signal's ranking of the admitted tools, where the recipe gives it a weight; at most `depth` of each."""
-    admitted = snapshot.serving(admitted)
+    admitted = snapshot.restrict_to_served(admitted)
     depth = min(depth, len(snapshot.records))  # Tantivy reserves memory for as many hits as it is asked for
     languages = snapshot.manifest.languages
     rankings = {

@@ -1,4 +1,7 @@
-"""The parts of a snapshot on disk: each opened, and held against the catalog that it says it is of."""
+"""Open the files of a snapshot, and compare their shapes with its catalog.
+
+Every function raises SnapshotInvalid where a file cannot be read or does not fit. `tools` is the number of tools.
+"""
 
 import logging
 from pathlib import Path
@@ -25,60 +28,71 @@ from router.retrieval.retrievers import (
     has_faiss,
 )
 from router.retrieval.score_normalization import BackgroundScores
+from router.snapshot.record_store import RecordStore
 
 _logger = logging.getLogger("router")
 
 
-def token_counts(folder: Path, tools: int) -> NDArray[np.int32]:
-    """Tokens of each tool as a model is given it, int32 (tools, forms, details), in the orders of Form and Detail."""
-    held = array(folder / contract.TOKEN_COUNTS)
-    if held.shape != (tools, len(Form), len(Detail)) or held.dtype != np.int32:
+def load_records(folder: Path, manifest: Manifest) -> RecordStore:
+    """Return the records, whose number must be the manifest's."""
+    offsets = load_array(folder / contract.RECORD_OFFSETS)
+    tools = len(offsets) - 1
+    if tools != manifest.counts.get("tools"):
+        raise SnapshotInvalid(f"{folder} holds {tools} tools, its manifest says {manifest.counts.get('tools')}")
+    return RecordStore(load_bytes(folder / contract.RECORDS), offsets)
+
+
+def load_token_counts(folder: Path, tools: int) -> NDArray[np.int32]:
+    """Return the tokens of each rendered tool, int32 (tools, forms, details), in the orders of Form and Detail."""
+    counts = load_array(folder / contract.TOKEN_COUNTS)
+    if counts.shape != (tools, len(Form), len(Detail)) or counts.dtype != np.int32:
         raise SnapshotInvalid(
-            f"{folder}: token counts of shape {held.shape} ({held.dtype}) do not fit {tools} tools "
+            f"{folder}: token counts of shape {counts.shape} ({counts.dtype}) do not fit {tools} tools "
             f"in {len(Form)} forms and {len(Detail)} details"
         )
-    return held
+    return counts
 
 
 def open_dense(folder: Path, manifest: Manifest, tools: int) -> DenseRetriever | None:
-    """The dense retriever; None where the snapshot has no vectors."""
+    """Return the dense retriever; None where the snapshot has no vectors."""
     if Signal.DENSE not in manifest.signals or manifest.encoder is None:
         return None
     dim = manifest.encoder.dim
-    held = ToolVectors(
-        *(array(folder / name) for name in (contract.VECTORS, contract.VECTOR_SCALES, contract.VECTOR_OFFSETS))
+    vectors = ToolVectors(
+        *(load_array(folder / name) for name in (contract.VECTORS, contract.VECTOR_SCALES, contract.VECTOR_OFFSETS))
     )
-    if held.rows.shape != (held.offsets[-1], dim) or held.scales.shape != held.rows.shape[:1] or len(held) != tools:
+    rows, scales = vectors.rows.shape, vectors.scales.shape
+    if rows != (vectors.offsets[-1], dim) or scales != rows[:1] or len(vectors) != tools:
         raise SnapshotInvalid(
-            f"{folder}: vectors of shape {held.rows.shape} of {len(held)} tools do not fit {tools} tools of {dim} dims"
+            f"{folder}: vectors of shape {rows} of {len(vectors)} tools do not fit {tools} tools of {dim} dims"
         )
     if contract.CANDIDATES not in manifest.files or not has_faiss():
-        if len(held.rows) > MOST_COPIED:
+        if len(vectors.rows) > MOST_COPIED:
             again = "" if contract.CANDIDATES in manifest.files else ", and build the catalog again"
-            _logger.warning("%s: %s%s", folder, WITHOUT_FAISS.format(vectors=len(held.rows)), again)
-        return DenseRetriever(held)
+            _logger.warning("%s: %s%s", folder, WITHOUT_FAISS.format(vectors=len(vectors.rows)), again)
+        return DenseRetriever(vectors)
     return DenseRetriever(
-        held,
+        vectors,
         Candidates.open(folder / contract.CANDIDATES, tools, dim),
         Moments.open(folder / contract.MOMENTS, len(VIEWS), dim),
     )
 
 
 def open_encoder(folder: Path, manifest: Manifest) -> Encoder | None:
-    """The encoder of requests; None where the snapshot has no vectors."""
+    """Return the encoder of requests; None where the snapshot has no vectors."""
     if Signal.DENSE not in manifest.signals or manifest.encoder is None:
         return None
     return OnnxEncoder.open(folder / contract.ENCODER_FOLDER, manifest.encoder)
 
 
-def encoder_files(manifest: Manifest) -> object:
-    """Equal where two snapshots encode requests alike: what the encoder is, and the checksums of its files."""
+def encoder_identity(manifest: Manifest) -> object:
+    """Return the encoder's description and the checksums of its files: equal for snapshots that encode alike."""
     folder = f"{contract.ENCODER_FOLDER}/"
     return manifest.encoder, {name: digest for name, digest in manifest.files.items() if name.startswith(folder)}
 
 
-def expanded(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.uint8] | None:
-    """`Expanded` by ordinal; None where all tools are alike and have a list."""
+def load_expansion_marks(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.uint8] | None:
+    """Return the `Expanded` mark of each tool, uint8 (tools,); None where every tool has an expansion."""
     if Signal.EXPANSION not in manifest.signals:
         return np.full(tools, contract.Expanded.NO, np.uint8)
     if contract.EXPANDED not in manifest.files:
@@ -86,11 +100,11 @@ def expanded(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.uint8] 
     return _by_ordinal(folder, contract.EXPANDED, "marks", np.dtype(np.uint8), tools)
 
 
-def adapter(folder: Path, manifest: Manifest) -> NDArray[np.float32] | None:
-    """The query adapter, float32 (dim, dim); None where none was learned."""
+def load_adapter(folder: Path, manifest: Manifest) -> NDArray[np.float32] | None:
+    """Return the query adapter, float32 (dim, dim); None where none was learned."""
     if contract.ADAPTER not in manifest.files:
         return None
-    learned = array(folder / contract.ADAPTER)
+    learned = load_array(folder / contract.ADAPTER)
     dim = manifest.encoder.dim if manifest.encoder else 0
     if learned.shape != (dim, dim) or learned.dtype != np.float32:
         raise SnapshotInvalid(
@@ -100,11 +114,11 @@ def adapter(folder: Path, manifest: Manifest) -> NDArray[np.float32] | None:
 
 
 def intents(folder: Path, manifest: Manifest, tools: int) -> IntentRetriever | None:
-    """The retriever of past requests; None where the catalog was given none."""
+    """Return the retriever of past requests; None where the catalog was given none."""
     if Signal.INTENT not in manifest.signals or manifest.encoder is None:
         return None
     vectors, offsets, ordinals, lessons, threshold = (
-        array(folder / name)
+        load_array(folder / name)
         for name in (
             contract.INTENT_VECTORS,
             contract.INTENT_OFFSETS,
@@ -127,8 +141,10 @@ def intents(folder: Path, manifest: Manifest, tools: int) -> IntentRetriever | N
     return IntentRetriever(vectors, offsets, ordinals, lessons, float(threshold))
 
 
-def fitting(folder: Path, manifest: Manifest, tools: int) -> tuple[BackgroundScores | None, tuple[Calibration, ...]]:
-    """What tells whether any tool fits; nothing where the snapshot was not calibrated."""
+def load_calibration(
+    folder: Path, manifest: Manifest, tools: int
+) -> tuple[BackgroundScores | None, tuple[Calibration, ...]]:
+    """Return the background scores and the no-answer calibrations; None and () where the snapshot has none."""
     if contract.COHORT not in manifest.files:
         return None, ()
     dim = manifest.encoder.dim if manifest.encoder and contract.ERRAND_VECTOR in manifest.files else None
@@ -136,22 +152,22 @@ def fitting(folder: Path, manifest: Manifest, tools: int) -> tuple[BackgroundSco
     return BackgroundScores.open(folder, tools, dim), tuple(map(Calibration.from_json, rows))
 
 
-def duplicates(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.int64] | None:
-    """For each ordinal the first ordinal of its duplicates; None where no tool has one."""
+def load_duplicates(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.int64] | None:
+    """Return for each ordinal the first ordinal of its duplicates, int64 (tools,); None where no tool has one."""
     if contract.DUPLICATES not in manifest.files:
         return None
     return _by_ordinal(folder, contract.DUPLICATES, "duplicates", np.dtype(np.int64), tools)
 
 
 def _by_ordinal(folder: Path, name: str, what: str, dtype: np.dtype[Any], tools: int) -> NDArray[Any]:
-    held = array(folder / name)
-    if held.shape != (tools,) or held.dtype != dtype:
-        raise SnapshotInvalid(f"{folder}: {what} of shape {held.shape} ({held.dtype}) do not fit {tools} tools")
-    return held
+    values = load_array(folder / name)
+    if values.shape != (tools,) or values.dtype != dtype:
+        raise SnapshotInvalid(f"{folder}: {what} of shape {values.shape} ({values.dtype}) do not fit {tools} tools")
+    return values
 
 
-def array(path: Path) -> NDArray[Any]:
-    """A stored array, memory-mapped. Raises SnapshotInvalid where it cannot be read."""
+def load_array(path: Path) -> NDArray[Any]:
+    """Return a stored array, memory-mapped."""
     try:
         # As plain arrays: numpy's memmap class makes each small operation several times slower.
         stored: NDArray[Any] = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
@@ -160,8 +176,8 @@ def array(path: Path) -> NDArray[Any]:
     return stored
 
 
-def bytes_of(path: Path) -> NDArray[np.uint8]:
-    """A file's bytes, memory-mapped. Raises SnapshotInvalid where it cannot be read."""
+def load_bytes(path: Path) -> NDArray[np.uint8]:
+    """Return a file's bytes, memory-mapped."""
     try:
         stored: NDArray[np.uint8] = np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
     except (OSError, ValueError) as error:

@@ -8,7 +8,7 @@ import typer
 
 from router import Router, Selection
 from router.errors import SettingsInvalid, SnapshotInvalid
-from router.store import catalogs, last_built
+from router.store import SnapshotStore, catalogs, last_built
 
 WORKSPACE = Path(".quartermaster")
 CATALOG_VARIABLE = "QUARTERMASTER_CATALOG"
@@ -52,7 +52,7 @@ def folder_of(snapshot: Path | None, workspace: Path, catalog: str | None) -> Pa
         return snapshot
     names = catalogs(workspace)
     if catalog is not None:
-        return workspace / "snapshots" / _known(catalog, names, workspace)
+        return SnapshotStore(workspace, _known(catalog, names, workspace)).folder
     chosen = last_built(workspace)
     if chosen is None:
         raise _empty(workspace)
@@ -61,7 +61,7 @@ def folder_of(snapshot: Path | None, workspace: Path, catalog: str | None) -> Pa
 
         said = f'Using the catalog "{chosen}", built last; --catalog NAME or {CATALOG_VARIABLE} chooses another'
         err.print(plain(said, "dim"), soft_wrap=True)
-    return workspace / "snapshots" / chosen
+    return SnapshotStore(workspace, chosen).folder
 
 
 def to_change(catalog: str | None, workspace: Path) -> str:

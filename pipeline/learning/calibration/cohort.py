@@ -103,7 +103,7 @@ class Asker:
 def stored_vectors(folder: Path) -> ToolVectors:
     """The vectors of a snapshot's tools, memory-mapped."""
     names = (contract.VECTORS, contract.VECTOR_SCALES, contract.VECTOR_OFFSETS)
-    return ToolVectors(*(loading.array(folder / name) for name in names))
+    return ToolVectors(*(loading.load_array(folder / name) for name in names))
 
 
 def _best(scores: NDArray[np.float64], depth: int) -> Ranking:

@@ -93,7 +93,7 @@ def calibrated_before(snapshot: Snapshot, taken: ReusedCalibration) -> Calibrate
     them alone: tools whose vectors are the same keep their statistics, the others are measured.
     """
     asker = Asker(snapshot)
-    tools = len(loading.array(taken.folder / contract.RECORD_OFFSETS)) - 1
+    tools = len(loading.load_array(taken.folder / contract.RECORD_OFFSETS)) - 1
     cohort = BackgroundScores.open(taken.folder, tools, asker.vectors.dim)
     requests = [everyday.request for everyday in background()]
     statistics = lexical_statistics(asker, [terms(clean(request)) for request in requests])
@@ -136,8 +136,8 @@ def _only(vectors: ToolVectors, tools: NDArray[np.int64]) -> ToolVectors:
 
 def _unchanged(snapshot: Snapshot, now: ToolVectors, folder: Path) -> NDArray[np.int64]:
     """For each tool its ordinal in the snapshot of a folder where it has the same vectors, or -1."""
-    offsets = loading.array(folder / contract.RECORD_OFFSETS)
-    records = RecordStore(loading.bytes_of(folder / contract.RECORDS), offsets)
+    offsets = loading.load_array(folder / contract.RECORD_OFFSETS)
+    records = RecordStore(loading.load_bytes(folder / contract.RECORDS), offsets)
     ordinals = {records.tool_id(ordinal): ordinal for ordinal in range(len(records))}
     before = stored_vectors(folder)
     found = np.full(len(now), -1, np.int64)

@@ -11,7 +11,7 @@ from router.provider_formats import Form
 from router.record import ToolRecord
 from router.router import Router
 from router.selection import Selection
-from router.selection.permission import refusal
+from router.selection.admission import refusal_reason
 from router.serving.mcp import answers
 from router.serving.mcp.asked import CallTool, DescribeTool, FindTools, read, schema_of
 from router.serving.mcp.upstreams import Upstreams
@@ -121,6 +121,6 @@ class Tools:
                 f"the catalog has no tool {tool_id!r}; ids that come close: {', '.join(near.ids) or 'none'}. "
                 "find_tools gives ids"
             )
-        if refused := refusal(self.selection, record):
+        if refused := refusal_reason(self.selection, record):
             raise RequestInvalid(f"{record.tool_id} may not be used here: {refused}")
         return record

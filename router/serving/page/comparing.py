@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from router.answer.results import RoutedTools
-from router.contract import CURRENT, MANIFEST
 from router.errors import SettingsInvalid
 from router.router import Router
-from router.store import SnapshotStore, Stored
+from router.store import ReadableStore, Stored, open_store
 
 # Opened ones that are kept: each has an encoder of its own in memory.
 _OPENED = 2
@@ -38,14 +37,10 @@ def moved(before: RoutedTools, after: RoutedTools) -> list[Moved]:
 
 
 class SnapshotCache:
-    """A catalog's snapshots on disk, some of them opened."""
+    """A catalog's snapshots, some of them opened; `source` is a store, a catalog's folder or a snapshot's."""
 
-    def __init__(self, folder: Path) -> None:
-        folder = folder.absolute()
-        if not (folder / CURRENT).exists() and (folder / MANIFEST).exists():  # a snapshot: its catalog is above it
-            folder = folder.parent
-        self._folder = folder
-        self._store = SnapshotStore(folder.parent.parent, folder.name, folder.parent.name)
+    def __init__(self, source: Path | ReadableStore) -> None:
+        self._store = open_store(source)
         self._opened: OrderedDict[str, Router] = OrderedDict()
         self._opening = threading.Lock()
 
@@ -55,10 +50,10 @@ class SnapshotCache:
 
     def folder(self, snapshot: str) -> Path:
         """The folder of a snapshot's id. Raises SettingsInvalid where the catalog has none such."""
-        names = [stored.folder.name for stored in self.snapshots()]
+        names = [stored.name for stored in self.snapshots()]
         if snapshot not in names:  # never a path of somebody's making
-            raise SettingsInvalid(f"the catalog {self._folder.name} has no snapshot {snapshot!r}")
-        return self._folder / snapshot
+            raise SettingsInvalid(f"the catalog has no snapshot {snapshot!r}")
+        return self._store.local_folder(snapshot)
 
     def opened(self, snapshot: str) -> Router:
         """A router over a snapshot, opened and verified at its first use. Raises SettingsInvalid, SnapshotInvalid."""

@@ -99,7 +99,7 @@ def _compared(
         facts["problem"] = "the server was started without the folder of a catalog"
         return page("compare.jinja", "Compare", 404, **facts)
     stored = facts["snapshots"] = shelf.snapshots()
-    names = [one.folder.name for one in stored]
+    names = [one.name for one in stored]
     serving = router.manifest.snapshot
     older = next((name for name in names if name < serving), serving)
     facts["a"], facts["b"] = before, after = before or older, after or serving

@@ -75,7 +75,7 @@ def test_the_page_is_as_sure_that_none_fits_as_the_calibration_is(
     opened = Snapshot.open(snapshot)
     statistics = np.stack([np.zeros(8), np.ones(8)]).astype(np.float32)
     rule = Calibration({Signal.EXPANSION: 1.0}, -1.0, 0.999999, 0.05, source)
-    refusing = replace(opened, cohort=BackgroundScores({Signal.EXPANSION: statistics}), calibrations=(rule,))
+    refusing = replace(opened, background_scores=BackgroundScores({Signal.EXPANSION: statistics}), calibrations=(rule,))
     page = text(client_of(Router(refusing)), "/", request="an issue for me", recipe="lexical")
     assert said in page
     assert ("some tool fits" in page) and ("(not calibrated for this catalog) ·" in page) is (source == "generic")
@@ -138,7 +138,7 @@ def test_two_snapshots_answer_one_request(pages: TestClient, catalog: Path) -> N
     page = text(pages, "/compare", request=REQUEST, a="20250101T000000Z-00000000")
     assert "20250101T000000Z-00000000" in page
     shelf = SnapshotCache(catalog)
-    before, after = (shelf.opened(stored.folder.name).route(REQUEST, k=10) for stored in reversed(shelf.snapshots()))
+    before, after = (shelf.opened(stored.name).route(REQUEST, k=10) for stored in reversed(shelf.snapshots()))
     for row in moved(before, after):
         assert row.by == before.ids.index(row.tool_id) - after.ids.index(row.tool_id)
 

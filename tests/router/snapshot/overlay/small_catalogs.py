@@ -1,4 +1,4 @@
-"""Small catalogs that differ by a tool or two, built without an encoder: in a second, and without torch."""
+"""Small catalogs that differ by a tool or two, built within a second, without an encoder and without torch."""
 
 import json
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from tests.support.factories import TOOLS, expansion_row, make_record
 
 
 def built(folder: Path, tools: Sequence[dict[str, Any]] = TOOLS) -> Path:
-    """The snapshot of some tools, with the expansions of those that have one."""
+    """Build the catalog "office" of some tools, with the expansions that there are, and return its snapshot."""
     catalog = folder / "office"
     catalog.mkdir(parents=True)
     known = {tool["id"] for tool in TOOLS}
@@ -24,7 +24,7 @@ def built(folder: Path, tools: Sequence[dict[str, Any]] = TOOLS) -> Path:
 
 
 def record(name: str, provider: str | None = "zoom", description: str = "", **fields: Any) -> ToolRecord:
-    """A tool of a server that connects late."""
+    """Return the record of a tool to register at run time."""
     return make_record(name, provider, description=description or f"Does {name}.", **fields)
 
 

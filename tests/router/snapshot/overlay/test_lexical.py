@@ -1,4 +1,4 @@
-"""BM25 of registered tools, held against Tantivy's of the same tools in its index."""
+"""BM25 of registered tools, compared with Tantivy's of the same tools in its index."""
 
 import random
 from collections import Counter
@@ -18,7 +18,7 @@ WORDS = [f"{a}{b}{c}" for a in "bdfgklmn" for b in "aeiou" for c in "bdglmnrt"]
 
 
 def _texts() -> list[str]:
-    """Texts of 1 to 400 words, the common ones first."""
+    """Return texts of 1 to 400 words; words at the beginning of the vocabulary are common."""
     draw = random.Random(7)
     lengths = [draw.choice([1, 3, 12, 39, 41, 90, 400]) for _ in range(BASE + LATER)]
     return [" ".join(WORDS[min(int(draw.expovariate(0.02)), len(WORDS) - 1)] for _ in range(n)) for n in lengths]

@@ -1,4 +1,4 @@
-"""An overlay on disk: one JSON file, whole or not there."""
+"""The file of an overlay: one JSON object, written in one step."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import msgspec
 
 from router.errors import SnapshotInvalid
 from router.fingerprint import fingerprint
-from router.snapshot.overlay.overlay import Overlay, Registered
+from router.snapshot.overlay.overlay import Overlay, RegisteredTool
 
 _FORMAT = 1
 
@@ -17,7 +17,7 @@ _FORMAT = 1
 class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     format: int
     checksum: str
-    tools: list[Registered]
+    tools: list[RegisteredTool]
     gone: frozenset[str]
     lists: dict[str, frozenset[str]]
 
@@ -25,8 +25,8 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
 _DECODER = msgspec.json.Decoder(_Stored)
 
 
-def save(overlay: Overlay, path: Path) -> None:
-    """Write an overlay, in the place of what was there: a reader, or a start after a crash, finds the one or the other.
+def save_overlay(overlay: Overlay, path: Path) -> None:
+    """Write an overlay to a file. A reader, or a start after a crash, finds the old file or the new one, whole.
 
     Raises OSError where the folder cannot be written.
     """
@@ -44,9 +44,12 @@ def save(overlay: Overlay, path: Path) -> None:
         raise
 
 
-def load(path: Path) -> Overlay:
-    """The overlay of a file that `save` wrote. Raises SnapshotInvalid where it is missing, corrupt or of another
-    format: without it, tools that were removed would serve again."""
+def load_overlay(path: Path) -> Overlay:
+    """Return the overlay of a file that `save_overlay` wrote.
+
+    Raises SnapshotInvalid where the file is missing, corrupt or of another format: without it, removed tools would
+    serve again.
+    """
     try:
         stored = _DECODER.decode(path.read_bytes())
     except FileNotFoundError:

@@ -103,7 +103,7 @@ def test_an_id_is_time_and_content_and_sorts_by_age(store: SnapshotStore) -> Non
 
 
 def test_a_snapshot_with_a_broken_manifest_is_listed_with_its_problem(store: SnapshotStore) -> None:
-    assert all(found.problem and found.manifest is None for found in store.snapshots())
+    assert all(stored.problem and stored.manifest is None for stored in store.snapshots())
 
 
 def test_the_catalog_built_last_has_the_newest_snapshot_and_serves(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from router import Router
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.record import ToolRecord
 from router.snapshot.overlay import Overlay
-from router.snapshot.reloading import Live
-from tests.router.snapshot.overlay.offices import built, record
+from router.snapshot.reloading import ReloadingSnapshot
+from tests.router.snapshot.overlay.small_catalogs import built, record
 from tests.support.factories import TOOLS
 from tests.support.publishing import Publications, corrupt
 
@@ -44,9 +44,9 @@ def tool(name: str, version: int = 1, provider: str = "late") -> ToolRecord:
     return record(name, provider, description=f"Does {name} {version}.")
 
 
-def served(live: Live) -> dict[str, ToolRecord]:
-    """What serves, by id; held against what a request that all tools answer to finds."""
-    router = Router(live)
+def served(reloading: ReloadingSnapshot) -> dict[str, ToolRecord]:
+    """Return the served records by id, and check that a request that matches all tools finds exactly these."""
+    router = Router(reloading)
     records = {tool.tool_id: tool for tool in router.tools}
     found = router.route(EVERYTHING, k=100).ids
     assert len(found) == len(set(found)) and set(found) <= records.keys()
@@ -63,7 +63,7 @@ class Model(RuleBasedStateMachine):
     @initialize()
     def open(self) -> None:
         (self.folder / "CURRENT").write_text("first\n")
-        self.live = Live.open(self.folder)
+        self.reloading = ReloadingSnapshot.open(self.folder)
         self.overlaid: dict[str, ToolRecord] = {}
         self.gone: set[str] = set()
         self.lists: dict[str, set[str]] = {}
@@ -72,19 +72,19 @@ class Model(RuleBasedStateMachine):
     @rule(names=st.sets(st.sampled_from(WORDS), min_size=1), version=st.integers(1, 2))
     def register(self, names: set[str], version: int) -> None:
         records = [tool(name, version) for name in sorted(names)]
-        self.live.change(lambda overlay: overlay.registered(records, "late"))
+        self.reloading.change(lambda overlay: overlay.registered(records, "late"))
         self._registered(records)
 
     @rule(ids=st.sets(st.sampled_from([*(t["id"] for t in TOOLS), *(f"late/{name}" for name in WORDS)]), min_size=1))
     def remove(self, ids: set[str]) -> None:
-        self.live.change(lambda overlay: overlay.removed(ids))
+        self.reloading.change(lambda overlay: overlay.removed(ids))
         self.gone |= ids
         self.overlaid = {tool_id: record for tool_id, record in self.overlaid.items() if tool_id not in ids}
 
     @rule(names=st.sets(st.sampled_from(WORDS)), version=st.integers(1, 2), source=st.sampled_from(["late", "linear"]))
     def replace(self, names: set[str], version: int, source: str) -> None:
         records = [tool(name, version, source) for name in sorted(names)]
-        self.live.change(lambda overlay: overlay.replaced(source, records))
+        self.reloading.change(lambda overlay: overlay.replaced(source, records))
         self.overlaid = {i: record for i, record in self.overlaid.items() if record.provider != source}
         self.lists[source] = set()
         self._registered(records)
@@ -92,7 +92,7 @@ class Model(RuleBasedStateMachine):
     @rule(name=st.sampled_from(["first", "second"]))
     def publish(self, name: str) -> None:
         (self.folder / "CURRENT").write_text(f"{name}\n")
-        self.live.reload()
+        self.reloading.reload()
         self.catalog = self.catalogs[name]
         # What the snapshot has unchanged is the snapshot's from then on.
         self._settle()
@@ -112,7 +112,7 @@ class Model(RuleBasedStateMachine):
         self.overlaid = {i: r for i, r in self.overlaid.items() if content(r) != content(self.catalog.get(i))}
 
     def teardown(self) -> None:
-        if hasattr(self, "live"):
+        if hasattr(self, "reloading"):
             self.check()
 
     @rule()
@@ -122,8 +122,8 @@ class Model(RuleBasedStateMachine):
             for tool_id, record in self.catalog.items()
             if tool_id not in self.gone and tool_id in self.lists.get(record.provider or "", {tool_id})
         } | {tool_id: record.content() for tool_id, record in self.overlaid.items()}
-        assert {tool_id: record.content() for tool_id, record in served(self.live).items()} == expected
-        assert self.live.overlay.tools.keys() == self.overlaid.keys()
+        assert {tool_id: record.content() for tool_id, record in served(self.reloading).items()} == expected
+        assert self.reloading.overlay.tools.keys() == self.overlaid.keys()
 
 
 def test_whatever_is_changed_each_id_serves_once_as_it_was_said_last(
@@ -141,64 +141,64 @@ def test_whatever_is_changed_each_id_serves_once_as_it_was_said_last(
 
 
 def test_a_reload_lays_the_overlay_over_the_new_snapshot_and_leaves_out_what_that_has(office: Publications) -> None:
-    live = Live.open(office.folder)
-    live.change(
+    reloading = ReloadingSnapshot.open(office.folder)
+    reloading.change(
         lambda overlay: overlay.registered([tool("alpha"), tool("beta")], "late").removed(["slack/chat_postMessage"])
     )
     office.publish("second")
-    assert live.reload() is True
-    assert sorted(live.overlay.tools) == ["late/beta"]
-    assert "slack/chat_postMessage" not in served(live)
-    assert (served(live)["stripe/create_refund"].description, "weather/getForecast" in served(live)) == (
+    assert reloading.reload() is True
+    assert sorted(reloading.overlay.tools) == ["late/beta"]
+    assert "slack/chat_postMessage" not in served(reloading)
+    assert (served(reloading)["stripe/create_refund"].description, "weather/getForecast" in served(reloading)) == (
         "Voids it.",
         False,
     )
 
 
 def test_a_change_that_fails_changes_nothing(office: Publications) -> None:
-    live = Live.open(office.folder)
-    live.change(lambda overlay: overlay.registered([tool("alpha")]))
-    before = live.snapshot
+    reloading = ReloadingSnapshot.open(office.folder)
+    reloading.change(lambda overlay: overlay.registered([tool("alpha")]))
+    before = reloading.snapshot
     with pytest.raises(SettingsInvalid):
-        live.change(lambda overlay: overlay.registered([tool("beta"), tool("beta")]))
+        reloading.change(lambda overlay: overlay.registered([tool("beta"), tool("beta")]))
 
     def breaks(overlay: Overlay) -> Overlay:
         raise RuntimeError("half way")
 
     with pytest.raises(RuntimeError):
-        live.change(breaks)
-    assert live.snapshot is before
+        reloading.change(breaks)
+    assert reloading.snapshot is before
 
 
 def test_a_corrupt_publication_leaves_snapshot_and_overlay_serving(office: Publications) -> None:
-    live = Live.open(office.folder)
-    live.change(lambda overlay: overlay.registered([tool("alpha")]))
-    before = live.snapshot
+    reloading = ReloadingSnapshot.open(office.folder)
+    reloading.change(lambda overlay: overlay.registered([tool("alpha")]))
+    before = reloading.snapshot
     corrupt(office.folder / "second")
     office.publish("second")
     with pytest.raises(SnapshotInvalid):
-        live.reload()
-    assert live.snapshot is before
+        reloading.reload()
+    assert reloading.snapshot is before
 
 
 def test_a_saved_overlay_serves_again_after_a_restart(office: Publications, tmp_path: Path) -> None:
-    live = Live.open(office.folder)
-    live.change(
+    reloading = ReloadingSnapshot.open(office.folder)
+    reloading.change(
         lambda overlay: overlay.replaced("linear", [tool("alpha", 2, "linear")]).removed(["weather/getForecast"])
     )
-    live.save(tmp_path / "overlay.json")
-    again = Live.open(office.folder, overlay=tmp_path / "overlay.json")
-    assert served(again) == served(live)
-    assert again.overlay.revision == live.overlay.revision != ""
+    reloading.save(tmp_path / "overlay.json")
+    again = ReloadingSnapshot.open(office.folder, overlay=tmp_path / "overlay.json")
+    assert served(again) == served(reloading)
+    assert again.overlay.revision == reloading.overlay.revision != ""
     (tmp_path / "overlay.json").write_text("{")
     with pytest.raises(SnapshotInvalid, match=r"overlay\.json cannot be read"):
-        Live.open(office.folder, overlay=tmp_path / "overlay.json")
+        ReloadingSnapshot.open(office.folder, overlay=tmp_path / "overlay.json")
 
 
 def test_each_answer_is_wholly_before_or_wholly_after_a_change(office: Publications) -> None:
     """Eight threads ask while two tools come and go together, in one of two versions, and snapshots are published."""
-    live = Live.open(office.folder)
-    router = Router(live)
+    reloading = ReloadingSnapshot.open(office.folder)
+    router = Router(reloading)
     pairs = [[tool("alpha", version), tool("beta", version)] for version in (1, 2)]
     allowed = {()} | {tuple(sorted(record.description for record in pair)) for pair in pairs}
     wrong: list[object] = []
@@ -221,13 +221,13 @@ def test_each_answer_is_wholly_before_or_wholly_after_a_change(office: Publicati
         thread.start()
     for turn in range(20):
         pair = pairs[turn % 2]
-        live.change(lambda overlay, pair=pair: overlay.registered(pair))
+        reloading.change(lambda overlay, pair=pair: overlay.registered(pair))
         if turn % 3 == 2:
-            live.change(lambda overlay, pair=pair: overlay.removed([record.tool_id for record in pair]))
+            reloading.change(lambda overlay, pair=pair: overlay.removed([record.tool_id for record in pair]))
         if turn % 10 == 9:
             office.add(f"later{turn}")  # of the first: it has neither
             office.publish(f"later{turn}")
-            live.reload()
+            reloading.reload()
     ended.set()
     for thread in threads:
         thread.join()
