@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from flows.cli.commands.serve import inspected
+from flows.cli.commands.serve import inspect_tool
 from router import Router, Selection, Signal
 from router.retrieval.calibration import Calibration
 from router.retrieval.score_normalization import BackgroundScores
@@ -22,12 +22,12 @@ REQUEST = "give the customer their money back"
 
 @pytest.fixture(scope="module")
 def pages(client_of: Ask, catalog: Path) -> TestClient:
-    return client_of(Router.open(catalog), catalog, inspected)
+    return client_of(Router.open(catalog), catalog, inspect_tool)
 
 
 @pytest.fixture(scope="module")
 def hostile(client_of: Ask, hostile_folder: Path) -> TestClient:
-    return client_of(Router.open(hostile_folder), hostile_folder, inspected)
+    return client_of(Router.open(hostile_folder), hostile_folder, inspect_tool)
 
 
 def text(client: TestClient, path: str, status: int = 200, **query: str) -> str:
