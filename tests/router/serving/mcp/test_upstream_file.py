@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from flows.cli.commands.serve import catalog_upstreams
+from flows.cli.commands.upstreams import catalog_upstreams
 from router.errors import SettingsInvalid
 from router.serving.mcp import Upstream, read_upstreams
 
