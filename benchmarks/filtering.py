@@ -29,7 +29,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.support.measuring import DATA, about, on_one_thread, percentiles, report
-from flows.cli.commands.judged import build_bench, read_bench
+from flows.cli.commands.benches import build_bench, read_bench
 from pipeline.progress import Silent
 from router import DenseView, Fusion, Recipe, Router, Signal
 from router.evaluation import Judgement

@@ -56,10 +56,10 @@ def sign(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
 def corrupt(folder: Path) -> Path:
     """Flip a bit in the first file of a snapshot that a router reads, and return the file."""
     files = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
-    path = next(folder / name for name in sorted(files) if name != CATALOG_DB and (folder / name).stat().st_size)
+    path: Path = next(folder / name for name in sorted(files) if name != CATALOG_DB and (folder / name).stat().st_size)
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
-    _replace(path, data)
+    _replace(path, bytes(data))
     return path
 
 

@@ -17,7 +17,7 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId, FlowRunFilter, FlowRunFilterId
 
 from flows.build_catalog import build_catalog
-from flows.engine.progress import watched_by
+from flows.engine.progress import shown_on
 from pipeline.build.build import build
 from pipeline.build.report import BuildReport
 from pipeline.errors import RunAborted
@@ -256,7 +256,7 @@ def test_a_screen_that_watches_sees_every_stage(catalog: Path, tmp_path: Path) -
             self.stages += (stage,)
 
     screen = Screen()
-    with watched_by(screen):
+    with shown_on(screen):
         flow_state(catalog, tmp_path / "ws", encoder="none", evaluate=False)
     assert screen.stages == (
         "read",

@@ -3,26 +3,26 @@
 import pytest
 
 from router import Router, Signal
-from router.serving.page.picture import WIDTH, place, signals_of, strips, ticks
+from router.serving.page.rank_chart import WIDTH, axis_position, axis_ticks, charted_signals, rank_rows
 
 
 def test_a_rank_stands_by_its_logarithm() -> None:
-    left, middle, right = place(1, 100), place(10, 100), place(100, 100)
+    left, middle, right = axis_position(1, 100), axis_position(10, 100), axis_position(100, 100)
     assert left < middle < right
     assert middle == pytest.approx(WIDTH / 2)
     assert left == pytest.approx(WIDTH - right)
-    assert place(5_000, 100) == right
-    assert [rank for rank, _ in ticks(100)] == [1, 10, 100]
-    assert [rank for rank, _ in ticks(1)] == [1]
+    assert axis_position(5_000, 100) == right
+    assert [rank for rank, _ in axis_ticks(100)] == [1, 10, 100]
+    assert [rank for rank, _ in axis_ticks(1)] == [1]
 
 
 def test_the_shares_of_a_tool_add_up_to_its_score(router: Router) -> None:
     routed = router.route("give the customer their money back, then tell the team in slack", k=4, explain=True)
-    signals = signals_of(routed, router.manifest.signals)
+    signals = charted_signals(routed, router.manifest.signals)
     assert signals == (Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, Signal.DENSE)
     for tool in routed:
-        rows = strips(tool, signals, 100)
+        rows = rank_rows(tool, signals, 100)
         assert sum(row.share or 0 for row in rows) == pytest.approx(1)
         for row in rows:
-            assert (row.at is None) == (row.rank is None)
+            assert (row.x is None) == (row.rank is None)
             assert row.signal == "step" or row.rank == tool.ranks.get(Signal(row.signal))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from prefect import flow
 
-from flows.engine.tasks import Tasks
+from flows.engine.tasks import TaskExecution
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.progress import Silent
 from pipeline.settings import FlowSettings
@@ -26,7 +26,7 @@ class Heard(Silent):
 def run(work: Callable[[], Any], label: str = "", **settings: Any) -> tuple[Any, list[str]]:
     """A stage inside a flow: its result, and what was said of it."""
     heard = Heard()
-    tasks = Tasks(FlowSettings(**{"retry_delay_s": 0.01, **settings}), heard)
+    tasks = TaskExecution(FlowSettings(**{"retry_delay_s": 0.01, **settings}), heard)
 
     @flow(persist_result=False)
     def one_stage() -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from flows.cli.commands.serve import live_servers
+from flows.cli.commands.upstreams import catalog_upstreams
 from router.errors import SettingsInvalid
 from router.serving.mcp import Upstream, read_upstreams
 
@@ -79,7 +79,7 @@ def test_a_catalogs_live_servers_are_those_that_its_build_asks(tmp_path: Path) -
         """,
         encoding="utf-8",
     )
-    git, shop = live_servers(tmp_path)
+    git, shop = catalog_upstreams(tmp_path)
     assert (git.command, git.provider, git.folder) == (("mcp-server-git", "--repository", "."), "git", tmp_path)
     assert (shop.provider, shop.place, shop.timeout_s) == (None, "https://shop.example/mcp", 5)
     assert "sk-secret" not in shop.name
@@ -100,7 +100,7 @@ def test_a_catalogs_live_servers_are_given_their_headers_and_environment(
         """,
         encoding="utf-8",
     )
-    git, shop = live_servers(tmp_path)
+    git, shop = catalog_upstreams(tmp_path)
     assert git.environment == {"TOKEN": "sk-secret"}
     assert shop.headers == {"Authorization": "Bearer sk-secret"}
     assert shop.url == "https://shop.example/mcp?key=sk-secret"

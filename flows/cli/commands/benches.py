@@ -1,4 +1,4 @@
-"""What evaluate and compare share: a folder of judged requests, and the snapshot that is measured on it."""
+"""Judged requests for evaluate and compare, and the snapshot that is measured on them."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from router.evaluation import Judgement, judgements_of, read_judgements
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A folder in the benchmark's format, or a judged catalog."""
+    """A folder with judged requests: in the benchmark's format, or a catalog with judgements."""
 
     folder: Path
     name: str
@@ -20,7 +20,7 @@ class Bench:
 
 
 def read_bench(folder: Path) -> Bench:
-    """The judged requests of a folder. Raises SettingsInvalid where it holds none."""
+    """Read the judged requests of a folder. Raises SettingsInvalid if it has none."""
     if folder.is_file():
         raise SettingsInvalid(f"--bench {folder} is a file: name its folder")
     file = judgements_of(folder)
@@ -33,26 +33,27 @@ def read_bench(folder: Path) -> Bench:
 
 
 def build_bench(
-    bench: Path, workspace: Path, bars: Any, *, without: bool = False, generator: str | None, encoder: str | None
+    bench: Path, workspace: Path, bars: Any, *, expansions: bool = True, generator: str | None, encoder: str | None
 ) -> Path:
-    """The folder of a snapshot of the bench, built apart from what serves; `without` leaves out all expansions."""
+    """Build a snapshot of a bench apart from the serving ones, and return its folder. `bars` shows the progress."""
     from pipeline.build.build import build
     from pipeline.settings import load, overrides
 
-    settings = load(bench, overrides("none" if without else generator, encoder))
-    if without:
-        enrichment = settings.enrichment.model_copy(update={"expansions": None})
-        settings = settings.model_copy(update={"enrichment": enrichment})
-    # It is measured right after: a gate would measure it twice, against an experiment of yesterday.
+    settings = load(bench, overrides(generator if expansions else "none", encoder))
+    if not expansions:
+        settings = settings.model_copy(
+            update={"enrichment": settings.enrichment.model_copy(update={"expansions": None})}
+        )
+    # The caller measures it; the gate would measure it again, and compare it with an older experiment.
     publish = settings.publish.model_copy(update={"judged": False})
-    # What the judged requests taught they cannot score.
+    # A snapshot that learned from the judged requests must not be measured on them.
     tuning = settings.tuning.untaught() if settings.taught_by_judgements else settings.tuning
     settings = settings.model_copy(update={"publish": publish, "tuning": tuning})
     return build(settings, workspace=workspace, area="evaluations", progress=bars).snapshot
 
 
-def printed(result: Mapping[str, Any], file: Path | None) -> bool:
-    """Write figures as JSON to a file, or print them where it is "-"; whether they were printed."""
+def write_figures(result: Mapping[str, Any], file: Path | None) -> bool:
+    """Write figures as JSON to a file, or print them if it is "-"; return whether they were printed."""
     text = json.dumps(result, indent=2)
     if file == Path("-"):
         print(text)
@@ -62,8 +63,8 @@ def printed(result: Mapping[str, Any], file: Path | None) -> bool:
     return False
 
 
-def writable(option: str, file: Path | None) -> None:
-    """Refuse a file that cannot be written before minutes are spent. Raises SettingsInvalid."""
+def check_writable(option: str, file: Path | None) -> None:
+    """Raise SettingsInvalid if a file cannot be written, before minutes are spent on its contents."""
     if file is not None and not file.absolute().parent.is_dir():
         raise SettingsInvalid(f"{option} {file}: its folder does not exist")
     if file is not None and file.is_dir():

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from flows.output.grid import cell, cut, grid
+from flows.output.formatting import cell_text, shorten
+from flows.output.rows import layout
 from pipeline.inspection.answers import Rows
 
 _LONG = "Returns charges, newest first, of one customer or of all of them, paginated by cursor. " * 4
@@ -15,7 +16,7 @@ _LONG = "Returns charges, newest first, of one customer or of all of them, pagin
 def drawn(rows: Rows, width: int, **options: Any) -> list[str]:
     console = Console(width=width, highlight=False)
     with console.capture() as capture:
-        console.print(grid(rows, width, **options))
+        console.print(layout(rows, width, **options))
     return [line.rstrip() for line in capture.get().splitlines()]
 
 
@@ -74,9 +75,9 @@ def test_a_wide_script_is_measured_as_it_is_drawn() -> None:
     ],
 )
 def test_a_value_is_one_line(value: object, shown: str) -> None:
-    assert cell(value) == shown
+    assert cell_text(value) == shown
 
 
 def test_a_text_that_is_cut_says_so() -> None:
-    assert cut("one two", 7) == "one two"
-    assert cut("one two", 5) == "one…"
+    assert shorten("one two", 7) == "one two"
+    assert shorten("one two", 5) == "one…"

@@ -6,18 +6,17 @@ from urllib.parse import unquote, urlsplit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.serving.page.rendering import _ENVIRONMENT
-from router.serving.page.text import shown, tool_path
+from router.serving.page.rendering import _ENVIRONMENT, tool_path, visible_text
 
 
 def test_what_is_not_seen_is_shown_by_its_code_point() -> None:
-    assert shown("a\u202eb\u0000c\u200bd\n\te") == "a⟦U+202E⟧b⟦U+0000⟧c⟦U+200B⟧d\n\te"
-    assert shown("שלום, Ünïcode 日本") == "שלום, Ünïcode 日本"
+    assert visible_text("a\u202eb\u0000c\u200bd\n\te") == "a⟦U+202E⟧b⟦U+0000⟧c⟦U+200B⟧d\n\te"
+    assert visible_text("שלום, Ünïcode 日本") == "שלום, Ünïcode 日本"
 
 
 def test_a_long_text_is_cut_and_its_length_said() -> None:
-    assert shown("x" * 1_048_576, 5) == "xxxxx … (1,048,576 characters)"
-    assert shown("xxxxx", 5) == "xxxxx"
+    assert visible_text("x" * 1_048_576, 5) == "xxxxx … (1,048,576 characters)"
+    assert visible_text("xxxxx", 5) == "xxxxx"
 
 
 def test_a_tools_path_leads_to_its_page_alone() -> None:
@@ -44,7 +43,7 @@ class _Tags(HTMLParser):
 
 @given(st.text() | st.sampled_from(["<script>alert(1)</script>", "' onload=x", '" onload="x', "]]><svg/onload=x>"]))
 def test_no_text_becomes_markup(text: str) -> None:
-    template = _ENVIRONMENT.from_string('<p title="{{ text|shown }}">{{ text|shown }}</p>')
+    template = _ENVIRONMENT.from_string('<p title="{{ text|visible }}">{{ text|visible }}</p>')
     parser = _Tags()
     parser.feed(template.render(text=text))
     assert parser.tags == ["p"]

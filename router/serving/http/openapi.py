@@ -1,4 +1,7 @@
-"""What each path can answer, for the OpenAPI document."""
+"""The OpenAPI document: the answers of each path, and the token.
+
+Its descriptions are the docstrings of paths and models.
+"""
 
 import re
 from typing import Any
@@ -6,12 +9,12 @@ from typing import Any
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from router.serving.http.answers import Failure
+from router.serving.http.responses import FailureJson
 from router.serving.http.settings import PROBES, HttpSettings
 
 Responses = dict[int | str, dict[str, Any]]
 
-_SAID = {
+_FAILURES = {
     400: "The body is not JSON, or was cut off.",
     401: "The token is missing or wrong.",
     404: "Not found.",
@@ -26,46 +29,46 @@ _SAID = {
 }
 
 
-def json_of(model: type[BaseModel], status: int = 200) -> Responses:
-    """A good answer, by its model."""
+def success(model: type[BaseModel], status: int = 200) -> Responses:
+    """Return the entry of a successful answer; its description is the first line of the model's docstring."""
     return {status: {"model": model, "description": (model.__doc__ or "").partition("\n")[0]}}
 
 
 def failures(*statuses: int) -> Responses:
-    """These ways to fail."""
-    return {status: {"model": Failure, "description": _SAID[status]} for status in sorted(statuses)}
+    """Return the entries of these failure statuses."""
+    return {status: {"model": FailureJson, "description": _FAILURES[status]} for status in sorted(statuses)}
 
 
-# What the gate refuses, whatever is asked for.
-GATE = failures(400, 401, 408, 413, 421, 429, 500, 503)
-FAILURES = GATE | failures(404, 422)
-OF_A_BODY = FAILURES | failures(415)
+# The request guard may refuse a request to any path.
+GUARD_FAILURES = failures(400, 401, 408, 413, 421, 429, 500, 503)
+LOOKUP_FAILURES = GUARD_FAILURES | failures(404, 422)
+BODY_FAILURES = LOOKUP_FAILURES | failures(415)
 
 
-def allowed(api: FastAPI, path: str) -> str:
-    """The methods that the document has for a path. The framework names those of the first route alone."""
-    found = {
+def allowed_methods(api: FastAPI, path: str) -> str:
+    """Return the methods that the document has for a path, for `Allow`; the framework names those of one route only."""
+    methods = {
         method.upper()
         for template, operations in api.openapi()["paths"].items()
         if re.fullmatch(re.sub(r"\\{\w+\\}", ".+", re.escape(template)), path)
         for method in operations
     }
-    return ", ".join(sorted(found))
+    return ", ".join(sorted(methods))
 
 
-def describe(api: FastAPI, settings: HttpSettings) -> None:
-    """Say in the document of an app what its layers ask for: the token, where there is one."""
-    made = api.openapi
+def document_token(api: FastAPI, settings: HttpSettings) -> None:
+    """Add the bearer token to an app's OpenAPI document if the settings have one: the guard checks it, not the app."""
+    generate = api.openapi
 
     def document() -> dict[str, Any]:
         if api.openapi_schema is not None:
             return api.openapi_schema
-        row = made()  # and keeps it
+        schema = generate()  # and stores it in api.openapi_schema
         if settings.token is not None:
-            row["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-            guarded = (operations for path, operations in row["paths"].items() if path not in PROBES)
+            schema["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+            guarded = (operations for path, operations in schema["paths"].items() if path not in PROBES)
             for operation in (operation for operations in guarded for operation in operations.values()):
                 operation["security"] = [{"token": []}]
-        return row
+        return schema
 
     api.openapi = document  # type: ignore[method-assign]

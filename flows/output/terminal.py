@@ -1,4 +1,4 @@
-"""What a person sees: tables on standard output, progress and notes on standard error."""
+"""Output on a terminal: tables on standard output, progress and notes on standard error."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -14,7 +14,7 @@ from rich.text import Text
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
-_STAGES = {
+_STAGE_TITLES = {
     "engine": "Starting Prefect",
     "read": "Reading sources",
     "normalize": "Normalising records",
@@ -39,20 +39,20 @@ _STAGES = {
 }
 
 
-# Control characters, which a terminal obeys, and marks that turn the direction of what follows.
-_OBEYED = dict.fromkeys(
+# Control characters, which a terminal executes, and marks that turn the direction of what follows.
+_CONTROL_CHARACTERS = dict.fromkeys(
     [*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\N{REPLACEMENT CHARACTER}"
 )
-_OBEYED |= {ord("\n"): "\n", ord("\t"): " "}
+_CONTROL_CHARACTERS |= {ord("\n"): "\n", ord("\t"): " "}
 
 
-def plain(text: str, style: str = "") -> Text:
-    """Text of a catalog, a server or an error: data, never markup and never a command to the terminal."""
-    return Text(text.translate(_OBEYED), style=style)
+def plain_text(text: str, style: str = "") -> Text:
+    """Return text of a catalog, a server or an error as data: neither markup nor a command to the terminal."""
+    return Text(text.translate(_CONTROL_CHARACTERS), style=style)
 
 
-class Bars(AbstractContextManager["Bars"]):
-    """Progress of a build as bars on a terminal, one line a stage; nothing but notes where it is piped."""
+class ProgressBars(AbstractContextManager["ProgressBars"]):
+    """Progress of a build as bars on a terminal, a line for each stage; only notes if the output is piped."""
 
     def __init__(self) -> None:
         self._bars = Progress(
@@ -67,7 +67,7 @@ class Bars(AbstractContextManager["Bars"]):
         )
         self._task: Any = None
 
-    def __enter__(self) -> "Bars":
+    def __enter__(self) -> "ProgressBars":
         self._bars.start()
         return self
 
@@ -77,45 +77,45 @@ class Bars(AbstractContextManager["Bars"]):
         self.stop()
 
     def stop(self) -> None:
-        """Take the bars off the terminal, for what is printed from now on."""
+        """Remove the bars from the terminal, before other output."""
         self._bars.stop()
 
     def start(self, stage: str, total: int | None = None) -> None:
-        """Finish the stage before and begin the next."""
+        """Finish the previous stage and begin the next, of `total` units if known."""
         if self._task is not None:
             self._bars.remove_task(self._task)
-        self._task = self._bars.add_task(_STAGES.get(stage, stage), total=total)
+        self._task = self._bars.add_task(_STAGE_TITLES.get(stage, stage), total=total)
 
     def advance(self, count: int = 1) -> None:
-        """Move the bar of the stage."""
+        """Move the bar of the stage by `count` units."""
         self._bars.advance(self._task, count)
 
     def note(self, message: str) -> None:
         """Print a line above the bars."""
-        err.print(plain(message, "dim"), soft_wrap=True)
+        err.print(plain_text(message, "dim"), soft_wrap=True)
 
 
 def rows_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """Plain cells under a header; cells are data, never markup."""
+    """Return a table of plain cells under a header; cells are data, never markup."""
     table = Table(box=None, pad_edge=False, header_style="bold", show_header=any(header))
     for name in header:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(*(plain(cell) for cell in row))
+        table.add_row(*(plain_text(cell) for cell in row))
     return table
 
 
-def head(title: str) -> None:
-    """The head of a section: bold, over a dim rule."""
+def print_heading(title: str) -> None:
+    """Print the heading of a section: bold, over a dim rule."""
     out.print()
-    out.print(Rule(plain(title, "bold"), align="left", style="dim"))
+    out.print(Rule(plain_text(title, "bold"), align="left", style="dim"))
 
 
-def pairs(facts: Sequence[tuple[str, str]]) -> Table:
-    """What is what: names dim, values data, never markup."""
+def key_value_table(facts: Sequence[tuple[str, str]]) -> Table:
+    """Return a table of names and values; values are data, never markup."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in facts:
-        table.add_row(name, plain(value))
+        table.add_row(name, plain_text(value))
     return table

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from router.serving.mcp.arguments import problems
+from router.serving.mcp.argument_check import argument_problems
 
 CITY: dict[str, Any] = {
     "type": "object",
@@ -33,8 +33,8 @@ def nested(depth: int) -> dict[str, Any]:
 
 
 def test_each_thing_that_is_wrong_is_named_with_its_place() -> None:
-    assert problems(CITY, {"city": "Rome", "days": 3}) == []
-    assert problems(CITY, {"days": 9, "hours": 1}) == [
+    assert argument_problems(CITY, {"city": "Rome", "days": 3}) == []
+    assert argument_problems(CITY, {"days": 9, "hours": 1}) == [
         "$.days: 9 is greater than the maximum of 7",
         "$: 'city' is a required property",
         "$: Additional properties are not allowed ('hours' was unexpected)",
@@ -47,11 +47,11 @@ def test_older_dialects_are_read_as_what_they_are() -> None:
         "definitions": {"city": {"type": "string"}},
         "properties": {"city": {"$ref": "#/definitions/city"}},
     }
-    assert problems(schema, {"city": 1}) == ["$.city: 1 is not of type 'string'"]
+    assert argument_problems(schema, {"city": 1}) == ["$.city: 1 is not of type 'string'"]
 
 
 def test_a_message_repeats_no_more_than_a_line_of_a_value() -> None:
-    (said,) = problems({"properties": {"text": {"type": "integer"}}}, {"text": "x" * 5_000})
+    (said,) = argument_problems({"properties": {"text": {"type": "integer"}}}, {"text": "x" * 5_000})
     assert len(said) < 250
 
 
@@ -94,7 +94,7 @@ def test_a_schema_that_is_none_or_would_not_end_is_left_to_its_server(
     schema: dict[str, Any], arguments: dict[str, Any]
 ) -> None:
     begun = time.perf_counter()
-    assert problems(schema, arguments) == []
+    assert argument_problems(schema, arguments) == []
     assert time.perf_counter() - begun < 2
 
 
@@ -111,4 +111,4 @@ KEYWORDS = st.sampled_from(
 @settings(max_examples=50)
 @given(st.dictionaries(KEYWORDS | st.text(max_size=6), JSON, max_size=5), st.dictionaries(st.text(max_size=4), JSON))
 def test_whatever_a_schema_says_a_check_ends_in_sentences(schema: dict[str, Any], arguments: dict[str, Any]) -> None:
-    assert all(said.startswith("$") for said in problems(schema, arguments))
+    assert all(said.startswith("$") for said in argument_problems(schema, arguments))

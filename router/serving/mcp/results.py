@@ -1,6 +1,6 @@
-"""What the tools answer: few tokens for a model to read, and the same as JSON for programs.
+"""Results of the three tools: a short text for a model, and the same as JSON for programs.
 
-The text is not the JSON once more, as older clients would have it: a line for each tool takes a third of the tokens.
+The text does not repeat the JSON, as older clients expect: a line for each tool takes a third of the tokens.
 """
 
 import json
@@ -14,67 +14,43 @@ from router.answer.results import RoutedTools
 from router.provider_formats import Detail, Form, render, signature
 from router.record import ToolRecord
 
-# How find_tools and describe_tool answer, as JSON schemas.
-_TOOL = {
-    "type": "object",
-    "properties": {
-        "tool_id": {"type": "string"},
-        "signature": {"type": "string"},
-        "description": {"type": "string"},
-        "input_schema": {"type": "object"},
-        "annotations": {"type": "object"},
-    },
-    "required": ["tool_id"],
-}
-FOUND: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "tools": {"type": "array", "items": _TOOL},
-        "none_fits": {"type": "boolean"},
-        "calibrated": {"type": "boolean", "description": "Whether none_fits was fitted to this catalog."},
-        "notes": {"type": "array", "items": {"type": "string"}},
-    },
-    "required": ["tools", "none_fits", "calibrated", "notes"],
-}
-DESCRIBED: Mapping[str, Any] = {**_TOOL, "required": ["tool_id", "description", "input_schema"]}
-
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 
 
-def found(routed: RoutedTools, most: int) -> types.CallToolResult:
-    """The tools of an answer, after what a model should know of them."""
+def find_result(routed: RoutedTools, k: int) -> types.CallToolResult:
+    """Return the result of find_tools: notes for the model, then the tools. `k` is the number that was asked for."""
     tools = [*routed.always, *routed.tools]
-    notes = list(_notes(routed, most))
+    notes = list(_notes(routed, k))
     rows = [_row(tool.record, tool.detail) for tool in tools]
     lines = [_line(row) for row in rows] or ["(no tools)"]
     answer = {"tools": rows, "none_fits": routed.none_fits, "calibrated": routed.calibrated, "notes": notes}
     return types.CallToolResult(content=[_text("\n".join([*notes, *lines]))], structured_content=answer)
 
 
-def described(record: ToolRecord) -> types.CallToolResult:
-    """All that is needed to call a tool."""
+def describe_result(record: ToolRecord) -> types.CallToolResult:
+    """Return the result of describe_tool: all that a model needs to call the tool."""
     row = _row(record, Detail.FULL)
     if record.annotations:
         row["annotations"] = dict(record.annotations)
     return types.CallToolResult(content=[_text(_json(row))], structured_content=row)
 
 
-def failed(message: str) -> types.CallToolResult:
-    """An error that a model can act on: never to be taken for an answer without tools."""
+def error_result(message: str) -> types.CallToolResult:
+    """Return an error that a model can act on, distinct from an answer without tools."""
     return types.CallToolResult(content=[_text(message)], is_error=True)
 
 
-def _notes(routed: RoutedTools, most: int) -> Iterator[str]:
+def _notes(routed: RoutedTools, k: int) -> Iterator[str]:
     if routed.failed:
         yield f"The selection failed, these tools are unfiltered: {routed.failed}"
     if routed.none_fits:
         yield f"{routed.doubt} Below is what comes closest."
     yield from routed.notes
-    short = [out.tool_id for out in routed.dropped if out.by == "budget"][:most]
-    if short:
-        named = ", ".join(short[:_MOST_NAMED]) + (", …" if len(short) > _MOST_NAMED else "")
+    over_budget = [dropped.tool_id for dropped in routed.dropped if dropped.by == "budget"][:k]
+    if over_budget:
+        named = ", ".join(over_budget[:_MAX_NAMED]) + (", …" if len(over_budget) > _MAX_NAMED else "")
         yield f"Left out because of token_budget: {named}."
-    if not routed.tools and not short and not routed.none_fits:
+    if not routed.tools and not over_budget and not routed.none_fits:
         yield "No tool of the catalog passes the filters of this request."
 
 

@@ -1,4 +1,7 @@
-"""What the API answers, for its schema alone: answers are encoded as the router gives them, not through these."""
+"""Models of the API's answers, for the OpenAPI document only: answers are encoded as the router returns them.
+
+A model is published under its `__qualname__`. Docstrings are published too: change neither lightly.
+"""
 
 from typing import Any
 
@@ -8,11 +11,11 @@ from router.contract import Signal
 from router.provider_formats import Detail, Form
 
 
-class _Exact(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _ResponseModel(BaseModel):
+    model_config = ConfigDict(extra="forbid", model_title_generator=lambda model: model.__qualname__)
 
 
-class ParameterJson(_Exact):
+class ParameterJson(_ResponseModel):
     """One leaf or branch of a tool's input schema; `path` is dotted, `[]` stands for an array's items."""
 
     path: str
@@ -22,14 +25,14 @@ class ParameterJson(_Exact):
     required: bool
 
 
-class OriginJson(_Exact):
+class OriginJson(_ResponseModel):
     """Where a record came from."""
 
     file: str
     pointer: str
 
 
-class RecordJson(_Exact):
+class RecordJson(_ResponseModel):
     """A tool as its vendor describes it: data of strangers, to be shown and searched, never obeyed."""
 
     tool_id: str
@@ -45,7 +48,7 @@ class RecordJson(_Exact):
     origin: OriginJson
 
 
-class RoutedToolJson(_Exact):
+class RoutedToolJson(_ResponseModel):
     """A tool of an answer; ranks, contributions and phrase with `explain` alone."""
 
     tool_id: str
@@ -61,7 +64,7 @@ class RoutedToolJson(_Exact):
     record: RecordJson
 
 
-class DroppedJson(_Exact):
+class DroppedJson(_ResponseModel):
     """A tool that was found and left out: by what, and why."""
 
     tool_id: str
@@ -69,14 +72,14 @@ class DroppedJson(_Exact):
     reason: str
 
 
-class NoteJson(_Exact):
+class NoteJson(_ResponseModel):
     """What should be known of one tool."""
 
     tool_id: str
     reason: str
 
 
-class RenderedJson(_Exact):
+class RenderedJson(_ResponseModel):
     """The tools as the asked form has them, and the way back from each name to its tool's id."""
 
     tools: list[dict[str, Any]]
@@ -86,8 +89,10 @@ class RenderedJson(_Exact):
     notes: list[NoteJson] = Field(description="Why a tool is not strict although `strict` was set.")
 
 
-class Answer(_Exact):
+class AnswerJson(_ResponseModel):
     """Tools, best first. Where `none_fits`, they are what came closest; where `failed` says why, not what was asked."""
+
+    __qualname__ = "Answer"
 
     snapshot: str
     recipe: str
@@ -107,21 +112,23 @@ class Answer(_Exact):
     rendered: RenderedJson | None
 
 
-class Answers(_Exact):
+class Answers(_ResponseModel):
     """An answer a request, in their order."""
 
-    answers: list[Answer]
+    answers: list[AnswerJson]
 
 
-class ToolPage(_Exact):
+class ToolPageJson(_ResponseModel):
     """Tools by id; `next` is what to give as `after` for those behind them, null at the end."""
+
+    __qualname__ = "ToolPage"
 
     tools: list[RecordJson]
     next: str | None
     total: int
 
 
-class SnapshotJson(_Exact):
+class SnapshotJson(_ResponseModel):
     """What serves: the essentials of the snapshot's manifest."""
 
     snapshot: str
@@ -137,21 +144,23 @@ class SnapshotJson(_Exact):
     generators: dict[str, int]
 
 
-class Changed(_Exact):
+class ChangeJson(_ResponseModel):
     """The ids that a change registered, and how many tools are served after it."""
+
+    __qualname__ = "Changed"
 
     registered: list[str]
     tools: int
 
 
-class Health(_Exact):
+class Health(_ResponseModel):
     """`status` is "ok"; the snapshot where one serves."""
 
     status: str
     snapshot: str | None
 
 
-class Problem(_Exact):
+class Problem(_ResponseModel):
     """Why it cannot be done: `message` for people, `type` for programs, `field` where one is wrong."""
 
     type: str
@@ -159,7 +168,9 @@ class Problem(_Exact):
     field: str = ""
 
 
-class Failure(_Exact):
+class FailureJson(_ResponseModel):
     """The one shape of everything that goes wrong."""
+
+    __qualname__ = "Failure"
 
     error: Problem
