@@ -1,4 +1,4 @@
-"""What each idea is worth: `python -m benchmarks.ablation SNAPSHOT=FOLDER… [--json FILE]`.
+"""Measure what each idea gains, one by one: `python -m benchmarks.ablation SNAPSHOT=FOLDER… [--json FILE]`.
 
 FOLDER holds judged requests and SNAPSHOT was built of it. Each row is a recipe, the ideas taken one by one: added to
 RRF as it was published, and taken from the default. Full Recall@10 and nDCG@10 with 95 % intervals, and the difference
@@ -15,7 +15,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.remembering import Remembering
+from benchmarks.support.memoized_encoder import Remembering
 from router import RECIPES, DenseView, Normalization, Recipe, Router, Signal
 from router.evaluation import judgements_of, read_judgements
 from router.evaluation.benchmark import ask, compared, in_short

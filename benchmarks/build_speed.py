@@ -1,4 +1,5 @@
-"""A build and the one of the next night, by stage: `python -m benchmarks.build_speed CATALOG [--share .01]`.
+"""Time a first build and the next night's build, stage by stage:
+`python -m benchmarks.build_speed CATALOG [--share .01]`.
 
 CATALOG is a folder of `tools.jsonl` and `expansions.jsonl`, such as large_catalogs writes. It is built in a new
 workspace (or `--workspace`); then one tool in a hundred gets another description and other phrases, and it is built
@@ -18,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measuring import RESULTS, about, report
+from benchmarks.support.measuring import RESULTS, about, report
 
 # A stage's figures are of all its parts: "embed" of the assessment's texts, of the documents and of the phrases.
 _STAGES = ("read", "normalize", "export", "estimate", "enrich", "embed", "assess", "project", "tune")

@@ -1,4 +1,5 @@
-"""Texts embedded a second: `python -m benchmarks.embedding CATALOG [--tools 100] [--against STORED]`.
+"""Measure how many texts are embedded a second:
+`python -m benchmarks.embedding CATALOG [--tools 100] [--against STORED]`.
 
 Documents and phrases of a catalog's folder, as a build embeds them, by sentence-transformers with its defaults and by
 the exported copy in fp32 and int8: on every core, and on one thread. The ways take turns, so that what else the machine
@@ -16,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.measuring import RESULTS, about, report
+from benchmarks.support.measuring import RESULTS, about, report
 from pipeline import records, sources
 from pipeline.enrichment.file import FileGenerator
 from pipeline.enrichment.generator import Answer, Question

@@ -1,4 +1,4 @@
-"""What a `kill -9` costs: `python -m benchmarks.enrichment_kills`.
+"""Measure what a `kill -9` costs: `python -m benchmarks.enrichment_kills`.
 
 A real build is killed at ten random moments and then finished; the server, in a process of its own, counts how often it
 was asked about each tool. An answer is paid for twice where a kill fell between its question and its commit.

@@ -1,4 +1,4 @@
-"""The rate that enrichment reaches under a server's limits: `python -m benchmarks.enrichment_rate`.
+"""Measure the rate that enrichment reaches under a server's limits: `python -m benchmarks.enrichment_rate`.
 
 Each line is a process that asks about generated tools through the whole of `enrich`, ledger and all; the server, in a
 process of its own, enforces the limit and counts.
@@ -25,7 +25,7 @@ _NOUNS = "invoice ticket contact meeting report order shipment refund campaign e
 
 def tools(count: int) -> list[dict[str, Any]]:
     """Generated tools, each with words of its own."""
-    made = []
+    made: list[dict[str, Any]] = []
     for n in range(count):
         verb, noun = _VERBS[n % 10], _NOUNS[n // 10 % 12]
         text = f"{verb.capitalize()} the {noun} number {n} of region {n % 17}, with its notes and its history."

@@ -1,9 +1,9 @@
-"""What filtering is worth: `python -m benchmarks.filtering [FOLDER] [--workspace DIR]`.
+"""Measure what filtering gains: `python -m benchmarks.filtering [FOLDER] [--workspace DIR]`.
 
 The experiment of "Advanced Tool Filtering for Tool Selection" (vLLM Semantic Router, #1002) on other data: FOLDER holds
-tools.jsonl and queries.jsonl, some of which no tool serves; left out, it is tests/data/filtering: thirty tools, forty
-requests that one of them serves, and thirteen that none does. One tool an answer. Phrases are made by the lexicon. No
-setting was fitted to these requests. By setting:
+tools.jsonl and queries.jsonl, some of which no tool serves; left out, it is benchmarks/data/filtering: thirty
+tools, forty requests that one of them serves, and thirteen that none does. One tool an answer. Phrases are made by
+the lexicon. No setting was fitted to these requests. By setting:
 
     embeddings            cosine to each tool's vector: the baseline
     advanced              the same, filtered and ordered as there: min_lexical_overlap = 1, min_combined_score = .35,
@@ -28,15 +28,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.measuring import about, on_one_thread, percentiles, report
-from flows.cli.commands.judged import build_bench, read_bench
+from benchmarks.support.measuring import DATA, about, on_one_thread, percentiles, report
+from flows.cli.commands.benches import build_bench, read_bench
 from pipeline.progress import Silent
 from router import DenseView, Fusion, Recipe, Router, Signal
 from router.evaluation import Judgement
 from router.selection import Selection, Weights
-from tests.support.places import DATA
 
-DATA = DATA / "filtering"
+FILTERING = DATA / "filtering"
 ROUNDS = 10
 HINDSIGHT = [round(0.05 * step, 2) for step in range(12)]
 EMBEDDINGS = Recipe("embeddings", Fusion.CONVEX, {Signal.DENSE: 1.0}, dense_view=DenseView.DOCUMENT)
@@ -119,7 +118,7 @@ def main() -> None:
     """Build, measure, print, write."""
     on_one_thread()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, nargs="?", default=DATA)
+    parser.add_argument("folder", type=Path, nargs="?", default=FILTERING)
     parser.add_argument("--workspace", type=Path, help="keeps the build; else a temporary folder")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--against", type=Path, metavar="STORED", help="a stored run, to print ratios to")

@@ -1,4 +1,5 @@
-"""Tools to a first answer in a fresh process: `python -m benchmarks.in_memory [--encoder FOLDER] [--json FILE]`.
+"""Time tools in memory to the first answer in a fresh process:
+`python -m benchmarks.in_memory [--encoder FOLDER] [--json FILE]`.
 
 The whole process is timed, from before the interpreter starts to its end; the median of seven, and its CPU time, which
 a busy machine does not stretch. With a folder of an exported encoder, or of a snapshot, tools have vectors too.
@@ -13,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measuring import about, report
+from benchmarks.support.measuring import about, report
 
 PROCESSES = 7
 _IMPORT = "import router"

@@ -1,4 +1,5 @@
-"""What an interface adds to a route, and its answer costs a model: `python -m benchmarks.interfaces SNAPSHOT`.
+"""Measure what each interface adds to a route, and how many tokens its answers take:
+`python -m benchmarks.interfaces SNAPSHOT`.
 
 Each request is asked by every way in turn, one at a time, so that a neighbour's load falls on all of them:
 `Router.route`, `POST /v1/route` on loopback, then find_tools of the MCP server in this process, over stdio and over
@@ -21,9 +22,10 @@ from typing import Any
 
 import httpx2
 from mcp import Client, StdioServerParameters
+from mcp_types import TextContent
 
-from benchmarks.asked import own_requests
-from benchmarks.measuring import about, on_one_thread, percentiles, report
+from benchmarks.support.measuring import about, on_one_thread, percentiles, report
+from benchmarks.support.timed_requests import own_requests
 from pipeline.tokens import TokenCounter
 from router import Router
 from router.provider_formats import Detail
@@ -65,7 +67,9 @@ async def _tokens(router: Router, client: Client, requests: Sequence[str]) -> di
         counts = []
         for request in requests:
             answer = await client.call_tool("find_tools", {"request": request, "k": K, "detail": detail})
-            counts.append(length(answer.content[0].text))
+            (content,) = answer.content
+            assert isinstance(content, TextContent)
+            counts.append(length(content.text))
         found[f"find_tools, {detail}"] = {"median": statistics.median(counts), "most": max(counts)}
     forms = [
         length(json.dumps(router.route(request, k=K).render("openai").tools, separators=(",", ":")))

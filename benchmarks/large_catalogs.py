@@ -1,4 +1,4 @@
-"""A large catalog of real tools: `python -m benchmarks.large_catalogs TOOLS.jsonl --tools N --out FOLDER`.
+"""Make a large catalog from real tools: `python -m benchmarks.large_catalogs TOOLS.jsonl --tools N --out FOLDER`.
 
 TOOLS holds real tools. The first are theirs, as they are; the rest are recombined: name, description and parameters of
 one, provider of another, and one word of the name exchanged for one of a third, in the description too. Phrases are
@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.phrasing import expansion, phrases
+from benchmarks.support.phrasing import expansion, phrases
 from router.text import words
 
 REQUESTS = 1_000

@@ -1,4 +1,4 @@
-"""The snapshot of a large catalog, without building it:
+"""Make the snapshot of a large catalog without building it:
 `python -m benchmarks.large_snapshots TOOLS.jsonl SNAPSHOT --tools N --out FOLDER`.
 
 SNAPSHOT was built of the folder that large_catalogs wrote of the same TOOLS by the same seed. The tools are those that
@@ -7,7 +7,7 @@ from SNAPSHOT: vectors as near_vectors.py says; the query adapter; the recipe; w
 as on the real tool behind it, with the calibration. No phrase is screened or assessed but by SNAPSHOT's own build.
 
 The vectors are also left in fp32 in FOLDER.vectors, for recall.py. Memory is bounded: some 300 bytes a tool for ids and
-their order, what telling twins takes, and the heap of Tantivy's writer.
+their order, what finding duplicates takes, and the heap of Tantivy's writer.
 """
 
 import argparse
@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.large_catalogs import body_of, real_tools, tool, write_requests
-from benchmarks.near_vectors import NearVectors
-from benchmarks.on_disk import Records, Spilled
-from benchmarks.phrasing import expansion
-from benchmarks.reference_vectors import DOCUMENTS, OFFSETS, PHRASES, ReferenceVectors
+from benchmarks.support.near_vectors import NearVectors
+from benchmarks.support.on_disk import Records, Spilled
+from benchmarks.support.phrasing import expansion
+from benchmarks.support.reference_vectors import DOCUMENTS, OFFSETS, PHRASES, ReferenceVectors
 from pipeline.indexing import dense
 from pipeline.indexing.lexical import write_lexical
 from pipeline.publish import VERSIONS
@@ -56,7 +56,8 @@ class Writer:
         seed: int,
     ) -> None:
         folder.mkdir(parents=True)
-        self._real, self._base, self._folder, self._seed = real, base, folder, seed
+        assert base.folder is not None
+        self._real, self._base, self._base_folder, self._folder, self._seed = real, base, base.folder, folder, seed
         self._vectors_of_base = vectors
         in_base = {base.records.tool_id(ordinal): ordinal for ordinal in range(len(base.records))}
         first = {_content(row): row["id"] for row in reversed(real)}
@@ -128,16 +129,16 @@ class Writer:
             held[chunk], phrases[offsets[chunk.start] : offsets[chunk.stop]] = drawn
         np.save(kept / OFFSETS, offsets)
         dense.write_dense(self._folder, held, phrases, offsets)
-        shutil.copytree(self._base.folder / contract.ENCODER_FOLDER, self._folder / contract.ENCODER_FOLDER)
+        shutil.copytree(self._base_folder / contract.ENCODER_FOLDER, self._folder / contract.ENCODER_FOLDER)
 
     def _learned(self) -> None:
         """What was learned of the base's tools: of each tool what was learned of the real one behind it."""
         for name in (contract.ADAPTER, contract.ERRAND_VECTOR):
             if name in self._base.manifest.files:
-                shutil.copyfile(self._base.folder / name, self._folder / name)
+                shutil.copyfile(self._base_folder / name, self._folder / name)
         if contract.COHORT in self._base.manifest.files:
             np.save(
-                self._folder / contract.COHORT, load_array(self._base.folder / contract.COHORT)[..., self._ordinals]
+                self._folder / contract.COHORT, load_array(self._base_folder / contract.COHORT)[..., self._ordinals]
             )
 
     def _manifest(self, lengths: Mapping[contract.Signal, float], counts: Sequence[int]) -> None:

@@ -1,4 +1,4 @@
-"""How long a route takes: `python -m benchmarks.latency SNAPSHOT [--requests FILE] [--busy] [--against STORED]`.
+"""Time one route: `python -m benchmarks.latency SNAPSHOT [--requests FILE] [--busy] [--against STORED]`.
 
 One thread, one request at a time, no request asked twice; explained, ten tools, each tool's record read. By recipe,
 apart for requests that the router finds one step in and for those of several; then by stage, in a second pass whose
@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.asked import busy_neighbour, own_requests, read_requests, read_whole
-from benchmarks.measuring import Clock, about, on_one_thread, percentiles, report, seconds
-from benchmarks.stages import watched
+from benchmarks.support.measuring import Clock, about, on_one_thread, percentiles, report, seconds
+from benchmarks.support.stages import watched
+from benchmarks.support.timed_requests import busy_neighbour, own_requests, read_requests, read_whole
 from router import Router
 from router.query.steps import find_steps
 from router.snapshot.snapshot import Snapshot

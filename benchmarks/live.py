@@ -1,4 +1,5 @@
-"""A router under fire: `python -m benchmarks.live [CATALOG] [--seconds 60] [--threads 8] [--publications 20]`.
+"""Route without a pause while snapshots are published:
+`python -m benchmarks.live [CATALOG] [--seconds 60] [--threads 8] [--publications 20]`.
 
 Threads ask without a pause while snapshots of CATALOG, a folder `snapshots/<catalog>` with two of them at least, are
 published by turns to a router that watches; one publication, half-way, is a corrupt copy. Each answer is held against
@@ -21,14 +22,14 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from benchmarks.asked import own_requests
-from benchmarks.measuring import about, on_one_thread, percentiles, report
+from benchmarks.support.measuring import about, on_one_thread, percentiles, report
+from benchmarks.support.timed_requests import own_requests
 from router import Router
 from router.snapshot.snapshot import Snapshot
 from router.store import SnapshotStore
 from tests.support.places import ROOT
 from tests.support.publishing import corrupt
-from tests.support.soak import Soak, asking, known_answers
+from tests.support.soak import SoakResult, known_answers, routing_threads
 
 LOOK = 0.2
 _LONGEST = 60.0  # until a publication must have been noticed
@@ -48,9 +49,9 @@ class Warnings(logging.Handler):
 
 def measure(
     catalog: Path, names: Sequence[str], requests: Sequence[str], *, seconds: float, threads: int, publications: int
-) -> tuple[dict[str, Any], Soak, list[str]]:
+) -> tuple[dict[str, Any], SoakResult, list[str]]:
     """Figures, what the threads met, and the warnings."""
-    store = SnapshotStore(catalog.parent.parent, catalog.name)
+    store = SnapshotStore.at(catalog)
     known = known_answers([catalog / name for name in names], requests)
     bad = _corrupt_copy(catalog, names[-1])
     warnings = Warnings()
@@ -59,7 +60,7 @@ def measure(
     pause = (seconds - warm_up) / (publications + 1)
     store.publish(names[0])
     picked_up, during = [], []
-    with Router.open(catalog, watch=LOOK, request_cache=64) as router, asking(router, known, threads) as soak:
+    with Router.open(catalog, watch=LOOK, request_cache=64) as router, routing_threads(router, known, threads) as soak:
         time.sleep(warm_up)
         before = _held()
         calm = len(soak.seconds)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.remembering import Remembering
+from benchmarks.support.memoized_encoder import Remembering
 from pipeline.build.build import build
 from pipeline.learning.calibration import logistic
 from pipeline.learning.calibration.background import background

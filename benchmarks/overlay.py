@@ -1,4 +1,5 @@
-"""What tools registered at run time cost: `python -m benchmarks.overlay SNAPSHOT [--most N] [--against STORED]`.
+"""Measure what tools registered at run time cost:
+`python -m benchmarks.overlay SNAPSHOT [--most N] [--against STORED]`.
 
 The tools are the snapshot's own, under a provider of their own and each with a word more: 1, 10 and 1,000 of them are
 registered, one beside the 1,000 is changed and one removed. Routes with and without them are asked by turns, in CPU
@@ -15,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.asked import own_requests, read_whole
-from benchmarks.measuring import about, on_one_thread, percentiles, report
+from benchmarks.support.measuring import about, on_one_thread, percentiles, report
+from benchmarks.support.timed_requests import own_requests, read_whole
 from router import Router, ToolRecord
 from router.snapshot.overlay import Overlay
-from router.snapshot.reloading import Live
+from router.snapshot.reloading import ReloadingSnapshot
 
 MOST_TOOLS = 1_000
 RECIPES = ("default", "lexical")
@@ -37,7 +38,7 @@ def late(router: Router, count: int) -> list[ToolRecord]:
 
 def measure(snapshot: Path, most: int) -> dict[str, Any]:
     """Milliseconds of each change; percentiles of routes, and their ratios, by how many tools are registered."""
-    live = Live.open(snapshot)
+    live = ReloadingSnapshot.open(snapshot)
     alone = live.snapshot
     requests, tools = own_requests(alone, most), late(Router(alone), MOST_TOOLS + 1)
     figures: dict[str, Any] = {"register": {}, "none": _routes(live, alone, requests)}
@@ -56,7 +57,7 @@ def measure(snapshot: Path, most: int) -> dict[str, Any]:
     return figures
 
 
-def _changed(live: Live, method: Any, given: Sequence[Any]) -> dict[str, float]:
+def _changed(live: ReloadingSnapshot, method: Any, given: Sequence[Any]) -> dict[str, float]:
     """Wall and CPU milliseconds of one change."""
     begun, used = time.perf_counter(), time.process_time()
     live.change(lambda overlay: method(overlay, given))
@@ -66,7 +67,7 @@ def _changed(live: Live, method: Any, given: Sequence[Any]) -> dict[str, float]:
     }
 
 
-def _routes(live: Live, alone: Any, requests: Sequence[str]) -> dict[str, Any]:
+def _routes(live: ReloadingSnapshot, alone: Any, requests: Sequence[str]) -> dict[str, Any]:
     sides = Router(live.snapshot), Router(alone)
     found = {}
     for recipe in RECIPES:

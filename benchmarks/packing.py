@@ -1,4 +1,4 @@
-"""Which packing hands over more of the right tools: `python -m benchmarks.packing SNAPSHOT=BENCH… [--json FILE]`.
+"""Compare ways to pack tools into a token budget: `python -m benchmarks.packing SNAPSHOT=BENCH… [--json FILE]`.
 
 BENCH is a folder with judged requests (queries.jsonl or judgements.jsonl), SNAPSHOT the snapshot of its tools. Of each
 request's fused list at most ten tools are packed into each budget, by each way: `full`, `short` and `signature` are
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.measuring import about, on_one_thread, report
+from benchmarks.support.measuring import about, on_one_thread, report
 from router import Router
 from router.answer.packing import Packing, pack
 from router.evaluation import Judgement, K, judgements_of, read_judgements

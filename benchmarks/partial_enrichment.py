@@ -1,4 +1,4 @@
-"""What a catalog that is enriched in part costs: `python -m benchmarks.partial_enrichment FOLDER [--json FILE]`.
+"""Measure what a partly enriched catalog costs: `python -m benchmarks.partial_enrichment FOLDER [--json FILE]`.
 
 FOLDER holds tools.jsonl, expansions.jsonl and queries.jsonl. A seeded random share of the expansions is kept, the
 catalog is built for real, and each request is routed twice: as the router does, and as if it did not know which tools

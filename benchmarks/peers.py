@@ -1,4 +1,4 @@
-"""Other tool routers on the same catalog, as ratios in one run:
+"""Time other tool routers on the same catalog, as ratios in one run:
 `python -m benchmarks.peers TOOLS.jsonl --requests FILE --snapshot FOLDER… [--peer NAME…]`.
 
 A SNAPSHOT of N tools is of tools of that file, and each peer is given those tools. Every one answers the same requests
@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.asked import read_requests
-from benchmarks.measuring import Clock, about, on_one_thread, percentiles, report, seconds
-from benchmarks.other_routers import OURS, PEERS, Answer, K
+from benchmarks.support.measuring import Clock, about, on_one_thread, percentiles, report, seconds
+from benchmarks.support.other_routers import OURS, PEERS, Answer, K
+from benchmarks.support.timed_requests import read_requests
 from router import Router
 
 LONGEST_S = 30.0  # a slow peer answers as many requests as it can in this time

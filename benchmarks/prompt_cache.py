@@ -1,4 +1,5 @@
-"""What a stable selection keeps of the prompt: `python -m benchmarks.prompt_cache SNAPSHOT [--judged FOLDER]`.
+"""Measure how much of the prompt a stable selection keeps:
+`python -m benchmarks.prompt_cache SNAPSHOT [--judged FOLDER]`.
 
 A dialogue of twenty turns over catalogs/demo; of each turn it is known which tools it needs. The array of tools, as
 OpenAI takes it and as compact JSON, is compared with that of the turn before: what both begin with, a provider has in
@@ -24,14 +25,13 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from benchmarks.measuring import about, report
+from benchmarks.support.measuring import DATA, about, report
 from pipeline.tokens import TokenCounter
 from router import Router
 from router.dialogue.stable_selection import StableSelection
 from router.evaluation import Judgement, judgements_of, read_judgements
 from router.provider_formats import Form, render
 from router.record import ToolRecord
-from tests.support.places import DATA
 
 DIALOGUE = DATA / "dialogue" / "support_day.jsonl"
 K, TURNS, DRAWN = 8, 20, 12

@@ -1,8 +1,8 @@
-"""What the dense list misses: `python -m benchmarks.recall SNAPSHOT [--requests FILE] [--vectors FOLDER]`.
+"""Measure what the dense list misses: `python -m benchmarks.recall SNAPSHOT [--requests FILE] [--vectors FOLDER]`.
 
 The first fifty tools of the dense list, as a route makes it, against the fifty that every vector in fp32 gives. A tool
-that scores as the fiftieth does counts as one of them: twins have the same vectors. The vectors are those of FOLDER, as
-large_snapshots leaves them; without it the snapshot's own, which have been rounded.
+that scores as the fiftieth does counts as one of them: duplicates have the same vectors. The vectors are those of
+FOLDER, as large_snapshots leaves them; without it the snapshot's own, which have been rounded.
 """
 
 import argparse
@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.asked import own_requests, read_requests
-from benchmarks.measuring import about, on_one_thread, report
-from benchmarks.reference_vectors import ReferenceVectors
+from benchmarks.support.measuring import about, on_one_thread, report
+from benchmarks.support.reference_vectors import ReferenceVectors
+from benchmarks.support.timed_requests import own_requests, read_requests
 from router import Recipe, Router, Signal
 from router.search import search
 from router.snapshot.snapshot import Snapshot

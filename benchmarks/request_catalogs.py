@@ -1,4 +1,4 @@
-"""Folders in the benchmark format from public requests:
+"""Make folders in the benchmark format from public requests:
 `python -m benchmarks.request_catalogs REQUESTS TOOLS OUT`.
 
 REQUESTS holds requests.jsonl, varied.jsonl and multi.jsonl: for public tools, phrases (the expansions) and requests

@@ -1,4 +1,4 @@
-"""What a reranker costs: `python -m benchmarks.reranking SNAPSHOT [--model FOLDER] [--requests N]`.
+"""Measure what a reranker costs: `python -m benchmarks.reranking SNAPSHOT [--model FOLDER] [--requests N]`.
 
 Five tools an answer, one thread, requests drawn from the snapshot's own phrases, each asked of a router without a
 reranker and with one over 5 × multiplier candidates. `ms of it` is what `RoutedTools.ms["rerank"]` says, `times` the
@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.asked import own_requests
-from benchmarks.measuring import about, on_one_thread, percentiles, report
+from benchmarks.support.measuring import about, on_one_thread, percentiles, report
+from benchmarks.support.timed_requests import own_requests
 from router import Router
 from router.answer.reranking import Reranking, Scorer, cross_encoder
 from router.snapshot.snapshot import Snapshot

@@ -1,4 +1,4 @@
-"""What it costs to start, and what stays in memory: `python -m benchmarks.start SNAPSHOT [--requests FILE]`.
+"""Measure the start and the memory of a router: `python -m benchmarks.start SNAPSHOT [--requests FILE]`.
 
 `import router` and the first answer are timed in fresh processes, from before the interpreter starts; the median of
 seven. Memory is read from /proc/PID/smaps_rollup: Rss counts every page that the process has mapped, Pss each page
@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.asked import own_requests, read_requests
-from benchmarks.measuring import about, on_one_thread, report
+from benchmarks.support.measuring import about, on_one_thread, report
+from benchmarks.support.timed_requests import own_requests, read_requests
 from router.snapshot.snapshot import Snapshot
 
 PROCESSES = 7

@@ -1,4 +1,4 @@
-"""Requests a second: `python -m benchmarks.throughput SNAPSHOT [--requests FILE] [--against STORED]`.
+"""Measure requests a second: `python -m benchmarks.throughput SNAPSHOT [--requests FILE] [--against STORED]`.
 
 One router, ten tools each, explained, every record read. By recipe: one thread and two, `route_many`, `route_async`
 with the event loop's longest pause, and the request cache with every request in it; the cache is off for the others.
@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.asked import own_requests, read_requests, read_whole
-from benchmarks.measuring import about, on_one_thread, report
+from benchmarks.support.measuring import about, on_one_thread, report
+from benchmarks.support.timed_requests import own_requests, read_requests, read_whole
 from router import Router
 
 MANY = 64  # requests of one route_many

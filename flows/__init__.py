@@ -1,1 +1,1 @@
-"""Orchestration and the command line: the only room that knows both pipeline and router, and holds no domain logic."""
+"""Orchestration and the command line: the only package that imports both pipeline and router. No domain logic."""

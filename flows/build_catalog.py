@@ -1,4 +1,4 @@
-"""The nightly build as a Prefect flow. The stages and their order are `pipeline.build`'s own; here each is a task."""
+"""The nightly build as a Prefect flow: each stage of `pipeline.build` runs as a task."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from prefect.logging import get_run_logger
 from prefect.states import Completed, Failed
 
 from flows.engine.progress import FlowProgress
-from flows.engine.tasks import Tasks, release
+from flows.engine.tasks import TaskExecution, release_frames
 from flows.evaluate import evaluate_catalog
 from flows.output.artifacts import show_build
 from pipeline.build.build import build
@@ -31,11 +31,11 @@ def build_catalog(
     skip_unreadable: bool | None = None,
     provider: str | None = None,
 ) -> Any:
-    """Build a catalog's snapshot, publish it, and measure it where it is new and the catalog's folder has judgements.
+    """Build a catalog's snapshot, publish it, and evaluate it if it is new and the catalog's folder has judgements.
 
-    The parameters are those of `quartermaster build`. Returns the BuildReport. The run ends as Completed; as Held where
-    the gate kept the snapshot from serving; as Unmeasured where the snapshot serves but its evaluation failed; as
-    Failed, with the reason in a sentence, where the build stopped: then what served before serves on.
+    The parameters are those of `quartermaster build`. Returns the BuildReport. The run ends as Completed; as Held if
+    the gate kept the snapshot from serving; as Unmeasured if the snapshot serves but its evaluation failed; as Failed,
+    with the reason, if the build stopped: then the previous snapshot still serves.
     """
     try:
         settings = load(Path(path), overrides(generator, encoder, max_cost, max_tools, mode, skip_unreadable))
@@ -46,20 +46,20 @@ def build_catalog(
             workspace=Path(workspace),
             force=force,
             progress=progress,
-            execution=Tasks(settings.flow, progress),
+            execution=TaskExecution(settings.flow, progress),
             wait_s=settings.flow.wait_s,
         )
     except QuartermasterError as error:
-        release(error)
+        release_frames(error)
         return Failed(message=str(error), data=error)
     except BaseException as error:
-        release(error)
+        release_frames(error)
         raise
     get_run_logger().info("%s: %s", report.outcome, report.snapshot)
     show_build(settings.name, report)
     if report.held:
         return Completed(name="Held", message="; ".join(report.held), data=report)
-    # A single file is no catalog: what lies beside it may judge something else. What is unchanged was measured before.
+    # A single file has no judgements of its own. An unchanged snapshot was measured before.
     if evaluate and report.outcome == "published" and Path(path).is_dir() and judgements_of(settings.folder):
         state: Any = evaluate_catalog(path, str(report.snapshot), name=settings.name, return_state=True)
         if not state.is_completed():

@@ -1,4 +1,4 @@
-"""The evaluation as a Prefect flow: a snapshot measured on a catalog's judgements."""
+"""The evaluation as a Prefect flow: measures a snapshot on a catalog's judgements."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from router.evaluation.benchmark import measure
 
 @task(name="evaluate", task_run_name="evaluate {bench}", cache_policy=NO_CACHE, persist_result=False)
 def measure_snapshot(snapshot: Path, judgements: list[Judgement], bench: str, recipe: str | None) -> dict[str, Any]:
-    """Route every judged request and take the metrics."""
+    """Route every judged request and return the metrics. `bench` names the run."""
     progress = FlowProgress(bench)
     progress.start("evaluate", len(judgements))
     return measure(Router.open(snapshot), judgements, bench=bench, recipe=recipe, advance=progress.advance)
@@ -27,8 +27,8 @@ def measure_snapshot(snapshot: Path, judgements: list[Judgement], bench: str, re
 def evaluate_catalog(bench: str, snapshot: str, recipe: str | None = None, name: str | None = None) -> Any:
     """Measure a snapshot, or the one that a catalog's folder serves, on the judgements in a folder.
 
-    `bench` is the folder with judgements.jsonl or queries.jsonl; `name`, else the folder's own, is what the artifact
-    is called by. Returns the evaluation as JSON, and leaves it as an artifact.
+    `bench` is the folder with judgements.jsonl or queries.jsonl; `name` is that of the artifact, by default the
+    folder's. Returns the evaluation as JSON, and stores it as an artifact.
     """
     folder = Path(bench)
     try:

@@ -1,4 +1,4 @@
-"""The nightly schedule: the build served as a deployment, on the Prefect server that is configured, else on our own."""
+"""The nightly schedule: serves the build as a deployment, on the configured Prefect server or a new one."""
 
 import asyncio
 import os
@@ -13,26 +13,26 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from flows.engine.runtime import check_server, quiet
+from flows.engine.runtime import check_server, configure_prefect
 from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.settings import CatalogSettings
 
 _PREFECT_PORT = 4200
-_START_S = 180.0  # a first start on a slow machine makes the database too
+_START_TIMEOUT_S = 180.0  # a first start also creates the database
 
 
 def next_runs(cron: str, timezone: str, count: int = 3) -> list[str]:
-    """When a schedule would run next, as people read times. Raises SettingsInvalid for a wrong cron or time zone."""
-    quiet(at_terminal=False)
+    """Return the next `count` times of a schedule as texts. Raises SettingsInvalid for a wrong cron or time zone."""
+    configure_prefect(at_terminal=False)
     from prefect.server.schemas.schedules import CronSchedule
     from pydantic import ValidationError
 
     try:
         schedule = CronSchedule(cron=cron, timezone=timezone)
     except ValidationError as error:
-        why = error.errors()[0]["msg"].removeprefix("Value error, ")
+        reason = error.errors()[0]["msg"].removeprefix("Value error, ")
         raise SettingsInvalid(
-            f"--cron {cron!r} with --timezone {timezone!r} is not a schedule: {why}. At two every night: '0 2 * * *'"
+            f"--cron {cron!r} with --timezone {timezone!r} is not a schedule: {reason}. At two every night: '0 2 * * *'"
         ) from None
     return [f"{date:%a %Y-%m-%d %H:%M %Z}" for date in asyncio.run(schedule.get_dates(count))]
 
@@ -51,18 +51,18 @@ def serve_nightly(
 ) -> None:
     """Build a catalog at each time of the schedule until the process is interrupted.
 
-    `ready` is called with the address of the server once that answers. Each run is a process of its own, one at a time;
-    the schedule is paused when this process ends, so that no backlog builds up. Raises RunAborted where the server does
-    not answer, or does not start.
+    `ready` is called with the address of the server once it answers. Each run is its own process, one at a time; the
+    schedule is paused when this process ends, so that no backlog builds up. Raises RunAborted if the server does not
+    answer, or does not start.
     """
-    quiet(at_terminal=False)
+    configure_prefect(at_terminal=False)
     from prefect.schedules import Cron
     from prefect.settings import PREFECT_API_URL, temporary_settings
     from prefect.types.entrypoint import EntrypointType
 
     from flows.build_catalog import build_catalog
 
-    # Prefect's own handler of SIGTERM leaves one behind, and stops all the same.
+    # Prefect's handler of SIGTERM leaves one behind, harmlessly.
     warnings.filterwarnings("ignore", "coroutine 'Runner.astop' was never awaited", RuntimeWarning)
     with server(check_server()) as url, temporary_settings({PREFECT_API_URL: url}):
         ready(url.removesuffix("/api"))
@@ -77,7 +77,7 @@ def serve_nightly(
                 "provider": provider,
             },
             description=f"Builds {settings.name} and publishes its snapshot.",
-            # A slot of Prefect's server would outlive a killed process; two builds that meet wait for the ledger.
+            # A concurrency slot on the server would outlive a killed process; concurrent builds wait for the ledger.
             limit=1,
             print_starting_message=False,
             entrypoint_type=EntrypointType.MODULE_PATH,
@@ -86,11 +86,11 @@ def serve_nightly(
 
 @contextmanager
 def server(configured: str | None) -> Iterator[str]:
-    """The address of the configured server's API; else that of a new one on loopback, which ends with this block."""
+    """Yield the API's address of the configured server, or of a new one on loopback that ends with this block."""
     if configured:
         yield configured
         return
-    port = _port()
+    port = _free_port()
     address = f"http://127.0.0.1:{port}"
     environment = {**os.environ, "PREFECT_SERVER_UI_API_URL": f"{address}/api"}
     command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
@@ -99,11 +99,11 @@ def server(configured: str | None) -> Iterator[str]:
         env=environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        # Ctrl-C reaches everything that the terminal started: what is running still has to report its end.
+        # Otherwise Ctrl-C would also end the server, to which the runs still report their end.
         start_new_session=True,
     )
     try:
-        _wait(process, f"{address}/api/health")
+        _wait_until_healthy(process, f"{address}/api/health")
         yield f"{address}/api"
     finally:
         process.terminate()
@@ -114,8 +114,8 @@ def server(configured: str | None) -> Iterator[str]:
             process.wait()
 
 
-def _port() -> int:
-    """Prefect's own port where it is free, so that the pages are where people look for them; else any free one."""
+def _free_port() -> int:
+    """Return Prefect's usual port if it is free, so that people find the pages; else any free one."""
     for port in (_PREFECT_PORT, 0):
         with socket.socket() as probe:
             try:
@@ -126,9 +126,9 @@ def _port() -> int:
     raise RunAborted("no free port for a Prefect server on this machine")
 
 
-def _wait(process: "subprocess.Popen[bytes]", health: str) -> None:
-    until = time.monotonic() + _START_S
-    while time.monotonic() < until:
+def _wait_until_healthy(process: "subprocess.Popen[bytes]", health: str) -> None:
+    deadline = time.monotonic() + _START_TIMEOUT_S
+    while time.monotonic() < deadline:
         if process.poll() is not None:
             raise RunAborted(
                 f"the Prefect server ended with exit code {process.returncode}: run `prefect server start` to see why"
@@ -139,4 +139,4 @@ def _wait(process: "subprocess.Popen[bytes]", health: str) -> None:
                     return
         except (urllib.error.URLError, OSError):
             time.sleep(0.2)
-    raise RunAborted(f"the Prefect server did not answer within {_START_S:g} s at {health}")
+    raise RunAborted(f"the Prefect server did not answer within {_START_TIMEOUT_S:g} s at {health}")

@@ -99,7 +99,8 @@ and rolls back snapshots.
 from router.answer.reranking import Reranking, RerankingFailed, cross_encoder
 from router.answer.results import Dropped, RoutedTool, RoutedTools
 from router.contract import Manifest, Signal
-from router.dialogue.stable_selection import StableSelection, Turn
+from router.dialogue.stable_selection import StableSelection
+from router.dialogue.turn import Turn
 from router.errors import NothingSelected, QuartermasterError, RequestInvalid, SettingsInvalid, SnapshotInvalid
 from router.provider_formats import Detail, Form, Rendered, render
 from router.record import Origin, Parameter, ToolRecord

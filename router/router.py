@@ -22,12 +22,14 @@ from router.retrieval.retrievers import Ranking
 from router.search.conversation import Message, UserMessages, user_messages
 from router.search.search import clean_request, encode, rank, search
 from router.selection import Selection
-from router.snapshot.cached_encoder import CacheStatistics, cached, statistics
-from router.snapshot.memory import EncoderChoice, open_encoder, phrases_by_id, snapshot_of
+from router.snapshot.cached_encoder import CacheStatistics, request_cache_statistics, with_request_cache
+from router.snapshot.memory import EncoderChoice, open_encoder, snapshot_from_records
 from router.snapshot.overlay import Overlay
-from router.snapshot.record_store import Records
-from router.snapshot.reloading import Live, checked_request_cache
+from router.snapshot.phrases import phrases_by_id
+from router.snapshot.record_store import RecordSequence
+from router.snapshot.reloading import ReloadingSnapshot, checked_request_cache
 from router.snapshot.snapshot import Snapshot
+from router.snapshot.store.protocol import ReadableStore
 from router.tools.functions import Functions, Tools, ToolSet, read_tools
 
 _logger = logging.getLogger("router")
@@ -42,10 +44,10 @@ class Router:
     # Every public method takes the snapshot once: the next look may find another.
 
     def __init__(
-        self, served: Snapshot | Live, selection: Selection | None = None, rerank: Reranking | None = None
+        self, served: Snapshot | ReloadingSnapshot, selection: Selection | None = None, rerank: Reranking | None = None
     ) -> None:
         """Internal: use `open` or `from_tools`."""
-        self._live = live = Live(served) if isinstance(served, Snapshot) else served
+        self._live = live = ReloadingSnapshot(served) if isinstance(served, Snapshot) else served
         self._functions = Functions(lambda tool_id: live.snapshot.records.ordinal(tool_id) is not None)
         self._aside = Executor()
         # What is none is refused here, not by the first request.
@@ -55,7 +57,7 @@ class Router:
     @classmethod
     def open(
         cls,
-        path: str | Path,
+        path: str | Path | ReadableStore,
         *,
         watch: float | None = None,
         request_cache: int = 0,
@@ -63,7 +65,8 @@ class Router:
         rerank: Reranking | None = None,
         overlay: str | Path | None = None,
     ) -> "Router":
-        """Open and verify a snapshot's folder, or a catalog's folder (`snapshots/<catalog>`) with CURRENT.
+        """Open and verify a snapshot's folder, or a catalog's folder (`snapshots/<catalog>`) with CURRENT,
+        or the current snapshot of a store (`router.store.ReadableStore`).
 
         `watch`: look every so many seconds whether CURRENT names another snapshot, and serve that one then, from a
         thread that ends with the router. One that cannot be opened is refused with a warning of the logger "router",
@@ -79,7 +82,7 @@ class Router:
         SettingsInvalid for a setting out of its range.
         """
         saved = None if overlay is None else Path(overlay)
-        live = Live.open(Path(path), watch=watch, request_cache=request_cache, overlay=saved)
+        live = ReloadingSnapshot.open(path, watch=watch, request_cache=request_cache, overlay=saved)
         return cls(live, selection, rerank)
 
     @classmethod
@@ -113,8 +116,8 @@ class Router:
         if not given.records:
             raise SettingsInvalid("tools is empty: give at least one function or definition")
         opened = open_encoder(encoder, len(given.records))
-        snapshot = snapshot_of(given.records, phrases_by_id(phrases, given.records), opened)
-        router = cls(Live(cached(snapshot, request_cache)), selection, rerank)
+        snapshot = snapshot_from_records(given.records, phrases_by_id(phrases, given.records), opened)
+        router = cls(ReloadingSnapshot(with_request_cache(snapshot, request_cache)), selection, rerank)
         router._with_functions(given)
         return router
 
@@ -217,7 +220,7 @@ class Router:
     @property
     def cache(self) -> CacheStatistics:
         """How the request cache serves, since its encoder was opened; a new snapshot of the same encoder keeps it."""
-        return statistics(self._live.snapshot)
+        return request_cache_statistics(self._live.snapshot)
 
     def __len__(self) -> int:
         return len(self.tools)
@@ -256,9 +259,9 @@ class Router:
         return id_of(name, lambda tool_id: records.ordinal(tool_id) is not None, lambda: records.facets.hashed_names)
 
     @property
-    def tools(self) -> Records:
+    def tools(self) -> RecordSequence:
         """The records of all tools by id, each read when it is looked at."""
-        return Records(self._live.snapshot.records)
+        return RecordSequence(self._live.snapshot.records)
 
     @property
     def size(self) -> int:

@@ -50,26 +50,29 @@ def pytest_report_header() -> str:
     return ", ".join(f"{name} {version(name)}" for name in names)
 
 
-# One worker has all that embeds here: torch and its train take 7 s to import. They run first, and with them the run's
-# workspace is made; flows share one Prefect server.
-EMBEDDING = ("tests/test_build.py", "tests/test_expansions.py", "tests/vectors/", "tests/flows/")
-# Then the longest first, so that no worker is left with them alone at the end.
-SLOW = (*EMBEDDING, "tests/test_readme.py", "tests/catalogs/", "tests/test_cli.py")
+# Tests of a group share a worker, and with it what takes seconds to start: torch, and a Prefect server.
+GROUPS = {
+    "torch": ("tests/pipeline/vectors/", "tests/router/answer/test_cross_encoder.py"),
+    "prefect": ("tests/flows/test_build_flow.py", "tests/flows/test_schedule.py", "tests/flows/test_tasks.py"),
+}
+# The longest first, so that no worker is left with one of them at the end.
+LONGEST = (*GROUPS["torch"], *GROUPS["prefect"], "tests/test_readme.py", "tests/flows/cli/", "tests/catalogs/")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the slow tests first; the others stay in their order."""
-    items.sort(key=lambda item: next((i for i, place in enumerate(SLOW) if place in item.nodeid), len(SLOW)))
+    """Put the longest tests first; the others stay in their order."""
+    items.sort(key=lambda item: next((i for i, place in enumerate(LONGEST) if item.nodeid.startswith(place)), 99))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """The tests of a file, and all that embed, go to one worker: what they share is made once."""
-    from xdist.scheduler import LoadScopeScheduling
+    """Send the tests of a file, or of a group, to one worker: what they share is made once."""
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
-    class ByFile(LoadScopeScheduling):
+    class ByFile(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
-            return "embedding" if nodeid.startswith(EMBEDDING) else nodeid.partition("::")[0]
+            file = nodeid.partition("::")[0]
+            return next((name for name, places in GROUPS.items() if file.startswith(places)), file)
 
     return ByFile(config, log)
 

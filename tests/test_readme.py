@@ -7,14 +7,16 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.pipeline.enrichment.model_server import ModelServer
 from tests.router.adapters.agent_model import call_the_first_tool
-from tests.support.command_line import called, started
-from tests.support.readme import README, ROOT, commands, examples
+from tests.support.command_line import Done, called, started
+from tests.support.places import ROOT
+from tests.support.readme import README, commands, examples
 
 COMMANDS = {"build", "search", "explain", "evaluate", "compare", "inspect", "snapshots"}
 
@@ -39,7 +41,8 @@ def quartermaster(folder: Path, command: str, **variables: str) -> subprocess.Co
     program, *arguments = shlex.split(command)
     assert program == "quartermaster"
     # Prefect's settings are those of its process; the others need not import what this one has.
-    done = (started if "--flow" in arguments else called)(folder, *arguments, **variables)
+    run_it: Callable[..., Done] = started if "--flow" in arguments else called
+    done = run_it(folder, *arguments, **variables)
     assert done.returncode == 0, f"{command}\n{done.stderr}"
     assert done.stdout.strip(), command
     return done

@@ -1,1 +1,1 @@
-"""The command line: `commands` read arguments and call the build or the router; `flows.output` shows the results."""
+"""The command line: `main` assembles the `commands` and ends the process; `flows.output` shows the results."""

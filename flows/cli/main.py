@@ -1,5 +1,8 @@
-"""The command line: the commands together, and how it ends. What is heavy is imported late, so that search, explain,
-evaluate --snapshot, compare --snapshot and snapshots work with the light install."""
+"""The command line: all commands, signals and exit codes.
+
+Heavy modules are imported late, so that search, explain, evaluate --snapshot, compare --snapshot and snapshots work
+with the light install.
+"""
 
 import os
 import signal
@@ -21,7 +24,7 @@ from router.distribution import install_command, version
 from router.errors import QuartermasterError
 
 _TRACEBACK = "QUARTERMASTER_TRACEBACK"
-_UNFORESEEN = 70  # EX_SOFTWARE of sysexits.h
+_UNFORESEEN_EXIT = 70  # EX_SOFTWARE of sysexits.h
 
 app = typer.Typer(
     help="""Routes an agent's request to the few tools that fit, out of thousands.
@@ -64,49 +67,52 @@ app.add_typer(serve, name="serve")
 
 
 def main() -> None:
-    """Run the command line; an error is one sentence and its exit code.
+    """Run the command line. An error prints one sentence and sets its exit code.
 
-    One that was not foreseen exits with 70. QUARTERMASTER_TRACEBACK=1 prints its traceback.
+    Unforeseen errors exit with 70; QUARTERMASTER_TRACEBACK=1 prints their traceback.
     """
-    # As a service or a container is stopped: what was started (a server, a source's command) is ended first.
+    # These signals stop a service or a container: the processes that were started end first.
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             signal.signal(number, _stop)
     try:
         app()
     except QuartermasterError as error:
-        from flows.output.screen import plain
+        from flows.output.terminal import plain_text
 
-        # It may name what a catalog, a server or a database said: data, never a command to the terminal.
-        print(f"quartermaster: {plain(str(error))}", file=sys.stderr)
+        # It may quote a catalog, a server or a database: data, never a command to the terminal.
+        print(f"quartermaster: {plain_text(str(error))}", file=sys.stderr)
         sys.exit(error.exit_code)
     except ModuleNotFoundError as error:
         name = (error.name or "").partition(".")[0]
         if name in ("router", "pipeline", "flows", "quartermaster"):
-            _unforeseen(error)
-        print(f"quartermaster: this needs {name}: {install_command(_extra(name))}", file=sys.stderr)
+            _exit_unforeseen(error)
+        print(f"quartermaster: this needs {name}: {install_command(_extra_of(name))}", file=sys.stderr)
         sys.exit(2)
-    except Exception as error:  # noqa: BLE001 - whatever it is, its exit code is none of those that mean something
-        _unforeseen(error)
+    except Exception as error:  # noqa: BLE001 - any other error has an exit code of its own
+        _exit_unforeseen(error)
 
 
-def _unforeseen(error: Exception) -> NoReturn:
+def _exit_unforeseen(error: Exception) -> NoReturn:
     if os.environ.get(_TRACEBACK):
         traceback.print_exception(error)
     else:
-        from flows.output.screen import plain
+        from flows.output.terminal import plain_text
 
-        said = " ".join(f"{type(error).__name__}: {error}".split())[:500]
-        print(f"quartermaster: unforeseen error: {plain(said)}; {_TRACEBACK}=1 prints where it arose", file=sys.stderr)
-    sys.exit(_UNFORESEEN)
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:500]
+        print(
+            f"quartermaster: unforeseen error: {plain_text(reason)}; {_TRACEBACK}=1 prints where it arose",
+            file=sys.stderr,
+        )
+    sys.exit(_UNFORESEEN_EXIT)
 
 
 def _stop(number: int, _: object) -> None:
     sys.exit(128 + number)
 
 
-def _extra(module: str) -> str:
-    """The extra that brings a module. A build needs more than duckdb alone, which is only the first that it misses."""
+def _extra_of(module: str) -> str:
+    """Return the extra that installs a module. For a build that lacks duckdb it is "build", not "inspect"."""
     if module == "prefect":
         return "flows"
     if sys.argv[1:2] == ["serve"]:

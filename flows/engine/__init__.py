@@ -1,1 +1,1 @@
-"""Builds under Prefect: how it is started, a stage as a task, progress."""
+"""Builds under Prefect: `runtime` starts it quietly, `tasks` runs a stage as a task, `progress` reports a build."""

@@ -1,4 +1,4 @@
-"""Who watches a flow: the bars of a terminal that started it, else Prefect's log and a progress artifact."""
+"""The progress of a flow: on the terminal that started it, in Prefect's log and as an artifact."""
 
 import time
 from collections.abc import Iterator
@@ -14,69 +14,69 @@ from prefect.logging import get_run_logger
 from flows.output.artifacts import slug
 from pipeline.progress import Progress
 
-_SCREEN: ContextVar[Progress | None] = ContextVar("screen", default=None)
+_TERMINAL: ContextVar[Progress | None] = ContextVar("terminal", default=None)
 _REPORT_EVERY_S = 2.0  # an update is a call to Prefect's server
 
 
 @contextmanager
-def watched_by(screen: Progress) -> Iterator[None]:
-    """Flows called inside show their progress here. A flow's own parameters must be JSON, so it is no parameter."""
-    token = _SCREEN.set(screen)
+def shown_on(terminal: Progress) -> Iterator[None]:
+    """Show the progress of flows called in this block. It is not a flow's parameter: those must be JSON."""
+    token = _TERMINAL.set(terminal)
     try:
         yield
     finally:
-        _SCREEN.reset(token)
+        _TERMINAL.reset(token)
 
 
 class FlowProgress:
-    """A build's progress inside a flow run."""
+    """The progress of a build inside a flow run."""
 
     def __init__(self, catalog: str) -> None:
-        """`catalog` ends the keys of the artifacts."""
+        """Report the build of a catalog, whose name is a suffix of the artifacts' keys."""
         self._key = slug(catalog)
         self._log = get_run_logger()
-        self._screen = _SCREEN.get()
+        self._terminal = _TERMINAL.get()
         self._artifact: Any = None
         self._done = self._total = 0
         self._reported = 0.0
 
     def start(self, stage: str, total: int | None = None) -> None:
-        """A stage begins, and the one before it has ended."""
+        """Finish the previous stage and begin the next, of `total` units if known."""
         self._finish()
-        if self._screen:
-            self._screen.start(stage, total)
+        if self._terminal:
+            self._terminal.start(stage, total)
         self._log.info("%s%s", stage, f": {total:,}" if total else "")
         if total:
             self._done, self._total = 0, total
             key = f"{stage}-{self._key}"
-            with _spared():
+            with _ignoring_failures():
                 self._artifact = create_progress_artifact(0.0, key=key, description=f"{stage}: {total:,}")
 
     def advance(self, count: int = 1) -> None:
-        """Part of the stage is done."""
+        """Advance the stage by `count` units."""
         self._done += count
-        if self._screen:
-            self._screen.advance(count)
+        if self._terminal:
+            self._terminal.advance(count)
         if self._done >= self._total:
             self._finish()
         elif self._artifact and time.monotonic() - self._reported > _REPORT_EVERY_S:
             self._reported = time.monotonic()
-            with _spared():
+            with _ignoring_failures():
                 update_progress_artifact(self._artifact, progress=100.0 * self._done / self._total)
 
     def note(self, message: str) -> None:
-        """Something to read."""
-        if self._screen:
-            self._screen.note(message)
+        """Show and log a message."""
+        if self._terminal:
+            self._terminal.note(message)
         self._log.info("%s", message)
 
     def _finish(self) -> None:
         if self._artifact:
-            with _spared():
+            with _ignoring_failures():
                 update_progress_artifact(self._artifact, progress=100.0)
         self._artifact = None
 
 
-def _spared() -> suppress:
-    """Around what only reports: a build that was paid for goes on though Prefect's server does not answer."""
+def _ignoring_failures() -> suppress:
+    """Ignore errors of reporting: a build that was paid for continues if Prefect's server does not answer."""
     return suppress(httpx.HTTPError, PrefectException, OSError)

@@ -1,29 +1,29 @@
-"""Prefect, started quietly: it reads its settings when it is imported, so they are set first."""
+"""Prefect's settings: it reads them when it is imported, so they are set first."""
 
 import os
 
 from pipeline.errors import RunAborted
 
-_QUIET = {
+_SETTINGS = {
     # No telemetry leaves the machine.
     "DO_NOT_TRACK": "1",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-    # On a new PREFECT_HOME the first start makes a database: 26 s measured, and the default gives up after 20.
+    # The first start on a new PREFECT_HOME creates a database, which takes longer than the default of 20 s.
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
     "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL",
 }
 
 
-def quiet(*, at_terminal: bool) -> None:
-    """Set what the user has not. `at_terminal`: the command line draws progress and errors, so logs are left out."""
-    for variable, value in _QUIET.items():
+def configure_prefect(*, at_terminal: bool) -> None:
+    """Set the variables that the user has not set. `at_terminal` disables logs: the command line shows progress."""
+    for variable, value in _SETTINGS.items():
         os.environ.setdefault(variable, value)
     if at_terminal:
         os.environ.setdefault("PREFECT_LOGGING_LEVEL", "CRITICAL")
 
 
 def check_server() -> str | None:
-    """The address of the configured server's API, None where none is. Raises RunAborted where it does not answer."""
+    """Return the address of the configured server's API, None without one. Raises RunAborted if it does not answer."""
     from prefect.client.orchestration import get_client
     from prefect.settings import PREFECT_API_URL
 

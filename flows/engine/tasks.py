@@ -1,4 +1,4 @@
-"""A build's stages as Prefect tasks, one batch a task."""
+"""The stages of a build as Prefect tasks, one task for each batch."""
 
 from collections.abc import Callable
 from traceback import clear_frames
@@ -14,18 +14,18 @@ from pipeline.errors import QuartermasterError, RunAborted, Unavailable
 from pipeline.progress import Progress
 from pipeline.settings import FlowSettings
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
-def _may_pass(task: Task[Any, Any], run: TaskRun, state: State[Any]) -> bool:
-    """Only what did not answer is worth another try: a wrong key or a broken file stays wrong."""
+def _is_retryable(task: Task[Any, Any], run: TaskRun, state: State[Any]) -> bool:
+    """Return whether to retry: only if something did not answer, since a wrong key or file stays wrong."""
     return isinstance(state.data, Unavailable)
 
 
-# Nothing is cached or kept by Prefect: what was paid for is in the ledger, keyed by its content.
-@task(cache_policy=NO_CACHE, persist_result=False, retry_condition_fn=_may_pass, retry_jitter_factor=0.5)
+# Prefect caches and stores nothing: the ledger has all that was paid for, keyed by content.
+@task(cache_policy=NO_CACHE, persist_result=False, retry_condition_fn=_is_retryable, retry_jitter_factor=0.5)
 def stage(work: Callable[[], Any], progress: Progress) -> Any:
-    """Do the work of one stage. A foreseen error is a failed state with its sentence, not a traceback in the log."""
+    """Run one stage. A QuartermasterError becomes a failed state with its message, without a traceback in the log."""
     try:
         return work()
     except QuartermasterError as error:
@@ -34,27 +34,29 @@ def stage(work: Callable[[], Any], progress: Progress) -> Any:
         return Failed(message=str(error), data=error)
 
 
-def release(error: BaseException) -> None:
-    """Let go of what the frames of an error hold, a ledger's connection say: Prefect keeps the error until the process
-    ends, and DuckDB then reports on the terminal each object that is still held."""
-    found: BaseException | None = error
-    while found is not None:
-        clear_frames(found.__traceback__)
-        found = found.__cause__ or found.__context__
+def release_frames(error: BaseException) -> None:
+    """Clear the frames of an error and its causes, which may hold the ledger's connection.
+
+    Prefect keeps the error until the process ends; DuckDB would then report each open object on the terminal.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        clear_frames(cause.__traceback__)
+        cause = cause.__cause__ or cause.__context__
 
 
-class Tasks:
-    """Carries out the stages of a build as tasks: retried where something did not answer, and with a time-out."""
+class TaskExecution:
+    """Runs the stages of a build as tasks with retries and a time-out: an execution for `pipeline.build`."""
 
     def __init__(self, settings: FlowSettings, progress: Progress) -> None:
         self.batch_size: int | None = settings.batch_size
         self._settings = settings
         self._progress = progress
 
-    def __call__(self, verb: str, work: Callable[[], T], label: str = "") -> T:
-        """Run a stage as a task and return its result, or raise what it raised."""
+    def __call__(self, verb: str, work: Callable[[], _T], label: str = "") -> _T:
+        """Run a stage as a task and return its result, or raise its error. Raises RunAborted if it times out."""
         settings = self._settings
-        named = stage.with_options(
+        task_run = stage.with_options(
             name=verb,
             # Prefect formats this name with the parameters.
             task_run_name=f"{verb} {label}".strip().replace("{", "{{").replace("}", "}}"),
@@ -62,7 +64,7 @@ class Tasks:
             retry_delay_seconds=[settings.retry_delay_s * 2**attempt for attempt in range(settings.retries)] or 0.0,
             timeout_seconds=settings.timeout_s,
         )
-        state: State[T] = named(work, self._progress, return_state=True)
+        state: State[_T] = task_run(work, self._progress, return_state=True)
         if state.name == "TimedOut":
             smaller = ", or make its batches smaller with flow.batch_size" if verb == "enrich" else ""
             raise RunAborted(

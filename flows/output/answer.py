@@ -1,86 +1,126 @@
-"""Answers to requests: tools, why these, and whether any fits."""
+"""Answers to requests on a terminal: the tools, the reasons, and whether any tool fits."""
 
 from rich.table import Table
 from rich.text import Text
 
-from flows.output.screen import out, plain
-from router import RoutedTool, RoutedTools, Signal
+from flows.output.terminal import out, plain_text
+from router import RoutedTool, RoutedTools, Router, Signal
 from router.contract import DOCUMENT_SIGNALS
 
-_LEFT_OUT = 5
-_NAMED = 3  # twins that are named; the rest are counted
+_MAX_DROPPED = 5
+_MAX_DUPLICATES = 3  # duplicates that are named; the rest are counted
 
 
 def show_verdict(routed: RoutedTools) -> None:
-    """Whether any tool fits, and the steps of a request that has several."""
+    """Print a warning if no tool fits, and the steps of a request that has several."""
     if routed.none_fits:
         out.print(f"{routed.doubt} What came closest:")
     for number, step in enumerate(routed.steps, 1):
-        out.print(plain(f"step {number}: {step}", "dim"), soft_wrap=True)
+        out.print(plain_text(f"step {number}: {step}", "dim"), soft_wrap=True)
 
 
-def show_left_out(routed: RoutedTools) -> None:
-    """The tools of every answer, what was left out and why, what was asked for and not done."""
+def show_notes(routed: RoutedTools) -> None:
+    """Print the tools of every answer, those that were left out and why, the notes and the tokens."""
     if routed.always:
-        out.print(plain(f"in every answer: {', '.join(tool.tool_id for tool in routed.always)}"), soft_wrap=True)
-    for gone in routed.dropped[:_LEFT_OUT]:
-        out.print(plain(f"left out ({gone.by}): {gone.tool_id}: {gone.reason}", "dim"), soft_wrap=True)
-    if len(routed.dropped) > _LEFT_OUT:
-        out.print(f"and {len(routed.dropped) - _LEFT_OUT} more were left out", style="dim")
+        out.print(plain_text(f"in every answer: {', '.join(tool.tool_id for tool in routed.always)}"), soft_wrap=True)
+    for dropped in routed.dropped[:_MAX_DROPPED]:
+        out.print(plain_text(f"left out ({dropped.by}): {dropped.tool_id}: {dropped.reason}", "dim"), soft_wrap=True)
+    if len(routed.dropped) > _MAX_DROPPED:
+        out.print(f"and {len(routed.dropped) - _MAX_DROPPED} more were left out", style="dim")
     for note in routed.notes:
-        out.print(plain(note, "dim"), soft_wrap=True)
+        out.print(plain_text(note, "dim"), soft_wrap=True)
     if routed.tokens is not None:
         out.print(f"{routed.tokens:,} tokens", style="dim")
 
 
-def routed_table(routed: RoutedTools) -> Table:
-    """An answer without reasons: rank, tool, first sentence of its description."""
+def show_explanation(routed: RoutedTools) -> None:
+    """Print an answer with its reasons, and what calibrates and ranks it."""
+    show_verdict(routed)
+    out.print(explanation_table(routed))
+    show_notes(routed)
+    out.print("for each list: the tool's rank in it, and the share of the score that it contributes", style="dim")
+    generic = "" if routed.calibrated else " (not calibrated for this catalog)"
+    fits = "" if routed.fits is None else f"some tool fits: {routed.fits:.2f}{generic}, "
+    out.print(f"{fits}recipe {routed.recipe}, snapshot {routed.snapshot}", style="dim")
+
+
+def show_tool_ranks(router: Router, tool: RoutedTool, rank: int | None, *, depth: int) -> None:
+    """Print the rank of one tool in every list, however far down, and what each contributes to its score.
+
+    `rank` is that in the fused list, None if no list has the tool in its first `depth`, which is all a recipe reads.
+    """
+    place = f"rank {rank} of {len(router)}" if rank else f"not in the first {depth} of any list"
+    out.print(plain_text(f"{tool.tool_id}: {place}"), soft_wrap=True)
+    for signal in Signal:
+        if signal not in DOCUMENT_SIGNALS and signal not in router.manifest.signals:
+            continue
+        list_rank, contribution = tool.ranks.get(signal), tool.contributions.get(signal)
+        if list_rank is None:
+            reason = "assumed, because the tool has no expansion"
+            assumed = f"  contributes {contribution:.4f}: {reason}" if contribution else ""
+            out.print(f"  {signal:<12} not in the list{assumed}")
+        elif list_rank > depth:
+            out.print(
+                f"  {signal:<12} rank {list_rank:>6}  contributes nothing: the recipe reads the first {depth} only"
+            )
+        else:
+            out.print(f"  {signal:<12} rank {list_rank:>6}  contributes {contribution or 0:.4f}")
+    if tool.step:
+        out.print(plain_text(f"  step         contributes {tool.gain:.4f}: {tool.step}"), soft_wrap=True)
+    if tool.phrase:
+        out.print(plain_text(f"  nearest phrase: {tool.phrase}"), soft_wrap=True)
+
+
+def results_table(routed: RoutedTools) -> Table:
+    """Return an answer without reasons: rank, tool, the beginning of its description."""
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     table.add_column("#", justify="right")
     table.add_column("tool", style="cyan", overflow="fold")
     table.add_column("description", ratio=1, no_wrap=True, overflow="ellipsis")
     for rank, tool in enumerate(routed, 1):
-        table.add_row(str(rank), _named(tool), plain(" ".join(tool.record.description.split())))
+        table.add_row(str(rank), _name(tool), plain_text(" ".join(tool.record.description.split())))
     return table
 
 
-def explained_table(routed: RoutedTools) -> Table:
-    """An answer with its reasons: for each signal the rank and, after it, the share of the fused score; what the step
-    gave that the tool serves best."""
+def explanation_table(routed: RoutedTools) -> Table:
+    """Return an answer with its reasons: for each signal the rank and the share of the fused score.
+
+    A request of several steps has a column for the step that the tool serves best.
+    """
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
     table.add_column("#", justify="right")
     table.add_column("tool, nearest phrase", overflow="fold", ratio=1)
     table.add_column("score", justify="right")
-    # Past requests say nothing of most requests, and there may be none.
+    # Past requests rank no tool for most requests, so their column is optional.
     signals = [s for s in Signal if s in DOCUMENT_SIGNALS or any(s in tool.ranks for tool in routed)]
     for signal in (*signals, *(["step"] if routed.steps else [])):
         table.add_column(signal, justify="right")
     for rank, tool in enumerate(routed, 1):
-        cells = [_reason(tool, signal) for signal in signals]
+        cells = [_rank_and_share(tool, signal) for signal in signals]
         if routed.steps:
             number = routed.steps.index(tool.step) + 1 if tool.step else None
             cells.append(f"{number} {_share(tool.gain, tool)}" if number else "[dim]–[/]")
-        name = _named(tool) + plain(f"\n  {tool.phrase}" if tool.phrase else "", "green")
+        name = _name(tool) + plain_text(f"\n  {tool.phrase}" if tool.phrase else "", "green")
         table.add_row(str(rank), name, f"{tool.score:.3f}", *cells)
     return table
 
 
-def _named(tool: RoutedTool) -> Text:
-    """A tool's id, and the same tool of other providers."""
-    name = plain(tool.tool_id, "cyan")
+def _name(tool: RoutedTool) -> Text:
+    """Return a tool's id, and below it its duplicates of other providers."""
+    name = plain_text(tool.tool_id, "cyan")
     if not tool.also_from:
         return name
-    told, rest = tool.also_from[:_NAMED], len(tool.also_from) - _NAMED
-    return name + plain(f"\n  also {', '.join(told)}" + (f" and {rest} more" if rest > 0 else ""), "dim")
+    named, rest = tool.also_from[:_MAX_DUPLICATES], len(tool.also_from) - _MAX_DUPLICATES
+    return name + plain_text(f"\n  also {', '.join(named)}" + (f" and {rest} more" if rest > 0 else ""), "dim")
 
 
-def _reason(tool: RoutedTool, signal: Signal) -> str:
-    """The rank in a list and the share of the score; a share without a rank is assumed, for want of an expansion."""
-    rank, part = tool.ranks.get(signal), tool.contributions.get(signal, 0.0)
+def _rank_and_share(tool: RoutedTool, signal: Signal) -> str:
+    """Return the rank in a list and the share of the score; without a rank the share is assumed, marked by ~."""
+    rank, contribution = tool.ranks.get(signal), tool.contributions.get(signal, 0.0)
     if rank is None:
-        return f"~ {_share(part, tool)}" if part else "[dim]–[/]"
-    return f"{rank} {_share(part, tool)}"
+        return f"~ {_share(contribution, tool)}" if contribution else "[dim]–[/]"
+    return f"{rank} {_share(contribution, tool)}"
 
 
-def _share(part: float, tool: RoutedTool) -> str:
-    return f"[dim]{part / tool.score:4.0%}[/]" if tool.score else ""
+def _share(contribution: float, tool: RoutedTool) -> str:
+    return f"[dim]{contribution / tool.score:4.0%}[/]" if tool.score else ""

@@ -1,6 +1,6 @@
-"""What a flow leaves for people to read in Prefect: artifacts, each under one key a catalog, which makes a history.
+"""The results of a flow as Prefect artifacts, each under one key for a catalog, which gives it a history.
 
-Text of catalogs stands in tables only, where it is data; in Markdown it would be markup.
+Text of catalogs appears in tables only, as data; in Markdown it would be markup.
 """
 
 import re
@@ -10,25 +10,24 @@ from typing import Any
 
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
-from flows.output.coverage import COLUMNS, cells
-from flows.output.evaluation import judged, number, span
-from flows.output.money import dollars
+from flows.output.evaluation import evaluation_line
+from flows.output.formatting import MISSING, decimal, dollars, interval_text
+from flows.output.sources import COLUMNS, coverage_cells
 from pipeline.build.report import BuildReport
 from pipeline.sources.coverage import by_source
 from router.evaluation import METRICS
 
-_SHOWN = 100
-_NONE = "–"
+_MAX_ROWS = 100
 
 
 def slug(name: str) -> str:
-    """A catalog's name as part of an artifact's key: lower case, digits and dashes."""
+    """Return a catalog's name as part of an artifact's key: lower case, digits and dashes."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "catalog"
 
 
 def show_build(catalog: str, report: BuildReport) -> None:
-    """Show the build in figures, what was read of each source, the sources that gave no tool, what was rejected, what
-    the model failed on, and where the snapshot is."""
+    """Create the artifacts of a build: its figures, the snapshot's address, the coverage of each source, and tables of
+    skipped and empty sources, rejected records and failures of the model."""
     key = slug(catalog)
     create_markdown_artifact(_summary(report), key=f"build-{key}", description=f"Build: {report.outcome}")
     create_link_artifact(
@@ -43,43 +42,46 @@ def show_build(catalog: str, report: BuildReport) -> None:
     skipped, empty = ([gap.to_json() for gap in gaps] for gaps in (report.missing.skipped, report.missing.empty))
     for name, rows in (("skipped", skipped), ("empty", empty), ("rejected", rejected), ("failed", failed)):
         if rows:
-            shown = f"{len(rows):,} {name}" + (f", the first {_SHOWN}" if len(rows) > _SHOWN else "")
-            create_table_artifact(rows[:_SHOWN], key=f"{name}-{key}", description=shown)
+            shown = f"{len(rows):,} {name}" + (f", the first {_MAX_ROWS}" if len(rows) > _MAX_ROWS else "")
+            create_table_artifact(rows[:_MAX_ROWS], key=f"{name}-{key}", description=shown)
 
 
 def _show_coverage(key: str, report: BuildReport) -> None:
-    """A row a source, those with problems first, and what the problems are."""
+    """Create the table of sources, those with problems first, with the problems."""
     rows = [
-        {**dict(zip(COLUMNS, (source, *cells(one)), strict=True)), "problems": " · ".join(one.problems)}
-        for source, one in sorted(by_source(report.coverage).items(), key=lambda item: not item[1].problems)
+        {
+            **dict(zip(COLUMNS, (source, *coverage_cells(read)), strict=True)),
+            "problems": " · ".join(read.problems),
+        }
+        for source, read in sorted(by_source(report.coverage).items(), key=lambda item: not item[1].problems)
     ]
-    wrong = sum(bool(one.problems) for one in report.coverage)
-    shown = f"{len(rows):,} sources, {wrong:,} of them not read in full" + (
-        f"; the first {_SHOWN}" if len(rows) > _SHOWN else ""
+    with_problems = sum(bool(read.problems) for read in report.coverage)
+    shown = f"{len(rows):,} sources, {with_problems:,} of them not read in full" + (
+        f"; the first {_MAX_ROWS}" if len(rows) > _MAX_ROWS else ""
     )
-    create_table_artifact(rows[:_SHOWN], key=f"coverage-{key}", description=shown)
+    create_table_artifact(rows[:_MAX_ROWS], key=f"coverage-{key}", description=shown)
 
 
 def show_evaluation(catalog: str, result: Mapping[str, Any]) -> None:
-    """Each signal alone and fused, with the fused list's 95 % intervals; then the fused list by kind of request."""
+    """Create the table of an evaluation: each signal alone and fused, with intervals, then the kinds of requests."""
     intervals = result["intervals"]["fused"]
-    table = [{"signal": signal, **_cells(values)} for signal, values in result["signals"].items()]
-    table.append({"signal": "fused, 95 %", **{metric: span(intervals[metric]) for metric in METRICS}})
-    sorts = [("", result["slices"]), *((f"{sort}: ", of_sort) for sort, of_sort in result["by"].items())]
+    table = [{"signal": signal, **_metric_cells(values)} for signal, values in result["signals"].items()]
+    table.append({"signal": "fused, 95 %", **{metric: interval_text(intervals[metric]) for metric in METRICS}})
+    groups = [("", result["slices"]), *((f"{group}: ", slices) for group, slices in result["by"].items())]
     table += [
-        {"signal": f"fused, {sort}{name} ({values['queries']})", **cells}
-        for sort, of_sort in sorts
-        for name, values in of_sort.items()
-        if set((cells := _cells(values)).values()) != {_NONE}  # requests that no tool answers have no metric
+        {"signal": f"fused, {group}{name} ({values['queries']})", **cells}
+        for group, slices in groups
+        for name, values in slices.items()
+        if set((cells := _metric_cells(values)).values()) != {MISSING}  # requests that no tool answers have no metric
     ]
-    said = f"{result['queries']} requests, recipe {result['recipe']}, snapshot {result['snapshot']}"
+    description = f"{result['queries']} requests, recipe {result['recipe']}, snapshot {result['snapshot']}"
     if no_tool := result["no_tool"]:
-        said += f"; no tool fits: AUC {number(no_tool['auc'])}"
-    create_table_artifact(table, key=f"evaluation-{slug(catalog)}", description=said)
+        description += f"; no tool fits: AUC {decimal(no_tool['auc'])}"
+    create_table_artifact(table, key=f"evaluation-{slug(catalog)}", description=description)
 
 
-def _cells(values: Mapping[str, float | None]) -> dict[str, str]:
-    return {metric: _NONE if (value := values[metric]) is None else f"{value:.3f}" for metric in METRICS}
+def _metric_cells(values: Mapping[str, float | None]) -> dict[str, str]:
+    return {metric: MISSING if (value := values[metric]) is None else f"{value:.3f}" for metric in METRICS}
 
 
 def _sources(report: BuildReport) -> str:
@@ -90,7 +92,7 @@ def _sources(report: BuildReport) -> str:
 
 def _summary(report: BuildReport) -> str:
     usage = report.usage
-    cost, expected = (dollars(cost) for cost in (usage.cost_usd, report.estimate.cost_usd))
+    cost, estimate = (dollars(cost) for cost in (usage.cost_usd, report.estimate.cost_usd))
     dropped = Counter(verdict.check for verdict in report.verdicts if verdict.dropped)
     asked = ", ".join(f"{count:,} by {name}" for name, count in report.asked.items()) or "none"
     written = ", ".join(f"{count:,} by {name}" for name, count in report.generators.items()) or "none"
@@ -108,13 +110,13 @@ def _summary(report: BuildReport) -> str:
         ("failed", f"{sum(not failure.postponed for failure in report.failures):,}"),
         ("left to a later build", f"{sum(failure.postponed for failure in report.failures):,}"),
         ("tokens in, out", f"{usage.prompt_tokens:,}, {usage.completion_tokens:,}"),
-        ("cost, estimate", f"{cost}, {expected}"),
+        ("cost, estimate", f"{cost}, {estimate}"),
         ("texts left out", ", ".join(f"{check} {count:,}" for check, count in dropped.most_common()) or "none"),
         ("texts embedded", f"{report.embedded:,}"),
-        *([("judged", judged(report.evaluation))] if report.evaluation else []),
+        *([("judged", evaluation_line(report.evaluation))] if report.evaluation else []),
         ("seconds", ", ".join(f"{stage} {spent:.1f}" for stage, spent in report.seconds.items())),
         ("snapshot", f"`{report.snapshot}`"),
     ]
-    # In code, where Markdown has no meaning: a reason names tools.
+    # As code, where Markdown is not interpreted: a reason names tools.
     held = [f"\nHeld back: `{reason.replace('`', '')}`" for reason in report.held]
     return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows), *held])

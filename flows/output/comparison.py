@@ -1,57 +1,59 @@
-"""Recipes side by side on a screen."""
+"""Recipes side by side on a terminal."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
 
-from flows.output.evaluation import figure
-from flows.output.screen import out, plain
+from flows.output.evaluation import metric_text
+from flows.output.terminal import out, plain_text
 from router.evaluation import METRICS
 
 _SIGNIFICANT = 0.05
 
 
 def show_comparison(result: Mapping[str, Any]) -> None:
-    """A table a bench, then that of the means, where there are several."""
+    """Print a table for each bench, then the means if there are several."""
     for bench in result["benches"]:
         rows = bench["rows"]
         title = f"{bench['bench']}: {rows[0]['tools']:,} tools, {bench['queries']:,} requests"
         snapshots = list(dict.fromkeys(row["snapshot"] for row in rows))
-        out.print(plain(f"{title}, snapshot {snapshots[0]}" if len(snapshots) == 1 else title, "italic"))
+        out.print(plain_text(f"{title}, snapshot {snapshots[0]}" if len(snapshots) == 1 else title, "italic"))
         out.print(comparison_table(rows))
         out.print()
     if result["mean"]:
-        out.print(plain(f"mean of {len(result['benches'])} benches", "italic"))
+        out.print(plain_text(f"mean of {len(result['benches'])} benches", "italic"))
         out.print(comparison_table(result["mean"]))
         out.print()
     first = result["benches"][0]["rows"][0]["recipe"]
     legend = f"▲ better, ▼ worse than {first} by more than chance: p < .05, paired randomisation test, Holm"
-    out.print(plain(legend, "dim"), soft_wrap=True)
+    out.print(plain_text(legend, "dim"), soft_wrap=True)
 
 
 def comparison_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """One row a recipe, the best of each column in bold, significant differences from the first row marked."""
+    """Return a row for each recipe: the best of each column in bold, significant differences from the first marked."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     snapshots = list(dict.fromkeys(row["snapshot"] for row in rows if "snapshot" in row))
     table.add_column("recipe", style="cyan", overflow="fold")
     if len(snapshots) > 1:
         table.add_column("snapshot", overflow="fold")
     for metric in METRICS:
-        name, at, k = metric.partition("@")
-        table.add_column(f"{name}\n{at}{k}", justify="right", no_wrap=True)
+        name, separator, k = metric.partition("@")
+        table.add_column(f"{name}\n{separator}{k}", justify="right", no_wrap=True)
     timed = all("latency_ms" in row for row in rows)
     if timed:
         table.add_column("p50\nms", justify="right", no_wrap=True)
     best = {m: max((v for row in rows if (v := row["metrics"][m]) is not None), default=None) for m in METRICS}
     for row in rows:
-        cells = [figure(row["metrics"][m], best[m]) + _mark(row, m) for m in METRICS]
-        where = [plain(row["snapshot"])] if len(snapshots) > 1 else []
-        table.add_row(plain(row["recipe"]), *where, *cells, *([f"{row['latency_ms']['p50']:.1f}"] if timed else []))
+        cells = [metric_text(row["metrics"][m], best[m]) + _significance(row, m) for m in METRICS]
+        where = [plain_text(row["snapshot"])] if len(snapshots) > 1 else []
+        table.add_row(
+            plain_text(row["recipe"]), *where, *cells, *([f"{row['latency_ms']['p50']:.1f}"] if timed else [])
+        )
     return table
 
 
-def _mark(row: Mapping[str, Any], metric: str) -> str:
+def _significance(row: Mapping[str, Any], metric: str) -> str:
     change = (row.get("difference") or {}).get(metric)
     if change is None or change["p"] >= _SIGNIFICANT:
         return " "

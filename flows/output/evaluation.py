@@ -1,4 +1,4 @@
-"""An evaluation on a screen of 80 columns: signals, kinds of requests, what changed, what went wrong."""
+"""An evaluation on a terminal of 80 columns: signals, kinds of requests, comparisons, the worst requests."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,18 +6,19 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from flows.output.screen import err, head, out, plain
+from flows.output.formatting import decimal, interval_text
+from flows.output.terminal import err, out, plain_text, print_heading
 from router import Signal
 from router.evaluation import METRICS
 
-_SHORT = ("full@10", "ndcg@10")  # of a slice: what a planner needs, and how far up it stands
-_NAMED = 3  # tools that a warning names
+_SLICE_METRICS = ("full@10", "ndcg@10")  # of a slice: whether all steps have a tool, and how high it ranks
+_MAX_NAMED = 3  # tools that a warning names
 
 
 def show_evaluation(result: Mapping[str, Any], worst: int = 0) -> None:
-    """Each signal alone and fused, then what was asked for beside it."""
+    """Print each signal alone and fused, then the parts that were requested. `worst` is how many requests to list."""
     title = f"{result['bench']}: {result['tools']:,} tools, {result['queries']:,} requests, recipe {result['recipe']}"
-    out.print(plain(title, "italic"))
+    out.print(plain_text(title, "italic"))
     out.print(signals_table(result))
     if result["slices"] or result["by"]:
         out.print()
@@ -26,17 +27,17 @@ def show_evaluation(result: Mapping[str, Any], worst: int = 0) -> None:
         low, high = no_tool["auc_interval"]
         out.print()
         out.print(
-            f"requests that no tool answers: AUC {number(no_tool['auc'])} ({number(low)}–{number(high)}); "
+            f"requests that no tool answers: AUC {decimal(no_tool['auc'])} ({decimal(low)}–{decimal(high)}); "
             f"{no_tool['refused_at_95']:.0%} are refused where 95 % of the others are kept;\n"
             f"at the router's own threshold {no_tool['refused']:.0%} are refused, "
             f"and {no_tool['refused_wrongly']:.0%} of the others wrongly"
         )
     if result.get("ablation"):
-        head("The fused list without a signal")
+        print_heading("The fused list without a signal")
         out.print(ablation_table(result["ablation"]))
     if result.get("against"):
         other = result["against"]
-        head(f"Against {other['snapshot']}, recipe {other['recipe']}")
+        print_heading(f"Against {other['snapshot']}, recipe {other['recipe']}")
         out.print(difference_table(result, other))
     if worst:
         show_worst(result["worst"][:worst])
@@ -44,7 +45,7 @@ def show_evaluation(result: Mapping[str, Any], worst: int = 0) -> None:
 
 
 def signals_table(result: Mapping[str, Any]) -> Table:
-    """Each signal alone and fused, by metric, the best signal alone in bold; the fused list's intervals below it."""
+    """Return each signal alone and fused by metric, the best single signal in bold, with the fused list's intervals."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("signal", style="cyan", no_wrap=True)
     for metric in METRICS:
@@ -55,102 +56,89 @@ def signals_table(result: Mapping[str, Any]) -> Table:
     for signal, values in signals.items():
         if signal not in tuple(Signal):
             table.add_section()
-        table.add_row(signal, *(figure(values[metric], best[metric]) for metric in METRICS))
-    table.add_row(Text("95 %", "dim"), *(Text(span(result["intervals"]["fused"][m]), "dim") for m in METRICS))
+        table.add_row(signal, *(metric_text(values[metric], best[metric]) for metric in METRICS))
+    table.add_row(Text("95 %", "dim"), *(Text(interval_text(result["intervals"]["fused"][m]), "dim") for m in METRICS))
     return table
 
 
 def slices_table(result: Mapping[str, Any]) -> Table:
-    """The fused list by kind of request, with the count and the intervals: few requests say little."""
+    """Return the metrics of the fused list by kind of request, with counts and 95 % intervals."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("fused, by kind", style="cyan", overflow="fold")
     table.add_column("requests", justify="right")
-    for metric in _SHORT:
+    for metric in _SLICE_METRICS:
         table.add_column(metric, justify="right")
         table.add_column("95 %", style="dim", no_wrap=True)
-    sorts = {"slice": result["slices"], **result["by"]}
-    refused = any(values["refused"] is not None for of_sort in sorts.values() for values in of_sort.values())
+    groups = {"slice": result["slices"], **result["by"]}
+    refused = any(values["refused"] is not None for slices in groups.values() for values in slices.values())
     if refused:
         table.add_column("refused", justify="right")
-    for sort, of_sort in sorts.items():
-        for name, values in of_sort.items():
-            measured = [(figure(values[m]), span(values["intervals"][m])) for m in _SHORT]
+    for group, slices in groups.items():
+        for name, values in slices.items():
+            measured = [(metric_text(values[m]), interval_text(values["intervals"][m])) for m in _SLICE_METRICS]
             share = ["–" if values["refused"] is None else f"{values['refused']:.0%}"] if refused else []
             if refused or values["ndcg@10"] is not None:
                 cells = [cell for pair in measured for cell in pair]
-                label = name if sort == "slice" else f"{sort}: {name}"
-                table.add_row(plain(label), f"{values['queries']:,}", *cells, *share)
+                label = name if group == "slice" else f"{group}: {name}"
+                table.add_row(plain_text(label), f"{values['queries']:,}", *cells, *share)
         table.add_section()
     return table
 
 
 def ablation_table(ablation: Mapping[str, Any]) -> Table:
-    """What the fused list loses without each signal."""
+    """Return the change of the fused list without each signal."""
     table = _differences("without", "difference")
     for signal, without in ablation.items():
-        for metric in _SHORT:
+        for metric in _SLICE_METRICS:
             change = without["difference"][metric]
             if change is not None:
-                table.add_row(signal, metric, figure(without["metrics"][metric]), *_change(change))
+                table.add_row(signal, metric, metric_text(without["metrics"][metric]), *_change(change))
         table.add_section()
     return table
 
 
 def difference_table(result: Mapping[str, Any], other: Mapping[str, Any]) -> Table:
-    """A measurement beside another one, metric by metric."""
+    """Return a measurement beside another one, metric by metric."""
     table = _differences("metric", "difference", first="this", second="that")
     for metric in METRICS:
         change = other["difference"][metric]
         if change is not None:
             values = (result["signals"]["fused"][metric], other["metrics"][metric])
-            table.add_row(metric, *map(figure, values), *_change(change))
+            table.add_row(metric, *map(metric_text, values), *_change(change))
     return table
 
 
 def show_worst(worst: Sequence[Mapping[str, Any]]) -> None:
-    """The worst requests: what was required and why it is not there, what was returned instead."""
-    head(f"The worst requests ({len(worst)})")
+    """Print the worst requests: the required tools, why they were missed, and the tools returned instead."""
+    print_heading(f"The worst requests ({len(worst)})")
     for row in worst:
         out.print()
-        figures = f"{row['id']}  ndcg@10 {number(row['ndcg@10'])}, full@10 {number(row['full@10'])}"
-        out.print(plain(_one_line(row["request"])) + plain(f"\n  {figures}", "dim"), soft_wrap=True)
+        figures = f"{row['id']}  ndcg@10 {decimal(row['ndcg@10'])}, full@10 {decimal(row['full@10'])}"
+        out.print(plain_text(_one_line(row["request"])) + plain_text(f"\n  {figures}", "dim"), soft_wrap=True)
         for tool in row["required"]:
             place = f"{tool['rank']:>4,}" if tool["rank"] else "   –"
-            out.print(plain(f"  {place} ") + plain(tool["tool_id"], "cyan") + plain(f"  {tool['why']}"), soft_wrap=True)
+            out.print(
+                plain_text(f"  {place} ") + plain_text(tool["tool_id"], "cyan") + plain_text(f"  {tool['why']}"),
+                soft_wrap=True,
+            )
         if row["required_left_out"]:
             out.print(f"       and {row['required_left_out']} more", style="dim")
         returned = ", ".join(tool["tool_id"] for tool in row["returned"]) or "nothing"
-        out.print(plain(f"  returned first: {returned}", "dim"), soft_wrap=True)
+        out.print(plain_text(f"  returned first: {returned}", "dim"), soft_wrap=True)
 
 
-def judged(evaluation: Mapping[str, Any]) -> str:
-    """A manifest's evaluation in a line: this snapshot's figures, and those of the one that served before."""
+def evaluation_line(evaluation: Mapping[str, Any]) -> str:
+    """Return a manifest's evaluation as a line: this snapshot's metrics, and those of the one that served before."""
 
     def both(metrics: Mapping[str, float | None]) -> str:
-        return ", ".join(f"{metric} {number(metrics[metric])}" for metric in _SHORT)
+        return ", ".join(f"{metric} {decimal(metrics[metric])}" for metric in _SLICE_METRICS)
 
     before = f"; before: {both(evaluation['serving']['metrics'])}" if "serving" in evaluation else ""
     return f"{evaluation['requests']:,} requests: {both(evaluation['metrics'])}{before}"
 
 
-def number(value: float | None) -> str:
-    """A share or a difference in three places without the zero before the point: .682, -.012, 1.00."""
-    if value is None:
-        return "–"
-    text = f"{value:.3f}".replace("-0.000", "0.000")
-    return text[:-1] if abs(value) >= 0.9995 else text.replace("0.", ".", 1)
-
-
-def span(interval: Sequence[float] | None) -> str:
-    """An interval: .884–.946; of a difference, which has a sign, in words."""
-    if interval is None:
-        return "–"
-    low, high = map(number, interval)
-    return f"{low} to {high}" if interval[0] < 0 else f"{low}–{high}"
-
-
-def figure(value: float | None, best: float | None = None) -> str:
-    """A metric, in bold where it is the best."""
+def metric_text(value: float | None, best: float | None = None) -> str:
+    """Return a metric as markup, in bold if it is the best."""
     if value is None:
         return "[dim]–[/]"
     return f"[bold]{value:.3f}[/]" if value == best else f"{value:.3f}"
@@ -168,30 +156,30 @@ def _differences(of: str, difference: str, first: str = "metric", second: str = 
 
 
 def _change(change: Mapping[str, Any]) -> list[str]:
-    p = "<.001" if change["p"] < 0.001 else number(change["p"])
-    gained = f"{change['better']:,}, {change['worse']:,}"
-    return [f"{change['difference']:+.3f}", span(change["interval"]), p, gained]
+    p = "<.001" if change["p"] < 0.001 else decimal(change["p"])
+    counts = f"{change['better']:,}, {change['worse']:,}"
+    return [f"{change['difference']:+.3f}", interval_text(change["interval"]), p, counts]
 
 
 def _show_notes(result: Mapping[str, Any]) -> None:
-    lost = result["misses"]
-    missed = lost["fusion"] + lost["retrieval"] + lost["absent"]
+    misses = result["misses"]
+    missed = misses["fusion"] + misses["retrieval"] + misses["absent"]
     latency = result["latency_ms"]
     out.print()
     out.print(
-        f"{missed:,} of {lost['steps']:,} steps missed: {lost['retrieval']:,} not in the first ten of any list, "
-        f"{lost['fusion']:,} lost in fusion",
+        f"{missed:,} of {misses['steps']:,} steps missed: {misses['retrieval']:,} not in the first ten of any list, "
+        f"{misses['fusion']:,} lost in fusion",
         style="dim",
     )
     out.print(f"route: p50 {latency['p50']} ms, p95 {latency['p95']} ms", style="dim")
     if unknown := result["unknown"]:
-        named = ", ".join(unknown[:_NAMED]) + (", …" if len(unknown) > _NAMED else "")
+        named = ", ".join(unknown[:_MAX_NAMED]) + (", …" if len(unknown) > _MAX_NAMED else "")
         err.print(
-            plain(f"{len(unknown):,} tools that the judgements name are not in the snapshot: {named}", "yellow"),
+            plain_text(f"{len(unknown):,} tools that the judgements name are not in the snapshot: {named}", "yellow"),
             soft_wrap=True,
         )
 
 
-def _one_line(text: str, most: int = 300) -> str:
+def _one_line(text: str, max_length: int = 300) -> str:
     text = " ".join(text.split())
-    return text if len(text) <= most else f"{text[:most]}…"
+    return text if len(text) <= max_length else f"{text[:max_length]}…"

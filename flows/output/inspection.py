@@ -1,4 +1,4 @@
-"""What a snapshot holds: an overview, one tool, a table, an answer in SQL, what changed."""
+"""The contents of a snapshot on a terminal: an overview, one tool, a table, the result of SQL, the changes."""
 
 import json
 from collections.abc import Mapping
@@ -6,15 +6,16 @@ from pathlib import Path
 
 from rich.text import Text
 
-from flows.output.grid import cell, grid
-from flows.output.screen import head, out, pairs, plain
-from flows.output.tool import show_tool
+from flows.output.formatting import cell_text
+from flows.output.rows import layout
+from flows.output.terminal import key_value_table, out, plain_text, print_heading
+from flows.output.tool_page import show_tool
 from pipeline.inspection.answers import Rows, Table
 from pipeline.inspection.reading import DEFAULT_LIMIT, Inspection
 from router.contract import MANIFEST
 from router.errors import SnapshotInvalid
 
-# The sections of the overview: the table that has all of it, and what is shown of it.
+# The sections of the overview: the table with all rows, and the query whose first rows are shown.
 _SECTIONS = {
     "Providers": (
         "providers",
@@ -31,7 +32,7 @@ _SECTIONS = {
     "Changes": ("changes", "FROM changes"),
 }
 _SECTION_ROWS = 5
-# What an empty table means, where that is more than "none".
+# The meaning of an empty table, if it is more than "none".
 _EMPTY = {"worst_tools": "no tool stands out as worse than the rest; see also thin_descriptions and siblings"}
 _NEXT = {
     "TOOL": "one tool's page",
@@ -41,7 +42,7 @@ _NEXT = {
 }
 
 
-def show(
+def show_inspection(
     inspection: Inspection,
     *,
     tool: str | None,
@@ -51,7 +52,10 @@ def show(
     limit: int | None,
     as_json: bool,
 ) -> None:
-    """Answer the one question that is given, or draw the overview where none is."""
+    """Print the one thing that is asked for, or the overview: at most one of `tool`, `table`, `against`, `sql` is set.
+
+    `limit` is the most rows. Raises SnapshotInvalid if `against` is no snapshot.
+    """
     if tool is not None:
         page = inspection.tool(tool)
         if as_json:
@@ -71,7 +75,7 @@ def show(
         rows = inspection.table(table, limit)
         remark = inspection.comment(table)
     elif against is not None:
-        other = _other(inspection.folder, against)
+        other = _snapshot_folder(inspection.folder, against)
         rows = inspection.changes(other, limit)
         remark = f"From {other.resolve().name} to {inspection.folder.name}."
     else:
@@ -80,34 +84,34 @@ def show(
         _print_json(rows.to_json())
         return
     if remark:
-        out.print(plain(remark, "dim"))
+        out.print(plain_text(remark, "dim"))
         out.print()
-    _show(rows, f"--limit {len(rows) + rows.more}", empty=_EMPTY.get(table or "", "none"))
+    _show_rows(rows, f"--limit {len(rows) + rows.more}", empty=_EMPTY.get(table or "", "none"))
 
 
 def _show_overview(inspection: Inspection, limit: int) -> None:
     tables = {table.name: table for table in inspection.tables()}
     previous = inspection.table("snapshot").column("previous")[0]
     sections = [(title, name, inspection.sql(statement, limit)) for title, (name, statement) in _SECTIONS.items()]
-    out.print(pairs(_facts(inspection, tables)))
+    out.print(key_value_table(_facts(inspection, tables)))
     for title, name, rows in sections:
         if name == "changes":
             title = f"Changes since {previous}" if previous else "Changes"
-        head(f"{title} ({len(rows) + rows.more:,})" if rows else title)
+        print_heading(f"{title} ({len(rows) + rows.more:,})" if rows else title)
         if name == "changes" and not previous:
             out.print("no snapshot served before this one", style="dim")
         else:
-            every = f"quartermaster inspect --table {name} --limit {tables[name].rows}"
-            _show(rows, every, short=True, empty=_EMPTY.get(name, "none"))
-    head("Tables, views and macros")
+            next_command = f"quartermaster inspect --table {name} --limit {tables[name].rows}"
+            _show_rows(rows, next_command, short=True, empty=_EMPTY.get(name, "none"))
+    print_heading("Tables, views and macros")
     order = ("view", "macro", "table")
     listed = [
         (table.name, table.kind, table.rows, _first_sentence(table.comment))
         for table in sorted(tables.values(), key=lambda table: (order.index(table.kind), table.name))
     ]
-    out.print(grid(Rows(("name", "kind", "rows", "what it holds"), tuple(listed)), out.width))
-    head("Next")
-    out.print(pairs([(f"quartermaster inspect {arguments}", what) for arguments, what in _NEXT.items()]))
+    out.print(layout(Rows(("name", "kind", "rows", "what it holds"), tuple(listed)), out.width))
+    print_heading("Next")
+    out.print(key_value_table([(f"quartermaster inspect {arguments}", what) for arguments, what in _NEXT.items()]))
 
 
 def _overview_json(inspection: Inspection, limit: int) -> dict[str, object]:
@@ -129,33 +133,33 @@ def _facts(inspection: Inspection, tables: Mapping[str, Table]) -> list[tuple[st
     facts = [
         ("catalog", manifest.catalog),
         ("snapshot", manifest.snapshot),
-        ("built", f"{cell(built_at)} UTC by run {run}"),
+        ("built", f"{cell_text(built_at)} UTC by run {run}"),
         ("holds", counted("tools", "providers", "parameters", "phrases")),
-        ("expansions by", cell(manifest.generators) or "nobody"),
+        ("expansions by", cell_text(manifest.generators) or "nobody"),
         ("encoder", f"{encoder.model}, {counted('vectors')}, of {encoder.dim} dimensions" if encoder else "none"),
-        ("recipe", cell(manifest.recipe.get("name", "custom"))),
+        ("recipe", cell_text(manifest.recipe.get("name", "custom"))),
         ("to look at", counted("rejections", "notices", "duplicates", "shared_phrases")),
     ]
     return [*facts, *(("held back", reason) for reason in manifest.held)]
 
 
-def _other(folder: Path, against: str) -> Path:
-    """A snapshot of the same catalog by its id, or any snapshot's or catalog's folder."""
-    beside = {path.parent.name: path.parent for path in folder.parent.glob(f"*/{MANIFEST}")}
-    if against in beside:
-        return beside[against]
+def _snapshot_folder(folder: Path, against: str) -> Path:
+    """Return the folder of a snapshot of the same catalog by its id, or any snapshot's or catalog's folder."""
+    siblings = {path.parent.name: path.parent for path in folder.parent.glob(f"*/{MANIFEST}")}
+    if against in siblings:
+        return siblings[against]
     if Path(against).is_dir():
         return Path(against)
-    known = ", ".join(sorted(set(beside) - {folder.name})) or "none"
+    known = ", ".join(sorted(set(siblings) - {folder.name})) or "none"
     raise SnapshotInvalid(
         f"--against {against}: neither a snapshot of this catalog (it has {known} beside this one) nor a folder"
     )
 
 
-def _show(rows: Rows, all_of_them: str, *, short: bool = False, empty: str = "none") -> None:
-    out.print(grid(rows, out.width, short=short) if rows else Text(empty, "dim"))
+def _show_rows(rows: Rows, next_command: str, *, short: bool = False, empty: str = "none") -> None:
+    out.print(layout(rows, out.width, short=short) if rows else Text(empty, "dim"))
     if rows.more:
-        out.print(f"and {rows.more:,} more: {all_of_them}", style="dim", markup=False)
+        out.print(f"and {rows.more:,} more: {next_command}", style="dim", markup=False)
 
 
 def _print_json(value: object) -> None:

@@ -159,7 +159,7 @@ def _build(
         removed = _publish(settings, store, folder, held, do, clock)
     else:
         stored, held = same
-        folder = stored.folder
+        folder = store.local_folder(stored.name)
     clock.stop()
     manifest = Manifest.read(folder)
     return BuildReport(
@@ -285,7 +285,7 @@ def _unchanged(
         if not same or not (stored.current or stored.held):
             continue
         try:
-            router = Router.open(stored.folder)
+            router = Router.open(store.local_folder(stored.name))
         except SnapshotInvalid:
             continue
         reasons = held if stored.current else held or judged(router).held

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pipeline.errors import SnapshotInvalid
 from pipeline.inspection.reading import Inspection
-from router.store import SnapshotStore
+from router.store import ReadableStore, current_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,10 @@ class ToolDifference:
         )
 
     @classmethod
-    def since_serving(cls, store: SnapshotStore, after: Mapping[str, str]) -> "ToolDifference":
+    def since_serving(cls, store: ReadableStore, after: Mapping[str, str]) -> "ToolDifference":
         """Compare with the snapshot that serves. One that cannot be opened counts as none."""
         try:
-            with Inspection.open(store.folder) as inspection:
+            with Inspection.open(current_folder(store)) as inspection:
                 return cls.between(inspection.record_hashes(), after, inspection.folder.name)
         except SnapshotInvalid:
             return cls.between({}, after)

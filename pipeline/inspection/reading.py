@@ -17,7 +17,7 @@ from pipeline.inspection.connection import connect, fetch, first_lines
 from router.contract import CATALOG_DB, DOCUMENT_SIGNALS, Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.record import Origin, Parameter, ToolRecord
-from router.snapshot.snapshot import resolve
+from router.snapshot.store.pointer import snapshot_folder
 
 DEFAULT_LIMIT = 20
 
@@ -37,7 +37,7 @@ class Inspection(AbstractContextManager["Inspection"]):
     @classmethod
     def open(cls, path: Path) -> "Inspection":
         """Open a snapshot's folder, or a catalog's folder with CURRENT. Raises SnapshotInvalid."""
-        folder = resolve(Path(path))
+        folder = snapshot_folder(Path(path))
         manifest = Manifest.read(folder)
         connection = connect({"catalog": folder})
         try:
@@ -105,7 +105,7 @@ class Inspection(AbstractContextManager["Inspection"]):
 
     def changes(self, other: Path, limit: int = DEFAULT_LIMIT) -> Rows:
         """What changed from another snapshot to this one, as in the table `changes`. Raises SnapshotInvalid."""
-        before = resolve(Path(other))
+        before = snapshot_folder(Path(other))
         connection = connect({"before": before, "after": self.folder})
         try:
             return fetch(connection, comparing.changes("before", "after"), limit)

@@ -27,8 +27,7 @@ from pipeline.vectors import Vectors
 from router import Router
 from router.contract import CATALOG_DB, FORMAT_VERSION, Expanded, Manifest, Signal
 from router.fingerprint import file_sha256
-from router.snapshot.snapshot import resolve
-from router.store import SnapshotStore, Stored
+from router.store import SnapshotStore, Stored, WritableStore, current_folder
 from router.text import TEXT_VERSION
 from router.tools.field_text import PROJECTION_VERSION, FieldDocuments
 
@@ -65,7 +64,7 @@ class Contents:
 def write(
     settings: CatalogSettings,
     contents: Contents,
-    store: SnapshotStore,
+    store: WritableStore,
     ledger: Ledger,
     run: int,
     progress: Progress,
@@ -175,10 +174,10 @@ def _expanded(contents: Contents) -> list[Expanded]:
     return marks
 
 
-def current(store: SnapshotStore) -> Path | None:
+def current(store: WritableStore) -> Path | None:
     """The folder of the snapshot that serves; None where none does."""
     try:
-        return resolve(store.folder)
+        return current_folder(store)
     except SnapshotInvalid:
         return None
 

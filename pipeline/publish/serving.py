@@ -14,7 +14,7 @@ from pipeline.vectors import Vectors
 from router import contract
 from router.retrieval.deduplication import duplicate_groups
 from router.retrieval.retrievers import MOST_COPIED, NO_FAISS_WARNING
-from router.snapshot.record_store import Entry, lines_of
+from router.snapshot.record_store import ToolEntry, json_lines
 from router.tools.field_text import FieldDocuments
 
 
@@ -27,8 +27,8 @@ def write(
     expanded: Sequence[contract.Expanded],
 ) -> None:
     """Write everything that is not an index, in the order of ordinals."""
-    lines = lines_of(
-        Entry(record, document.phrases) for record, document in zip(catalog.records, documents, strict=True)
+    lines = json_lines(
+        ToolEntry(record, document.phrases) for record, document in zip(catalog.records, documents, strict=True)
     )
     (folder / contract.RECORDS).write_bytes(b"".join(lines))
     np.save(folder / contract.RECORD_OFFSETS, np.cumsum([0, *map(len, lines)], dtype=np.int64))

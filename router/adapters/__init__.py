@@ -1,5 +1,19 @@
-"""The router in other people's agent frameworks: `langgraph`, `openai_agents`. Each is imported only by who has it.
+"""The router in agent frameworks: `langgraph` and `openai_agents`, each imported only by those who have it.
 
-A tool is called by `call(tool_id, arguments)`, the caller's own: what it returns goes to the model, as JSON where it is
-no text; what it raises ends the run. It may be async where the run is.
+The caller passes `call(tool_id, arguments)`, which calls a tool. Its result goes to the model, as JSON unless it is a
+text; an exception ends the run. It may be async if the run is.
 """
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+
+Call = Callable[[str, Mapping[str, Any]], Any | Awaitable[Any]]
+
+
+def as_text(result: Any) -> str:
+    """Return a tool's result as a model reads it: a text unchanged, anything else as JSON."""
+    if isinstance(result, str):
+        return result
+    return msgspec.json.encode(result, enc_hook=str).decode()

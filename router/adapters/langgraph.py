@@ -1,4 +1,4 @@
-"""LangGraph: an agent whose model has the tools of each turn bound, in the manner of langgraph-bigtool.
+"""LangGraph: an agent whose model is bound to the tools of each turn, as in langgraph-bigtool.
 
 Needs the extra `langgraph`. Works with any chat model that has `bind_tools`.
 """
@@ -12,7 +12,7 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import tools_condition
 
-from router.adapters.calling import Call, as_text
+from router.adapters import Call, as_text
 from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid
@@ -21,7 +21,7 @@ from router.router import Router
 
 
 class State(MessagesState):
-    """Messages, and the ids of the tools that the model has at hand."""
+    """The messages, and the ids of the tools that the model is bound to."""
 
     selected_tool_ids: list[str]
 
@@ -29,32 +29,32 @@ class State(MessagesState):
 def create_agent(
     model: BaseChatModel, router: Router, call: Call, **options: Unpack[RouteOptions]
 ) -> "StateGraph[State]":
-    """A graph, to be compiled, that answers with the tools of the user's messages bound, and calls them by `call`.
+    """Return a graph, to be compiled, that binds the tools for the user's messages and calls them by `call`.
 
-    The tools are chosen by what the user has said: between his messages they stay the same, unless the catalog changes.
+    Only the user's messages choose the tools: between them the tools stay the same, unless the catalog changes.
     `options` are those of `Router.route`, such as `k` and `token_budget`. The node "agent" raises what `Router.route`
-    raises; the node "tools" what `call` raises, and answers a call of a tool that was not at hand with an error that
-    the model sees.
+    raises, the node "tools" what `call` raises. A call of a tool that is not bound is answered with an error that the
+    model sees.
     """
     options = {"form": Form.LANGCHAIN, **options}
 
-    def bound(routed: RoutedTools) -> Runnable[Any, AIMessage]:
+    def bind(routed: RoutedTools) -> Runnable[Any, AIMessage]:
         tools = routed.render(Form.LANGCHAIN).tools
         return model.bind_tools(tools) if tools else model
 
     def answer(state: State) -> dict[str, Any]:
-        routed = router.route(_said(state["messages"]), **options)
-        return _answered(bound(routed).invoke(state["messages"]), routed)
+        routed = router.route(_user_messages(state["messages"]), **options)
+        return _state_update(bind(routed).invoke(state["messages"]), routed)
 
     async def answer_async(state: State) -> dict[str, Any]:
-        routed = await router.route_async(_said(state["messages"]), **options)
-        return _answered(await bound(routed).ainvoke(state["messages"]), routed)
+        routed = await router.route_async(_user_messages(state["messages"]), **options)
+        return _state_update(await bind(routed).ainvoke(state["messages"]), routed)
 
     def run(state: State) -> dict[str, Any]:
-        return {"messages": [_run(call, asked, state) for asked in _calls(state)]}
+        return {"messages": [_run(call, tool_call, state) for tool_call in _tool_calls(state)]}
 
     async def run_async(state: State) -> dict[str, Any]:
-        return {"messages": [await _run_async(call, asked, state) for asked in _calls(state)]}
+        return {"messages": [await _run_async(call, tool_call, state) for tool_call in _tool_calls(state)]}
 
     graph = StateGraph(State)
     graph.add_node("agent", RunnableLambda(answer, answer_async))
@@ -65,50 +65,51 @@ def create_agent(
     return graph
 
 
-def _said(messages: list[AnyMessage]) -> list[dict[str, Any]]:
-    """What the user said, as the router takes a dialogue."""
+def _user_messages(messages: list[AnyMessage]) -> list[dict[str, Any]]:
+    """Return the user's messages as a dialogue for the router."""
     return [{"role": "user", "content": m.content} for m in messages if isinstance(m, HumanMessage)]
 
 
-def _answered(message: BaseMessage, routed: RoutedTools) -> dict[str, Any]:
+def _state_update(message: BaseMessage, routed: RoutedTools) -> dict[str, Any]:
     ids = [tool.tool_id for tool in (*routed.always, *routed.tools)]
     return {"messages": [message], "selected_tool_ids": ids}
 
 
-def _calls(state: State) -> list[ToolCall]:
+def _tool_calls(state: State) -> list[ToolCall]:
     last = state["messages"][-1]
     return last.tool_calls if isinstance(last, AIMessage) else []
 
 
-def _tool_id(asked: ToolCall, state: State) -> str:
-    """The id of the tool that is called. Raises RequestInvalid where it was not at hand: a model may make names up."""
-    names = {legal_name(tool_id, Form.LANGCHAIN): tool_id for tool_id in state["selected_tool_ids"]}
-    if asked["name"] not in names:
-        raise RequestInvalid(f"the tool {asked['name']!r} is not among those selected: {', '.join(names) or 'none'}")
-    return names[asked["name"]]
+def _tool_id(tool_call: ToolCall, state: State) -> str:
+    """Return the id of the called tool. Raises RequestInvalid if it is not bound: a model may invent names."""
+    ids_by_name = {legal_name(tool_id, Form.LANGCHAIN): tool_id for tool_id in state["selected_tool_ids"]}
+    name = tool_call["name"]
+    if name not in ids_by_name:
+        raise RequestInvalid(f"the tool {name!r} is not among those selected: {', '.join(ids_by_name) or 'none'}")
+    return ids_by_name[name]
 
 
-def _run(call: Call, asked: ToolCall, state: State) -> ToolMessage:
+def _run(call: Call, tool_call: ToolCall, state: State) -> ToolMessage:
     try:
-        tool_id = _tool_id(asked, state)
+        tool_id = _tool_id(tool_call, state)
     except RequestInvalid as error:
-        return _message(asked, str(error), "error")
-    answer = call(tool_id, asked["args"])
-    if inspect.isawaitable(answer):
-        if inspect.iscoroutine(answer):
-            answer.close()
+        return _message(tool_call, str(error), "error")
+    result = call(tool_id, tool_call["args"])
+    if inspect.isawaitable(result):
+        if inspect.iscoroutine(result):
+            result.close()
         raise TypeError(f"the call of {tool_id} is asynchronous: run the graph with ainvoke or astream")
-    return _message(asked, as_text(answer))
+    return _message(tool_call, as_text(result))
 
 
-async def _run_async(call: Call, asked: ToolCall, state: State) -> ToolMessage:
+async def _run_async(call: Call, tool_call: ToolCall, state: State) -> ToolMessage:
     try:
-        tool_id = _tool_id(asked, state)
+        tool_id = _tool_id(tool_call, state)
     except RequestInvalid as error:
-        return _message(asked, str(error), "error")
-    answer = call(tool_id, asked["args"])
-    return _message(asked, as_text(await answer if inspect.isawaitable(answer) else answer))
+        return _message(tool_call, str(error), "error")
+    result = call(tool_id, tool_call["args"])
+    return _message(tool_call, as_text(await result if inspect.isawaitable(result) else result))
 
 
-def _message(asked: ToolCall, text: str, status: str = "success") -> ToolMessage:
-    return ToolMessage(text, tool_call_id=asked["id"], name=asked["name"], status=status)
+def _message(tool_call: ToolCall, text: str, status: str = "success") -> ToolMessage:
+    return ToolMessage(text, tool_call_id=tool_call["id"], name=tool_call["name"], status=status)

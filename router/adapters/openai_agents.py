@@ -13,17 +13,17 @@ from typing import Any
 from agents import FunctionTool
 from agents.tool_context import ToolContext
 
-from router.adapters.calling import Call, as_text
+from router.adapters import Call, as_text
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid
 from router.provider_formats import Form, Rendered
 
 
 def function_tools(routed: RoutedTools, call: Call, *, strict: bool = False) -> list[FunctionTool]:
-    """The tools of an answer, each called by `call`, in the order of the answer.
+    """Return the tools of an answer in its order, each called by `call`.
 
-    `strict` asks for strict mode where a tool's schema has a strict form. Arguments that are no JSON object are
-    told to the model, which may try again; what `call` raises ends the run.
+    `strict` enables strict mode for tools whose schema has a strict form. If the arguments are not a JSON object, the
+    model gets the error and may try again; an exception of `call` ends the run.
     """
     rendered = routed.render(Form.RESPONSES, strict=strict)
     return [_tool(tool, rendered, call) for tool in rendered.tools]
@@ -34,11 +34,11 @@ def _tool(tool: dict[str, Any], rendered: Rendered, call: Call) -> FunctionTool:
 
     async def invoke(_: ToolContext[Any], arguments: str) -> str:
         try:
-            given = rendered.arguments(tool["name"], _object(arguments))
+            tool_arguments = rendered.arguments(tool["name"], _parse_object(arguments))
         except RequestInvalid as error:
             return str(error)
-        answer = call(tool_id, given)
-        return as_text(await answer if inspect.isawaitable(answer) else answer)
+        result = call(tool_id, tool_arguments)
+        return as_text(await result if inspect.isawaitable(result) else result)
 
     return FunctionTool(
         name=tool["name"],
@@ -49,11 +49,11 @@ def _tool(tool: dict[str, Any], rendered: Rendered, call: Call) -> FunctionTool:
     )
 
 
-def _object(arguments: str) -> dict[str, Any]:
+def _parse_object(arguments: str) -> dict[str, Any]:
     try:
-        given = json.loads(arguments or "{}")
+        parsed = json.loads(arguments or "{}")
     except ValueError as error:
         raise RequestInvalid(f"the arguments are not JSON: {error}") from None
-    if not isinstance(given, dict):
+    if not isinstance(parsed, dict):
         raise RequestInvalid(f"the arguments are {arguments[:80]}, they must be a JSON object")
-    return given
+    return parsed

@@ -16,8 +16,8 @@ from router.provider_formats import PROVIDER_LIMITS, Detail, Form
 from router.retrieval.calibration import FitEstimate
 from router.retrieval.recipe import Recipe
 from router.search.search import SearchResult
-from router.selection import Admission, filtered
-from router.snapshot.record_store import Entry
+from router.selection import Admission, filter_candidates
+from router.snapshot.record_store import ToolEntry
 from router.snapshot.snapshot import Snapshot
 
 _FORMS, _DETAILS = list(Form), list(Detail)
@@ -87,7 +87,7 @@ def _always(snapshot: Snapshot, tool_ids: Sequence[str]) -> tuple[list[int], lis
 
 def _kept(
     snapshot: Snapshot, found: SearchResult, recipe: Recipe, none_fits: bool, always: Sequence[int], options: Options
-) -> tuple[list[int], list[Entry], list[Out]]:
+) -> tuple[list[int], list[ToolEntry], list[Out]]:
     """The candidates that the selection keeps, by row and best first, their entries where a reranker reads them, and
     those that it left out."""
     selection, ordinals = options.selection, found.ranking.ordinals
@@ -112,7 +112,7 @@ def _kept(
         return snapshot.dense.similarities(found.query.adapted_vector, ordinals[pool], recipe.dense_view)
 
     records = [entry.record for entry in entries]
-    kept = filtered(selection, found.query.text, options.category, records, cosines)
+    kept = filter_candidates(selection, found.query.text, options.category, records, cosines)
     out = [(int(ordinals[pool[place]]), by, said) for place, by, said in kept.refused]
     return [pool[place] for place in kept.places], [entries[place] for place in kept.places], out
 
@@ -159,7 +159,9 @@ def left_out(admission: Admission, unfiltered: SearchResult, k: int, always: Seq
     return [(ordinal, *why) for ordinal, why in refused if why is not None and ordinal not in always]
 
 
-def _reranked(reranking: Reranking, request: str, k: int, pool: Sequence[int], entries: Sequence[Entry]) -> list[int]:
+def _reranked(
+    reranking: Reranking, request: str, k: int, pool: Sequence[int], entries: Sequence[ToolEntry]
+) -> list[int]:
     """The best of the pool in the reranker's order, and behind them the others as they were."""
     count = reranking.candidates(k)
     order = rerank(reranking.scorer, request, [text_of(entry.record, entry.phrases) for entry in entries[:count]]).order

@@ -25,7 +25,7 @@ from router.search.search import (
     search,
 )
 from router.selection import admit
-from router.snapshot.cached_encoder import cached
+from router.snapshot.cached_encoder import with_request_cache
 from router.snapshot.snapshot import Snapshot
 
 
@@ -76,7 +76,7 @@ def with_vectors(snapshot: Snapshot, requests: Sequence[str], recipe: Recipe) ->
     if not requests or needed_encoder(snapshot, recipe) is None:
         return snapshot
     steps = [find_steps(request) if recipe.steps else Steps() for request in requests]
-    ahead = cached(snapshot, len(requests) + sum(map(len, steps)))
+    ahead = with_request_cache(snapshot, len(requests) + sum(map(len, steps)))
     if ahead.encoder is None:
         return snapshot
     texts: list[str] = []

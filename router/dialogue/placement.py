@@ -1,12 +1,12 @@
-"""Where the tools of a turn stand beside those of the turns before: pure, by id."""
+"""Decide which tools of earlier turns stay beside those of a new turn, and in which order. Pure, by tool id."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """`ids` in order: what was kept of the tools before, in their order, then `added`. `evicted` are the others."""
+class Placement:
+    """The `ids` in order: the earlier tools that stay, in their order, then `added`. `evicted` ones do not stay."""
 
     ids: tuple[str, ...]
     added: tuple[str, ...] = ()
@@ -14,49 +14,54 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """How much there may be at once: `tools`, and where it is not None `tokens`, of which `costs` has each tool's."""
+class ToolCapacity:
+    """How many `tools` there may be, and how many `tokens` unless that is None; `costs` are the tokens of each tool."""
 
     tools: int
     tokens: int | None
     costs: Mapping[str, int]
 
     def holds(self, ids: Collection[str]) -> bool:
-        """Whether all of some tools fit."""
+        """Return True where all of some tools fit together."""
         return len(ids) <= self.tools and (self.tokens is None or sum(self.costs[i] for i in ids) <= self.tokens)
 
     def best(self, ranking: Sequence[str], k: int) -> tuple[str, ...]:
-        """The first k of a ranking that fit, those passed over that are too large for what is left."""
-        taken: list[str] = []
+        """Return the first k tools of a ranking that fit together, passing over those that are too large."""
+        chosen: list[str] = []
         for tool_id in ranking:
-            if len(taken) == k:
+            if len(chosen) == k:
                 break
-            if self.holds([*taken, tool_id]):
-                taken.append(tool_id)
-        return tuple(taken)
+            if self.holds([*chosen, tool_id]):
+                chosen.append(tool_id)
+        return tuple(chosen)
 
 
-def place(held: Sequence[str], wanted: Sequence[str], useful: Sequence[str], room: Room) -> Placed:
-    """Hold what a turn wants beside what is held already, moving nothing.
+def place_tools(
+    current: Sequence[str], wanted: Sequence[str], useful: Sequence[str], capacity: ToolCapacity
+) -> Placement:
+    """Add the wanted tools behind the current ones, and evict some where they do not all fit.
 
-    `wanted` is new or held, best first, and fits the room by itself; `useful` is what else deserves its place, most
-    useful first. Nothing goes while all fits. Then all goes that is neither wanted nor useful, so that it is long until
-    the next time: what stands behind the first gap is read anew in any case. Where that is not enough, the least useful
-    go, one by one. Raises ValueError where `wanted` does not fit.
+    `wanted` may hold current and new tools, best first. `useful` are other tools that should stay, most useful first.
+    If everything fits, nothing is evicted. Otherwise every tool that is neither wanted nor useful is evicted at once,
+    because a provider reads everything behind the first gap anew in any case, and the next eviction then comes later.
+    If that is not enough, the least useful tools are evicted one by one. Raises ValueError where `wanted` alone does
+    not fit.
     """
-    if not room.holds(wanted):
-        raise ValueError(f"{len(wanted)} wanted tools do not fit into {room.tools} tools and {room.tokens} tokens")
-    known = frozenset(held)
+    if not capacity.holds(wanted):
+        raise ValueError(
+            f"{len(wanted)} wanted tools do not fit into {capacity.tools} tools and {capacity.tokens} tokens"
+        )
+    known = frozenset(current)
     added = tuple(tool_id for tool_id in wanted if tool_id not in known)
-    everything = (*held, *added)
-    if room.holds(everything):
-        return Placed(everything, added)
+    everything = (*current, *added)
+    if capacity.holds(everything):
+        return Placement(everything, added)
     needed = frozenset(wanted)
-    kept = needed.union(useful).intersection(everything)
+    staying = needed.union(useful).intersection(everything)
     for least in reversed(useful):
-        if room.holds(kept):
+        if capacity.holds(staying):
             break
         if least not in needed:
-            kept = kept - {least}
-    ids = tuple(tool_id for tool_id in everything if tool_id in kept)
-    return Placed(ids, added, tuple(tool_id for tool_id in held if tool_id not in kept))
+            staying = staying - {least}
+    ids = tuple(tool_id for tool_id in everything if tool_id in staying)
+    return Placement(ids, added, tuple(tool_id for tool_id in current if tool_id not in staying))

@@ -101,8 +101,8 @@ def estimate_fit(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> Fi
         return FitEstimate(0.0, none_fits=True, calibrated=True)
     vector = result.query.adapted_vector if same_dense else None
     features = no_answer_features(rankings, snapshot.dense, vector, len(snapshot.records))
-    if snapshot.cohort is not None:
-        features |= snapshot.cohort.features(rankings, result.query.terms, vector)
+    if snapshot.background_scores is not None:
+        features |= snapshot.background_scores.features(rankings, result.query.terms, vector)
 
     def clear_leader() -> bool:
         return has_clear_leader(rankings, _fused_by_standard_scores(snapshot, result, recipe), snapshot.duplicates)
@@ -159,7 +159,7 @@ def rank(
 
     A signal that reads vectors is left out for a query that has none.
     """
-    admitted = snapshot.serving(admitted)
+    admitted = snapshot.restrict_to_served(admitted)
     depth = min(depth, len(snapshot.records))  # Tantivy reserves memory for as many hits as it is asked for
     return {
         signal: retriever.rank(query, depth, admitted)

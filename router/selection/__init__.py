@@ -1,8 +1,12 @@
-"""Which tools a request may have, and which of those found it gets: filters, and the combined score."""
+"""Filters on tools, and the combined score that thresholds and orders the candidates.
+
+`settings` is the Selection that users write. `admission` filters tools before the search, `filtering` the candidates
+after it, by the scores of `relevance`.
+"""
 
 from router.selection.admission import Admission, admit
-from router.selection.filtering import Filtered, filtered
+from router.selection.filtering import FilteredCandidates, filter_candidates
 from router.selection.settings import Selection, Weights
 from router.snapshot.facets import Facets
 
-__all__ = ["Admission", "Facets", "Filtered", "Selection", "Weights", "admit", "filtered"]
+__all__ = ["Admission", "Facets", "FilteredCandidates", "Selection", "Weights", "admit", "filter_candidates"]

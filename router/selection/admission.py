@@ -1,4 +1,4 @@
-"""Which tools a request may find: lists, providers, categories, annotations, and the request's own category."""
+"""Filters before the search: by name, provider, category and annotation, and by the request's own category."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -7,19 +7,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from router.record import ToolRecord
 from router.retrieval.retrievers import Admitted
 from router.selection.settings import Selection
-from router.snapshot.facets import Facets
+from router.snapshot.facets import Facet, Facets
 
 Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
 class Admission:
-    """What a selection admits: None where that is every tool. `notes` say what was asked for and could not be done.
+    """The tools that a selection admits: None for all. `notes` say which settings had no effect, and why.
 
-    `filters` are the filters that were applied, in order: their name, what they ask for, and the mask of what they let
-    pass.
+    `filters` are those that were applied, in order, each with its name, the reason that it gives a refused tool, and
+    the mask of the tools that pass.
     """
 
     admitted: Admitted | None = None
@@ -27,38 +28,51 @@ class Admission:
     notes: tuple[str, ...] = ()
 
     def refusal(self, ordinal: int) -> tuple[str, str] | None:
-        """The first filter that leaves a tool out, and what it asks for; None for an admitted tool."""
-        return next(((by, what) for by, what, mask in self.filters if not mask[ordinal]), None)
+        """Return the name and the reason of the first filter that refuses a tool; None for an admitted tool."""
+        return next(((name, reason) for name, reason, mask in self.filters if not mask[ordinal]), None)
 
 
 def admit(
     facets: Callable[[], Facets], selection: Selection, category: str | None, confidence: float | None
 ) -> Admission:
-    """What a selection admits for a request of a category. `facets` are read only where a filter looks at them."""
-    gates = selection.use_category_filter and category is not None and bool(category.strip())
-    if selection.admits_all and not gates:
+    """Return what a selection admits for a request, whose category and confidence may be None.
+
+    `facets` is called only where a filter needs them.
+    """
+    by_category = selection.use_category_filter and category is not None and bool(category.strip())
+    if selection.admits_all and not by_category:
         return Admission()
-    held = facets()
-    filters = list(_filters(held, selection))
-    mask = np.logical_and.reduce([passing for _, _, passing in filters]) if filters else np.ones(len(held.rows), bool)
-    # A name that is misspelled would block nothing, unsaid.
+    catalog = facets()
+    filters = list(_filters(catalog, selection))
+    mask = np.ones(len(catalog.rows), bool)
+    if filters:
+        mask = np.logical_and.reduce([passing for _, _, passing in filters])
+    # Without a note, a misspelled name would block nothing and nobody would know.
     notes = [
         f"{field}: no tool is called {pattern!r}"
         for field in ("allow", "block")
-        for pattern in held.unknown(getattr(selection, field))
+        for pattern in catalog.unknown(getattr(selection, field))
     ]
-    if gates and category is not None:
+    if by_category and category is not None:
         threshold = selection.category_confidence_threshold
-        within = held.of_categories([category])
+        in_category = catalog.of_categories([category])
         if threshold is not None and (confidence is None or confidence < threshold):
-            said = "it came without a confidence" if confidence is None else f"its confidence is {confidence:g}"
-            notes.append(f"the category {category!r} does not filter: {said}, and {threshold:g} is required")
-        elif not (within & mask).any():
+            reason = "it came without a confidence" if confidence is None else f"its confidence is {confidence:g}"
+            notes.append(f"the category {category!r} does not filter: {reason}, and {threshold:g} is required")
+        elif not (in_category & mask).any():
             notes.append(f"the category {category!r} does not filter: no tool that the selection allows has it")
         else:
-            filters.append(("category", f"it is not of the request's category, {category!r}", within))
-            mask = mask & within
+            filters.append(("category", f"it is not of the request's category, {category!r}", in_category))
+            mask = mask & in_category
     return Admission(Admitted(mask), tuple(filters), tuple(notes))
+
+
+def refusal_reason(selection: Selection, record: ToolRecord) -> str | None:
+    """Return why a selection refuses a tool by itself, outside of any answer; None where it admits it."""
+    if record.tool_id in selection.always:
+        return None
+    refused = admit(lambda: Facets((Facet.of(record),)), selection, None, None).refusal(0)
+    return None if refused is None else refused[1]
 
 
 def _filters(facets: Facets, selection: Selection) -> Iterator[tuple[str, str, Mask]]:

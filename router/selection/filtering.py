@@ -1,4 +1,4 @@
-"""The candidates that a selection keeps, in its order."""
+"""Filters after the search: thresholds on the candidates, and their order by the combined score."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -8,63 +8,66 @@ from numpy.typing import NDArray
 
 from router.errors import SettingsInvalid
 from router.record import ToolRecord
-from router.selection.relevance import Asked, combined, overlap, signals, tokens
+from router.selection.relevance import RelevanceQuery, combined_score, relevance_signals, token_overlap, tokens
 from router.selection.settings import Selection
 
 Cosines = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Filtered:
-    """What is kept of some candidates: `places`, positions among them, best first. `refused` are the others' positions,
-    in their order, each with the filter's name and what it said."""
+class FilteredCandidates:
+    """The candidates that a selection keeps: `places` are positions among the candidates, best first.
+
+    `refused` are the positions of the others, in their order, each with the filter's name and its reason.
+    """
 
     places: tuple[int, ...]
     refused: tuple[tuple[int, str, str], ...] = field(default=())
 
 
-def filtered(
+def filter_candidates(
     selection: Selection,
     request: str,
     category: str | None,
     records: Sequence[ToolRecord],
     cosines: Callable[[], Cosines | None],
-) -> Filtered:
-    """Hold candidates, best first, against a selection's thresholds, and order them where it has weights.
+) -> FilteredCandidates:
+    """Return the candidates that pass a selection's thresholds, ordered by the combined score where it has weights.
 
-    `cosines` gives those of request and tools, shape (len(records),), None without an encoder; it is called where they
-    count. Equal scores keep the order before. Raises SettingsInvalid where they count and there are none.
+    `records` are the candidates, best first; equal scores keep that order. `cosines` is called only where cosines
+    count: it returns those of the request and each record, float64 (records,), or None without an encoder. Raises
+    SettingsInvalid where they count and are None.
     """
-    asked = Asked(tokens(request), category)
+    query = RelevanceQuery(tokens(request), category)
     kept, refused, scores = [], [], {}
     scored = bool(selection.min_combined_score or selection.weights.any_set)
     weights = selection.weights.resolved()
     similar = _cosines(cosines, weights["embed"], len(records)) if scored else np.zeros(len(records))
     for place, record in enumerate(records):
-        if (shared := overlap(record, asked.unique)) < selection.min_lexical_overlap:
-            said = f"tokens shared with the request: {shared}, required: {selection.min_lexical_overlap}"
-            refused.append((place, "lexical overlap", said))
+        if (shared := token_overlap(record, query.unique)) < selection.min_lexical_overlap:
+            reason = f"tokens shared with the request: {shared}, required: {selection.min_lexical_overlap}"
+            refused.append((place, "lexical overlap", reason))
             continue
         if scored:
-            scores[place] = combined(signals(record, asked, float(similar[place]), shared), weights)
+            scores[place] = combined_score(relevance_signals(record, query, float(similar[place]), shared), weights)
             if scores[place] < selection.min_combined_score:
-                said = f"combined score: {scores[place]:.3f}, required: {selection.min_combined_score:g}"
-                refused.append((place, "combined score", said))
+                reason = f"combined score: {scores[place]:.3f}, required: {selection.min_combined_score:g}"
+                refused.append((place, "combined score", reason))
                 continue
         kept.append(place)
     if selection.weights.any_set:
         kept.sort(key=lambda place: (-scores[place], place))
-    return Filtered(tuple(kept), tuple(refused))
+    return FilteredCandidates(tuple(kept), tuple(refused))
 
 
 def _cosines(cosines: Callable[[], Cosines | None], weight: float, count: int) -> Cosines:
-    """The cosines, where they count."""
+    """Return the cosines, float64 (count,); zeros where their weight is 0."""
     if not weight:
         return np.zeros(count)
-    found = cosines()
-    if found is None:
+    similarities = cosines()
+    if similarities is None:
         raise SettingsInvalid(
             "selection: weights.embed counts the cosine of request and tool, and this snapshot or recipe has no "
             "vectors: set weights.embed = 0 and another weight"
         )
-    return found
+    return similarities

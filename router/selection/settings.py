@@ -1,4 +1,4 @@
-"""Settings of a selection. Where nothing is set, nothing is done: the answer is the fused ranking, cut to k."""
+"""The settings of a selection. By default they change nothing: the answer is the fused ranking, cut to k."""
 
 import json
 import tomllib
@@ -17,7 +17,7 @@ def _check_fields(where: str, row: Mapping[str, Any], known: type) -> None:
 
 
 def _check_texts(name: str, value: object) -> None:
-    # One text would be taken for its letters.
+    # A single text would be read as its letters.
     if not isinstance(value, tuple) or not all(isinstance(item, str) and item.strip() for item in value):
         _refuse(name, value, "a list of texts")
 
@@ -39,7 +39,7 @@ def _refuse(name: str, value: object, allowed: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weights of the combined score, each from 0 to 1; None is not set. With none set, `embed` is 1.
+    """Weights of the combined score, each from 0 to 1, or None for not set. With none set, `embed` counts 1.
 
     "Advanced Tool Filtering for Tool Selection" (vLLM Semantic Router, #1002) defines the five signals;
     `router.selection.relevance` computes them.
@@ -57,11 +57,11 @@ class Weights:
 
     @property
     def any_set(self) -> bool:
-        """Whether any weight is set, be it to 0."""
+        """Return True where any weight is set, even to 0."""
         return any(getattr(self, part.name) is not None for part in fields(self))
 
     def resolved(self) -> Mapping[str, float]:
-        """Every weight as it counts."""
+        """Return every weight by name, with defaults filled in."""
         if not self.any_set:
             return {part.name: float(part.name == "embed") for part in fields(self)}
         return {part.name: getattr(self, part.name) or 0.0 for part in fields(self)}
@@ -69,23 +69,23 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is filtered, and by what the candidates are ordered.
+    """Filters on the tools of an answer, and the order of its candidates. Raises SettingsInvalid, naming the field.
 
-    **Before any list is cut**, so that a narrow filter still fills the answer:
+    **Filters before the search**, so that a narrow filter still fills the answer:
 
-    `allow`, `block`: tools by id, by name, or by a glob over either (`stripe/*`, `*delete*`), case apart; an empty
-    `allow` allows all. `providers`, `categories`: only tools of one of these. `annotations`: only tools whose vendor
-    says exactly so, such as {"readOnlyHint": True}; a vendor's word, not a permission. `use_category_filter`: only
-    tools of the category that comes with the request, where its confidence reaches `category_confidence_threshold` (any
-    confidence, and none, where that is None), and where some admitted tool has it.
+    `allow`, `block`: tools by id, by name, or by a glob over either (`stripe/*`, `*delete*`), regardless of case; an
+    empty `allow` allows all. `providers`, `categories`: only tools of one of these. `annotations`: only tools whose
+    vendor declares exactly these, such as {"readOnlyHint": True}; a declaration, not a permission.
+    `use_category_filter`: only tools of the request's category, if its confidence reaches
+    `category_confidence_threshold` (None asks for no confidence), and if some admitted tool has the category.
 
-    **Of the first `candidate_pool_size`** found (None: max(5 k, 20)): tools that share fewer than `min_lexical_overlap`
-    tokens with the request are left out, and those whose combined score is below `min_combined_score`. Where any of
-    `weights` is set, the combined score orders the others.
+    **Filters on the first `candidate_pool_size` tools found** (None: max(5 k, 20)): tools that share fewer than
+    `min_lexical_overlap` tokens with the request are dropped, and those with a combined score below
+    `min_combined_score`. Where any of `weights` is set, the combined score orders the others.
 
-    `always`: ids that every answer has, beside its ranked tools (`RoutedTools.always`); no filter applies to them.
-    `empty_if_none_fits`: no ranked tools where the snapshot says that none fits. `fallback_to_empty`: whether an answer
-    without any ranked tool is an answer; else it raises NothingSelected.
+    `always`: ids that are in every answer beside its ranked tools (`RoutedTools.always`), whatever the filters.
+    `empty_if_none_fits`: return no ranked tools where the snapshot's calibration says that none fits.
+    `fallback_to_empty`: return an answer without ranked tools where none is left; False raises NothingSelected.
     """
 
     allow: tuple[str, ...] = ()
@@ -128,21 +128,21 @@ class Selection:
 
     @property
     def admits_all(self) -> bool:
-        """Whether no tool is left out before the search."""
+        """Return True where no filter applies before the search, the request's category aside."""
         return not (self.allow or self.block or self.providers or self.categories or self.annotations)
 
     @property
     def scores(self) -> bool:
-        """Whether candidates are held against a threshold, or ordered anew."""
+        """Return True where candidates are filtered by a threshold, or reordered."""
         return bool(self.min_lexical_overlap or self.min_combined_score or self.weights.any_set)
 
     def pool(self, k: int) -> int:
-        """How many of the tools found are candidates for an answer of k."""
+        """Return how many of the tools found are candidates for an answer of k."""
         return self.candidate_pool_size or max(5 * k, 20)
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Self:
-        """A selection from settings. Raises SettingsInvalid, naming the field, on anything unknown or out of range."""
+        """Return a selection from its fields. Raises SettingsInvalid for an unknown field or a value out of range."""
         _check_fields("", row, cls)
         values = dict(row)
         if isinstance(weights := values.get("weights"), Mapping):
@@ -152,7 +152,10 @@ class Selection:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """A selection from a TOML or JSON file: its fields at the top or under [selection]. Raises SettingsInvalid."""
+        """Return a selection from a TOML or JSON file, with the fields at the top or under [selection].
+
+        Raises SettingsInvalid where the file cannot be read, or a field is unknown or out of range.
+        """
         path = Path(path)
         try:
             text = path.read_text(encoding="utf-8")
@@ -169,7 +172,7 @@ class Selection:
             raise SettingsInvalid(f"{path}: {error}") from None
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON-ready dict; `from_json` gives the selection back."""
+        """Return a JSON-ready dict, which `from_json` reads back."""
         row = {part.name: getattr(self, part.name) for part in fields(self)}
         weights = {
             part.name: value for part in fields(Weights) if (value := getattr(self.weights, part.name)) is not None

@@ -1,1 +1,19 @@
-"""The router behind a protocol: `http` with `page` to look with, `mcp`. Extras, imported only by who serves."""
+"""The router behind a protocol: `http`, the web `page` on it, and `mcp`. Each needs the extra `serve`.
+
+This file holds what they share: limits of a request and the HTTP status of an error.
+"""
+
+from router.errors import NothingSelected, QuartermasterError, SettingsInvalid, SnapshotInvalid
+
+# OpenAI accepts no more tools than this, and nobody reads a longer page.
+MAX_K = 128
+MAX_TOKEN_BUDGET = 10_000_000
+
+
+def status_of(error: QuartermasterError) -> int:
+    """Return 422 for an invalid request, 404 if no tool is left, 503 if no snapshot serves, else 500."""
+    if isinstance(error, SettingsInvalid):
+        return 422
+    if isinstance(error, NothingSelected):
+        return 404
+    return 503 if isinstance(error, SnapshotInvalid) else 500

@@ -1,4 +1,4 @@
-"""An encoder that keeps the vectors of the requests last asked, and encodes what it lacks in batches of like length."""
+"""An encoder with a cache of recent requests' vectors. It encodes the others in batches of similar length."""
 
 import os
 import threading
@@ -16,18 +16,16 @@ from router.snapshot.snapshot import Snapshot
 
 Vector = NDArray[np.float32]
 
-# Texts encoded together; a vector differs from that of the text alone by 1e-7 at most. CPU time of 251 requests
-# (catalogs/demo, all-MiniLM-L6-v2, one thread) over that of one by one, median of five: in pairs .85, in fours .73, in
-# eights .73, in sixteens .76, in sixty-fours .83.
+# Texts of a batch. See docs/decisions/0141-encoding-batches.md.
 _BATCH = 8
-# Characters of a batch as padded, some thousand tokens: ONNX Runtime keeps the memory of the largest batch it ran.
-_PADDED = 4_096
+# Characters of a padded batch, about a thousand tokens: ONNX Runtime keeps the memory of the largest batch it ran.
+_MAX_CHARACTERS = 4_096
 
 
 @dataclass(frozen=True, slots=True)
 class CacheStatistics:
-    """How a request cache serves: requests (and steps of requests) whose vector it had, and had not; how many vectors
-    it holds, and may hold."""
+    """Counts of a request cache: look-ups that it answered (`hits`) and that it did not (`misses`), of requests and of
+    steps of requests; how many vectors it holds, and how many it may hold."""
 
     hits: int = 0
     misses: int = 0
@@ -36,16 +34,16 @@ class CacheStatistics:
 
     @property
     def hit_rate(self) -> float:
-        """Hits over look-ups; 0 before the first."""
+        """Return hits / look-ups; 0 before the first look-up."""
         return self.hits / (self.hits + self.misses) if self.hits else 0.0
 
 
 class CachedEncoder:
-    """An `Encoder` over another, with the vectors of the last `capacity` requests; the longest unused goes first.
+    """An `Encoder` around another one that caches the vectors of `capacity` requests, least recently used first out.
 
-    Entries are kept by digest: 16 bytes and a vector (1.5 KB at 384 dimensions), or those of a request and its steps,
-    however long they are, and no request's text. Threads share it. The lock is held to look up and to enter, never
-    while encoding: two threads with one new request both encode it.
+    An entry is a digest of 16 bytes and a vector (1.5 KB at 384 dimensions), or the vectors of a request and its steps;
+    no text is kept. Threads may share the cache. Its lock is held to look up and to insert, never while encoding: two
+    threads with the same new request both encode it.
     """
 
     def __init__(self, encoder: Encoder, capacity: int, batch: int = _BATCH) -> None:
@@ -59,51 +57,51 @@ class CachedEncoder:
 
     @property
     def statistics(self) -> CacheStatistics:
-        """Counted since the encoder was opened."""
+        """Return the counts since the encoder was opened."""
         with self._lock:
             return CacheStatistics(self._hits, self._misses, len(self._vectors), self._capacity)
 
     def encode(self, texts: Sequence[str]) -> Vector:
-        """Vectors of texts as they are; none of them is kept."""
+        """Return the vectors of texts without the query prefix, float32 (texts, dim). They are not cached."""
         return self._encoder.encode(texts)
 
     def encode_request(self, request: str) -> Vector:
-        """The vector of one request, shape (dim,)."""
+        """Return the vector of one request, float32 (dim,)."""
         vector: Vector = self.encode_requests([request])[0]
         return vector
 
     def encode_requests(self, requests: Sequence[str]) -> Vector:
-        """The vectors of requests, float32 of shape (len(requests), dim)."""
+        """Return the vectors of requests, float32 (requests, dim)."""
         if not requests:
             return self._encoder.encode_requests(requests)
-        keys = {request: _key(request) for request in requests}
+        keys = {request: _digest(request) for request in requests}
         known = self._look_up(keys)
         missing = {request: key for request, key in keys.items() if request not in known}
         for batch in batches(missing, self._batch):
-            # Copied: a row would keep its whole batch.
-            made = {
+            # Copied, because a row would keep its whole batch in memory.
+            encoded = {
                 text: vector.copy() for text, vector in zip(batch, self._encoder.encode_requests(batch), strict=True)
             }
-            self._enter({missing[text]: vector for text, vector in made.items()})
-            known |= made
+            self._insert({missing[text]: vector for text, vector in encoded.items()})
+            known |= encoded
         return np.stack([known[request] for request in requests])
 
     def encode_parts(self, request: str, parts: Sequence[Spans]) -> Vector | None:
-        """The vectors of a request and of its parts, shape (1 + len(parts), dim); None where the encoder has none."""
-        key = _key(f"{request}\0{parts}", b"parts")  # apart from requests, which may hold anything
+        """Return the vectors of a request and its parts, float32 (1 + parts, dim); None where the encoder has none."""
+        key = _digest(f"{request}\0{parts}", b"parts")  # `kind` tells it from a request of the same text
         with self._lock:
             if (known := self._vectors.get(key)) is not None:
                 self._vectors.move_to_end(key)
                 self._hits += 1
                 return known
-        made = self._encoder.encode_parts(request, parts)
-        if made is None:
-            return None  # what is asked instead is counted there
-        made.flags.writeable = False  # others are given the same
+        vectors = self._encoder.encode_parts(request, parts)
+        if vectors is None:
+            return None  # no miss: the caller encodes the parts as texts, which are counted there
+        vectors.flags.writeable = False  # later calls return the same array
         with self._lock:
             self._misses += 1
-        self._enter({key: made})
-        return made
+        self._insert({key: vectors})
+        return vectors
 
     def _look_up(self, keys: Mapping[str, bytes]) -> dict[str, Vector]:
         with self._lock:
@@ -114,60 +112,60 @@ class CachedEncoder:
             self._misses += len(keys) - len(known)
         return known
 
-    def _enter(self, vectors: Mapping[bytes, Vector]) -> None:
+    def _insert(self, vectors: Mapping[bytes, Vector]) -> None:
         with self._lock:
             self._vectors.update(vectors)
             while len(self._vectors) > self._capacity:
                 self._vectors.popitem(last=False)
 
 
-def cached(snapshot: Snapshot, capacity: int) -> Snapshot:
-    """The snapshot with a cache of `capacity` requests before its encoder; itself where it has none, or 0 are kept."""
+def with_request_cache(snapshot: Snapshot, capacity: int) -> Snapshot:
+    """Return the snapshot with a cache of `capacity` requests; itself where that is 0, or it has no encoder."""
     if snapshot.encoder is None or not capacity:
         return snapshot
     return replace(snapshot, encoder=CachedEncoder(snapshot.encoder, capacity))
 
 
-def statistics(snapshot: Snapshot) -> CacheStatistics:
-    """Those of a snapshot's request cache; all 0 where it has none."""
+def request_cache_statistics(snapshot: Snapshot) -> CacheStatistics:
+    """Return the counts of a snapshot's request cache; all 0 where it has none."""
     return snapshot.encoder.statistics if isinstance(snapshot.encoder, CachedEncoder) else CacheStatistics()
 
 
-def _key(text: str, kind: bytes = b"") -> bytes:
+def _digest(text: str, kind: bytes = b"") -> bytes:
     return blake2b(text.encode("utf-8"), digest_size=16, person=kind).digest()
 
 
-def vectors_of(encoder: Encoder, texts: Iterable[str]) -> dict[str, Vector]:
-    """Return the vectors of texts as they are, without the query prefix, encoded in batches of like length.
+def encode_in_batches(encoder: Encoder, texts: Iterable[str]) -> dict[str, Vector]:
+    """Return the vectors of texts without the query prefix, by text, encoded in batches of similar length.
 
-    ONNX sessions run on every core at once, each batch on one: a vector does not hang on what runs beside it.
+    An ONNX encoder runs one batch on each core: a vector does not depend on what runs beside its batch.
     """
     todo = list(batches(dict.fromkeys(texts)))
-    workers = min(len(todo), _cores()) if isinstance(encoder, OnnxEncoder) else 1
+    workers = min(len(todo), _core_count()) if isinstance(encoder, OnnxEncoder) else 1
     if workers > 1:
         from concurrent.futures import ThreadPoolExecutor  # here: most routers encode one request at a time
 
         with ThreadPoolExecutor(workers, "quartermaster-encode") as pool:
-            made = list(pool.map(encoder.encode, todo))
+            encoded = list(pool.map(encoder.encode, todo))
     else:
-        made = [encoder.encode(batch) for batch in todo]
+        encoded = [encoder.encode(batch) for batch in todo]
     return {
         text: vector
-        for batch, vectors in zip(todo, made, strict=True)
+        for batch, vectors in zip(todo, encoded, strict=True)
         for text, vector in zip(batch, vectors, strict=True)
     }
 
 
-def _cores() -> int:
-    """The processors that this process may use."""
+def _core_count() -> int:
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def batches(texts: Iterable[str], most: int = _BATCH) -> Iterator[list[str]]:
-    """Texts by length, as many together as a batch may hold."""
+def batches(texts: Iterable[str], size: int = _BATCH) -> Iterator[list[str]]:
+    """Yield the texts sorted by length, in batches of at most `size` texts and `_MAX_CHARACTERS` when padded."""
     batch: list[str] = []
     for text in sorted(texts, key=len):
-        if batch and (len(batch) == most or (len(batch) + 1) * len(text) > _PADDED):
+        if batch and (len(batch) == size or (len(batch) + 1) * len(text) > _MAX_CHARACTERS):
             yield batch
             batch = []
         batch.append(text)

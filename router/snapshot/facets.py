@@ -1,4 +1,4 @@
-"""What filters look at: ids, names, providers, categories and annotations of all tools, read once."""
+"""The fields that filters compare: ids, names, providers, categories and annotations of all tools, read once."""
 
 import fnmatch
 import re
@@ -12,16 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.provider_formats import hashed_names
+from router.record import ToolRecord
 
 _GLOB = re.compile(r"[*?\[]")
 Mask = NDArray[np.bool_]
-# A byte a tool each. A filter is mostly that of the request before: ten globs take 75 ms over 9,998 tools, to look up
-# their mask 20 µs.
-_MASKS = 256
+# Masks that are kept, of one byte a tool: most requests filter as the one before did.
+# See docs/decisions/0140-filter-masks.md.
+_MAX_MASKS = 256
 
 
 class Facet(msgspec.Struct, frozen=True):
-    """What filters look at in one record."""
+    """The fields of one record that filters compare."""
 
     tool_id: str
     name: str
@@ -29,91 +30,102 @@ class Facet(msgspec.Struct, frozen=True):
     categories: tuple[str, ...]
     annotations: dict[str, Any]
 
+    @classmethod
+    def of(cls, record: ToolRecord) -> "Facet":
+        """Return the facet of a record."""
+        return cls(record.tool_id, record.name, record.provider, record.categories, dict(record.annotations))
+
 
 @dataclass(frozen=True, eq=False)
 class Facets:
-    """Those of a catalog's tools, by ordinal. Names are compared without their case."""
+    """The facets of a snapshot's tools by ordinal, `rows`. Names are compared regardless of case.
+
+    Masks are bool (tools,) and read-only; they are cached, and threads may share them.
+    """
 
     rows: tuple[Facet, ...]
     _masks: dict[Hashable, Mask] = field(default_factory=dict, init=False, repr=False)
 
     def matching(self, patterns: Iterable[str]) -> Mask:
-        """The tools that one of the patterns names: an id, a name, or a glob over either; bool (tools,), read-only."""
-        wanted = tuple(map(folded, patterns))
-        return self._once(("matching", wanted), lambda: self._matching(wanted))
+        """Return a mask of the tools that a pattern names: by id, by name, or by a glob over either."""
+        wanted = tuple(map(normalize_name, patterns))
+        return self._cached(("matching", wanted), lambda: self._matching(wanted))
 
     def _matching(self, patterns: Iterable[str]) -> Mask:
         mask = np.zeros(len(self.rows), bool)
         for pattern in patterns:
-            # A name may have a glob's marks. By () for [] it would be every tool.
-            mask[self._places.get(pattern, [])] = True
+            # A name may hold a glob's marks. The default is [], because indexing with () would set every tool.
+            mask[self._ordinals.get(pattern, [])] = True
         if globs := [fnmatch.translate(pattern) for pattern in patterns if _GLOB.search(pattern)]:
-            # As one expression: 200 of "provider/*" over 9,998 tools take 34 ms, and 1.1 s one by one.
+            # As one expression, which is 30 times as fast: see docs/decisions/0140-filter-masks.md.
             matches = re.compile("|".join(globs)).match
-            for name, ordinals in self._places.items():
+            for name, ordinals in self._ordinals.items():
                 if matches(name):
                     mask[ordinals] = True
         return mask
 
     def unknown(self, patterns: Iterable[str]) -> list[str]:
-        """Those of some patterns that are no globs, and name nothing."""
-        return [pattern for pattern in patterns if not _GLOB.search(pattern) and folded(pattern) not in self._places]
+        """Return the patterns that are no globs and name no tool."""
+        names = (pattern for pattern in patterns if not _GLOB.search(pattern))
+        return [name for name in names if normalize_name(name) not in self._ordinals]
 
     def of_providers(self, providers: Iterable[str]) -> Mask:
-        """The tools of some providers; bool (tools,), read-only."""
-        wanted = frozenset(map(folded, providers))
-        return self._once(("providers", wanted), lambda: self._where(lambda row: folded(row.provider or "") in wanted))
+        """Return a mask of the tools of some providers."""
+        wanted = frozenset(map(normalize_name, providers))
+        return self._cached(
+            ("providers", wanted), lambda: self._where(lambda row: normalize_name(row.provider or "") in wanted)
+        )
 
     def of_categories(self, categories: Iterable[str]) -> Mask:
-        """The tools that have one of some categories; bool (tools,), read-only."""
-        wanted = frozenset(map(folded, categories))
-        return self._once(
+        """Return a mask of the tools that have at least one of some categories."""
+        wanted = frozenset(map(normalize_name, categories))
+        return self._cached(
             ("categories", wanted),
-            lambda: self._where(lambda row: not wanted.isdisjoint(map(folded, row.categories))),
+            lambda: self._where(lambda row: not wanted.isdisjoint(map(normalize_name, row.categories))),
         )
 
     def annotated(self, hints: Mapping[str, Any]) -> Mask:
-        """The tools with all of some annotations; bool (tools,), read-only. A hint that is not given is not met."""
-        # As text: 1 is no True, and a list no key.
+        """Return a mask of the tools whose annotations have every hint, with the same value and type."""
+        # The key is text, because 1 == True and a list cannot be a key.
         key = ("annotations", repr(sorted(hints.items())))
-        return self._once(key, lambda: self._where(lambda row: _has(row.annotations, hints)))
+        return self._cached(key, lambda: self._where(lambda row: _has(row.annotations, hints)))
 
     def _where(self, passes: Callable[[Facet], bool]) -> Mask:
         return np.fromiter(map(passes, self.rows), bool, len(self.rows))
 
-    def _once(self, key: Hashable, find: Callable[[], Mask]) -> Mask:
-        """A mask, found once. Threads that miss it together find it each: no lock is on a request's way."""
+    def _cached(self, key: Hashable, compute: Callable[[], Mask]) -> Mask:
+        """Return the cached mask of a key, or compute it. Without a lock: two threads may both compute it."""
         mask = self._masks.get(key)
         if mask is None:
-            mask = find()
+            mask = compute()
             mask.flags.writeable = False
-            if len(self._masks) >= _MASKS:
+            if len(self._masks) >= _MAX_MASKS:
                 self._masks.clear()
             self._masks[key] = mask
         return mask
 
     @cached_property
     def hashed_names(self) -> Mapping[str, str]:
-        """By name the ids of the tools whose names, as some form hands them over, cannot be read backwards."""
+        """Return tool ids by the rendered names that end in a hash, from which no id can be read."""
         return hashed_names(row.tool_id for row in self.rows if row.tool_id)
 
     @cached_property
-    def _places(self) -> Mapping[str, list[int]]:
-        """The ordinals of each id and each name."""
-        places: dict[str, list[int]] = {}
+    def _ordinals(self) -> Mapping[str, list[int]]:
+        """Return the ordinals of each normalized id and name."""
+        ordinals: dict[str, list[int]] = {}
         for ordinal, row in enumerate(self.rows):
-            for text in {folded(row.tool_id), folded(row.name)}:
-                places.setdefault(text, []).append(ordinal)
-        return places
+            for text in {normalize_name(row.tool_id), normalize_name(row.name)}:
+                ordinals.setdefault(text, []).append(ordinal)
+        return ordinals
 
 
-def folded(text: str) -> str:
-    """A name as it is compared."""
+def normalize_name(text: str) -> str:
+    """Return a name as it is compared: without outer spaces, and case-folded."""
     return text.strip().casefold()
 
 
 def _has(annotations: Mapping[str, Any], hints: Mapping[str, Any]) -> bool:
-    # 1 is no True: a vendor's hints are JSON.
+    # Hints are JSON, where 1 is not true; in Python 1 == True.
     return all(
         key in annotations and type(annotations[key]) is type(hints[key]) and annotations[key] == hints[key]
         for key in hints

@@ -1,4 +1,7 @@
-"""The parts of a snapshot on disk: each opened, and held against the catalog that it says it is of."""
+"""Open the files of a snapshot, and compare their shapes with its catalog.
+
+Every function raises SnapshotInvalid where a file cannot be read or does not fit. `tools` is the number of tools.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -14,34 +17,44 @@ from router.provider_formats import Detail, Form
 from router.retrieval.arrays import load_array
 from router.retrieval.calibration import Calibration
 from router.retrieval.score_normalization import BackgroundScores
+from router.snapshot.record_store import RecordStore
 
 
-def token_counts(folder: Path, tools: int) -> NDArray[np.int32]:
-    """Tokens of each tool as a model is given it, int32 (tools, forms, details), in the orders of Form and Detail."""
-    held = load_array(folder / contract.TOKEN_COUNTS)
-    if held.shape != (tools, len(Form), len(Detail)) or held.dtype != np.int32:
+def load_records(folder: Path, manifest: Manifest) -> RecordStore:
+    """Return the records, whose number must be the manifest's."""
+    offsets = load_array(folder / contract.RECORD_OFFSETS)
+    tools = len(offsets) - 1
+    if tools != manifest.counts.get("tools"):
+        raise SnapshotInvalid(f"{folder} holds {tools} tools, its manifest says {manifest.counts.get('tools')}")
+    return RecordStore(load_bytes(folder / contract.RECORDS), offsets)
+
+
+def load_token_counts(folder: Path, tools: int) -> NDArray[np.int32]:
+    """Return the tokens of each rendered tool, int32 (tools, forms, details), in the orders of Form and Detail."""
+    counts = load_array(folder / contract.TOKEN_COUNTS)
+    if counts.shape != (tools, len(Form), len(Detail)) or counts.dtype != np.int32:
         raise SnapshotInvalid(
-            f"{folder}: token counts of shape {held.shape} ({held.dtype}) do not fit {tools} tools "
+            f"{folder}: token counts of shape {counts.shape} ({counts.dtype}) do not fit {tools} tools "
             f"in {len(Form)} forms and {len(Detail)} details"
         )
-    return held
+    return counts
 
 
 def open_encoder(folder: Path, manifest: Manifest) -> Encoder | None:
-    """The encoder of requests; None where the snapshot has no vectors."""
+    """Return the encoder of requests; None where the snapshot has no vectors."""
     if Signal.DENSE not in manifest.signals or manifest.encoder is None:
         return None
     return OnnxEncoder.open(folder / contract.ENCODER_FOLDER, manifest.encoder)
 
 
-def encoder_files(manifest: Manifest) -> object:
-    """Equal where two snapshots encode requests alike: what the encoder is, and the checksums of its files."""
+def encoder_identity(manifest: Manifest) -> object:
+    """Return the encoder's description and the checksums of its files: equal for snapshots that encode alike."""
     folder = f"{contract.ENCODER_FOLDER}/"
     return manifest.encoder, {name: digest for name, digest in manifest.files.items() if name.startswith(folder)}
 
 
-def expanded(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.uint8] | None:
-    """`Expanded` by ordinal; None where all tools are alike and have a list."""
+def load_expansion_marks(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.uint8] | None:
+    """Return the `Expanded` mark of each tool, uint8 (tools,); None where every tool has an expansion."""
     if Signal.EXPANSION not in manifest.signals:
         return np.full(tools, contract.Expanded.NO, np.uint8)
     if contract.EXPANDED not in manifest.files:
@@ -49,8 +62,8 @@ def expanded(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.uint8] 
     return _by_ordinal(folder, contract.EXPANDED, "marks", np.dtype(np.uint8), tools)
 
 
-def adapter(folder: Path, manifest: Manifest) -> NDArray[np.float32] | None:
-    """The query adapter, float32 (dim, dim); None where none was learned."""
+def load_adapter(folder: Path, manifest: Manifest) -> NDArray[np.float32] | None:
+    """Return the query adapter, float32 (dim, dim); None where none was learned."""
     if contract.ADAPTER not in manifest.files:
         return None
     learned = load_array(folder / contract.ADAPTER)
@@ -62,8 +75,10 @@ def adapter(folder: Path, manifest: Manifest) -> NDArray[np.float32] | None:
     return learned
 
 
-def fitting(folder: Path, manifest: Manifest, tools: int) -> tuple[BackgroundScores | None, tuple[Calibration, ...]]:
-    """What tells whether any tool fits; nothing where the snapshot was not calibrated."""
+def load_calibration(
+    folder: Path, manifest: Manifest, tools: int
+) -> tuple[BackgroundScores | None, tuple[Calibration, ...]]:
+    """Return the background scores and the no-answer calibrations; None and () where the snapshot has none."""
     if contract.COHORT not in manifest.files:
         return None, ()
     dim = manifest.encoder.dim if manifest.encoder and contract.ERRAND_VECTOR in manifest.files else None
@@ -71,22 +86,22 @@ def fitting(folder: Path, manifest: Manifest, tools: int) -> tuple[BackgroundSco
     return BackgroundScores.open(folder, tools, dim), tuple(map(Calibration.from_json, rows))
 
 
-def duplicates(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.int64] | None:
-    """For each ordinal the first ordinal of its duplicates; None where no tool has one."""
+def load_duplicates(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.int64] | None:
+    """Return for each ordinal the first ordinal of its duplicates, int64 (tools,); None where no tool has one."""
     if contract.DUPLICATES not in manifest.files:
         return None
     return _by_ordinal(folder, contract.DUPLICATES, "duplicates", np.dtype(np.int64), tools)
 
 
 def _by_ordinal(folder: Path, name: str, what: str, dtype: np.dtype[Any], tools: int) -> NDArray[Any]:
-    held = load_array(folder / name)
-    if held.shape != (tools,) or held.dtype != dtype:
-        raise SnapshotInvalid(f"{folder}: {what} of shape {held.shape} ({held.dtype}) do not fit {tools} tools")
-    return held
+    values = load_array(folder / name)
+    if values.shape != (tools,) or values.dtype != dtype:
+        raise SnapshotInvalid(f"{folder}: {what} of shape {values.shape} ({values.dtype}) do not fit {tools} tools")
+    return values
 
 
-def bytes_of(path: Path) -> NDArray[np.uint8]:
-    """A file's bytes, memory-mapped. Raises SnapshotInvalid where it cannot be read."""
+def load_bytes(path: Path) -> NDArray[np.uint8]:
+    """Return a file's bytes, memory-mapped."""
     try:
         stored: NDArray[np.uint8] = np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
     except (OSError, ValueError) as error:

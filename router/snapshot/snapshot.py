@@ -1,6 +1,6 @@
-"""A snapshot, opened: read-only, verified and memory-mapped from disk, or made in memory (`router.memory`).
+"""The opened snapshot: verified and memory-mapped from disk, or made in memory (`router.snapshot.memory`).
 
-On disk, anything wrong fails closed with SnapshotInvalid.
+It is read-only. A folder that is incomplete, corrupt or of another version raises SnapshotInvalid.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +17,6 @@ from router.contract import LEXICAL_SIGNALS, Manifest, Signal
 from router.encoding.encoder import Encoder
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.fingerprint import file_sha256
-from router.retrieval.arrays import load_array
 from router.retrieval.calibration import Calibration
 from router.retrieval.recipe import Recipe
 from router.retrieval.registry import open_retrievers
@@ -25,36 +24,12 @@ from router.retrieval.retrievers import Admitted, DenseRetriever, Lexical, Retri
 from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot import loading
 from router.snapshot.overlay import Overlay
-from router.snapshot.record_store import Entries, RecordStore
+from router.snapshot.record_store import ToolEntries
+from router.snapshot.store.pointer import snapshot_folder
 
 
-def resolve(path: Path) -> Path:
-    """The snapshot's folder, given itself or a catalog's folder with CURRENT. Raises SnapshotInvalid."""
-    if (path / contract.MANIFEST).is_file():
-        return path
-    pointer = path / contract.CURRENT
-    try:
-        name = pointer.read_text(encoding="utf-8").strip()
-    except (FileNotFoundError, NotADirectoryError):
-        if held := sorted(folder.parent.name for folder in path.glob(f"[!.]*/{contract.MANIFEST}")):
-            raise SnapshotInvalid(
-                f"{path} serves no snapshot: its newest was held back, or never published. To serve it: "
-                f"quartermaster snapshots {path.name} --use {held[-1]}"
-            ) from None
-        problem = "has neither a manifest.json nor a CURRENT" if path.is_dir() else "does not exist"
-        raise SnapshotInvalid(f"no snapshot at {path}: it {problem}; build one with `quartermaster build`") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise SnapshotInvalid(f"{pointer} cannot be read: {error}") from error
-    # CURRENT is one folder's name, never a path that leads elsewhere.
-    if not name or name != Path(name).name or name.startswith("."):
-        raise SnapshotInvalid(f"{pointer} holds {name!r}, which is not the name of a snapshot")
-    if not (path / name / contract.MANIFEST).is_file():
-        raise SnapshotInvalid(f"{pointer} names {name}, which is not a complete snapshot in {path}")
-    return path / name
-
-
-def verify(folder: Path, files: Mapping[str, str]) -> None:
-    """Compare files with the manifest's checksums. Raises SnapshotInvalid on the first that differs."""
+def verify_checksums(folder: Path, files: Mapping[str, str]) -> None:
+    """Compare files with their sha256 checksums, by name. Raises SnapshotInvalid for the first that differs."""
     for name, expected in files.items():
         try:
             actual = file_sha256(folder / name)
@@ -66,8 +41,8 @@ def verify(folder: Path, files: Mapping[str, str]) -> None:
             )
 
 
-def _checked(manifest: Manifest, whole: bool) -> Mapping[str, str]:
-    """The files to verify: what people read besides, which may be the largest of all, only where all is asked for."""
+def _files_to_verify(manifest: Manifest, whole: bool) -> Mapping[str, str]:
+    """Return the checksums to verify. `catalog.duckdb`, which no router reads and may be the largest, needs `whole`."""
     return {name: sha for name, sha in manifest.files.items() if whole or name != contract.CATALOG_DB}
 
 
@@ -75,23 +50,24 @@ def _checked(manifest: Manifest, whole: bool) -> Mapping[str, str]:
 class Snapshot:
     """An opened snapshot. Everything in it is immutable and safe to read from many threads.
 
-    `retrievers` are in the order of `Signal`. `folder` is None in memory.
-    `counting` gives the token counts, which memory has counted where they are first asked
-    for. `overlay` is what lies over it (`router.snapshot.overlay.layering`). Of the ordinals then only
-    those in `served` are tools; None where all are.
+    `retrievers` are in the order of `Signal`. An ordinal is a tool's row in every array. `folder` is None in memory.
+    `count_tokens` returns the token counts; in memory they are estimated at the first call. `expanded` has the
+    `Expanded` mark of each tool; None where all have an expansion. `adapter` is the query adapter, float32 (dim, dim).
+    `duplicates` has for each tool the first ordinal of its duplicates; None where there are none. `served` masks the
+    ordinals that are tools; None where all are, which is so without an overlay.
     """
 
     folder: Path | None
     manifest: Manifest
     recipe: Recipe
-    records: Entries
-    counting: Callable[[], NDArray[np.int32]]
+    records: ToolEntries
+    count_tokens: Callable[[], NDArray[np.int32]]
     retrievers: Mapping[Signal, Retriever]
     encoder: Encoder | None
     expanded: NDArray[np.uint8] | None = None
     adapter: NDArray[np.float32] | None = None
     duplicates: NDArray[np.int64] | None = None
-    cohort: BackgroundScores | None = None
+    background_scores: BackgroundScores | None = None
     calibrations: tuple[Calibration, ...] = ()
     served: Admitted | None = None
     overlay: Overlay = field(default_factory=Overlay)
@@ -100,14 +76,14 @@ class Snapshot:
     def open(
         cls, path: Path, *, check: bool = True, whole: bool = False, before: "Snapshot | None" = None
     ) -> "Snapshot":
-        """Open a snapshot's folder, or a catalog's folder with CURRENT.
+        """Open a snapshot's folder, or a catalog's folder with CURRENT. Raises SnapshotInvalid.
 
-        Every file that a router reads is held against its checksum; `whole` checks `catalog.duckdb` too.
-        `check=False` skips the checksums, for a snapshot that this process has just verified. `before` is an opened
-        one whose encoder is shared where it is the same: a publication then costs neither its memory twice nor the
-        tenth of a second that its tokenizer holds up every thread. Raises SnapshotInvalid.
+        The checksum of every file that a router reads is verified; `whole` verifies `catalog.duckdb` too.
+        `check=False` skips the checksums, for a snapshot that this process has just verified. The encoder of `before`,
+        an opened snapshot, is shared where it is the same: a reload then neither holds it in memory twice nor stops
+        every thread for the tenth of a second that a tokenizer takes to load.
         """
-        folder = resolve(Path(path))
+        folder = snapshot_folder(Path(path))
         manifest = Manifest.read(folder)
         if manifest.versions.get("text") != text.TEXT_VERSION:
             raise SnapshotInvalid(
@@ -115,31 +91,28 @@ class Snapshot:
                 f"this router analyses with {text.TEXT_VERSION}: build the catalog again"
             )
         if check:
-            verify(folder, _checked(manifest, whole))
+            verify_checksums(folder, _files_to_verify(manifest, whole))
         try:
             recipe = Recipe.from_json(manifest.recipe)
         except SettingsInvalid as error:
             raise SnapshotInvalid(f"{folder}: {error}") from error
-        offsets = load_array(folder / contract.RECORD_OFFSETS)
-        tools = len(offsets) - 1
-        if tools != manifest.counts.get("tools"):
-            raise SnapshotInvalid(f"{folder} holds {tools} tools, its manifest says {manifest.counts.get('tools')}")
-        lines = loading.bytes_of(folder / contract.RECORDS)
-        token_counts = loading.token_counts(folder, tools)
-        cohort, calibrations = loading.fitting(folder, manifest, tools)
-        shared = before is not None and loading.encoder_files(before.manifest) == loading.encoder_files(manifest)
+        records = loading.load_records(folder, manifest)
+        tools = len(records)
+        token_counts = loading.load_token_counts(folder, tools)
+        background_scores, calibrations = loading.load_calibration(folder, manifest, tools)
+        shared = before is not None and loading.encoder_identity(before.manifest) == loading.encoder_identity(manifest)
         return cls(
             folder=folder,
             manifest=manifest,
             recipe=recipe,
-            records=RecordStore(lines, offsets),
-            counting=lambda: token_counts,
+            records=records,
+            count_tokens=lambda: token_counts,
             retrievers=open_retrievers(folder, manifest, tools),
             encoder=before.encoder if before and shared else loading.open_encoder(folder, manifest),
-            expanded=loading.expanded(folder, manifest, tools),
-            adapter=loading.adapter(folder, manifest),
-            duplicates=loading.duplicates(folder, manifest, tools),
-            cohort=cohort,
+            expanded=loading.load_expansion_marks(folder, manifest, tools),
+            adapter=loading.load_adapter(folder, manifest),
+            duplicates=loading.load_duplicates(folder, manifest, tools),
+            background_scores=background_scores,
             calibrations=calibrations,
         )
 
@@ -155,11 +128,11 @@ class Snapshot:
 
     @property
     def token_counts(self) -> NDArray[np.int32]:
-        """Tokens of each tool, int32 (tools, forms, details): counted by a build, or estimated."""
-        return self.counting()
+        """Return the tokens of each tool, int32 (tools, forms, details): counted by a build, or estimated."""
+        return self.count_tokens()
 
-    def serving(self, admitted: Admitted | None) -> Admitted | None:
-        """Of the admitted tools those that serve; None where that is every ordinal."""
+    def restrict_to_served(self, admitted: Admitted | None) -> Admitted | None:
+        """Return the admitted tools that are also served; None where that is every ordinal."""
         if self.served is None or admitted is None:
             return self.served if admitted is None else admitted
         return Admitted(admitted.mask & self.served.mask)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from benchmarks.large_catalogs import body_of, requests, tool, tools
-from benchmarks.measuring import compare, percentiles
-from benchmarks.near_vectors import NearVectors
-from benchmarks.reference_vectors import ReferenceVectors
+from benchmarks.support.measuring import compare, percentiles
+from benchmarks.support.near_vectors import NearVectors
+from benchmarks.support.reference_vectors import ReferenceVectors
 from router import DenseView
 
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from flows.engine.runtime import quiet
+from flows.engine.runtime import configure_prefect
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="session")
 def prefect_server(prefect_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a temporary server's API."""
     before = dict(os.environ)
-    quiet(at_terminal=True)
+    configure_prefect(at_terminal=True)
     from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
     from prefect.testing import utilities
 

@@ -27,6 +27,8 @@ from pipeline.errors import RunAborted, SettingsInvalid
 from router import Router
 from tests.support.readme import ROOT, commands
 
+pytestmark = pytest.mark.usefixtures("prefect_server")
+
 
 def until_deployed(name: str) -> str:
     """The name of a deployment, as soon as the server has it."""

@@ -9,7 +9,7 @@ import pytest
 from router import RequestInvalid, Router
 from router.snapshot.snapshot import Snapshot
 from tests.support.publishing import Publications
-from tests.support.soak import alike
+from tests.support.soak import answers_equal
 
 REQUESTS = [
     "give the customer their money back",
@@ -40,7 +40,7 @@ def test_many_are_answered_as_each_alone_and_in_order(router: Router, recipe: st
     many = router.route_many(REQUESTS, k=3, explain=True, recipe=recipe)
     alone = [router.route(request, k=3, explain=True, recipe=recipe) for request in REQUESTS]
     assert len(many) == len(alone)
-    assert all(alike(one, other) for one, other in zip(many, alone, strict=True))
+    assert all(answers_equal(one, other) for one, other in zip(many, alone, strict=True))
     assert [[tool.phrase for tool in one] for one in many] == [[tool.phrase for tool in one] for one in alone]
 
 

@@ -1,4 +1,4 @@
-"""`quartermaster` as tests run it: in this process for what it says, in one of its own for how it starts and ends."""
+"""Runs `quartermaster` in tests: in this process to read its output, in a new one to see it start and end."""
 
 import os
 import signal
@@ -18,19 +18,21 @@ _MAIN = "from flows.cli.main import main; main()"
 
 
 def called(folder: Path, *arguments: object, **variables: str) -> Done:
-    """Call the command line in a folder; a screen of 120 columns, unless COLUMNS says otherwise. A process of its own
-    takes a second to import what this one has."""
+    """Run the command line in this process, in a folder, on a terminal of 120 columns unless COLUMNS differs.
+
+    A new process would take a second for its imports.
+    """
     from flows.cli.main import main
-    from flows.output import screen
+    from flows.output import terminal
 
     line = ["quartermaster", *map(str, arguments)]
     out, err = StringIO(), StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err), _own_signals():
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err), _restored_signals():
         patch.chdir(folder)
         patch.setattr(sys, "argv", line)
         for name, value in variables.items():
             patch.setenv(name, value)
-        for console in (screen.out, screen.err):  # made once, as wide as the screen was then
+        for console in (terminal.out, terminal.err):  # created once, as wide as the terminal was then
             patch.setattr(console, "width", int(variables.get("COLUMNS", "120")))
         code: int | str | None = 0
         try:
@@ -42,7 +44,7 @@ def called(folder: Path, *arguments: object, **variables: str) -> Done:
 
 
 def started(folder: Path, *arguments: object, without: tuple[str, ...] = (), **variables: str) -> Done:
-    """Start the command line in a folder, as a process without the modules of these names."""
+    """Run the command line in a folder as a new process, which cannot import the modules named in `without`."""
     code = f"import sys; sys.modules.update(dict.fromkeys({list(without)!r})); {_MAIN}"
     return subprocess.run(
         [sys.executable, "-c", code, *map(str, arguments)],
@@ -54,12 +56,12 @@ def started(folder: Path, *arguments: object, without: tuple[str, ...] = (), **v
 
 
 @contextmanager
-def _own_signals() -> Iterator[None]:
-    """What `main` does about signals ends with it."""
+def _restored_signals() -> Iterator[None]:
+    """Restore the signal handlers that `main` sets."""
     numbers = (signal.SIGTERM, signal.SIGHUP)
-    before = [signal.getsignal(number) for number in numbers]
+    handlers = [signal.getsignal(number) for number in numbers]
     try:
         yield
     finally:
-        for number, handler in zip(numbers, before, strict=True):
+        for number, handler in zip(numbers, handlers, strict=True):
             signal.signal(number, handler)

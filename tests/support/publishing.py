@@ -1,4 +1,4 @@
-"""Snapshots to publish: copies of one, each told apart by its id, its recipe and its answers; and ones that are bad."""
+"""Publish copies of a snapshot that differ in name, recipe and answers, and damage them."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from router.store import SnapshotStore
 
 
 class Publications:
-    """A catalog's folder in which copies of a snapshot stand under ids of their own, and are published."""
+    """The catalog "office" of a workspace, with copies of one snapshot under names of their own."""
 
     def __init__(self, workspace: Path, snapshot: Path) -> None:
         self._store = SnapshotStore(workspace, "office")
@@ -21,7 +21,10 @@ class Publications:
         self.folder = self._store.folder
 
     def add(self, name: str, *, weights: dict[str, float] | None = None, **fields: Any) -> Path:
-        """A copy, by links, under another id; its recipe has the same name, and other weights if given."""
+        """Add a copy under another name, made of hard links, and return its folder.
+
+        Its recipe has the same name as the copy, and `weights` if given. `fields` replace those of the manifest.
+        """
 
         def change(manifest: dict[str, Any]) -> None:
             manifest["snapshot"] = manifest["recipe"]["name"] = name
@@ -33,34 +36,34 @@ class Publications:
         return folder
 
     def publish(self, name: str) -> None:
-        """Move CURRENT, as a build does."""
+        """Publish a copy as a build does."""
         self._store.publish(name)
 
     def point(self, text: str) -> None:
-        """Write CURRENT, whatever it is to say."""
+        """Write any text to CURRENT."""
         (self.folder / CURRENT).write_text(text, encoding="utf-8")
 
 
 def sign(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    """Change a manifest and sign it again, as another build would have."""
+    """Change a manifest and write it with the new checksum."""
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     del manifest["checksum"]
     change(manifest)
     manifest["checksum"] = fingerprint(manifest)
-    _put(folder / MANIFEST, json.dumps(manifest).encode())
+    _replace(folder / MANIFEST, json.dumps(manifest).encode())
 
 
 def corrupt(folder: Path) -> Path:
-    """Flip a bit of the first file of a snapshot that a router reads; that file."""
+    """Flip a bit in the first file of a snapshot that a router reads, and return the file."""
     files = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
-    path = next(folder / name for name in sorted(files) if name != CATALOG_DB and (folder / name).stat().st_size)
+    path: Path = next(folder / name for name in sorted(files) if name != CATALOG_DB and (folder / name).stat().st_size)
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
-    _put(path, data)
+    _replace(path, bytes(data))
     return path
 
 
-def _put(path: Path, data: bytes) -> None:
-    """Write a file anew: what stood there may be linked to another snapshot's."""
+def _replace(path: Path, data: bytes) -> None:
+    """Replace a file. Writing into it would change other snapshots, whose files may be links to it."""
     path.unlink()
     path.write_bytes(data)

@@ -1,4 +1,4 @@
-"""Threads that ask a router without a pause, and hold each answer against what its snapshot is known to answer."""
+"""A soak test: threads route without a pause, and compare each answer with the known one of its snapshot."""
 
 import random
 import threading
@@ -12,15 +12,15 @@ from pathlib import Path
 from router import RoutedTools, Router
 
 _BATCH = 4
-# Vectors of a batch differ by 1e-7 from those of a request alone.
+# A vector from a batch differs from that of the request alone by up to 1e-7.
 _TOLERANCE = 1e-4
 
-Known = Mapping[str, Mapping[str, RoutedTools]]
+KnownAnswers = Mapping[str, Mapping[str, RoutedTools]]
 
 
 @dataclass
-class Soak:
-    """What came of it: answers by snapshot id, seconds of each route, answers that were wrong and errors, in words."""
+class SoakResult:
+    """The number of answers by snapshot, the seconds of each route, and descriptions of wrong answers and errors."""
 
     answers: Counter[str] = field(default_factory=Counter)
     seconds: list[float] = field(default_factory=list)
@@ -28,8 +28,8 @@ class Soak:
     errors: list[str] = field(default_factory=list)
 
 
-def known_answers(snapshots: Iterable[Path], requests: Sequence[str]) -> Known:
-    """By snapshot id and request the answer of a router over that snapshot alone."""
+def known_answers(snapshots: Iterable[Path], requests: Sequence[str]) -> KnownAnswers:
+    """Return the answers of routers over each snapshot alone, by snapshot and request."""
     known = {}
     for folder in snapshots:
         router = Router.open(folder)
@@ -38,45 +38,53 @@ def known_answers(snapshots: Iterable[Path], requests: Sequence[str]) -> Known:
 
 
 @contextmanager
-def asking(router: Router, known: Known, threads: int) -> Iterator[Soak]:
-    """Ask on so many threads until the block ends; the first of them asks several requests at a time."""
-    soak, ended = Soak(), threading.Event()
+def routing_threads(router: Router, known: KnownAnswers, threads: int) -> Iterator[SoakResult]:
+    """Route on some threads until the block ends. The first thread routes several requests at a time."""
+    result, ended = SoakResult(), threading.Event()
     requests = sorted(next(iter(known.values())))
     running = [
-        threading.Thread(target=_ask, args=(router, known, requests, which, soak, ended)) for which in range(threads)
+        threading.Thread(target=_route, args=(router, known, requests, number, result, ended))
+        for number in range(threads)
     ]
     for thread in running:
         thread.start()
     try:
-        yield soak
+        yield result
     finally:
         ended.set()
         for thread in running:
             thread.join()
 
 
-def _ask(router: Router, known: Known, requests: Sequence[str], which: int, soak: Soak, ended: threading.Event) -> None:
-    draw = random.Random(which)
+def _route(
+    router: Router,
+    known: KnownAnswers,
+    requests: Sequence[str],
+    number: int,
+    result: SoakResult,
+    ended: threading.Event,
+) -> None:
+    draw = random.Random(number)
     while not ended.is_set():
-        batch = draw.sample(requests, 1 if which else min(_BATCH, len(requests)))
+        batch = draw.sample(requests, 1 if number else min(_BATCH, len(requests)))
         begun = time.perf_counter()
         try:
-            routed = router.route_many(batch) if len(batch) > 1 else [router.route(batch[0])]
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is what is looked for
-            soak.errors.append(f"{type(error).__name__}: {error}")
+            answers = router.route_many(batch) if len(batch) > 1 else [router.route(batch[0])]
+        except Exception as error:  # noqa: BLE001 - any error is a finding
+            result.errors.append(f"{type(error).__name__}: {error}")
             continue
         if len(batch) == 1:
-            soak.seconds.append(time.perf_counter() - begun)
-        if len({answer.snapshot for answer in routed}) > 1:
-            soak.wrong.append("one call was answered by two snapshots")
-        for request, answer in zip(batch, routed, strict=True):
-            soak.answers[answer.snapshot] += 1
-            if not alike(answer, known[answer.snapshot][request]):
-                soak.wrong.append(f"{answer.snapshot} to {request!r}: {answer.ids}")
+            result.seconds.append(time.perf_counter() - begun)
+        if len({answer.snapshot for answer in answers}) > 1:
+            result.wrong.append("one call was answered by two snapshots")
+        for request, answer in zip(batch, answers, strict=True):
+            result.answers[answer.snapshot] += 1
+            if not answers_equal(answer, known[answer.snapshot][request]):
+                result.wrong.append(f"{answer.snapshot} to {request!r}: {answer.ids}")
 
 
-def alike(one: RoutedTools, other: RoutedTools) -> bool:
-    """Whether two answers are the same but for what the encoder's last digits make of the scores."""
+def answers_equal(one: RoutedTools, other: RoutedTools) -> bool:
+    """Return True where two answers are equal, apart from the last digits of the scores."""
     same = (one.snapshot, one.recipe, one.steps, one.none_fits, one.ids) == (
         other.snapshot,
         other.recipe,

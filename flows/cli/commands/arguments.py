@@ -1,4 +1,4 @@
-"""Arguments that several commands share, and what they name."""
+"""Options that several commands share, and the routers, folders and catalogs that they name."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ import typer
 
 from router import Router, Selection
 from router.errors import SettingsInvalid, SnapshotInvalid
-from router.store import catalogs, last_built
+from router.store import SnapshotStore, catalogs, last_built
 
 WORKSPACE = Path(".quartermaster")
 CATALOG_VARIABLE = "QUARTERMASTER_CATALOG"
@@ -18,62 +18,77 @@ Catalog = Annotated[
     Optional[str],
     typer.Option(envvar=CATALOG_VARIABLE, help="Which catalog of the workspace; by default the one built last."),
 ]
-At = Annotated[
+SnapshotFolder = Annotated[
     Optional[Path], typer.Option("--snapshot", help="A snapshot's or a catalog's folder, instead of the workspace.")
 ]
 RecipeName = Annotated[
     Optional[str],
     typer.Option("--recipe", help="default, adaptive, published or lexical; by default the snapshot's own."),
 ]
+Generator = Annotated[Optional[str], typer.Option(help="As in build.")]
+Encoder = Annotated[Optional[str], typer.Option(help="As in build.")]
+FiguresFile = Annotated[
+    Optional[Path], typer.Option("--json", help="Write the figures to this file, or - to print them.")
+]
+Watch = Annotated[float, typer.Option(help="Seconds between two looks for a new snapshot; 0: never.")]
+Insecure = Annotated[bool, typer.Option("--insecure", help="Listen beyond this machine without a token.")]
 SelectionFile = Annotated[
     Optional[Path], typer.Option("--selection", help="A TOML or JSON file of filters and weights.")
 ]
 Category = Annotated[Optional[str], typer.Option(help="The request's category, for a selection that filters by it.")]
-Confidence = Annotated[
+CategoryConfidence = Annotated[
     Optional[float], typer.Option("--category-confidence", help="Confidence in the category, 0 to 1.")
 ]
-Budget = Annotated[
+TokenBudget = Annotated[
     Optional[int], typer.Option("--token-budget", help="Return the tools that fit into this many tokens.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-Limit = Annotated[int, typer.Option("-k", help="How many tools.")]
-Request = Annotated[str, typer.Argument(help="What should be done, in everyday words.")]
+JsonOutput = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+ToolCount = Annotated[int, typer.Option("-k", help="How many tools.")]
+RequestText = Annotated[str, typer.Argument(help="What should be done, in everyday words.")]
 
 
 def open_router(snapshot: Path | None, workspace: Path, catalog: str | None, selection: Path | None = None) -> Router:
-    """The router over what the options name."""
-    chosen = Selection.load(selection) if selection else None
+    """Return a router over the snapshot or catalog that the options name."""
+    chosen = load_selection(selection)
     return Router.open(folder_of(snapshot, workspace, catalog), selection=chosen)
 
 
+def load_selection(file: Path | None) -> Selection | None:
+    """Return the selection of a file, None without one. Raises SettingsInvalid if the file is wrong."""
+    return Selection.load(file) if file else None
+
+
 def folder_of(snapshot: Path | None, workspace: Path, catalog: str | None) -> Path:
-    """The folder of the snapshot or the catalog that the options name; of several catalogs, else of the last built."""
+    """Return the folder of the snapshot or the catalog that the options name, by default of the catalog built last.
+
+    Raises SnapshotInvalid if the workspace lacks the catalog, or is empty.
+    """
     if snapshot is not None:
         return snapshot
     names = catalogs(workspace)
     if catalog is not None:
-        return workspace / "snapshots" / _known(catalog, names, workspace)
-    chosen = last_built(workspace)
-    if chosen is None:
-        raise _empty(workspace)
+        return SnapshotStore(workspace, _require_known(catalog, names, workspace)).folder
+    latest = last_built(workspace)
+    if latest is None:
+        raise _empty_workspace(workspace)
     if len(names) > 1:
-        from flows.output.screen import err, plain
+        from flows.output.terminal import err, plain_text
 
-        said = f'Using the catalog "{chosen}", built last; --catalog NAME or {CATALOG_VARIABLE} chooses another'
-        err.print(plain(said, "dim"), soft_wrap=True)
-    return workspace / "snapshots" / chosen
+        message = f'Using the catalog "{latest}", built last; --catalog NAME or {CATALOG_VARIABLE} chooses another'
+        err.print(plain_text(message, "dim"), soft_wrap=True)
+    return SnapshotStore(workspace, latest).folder
 
 
-def to_change(catalog: str | None, workspace: Path) -> str:
-    """The catalog whose serving snapshot is to change: the named one, that of the environment, or the only one.
+def catalog_to_change(catalog: str | None, workspace: Path) -> str:
+    """Return the catalog whose serving snapshot is to change: the named one, that of the environment, or the only one.
 
-    Never guessed among several. Raises SnapshotInvalid, or SettingsInvalid where several are there and none is named.
+    Raises SettingsInvalid if there are several and none is named, SnapshotInvalid if it does not exist.
     """
     names = catalogs(workspace)
     if catalog := catalog or os.environ.get(CATALOG_VARIABLE):
-        return _known(catalog, names, workspace)
+        return _require_known(catalog, names, workspace)
     if not names:
-        raise _empty(workspace)
+        raise _empty_workspace(workspace)
     if len(names) > 1:
         raise SettingsInvalid(
             f"the workspace {workspace} has several catalogs ({', '.join(names)}): "
@@ -82,11 +97,11 @@ def to_change(catalog: str | None, workspace: Path) -> str:
     return names[0]
 
 
-def _empty(workspace: Path) -> SnapshotInvalid:
+def _empty_workspace(workspace: Path) -> SnapshotInvalid:
     return SnapshotInvalid(f"the workspace {workspace} has no snapshot: build one with `quartermaster build`")
 
 
-def _known(catalog: str, names: list[str], workspace: Path) -> str:
+def _require_known(catalog: str, names: list[str], workspace: Path) -> str:
     if catalog in names:
         return catalog
     origin = f" (from {CATALOG_VARIABLE})" if catalog == os.environ.get(CATALOG_VARIABLE) else ""

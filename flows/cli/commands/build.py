@@ -2,11 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from flows.cli.commands.arguments import WORKSPACE, Json, Workspace
+from flows.cli.commands.arguments import WORKSPACE, Encoder, Generator, JsonOutput, Workspace
+
+if TYPE_CHECKING:
+    from pipeline.build.report import BuildReport
+    from pipeline.progress import Progress
 
 
 def build(
@@ -36,7 +40,7 @@ def build(
     flow: Annotated[
         bool, typer.Option("--flow", help="Run it as a Prefect flow: retries, time-outs, artifacts, an evaluation.")
     ] = False,
-    as_json: Json = False,
+    as_json: JsonOutput = False,
 ) -> None:
     """Build a catalog's snapshot and publish it. Prints the snapshot's folder last.
 
@@ -50,29 +54,29 @@ def build(
     An encoder is exported once and kept for all workspaces, in the user's cache folder (~/.cache/quartermaster on
     Linux) or in QUARTERMASTER_CACHE. You may delete what lies there at any time.
     """
-    from flows.output.build import show_left_out, show_plan, show_report
-    from flows.output.screen import Bars, out, plain
-    from pipeline.build.build import build as run
+    from flows.output.build import show_report
+    from flows.output.plan import show_plan
+    from flows.output.sources import show_unread
+    from flows.output.terminal import ProgressBars, out, plain_text
+    from pipeline.build.build import build as build_snapshot
     from pipeline.build.plan import plan as plan_build
     from pipeline.settings import left_out, load, overrides, with_provider
 
     mode = "batch" if batch else None
     skip = skip_unreadable or None
     settings = with_provider(load(path, overrides(generator, encoder, max_cost, max_tools, mode, skip)), provider)
-    show_left_out(left_out(path, settings))
+    show_unread(left_out(path, settings))
     if plan:
-        with Bars() as bars:
+        with ProgressBars() as bars:
             planned = plan_build(settings, workspace=workspace, progress=bars)
         if as_json:
             print(json.dumps(planned.to_json(), ensure_ascii=False))
         else:
             show_plan(planned)
         return
-    with Bars() as bars:
+    with ProgressBars() as bars:
         if flow:
-            from flows.cli.flow_run import run_flow
-
-            report = run_flow(
+            report = _run_flow(
                 bars,
                 path,
                 workspace,
@@ -86,14 +90,35 @@ def build(
                 provider=provider,
             )
         else:
-            report = run(settings, workspace=workspace, force=force, progress=bars)
+            report = build_snapshot(settings, workspace=workspace, force=force, progress=bars)
     if as_json:
         print(json.dumps(report.to_json(), ensure_ascii=False))
     else:
         show_report(report)
-        out.print(plain(str(report.snapshot), "bold"), soft_wrap=True)
+        out.print(plain_text(str(report.snapshot), "bold"), soft_wrap=True)
     if report.held:
         raise typer.Exit(1)
+
+
+def _run_flow(bars: "Progress", path: Path, workspace: Path, **parameters: Any) -> "BuildReport":
+    """Run the build as a flow in this process, on the configured Prefect server or one that ends with it.
+
+    `parameters` are the flow's others. Raises the errors of the build.
+    """
+    bars.start("engine", None)
+    from flows.engine.runtime import check_server, configure_prefect
+
+    configure_prefect(at_terminal=True)
+    check_server()
+    from flows.build_catalog import build_catalog
+    from flows.engine.progress import shown_on
+    from pipeline.build.report import BuildReport
+
+    with shown_on(bars):
+        report = build_catalog(str(path), str(workspace), **parameters)
+    if not isinstance(report, BuildReport):
+        raise TypeError(f"the flow returned {report!r}, not a BuildReport")
+    return report
 
 
 def schedule(
@@ -101,8 +126,8 @@ def schedule(
     cron: Annotated[str, typer.Option(help="When, as in crontab: minute, hour, day, month, weekday.")] = "0 2 * * *",
     timezone: Annotated[str, typer.Option(help="Time zone of the cron expression, such as Europe/Berlin.")] = "UTC",
     workspace: Workspace = WORKSPACE,
-    generator: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
-    encoder: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
+    generator: Generator = None,
+    encoder: Encoder = None,
     provider: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
 ) -> None:
     """Build a catalog every night, until interrupted.
@@ -110,13 +135,13 @@ def schedule(
     The build is served as a Prefect deployment. Uses the Prefect server that is configured (PREFECT_API_URL), else
     starts one that ends with this command. To let a work pool run the builds instead, see prefect.yaml.
     """
-    from flows.output.screen import Bars, err
+    from flows.output.terminal import ProgressBars, err
     from flows.schedule import next_runs, serve_nightly
     from pipeline.settings import load, overrides, with_provider
 
     settings = with_provider(load(path, overrides(generator, encoder)), provider)
     times = next_runs(cron, timezone)
-    bars = Bars()
+    bars = ProgressBars()
 
     def ready(server: str) -> None:
         bars.stop()

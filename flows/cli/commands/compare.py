@@ -5,7 +5,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from flows.cli.commands.arguments import WORKSPACE, Workspace
+from flows.cli.commands.arguments import WORKSPACE, Encoder, FiguresFile, Generator, Workspace
 from router import Router
 from router.errors import SettingsInvalid
 
@@ -19,12 +19,10 @@ def compare(
     snapshot: Annotated[
         Optional[list[Path]], typer.Option(help="Snapshots to compare on one bench, instead of building it.")
     ] = None,
-    generator: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
-    encoder: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
+    generator: Generator = None,
+    encoder: Encoder = None,
     workspace: Workspace = WORKSPACE,
-    json_file: Annotated[
-        Optional[Path], typer.Option("--json", help="Write the figures to this file, or - to print them.")
-    ] = None,
+    json_file: FiguresFile = None,
 ) -> None:
     """Compare recipes and single signals side by side.
 
@@ -32,29 +30,31 @@ def compare(
     are marked (paired randomisation test, corrected for the number of rows). Each bench has a table; several benches
     have a table of means too.
     """
-    from flows.cli.commands.judged import build_bench, printed, read_bench, writable
+    from flows.cli.commands.benches import build_bench, check_writable, read_bench, write_figures
     from flows.output.comparison import show_comparison
-    from flows.output.screen import Bars
+    from flows.output.terminal import ProgressBars
     from router.evaluation import benchmark
 
-    writable("--json", json_file)
+    check_writable("--json", json_file)
     if snapshot and len(bench) > 1:
         raise SettingsInvalid(
             "--snapshot can be measured on one --bench only: give one --bench, or leave out --snapshot to build each"
         )
-    judged = [read_bench(folder) for folder in bench]
+    benches = [read_bench(folder) for folder in bench]
     compared: list[dict[str, Any]] = []
-    with Bars() as bars:
-        for one in judged:
-            built = snapshot or [build_bench(one.folder, workspace, bars, generator=generator, encoder=encoder)]
-            routers = [Router.open(folder) for folder in built]
-            rows = [(router, found) for router in routers for found in benchmark.recipes(router, recipe)]
-            bars.start("evaluate", len(one.judgements) * len(rows))
+    with ProgressBars() as bars:
+        for judged in benches:
+            folders = snapshot or [build_bench(judged.folder, workspace, bars, generator=generator, encoder=encoder)]
+            routers = [Router.open(folder) for folder in folders]
+            candidates = [(router, name) for router in routers for name in benchmark.recipes(router, recipe)]
+            bars.start("evaluate", len(judged.judgements) * len(candidates))
             measured = [
-                benchmark.ask(router, one.judgements, found, whole=False, advance=bars.advance)
-                for router, found in rows
+                benchmark.ask(router, judged.judgements, name, whole=False, advance=bars.advance)
+                for router, name in candidates
             ]
-            compared.append({"bench": one.name, "queries": len(one.judgements), "rows": benchmark.ranked(measured)})
+            compared.append(
+                {"bench": judged.name, "queries": len(judged.judgements), "rows": benchmark.ranked(measured)}
+            )
     result = {"benches": compared, "mean": benchmark.mean(compared)}
-    if not printed(result, json_file):
+    if not write_figures(result, json_file):
         show_comparison(result)

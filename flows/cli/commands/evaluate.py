@@ -5,10 +5,18 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from flows.cli.commands.arguments import WORKSPACE, At, RecipeName, Workspace
+from flows.cli.commands.arguments import (
+    WORKSPACE,
+    Encoder,
+    FiguresFile,
+    Generator,
+    RecipeName,
+    SnapshotFolder,
+    Workspace,
+)
 from router import Router
 
-_WORST = 20  # requests that the files list where --worst says no other number
+_WORST = 20  # worst requests in the files, unless --worst gives another number
 
 
 def evaluate(
@@ -17,9 +25,9 @@ def evaluate(
     ],
     without_expansions: Annotated[bool, typer.Option("--without-expansions", help="Build without expansions.")] = False,
     recipe: RecipeName = None,
-    generator: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
-    encoder: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
-    snapshot: At = None,
+    generator: Generator = None,
+    encoder: Encoder = None,
+    snapshot: SnapshotFolder = None,
     against: Annotated[
         Optional[Path], typer.Option(help="Another snapshot's or catalog's folder, to compare with.")
     ] = None,
@@ -31,9 +39,7 @@ def evaluate(
         Optional[int], typer.Option(min=1, help="List this many of the worst requests, with reasons.")
     ] = None,
     workspace: Workspace = WORKSPACE,
-    json_file: Annotated[
-        Optional[Path], typer.Option("--json", help="Write the figures to this file, or - to print them.")
-    ] = None,
+    json_file: FiguresFile = None,
     html: Annotated[Optional[Path], typer.Option(help="Write a report with plots to this file.")] = None,
     runs: Annotated[
         Optional[Path], typer.Option(help="Write TREC files to this folder: qrels, and a run for each list.")
@@ -45,32 +51,31 @@ def evaluate(
     apart from what serves, unless --snapshot names what to measure. Metrics are means over requests, K = 10; intervals
     are 95 % (bootstrap over requests), p is that of a paired randomisation test.
     """
-    from flows.cli.commands.judged import build_bench, printed, read_bench, writable
+    from flows.cli.commands.benches import build_bench, check_writable, read_bench, write_figures
     from flows.output.evaluation import show_evaluation
-    from flows.output.screen import Bars
+    from flows.output.terminal import ProgressBars
     from router.evaluation import benchmark
 
     judged = read_bench(bench)
-    writable("--json", json_file)
-    writable("--html", html)
-    writable("--runs", runs)
+    check_writable("--json", json_file)
+    check_writable("--html", html)
+    check_writable("--runs", runs)
     if html is not None:
-        from flows.output.report import (
-            write_report,  # now, for an extra that is not there must not cost the measurement
-        )
+        # Imported now, so that a missing extra fails before the measurement.
+        from flows.output.report import write_report
     other = None
-    with Bars() as bars:
+    with ProgressBars() as bars:
         if snapshot is None:
             snapshot = build_bench(
-                bench, workspace, bars, without=without_expansions, generator=generator, encoder=encoder
+                bench, workspace, bars, expansions=not without_expansions, generator=generator, encoder=encoder
             )
         router = Router.open(snapshot)
         if against is not None or against_recipe is not None:
             second = router if against is None else Router.open(against)
             bars.start("evaluate", len(judged.judgements))
-            # Without a name of its own, the other snapshot is measured by the same recipe, or by its own as here.
-            chosen = against_recipe or recipe
-            other = benchmark.ask(second, judged.judgements, chosen, whole=False, advance=bars.advance)
+            other = benchmark.ask(
+                second, judged.judgements, against_recipe or recipe, whole=False, advance=bars.advance
+            )
         bars.start("evaluate", len(judged.judgements))
         measured = benchmark.ask(router, judged.judgements, recipe, advance=bars.advance)
         result: dict[str, Any] = benchmark.figures(measured, judged.name)
@@ -85,5 +90,5 @@ def evaluate(
         benchmark.write_runs(runs, measured)
     if html is not None:
         write_report(html, result)
-    if not printed(result, json_file):
+    if not write_figures(result, json_file):
         show_evaluation(result, worst or 0)

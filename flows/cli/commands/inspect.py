@@ -1,10 +1,10 @@
-"""inspect: what a snapshot holds."""
+"""inspect: the contents of a snapshot."""
 
 from typing import Annotated, Optional
 
 import typer
 
-from flows.cli.commands.arguments import WORKSPACE, At, Catalog, Json, Workspace, folder_of
+from flows.cli.commands.arguments import WORKSPACE, Catalog, JsonOutput, SnapshotFolder, Workspace, folder_of
 from router.errors import SettingsInvalid
 
 
@@ -20,19 +20,19 @@ def inspect(
     ] = None,
     catalog: Catalog = None,
     workspace: Workspace = WORKSPACE,
-    snapshot: At = None,
-    as_json: Json = False,
+    snapshot: SnapshotFolder = None,
+    as_json: JsonOutput = False,
 ) -> None:
     """Show what a snapshot contains, what it cost and what changed.
 
     Without a TOOL or an option: an overview, with the tables and views that can be queried.
     """
-    from flows.output.inspection import show
+    from flows.output.inspection import show_inspection
     from pipeline.inspection.reading import Inspection
 
-    given = {"TOOL": tool, "--table": table, "--against": against, "--sql": sql}
-    names = [name for name, value in given.items() if value is not None]
+    questions = {"TOOL": tool, "--table": table, "--against": against, "--sql": sql}
+    names = [name for name, value in questions.items() if value is not None]
     if len(names) > 1:
         raise SettingsInvalid(f"{' and '.join(names)} cannot be combined: give one")
     with Inspection.open(folder_of(snapshot, workspace, catalog)) as inspection:
-        show(inspection, tool=tool, table=table, against=against, sql=sql, limit=limit, as_json=as_json)
+        show_inspection(inspection, tool=tool, table=table, against=against, sql=sql, limit=limit, as_json=as_json)

@@ -1,4 +1,4 @@
-"""login: a person's token for a catalog's remote MCP servers, stored for the builds that come."""
+"""login: gets a person's token for a catalog's remote MCP servers, and stores it for later builds."""
 
 from pathlib import Path
 from typing import Annotated, Optional
@@ -21,29 +21,31 @@ def login(
     """
     import webbrowser
 
-    from flows.output.screen import err, plain
+    from flows.output.terminal import err, plain_text
     from pipeline.errors import SettingsInvalid
     from pipeline.settings import load
     from pipeline.sources.login import log_in
     from pipeline.sources.naming import place
 
-    settings = load(path)
-    numbered = list(enumerate(settings.source, 1))
-    chosen = [
-        one for number, one in numbered if one.oauth and not one.oauth.by_credentials and source in (None, number)
+    catalog = load(path)
+    numbered = list(enumerate(catalog.source, 1))
+    sources = [
+        settings
+        for number, settings in numbered
+        if settings.oauth and not settings.oauth.by_credentials and source in (None, number)
     ]
-    if not chosen:
+    if not sources:
         which = "no source" if source is None else f"source {source} is none that"
         raise SettingsInvalid(f"{path}: {which} has oauth for a person to log in: write [source.oauth] below its url")
 
     def show(address: str) -> None:
         err.print("Log in at this address:", markup=False)
-        err.print(plain(address), soft_wrap=True)
+        err.print(plain_text(address), soft_wrap=True)
         if browser:
             webbrowser.open(address)
 
-    for one in chosen:
-        err.print(plain(f"Logging in to {place(one)}"), soft_wrap=True)
-        file, tools = log_in(one, settings.folder, show=show, port=port)
-        listed = f"{tools:,} {'tool' if tools == 1 else 'tools'}"
-        err.print(plain(f"{listed}; the token is stored in {file}"), soft_wrap=True)
+    for settings in sources:
+        err.print(plain_text(f"Logging in to {place(settings)}"), soft_wrap=True)
+        file, tools = log_in(settings, catalog.folder, show=show, port=port)
+        count = f"{tools:,} {'tool' if tools == 1 else 'tools'}"
+        err.print(plain_text(f"{count}; the token is stored in {file}"), soft_wrap=True)

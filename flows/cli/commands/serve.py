@@ -1,4 +1,4 @@
-"""serve: the router behind a protocol, for as long as it runs."""
+"""serve: the router behind HTTP or MCP, until it is stopped."""
 
 import os
 from pathlib import Path
@@ -6,12 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from flows.cli.commands.arguments import WORKSPACE, At, Catalog, Workspace, folder_of
+from flows.cli.commands.arguments import (
+    WORKSPACE,
+    Catalog,
+    Insecure,
+    SnapshotFolder,
+    Watch,
+    Workspace,
+    folder_of,
+    load_selection,
+)
 
 if TYPE_CHECKING:
     from pipeline.inspection.answers import ToolPage
-    from pipeline.settings import SourceSettings
-    from router.serving.mcp import Upstream
 
 _VARIABLE = "QUARTERMASTER_TOKEN"
 
@@ -31,7 +38,7 @@ serve = typer.Typer(
 def http(
     catalog: Catalog = None,
     workspace: Workspace = WORKSPACE,
-    snapshot: At = None,
+    snapshot: SnapshotFolder = None,
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port; 0 picks a free one.")] = 8080,
     token: Annotated[
@@ -44,14 +51,14 @@ def http(
     selection: Annotated[
         Optional[Path], typer.Option(help="A TOML or JSON file of filters, for requests that bring none.")
     ] = None,
-    watch: Annotated[float, typer.Option(help="Seconds between two looks for a new snapshot; 0: never.")] = 5.0,
+    watch: Watch = 5.0,
     request_cache: Annotated[int, typer.Option(help="How many request vectors to cache.")] = 0,
     overlay: Annotated[
         Optional[Path], typer.Option(help="Let clients with the token register tools; they are saved in this file.")
     ] = None,
     max_request_bytes: Annotated[int, typer.Option(help="The largest request body, in bytes.")] = 1_048_576,
     requests_per_minute: Annotated[int, typer.Option(help="The limit for each client address; 0: none.")] = 6_000,
-    insecure: Annotated[bool, typer.Option("--insecure", help="Listen beyond this machine without a token.")] = False,
+    insecure: Insecure = False,
 ) -> None:
     """Serve over HTTP: JSON under /v1, a web page at /, health, metrics.
 
@@ -64,13 +71,12 @@ def http(
     open http://localhost:8080/
     """
     from router import Router
-    from router.selection import Selection
     from router.serving.http import HttpSettings, address_of, app, configure_logs, listen, serve
 
     settings = HttpSettings(
         host=host,
         port=port,
-        token=_given(token),
+        token=_token_or_empty(token),
         hosts=tuple(allow_host or ()),
         insecure=insecure,
         overlay=overlay,
@@ -78,15 +84,18 @@ def http(
         requests_per_minute=requests_per_minute or None,
     )
     folder = folder_of(snapshot, workspace, catalog)
-    chosen = Selection.load(selection) if selection else None
-    saved = overlay if overlay and overlay.exists() else None  # else the first change writes it
+    router = Router.open(
+        folder,
+        watch=watch or None,
+        request_cache=request_cache,
+        selection=load_selection(selection),
+        overlay=overlay if overlay and overlay.exists() else None,  # the first change writes it
+    )
     with (
-        Router.open(
-            folder, watch=watch or None, request_cache=request_cache, selection=chosen, overlay=saved
-        ) as router,
+        router,
         listen(settings) as listening,
     ):
-        application = app(router, settings, folder=folder, inspect=inspected)
+        application = app(router, settings, folder=folder, inspect=inspect_tool)
         configure_logs()
         typer.echo(f"{len(router):,} tools of {router.manifest.snapshot} at {address_of(listening)}")
         serve(application, settings, listening)
@@ -96,7 +105,7 @@ def http(
 def mcp(
     catalog: Catalog = None,
     workspace: Workspace = WORKSPACE,
-    snapshot: At = None,
+    snapshot: SnapshotFolder = None,
     catalog_folder: Annotated[
         Optional[Path], typer.Option(help="A catalog's folder: the tools of its live MCP servers can be called.")
     ] = None,
@@ -113,7 +122,7 @@ def mcp(
         Optional[Path],
         typer.Option(help="A TOML or JSON file of filters: what they leave out is neither found nor called."),
     ] = None,
-    watch: Annotated[float, typer.Option(help="Seconds between two looks for a new snapshot; 0: never.")] = 5.0,
+    watch: Watch = 5.0,
     over_http: Annotated[bool, typer.Option("--http", help="Over streamable HTTP at /mcp, instead of stdio.")] = False,
     host: Annotated[str, typer.Option(help="With --http: the address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="With --http: the port; 0 picks a free one.")] = 8081,
@@ -124,7 +133,7 @@ def mcp(
     allow_host: Annotated[
         Optional[list[str]], typer.Option(help="With --http: a host name that requests may use.")
     ] = None,
-    insecure: Annotated[bool, typer.Option("--insecure", help="Listen beyond this machine without a token.")] = False,
+    insecure: Insecure = False,
 ) -> None:
     """Serve as an MCP server with three tools: find_tools, describe_tool, call_tool.
 
@@ -135,73 +144,44 @@ def mcp(
     quartermaster serve mcp --upstream servers.json --http
     """
     from router import Router
-    from router.selection import Selection
     from router.serving.mcp import read_upstreams, serve_stdio, server
 
     upstreams = read_upstreams(upstream) if upstream else ()
     if catalog_folder:
-        upstreams += live_servers(catalog_folder)
-    chosen = Selection.load(selection) if selection else None
-    with Router.open(folder_of(snapshot, workspace, catalog), watch=watch or None, selection=chosen) as router:
-        served = server(router, upstreams, selection=chosen, connect=connect)
+        from flows.cli.commands.upstreams import catalog_upstreams
+
+        upstreams += catalog_upstreams(catalog_folder)
+    allowed = load_selection(selection)
+    with Router.open(folder_of(snapshot, workspace, catalog), watch=watch or None, selection=allowed) as router:
+        mcp_server = server(router, upstreams, selection=allowed, connect=connect)
         if not over_http:
-            serve_stdio(served)
+            serve_stdio(mcp_server)
             return
         from router.serving.http import HttpSettings, address_of, configure_logs, listen
         from router.serving.http import serve as serve_app
         from router.serving.mcp.http import PATH, http_app
 
         settings = HttpSettings(
-            host=host, port=port, token=_given(token), hosts=tuple(allow_host or ()), insecure=insecure
+            host=host, port=port, token=_token_or_empty(token), hosts=tuple(allow_host or ()), insecure=insecure
         )
         configure_logs()
         with listen(settings) as listening:
-            where = f"{address_of(listening)}{PATH}"
-            typer.echo(f"{len(router):,} tools of {router.manifest.snapshot} at {where}")
-            serve_app(http_app(served, settings), settings, listening)
+            address = f"{address_of(listening)}{PATH}"
+            typer.echo(f"{len(router):,} tools of {router.manifest.snapshot} at {address}")
+            serve_app(http_app(mcp_server, settings), settings, listening)
 
 
-def _given(token: Optional[str]) -> Optional[str]:
-    """The token as it was given. An empty one is refused as too short: a secret that was not filled in is no leave to
-    serve without, and the command line would take an empty variable for none."""
+def _token_or_empty(token: Optional[str]) -> Optional[str]:
+    """Return the token of the option or the variable, which may be empty.
+
+    Typer takes an empty variable for none. The settings must refuse it instead: a secret that was not filled in does
+    not permit serving without a token.
+    """
     return os.environ.get(_VARIABLE) if token is None else token
 
 
-def live_servers(folder: Path) -> "tuple[Upstream, ...]":
-    """The MCP servers that a catalog's build asks for their tools, with the same headers, environment and token."""
-    from pipeline.settings import load
-
-    catalog = load(folder)
-    return tuple(_upstream(source, catalog.folder) for source in catalog.source if source.is_live_server)
-
-
-def _upstream(source: "SourceSettings", folder: Path) -> "Upstream":
-    from pipeline.sources.access import access
-    from pipeline.sources.naming import place
-    from router.serving.mcp import Upstream
-
-    asked_with = access(source)
-    auth = None
-    if source.oauth is not None:
-        from pipeline.sources.oauth import authentication
-
-        auth = authentication(source, asked_with, folder)
-    return Upstream(
-        source.label,
-        command=source.command or (),
-        url=asked_with.url or None,
-        provider=source.provider,
-        place=place(source),
-        folder=folder,
-        environment=asked_with.env,
-        headers=asked_with.headers,
-        auth=auth,
-        timeout_s=source.timeout_s,
-    )
-
-
-def inspected(folder: Path, tool_id: str) -> "ToolPage":
-    """All that a snapshot's inspection database knows of a tool."""
+def inspect_tool(folder: Path, tool_id: str) -> "ToolPage":
+    """Return what a snapshot's inspection database knows of a tool. Raises QuartermasterError if it is missing."""
     from pipeline.inspection.reading import Inspection
 
     with Inspection.open(folder) as inspection:

@@ -1,10 +1,10 @@
-"""snapshots: what was published, what serves, and going back."""
+"""snapshots: lists the snapshots, verifies them, changes the one that serves."""
 
 from typing import Annotated, Optional
 
 import typer
 
-from flows.cli.commands.arguments import WORKSPACE, Json, Workspace, to_change
+from flows.cli.commands.arguments import WORKSPACE, JsonOutput, Workspace, catalog_to_change
 from router.errors import SettingsInvalid
 from router.store import catalogs
 
@@ -15,17 +15,17 @@ def snapshots(
     rollback: Annotated[bool, typer.Option("--rollback", help="Serve the snapshot before the current one.")] = False,
     use: Annotated[Optional[str], typer.Option(help="Serve this snapshot: one held back, or an older one.")] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Check every file against its checksum.")] = False,
-    as_json: Json = False,
+    as_json: JsonOutput = False,
 ) -> None:
     """List the snapshots, verify them, or choose which one serves."""
-    from flows.output.snapshots import change, show
+    from flows.output.snapshots import change_serving, show_snapshots
 
     if rollback and use:
         raise SettingsInvalid("--rollback and --use both choose what serves: give one")
     names = catalogs(workspace)
     if catalog or rollback or use:
-        names = [to_change(catalog, workspace)]
+        names = [catalog_to_change(catalog, workspace)]
     if rollback or use:
-        change(workspace, names[0], use)
-    if not show(workspace, names, verify=verify, as_json=as_json):
+        change_serving(workspace, names[0], use)
+    if not show_snapshots(workspace, names, verify=verify, as_json=as_json):
         raise typer.Exit(4)

@@ -1,4 +1,4 @@
-"""An evaluation as one HTML file: figures, plots, the worst requests. It loads nothing: it can be mailed and kept."""
+"""An evaluation as one self-contained HTML file: figures, plots, the worst requests."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from flows.output.evaluation import number, span
+from flows.output.formatting import decimal, interval_text
 from flows.output.report.plots import plots
 from router import Signal
 from router.evaluation import METRICS
@@ -15,11 +15,11 @@ from router.evaluation import METRICS
 
 def write_report(file: Path, result: Mapping[str, Any]) -> None:
     """Write the report of an evaluation's JSON (`router.evaluation.summary`, with worst, ablation and against)."""
-    file.write_text(page(result), encoding="utf-8")
+    file.write_text(render_report(result), encoding="utf-8")
 
 
-def page(result: Mapping[str, Any]) -> str:
-    """The report as HTML. What a catalog or a request says is data: escaped, whatever it holds."""
+def render_report(result: Mapping[str, Any]) -> str:
+    """Return the report as HTML. Texts of catalogs and requests are escaped."""
     environment = Environment(
         loader=PackageLoader("flows.output.report", "."),
         autoescape=True,
@@ -27,21 +27,21 @@ def page(result: Mapping[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": number, "span": span, "p": _p, "signed": _signed}
-    drawn = {name: Markup(svg) for name, svg in plots(result).items()}  # noqa: S704 - our own drawing, text escaped
+    environment.filters |= {"number": decimal, "span": interval_text, "p": _p, "signed": _signed}
+    drawings = {name: Markup(svg) for name, svg in plots(result).items()}  # noqa: S704 - our own drawing, text escaped
     sorts = {"slice": result["slices"], **result["by"]}
     return environment.get_template("page.html.jinja").render(
         result=result,
         metrics=METRICS,
         signals=[signal for signal in Signal if signal in result["signals"]],
-        plots=drawn,
+        plots=drawings,
         sorts=sorts,
     )
 
 
 def _p(value: float) -> str:
-    return "< .001" if value < 0.001 else number(value)
+    return "< .001" if value < 0.001 else decimal(value)
 
 
 def _signed(value: float) -> str:
-    return ("+" if value > 0 else "") + number(value)
+    return ("+" if value > 0 else "") + decimal(value)

@@ -138,7 +138,7 @@ def _only(vectors: ToolVectors, tools: NDArray[np.int64]) -> ToolVectors:
 def _unchanged(snapshot: Snapshot, now: ToolVectors, folder: Path) -> NDArray[np.int64]:
     """For each tool its ordinal in the snapshot of a folder where it has the same vectors, or -1."""
     offsets = load_array(folder / contract.RECORD_OFFSETS)
-    records = RecordStore(loading.bytes_of(folder / contract.RECORDS), offsets)
+    records = RecordStore(loading.load_bytes(folder / contract.RECORDS), offsets)
     ordinals = {records.tool_id(ordinal): ordinal for ordinal in range(len(records))}
     before = stored_vectors(folder)
     found = np.full(len(now), -1, np.int64)

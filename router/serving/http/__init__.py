@@ -4,7 +4,8 @@
     >>> from router.serving.http import HttpSettings, app
     >>> application = app(Router.open(".quartermaster/snapshots/demo", watch=5), HttpSettings())
 
-`/openapi.json` says what it answers.
+`application` joins the paths (`routing`, `catalog`, `changes`, `service`) and the layers around them (`access_log`,
+`request_guard`); `requests` and `responses` are the models that `/openapi.json` publishes.
 """
 
 from router.serving.http.application import app

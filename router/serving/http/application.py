@@ -1,4 +1,4 @@
-"""The ASGI app: paths, the layers before them, and the document that describes them."""
+"""The ASGI app: the paths, and the layers around them."""
 
 import logging
 from collections.abc import AsyncIterator, Callable
@@ -13,23 +13,22 @@ from router.distribution import version
 from router.errors import NothingSelected, QuartermasterError
 from router.router import Router
 from router.serving.http.access_log import AccessLog
-from router.serving.http.catalog import catalog
-from router.serving.http.changes import changes
-from router.serving.http.documented import describe
+from router.serving.http.catalog import catalog_paths
+from router.serving.http.changes import change_paths
 from router.serving.http.errors import handle_errors
 from router.serving.http.metrics import Metrics
-from router.serving.http.probes import probes
+from router.serving.http.openapi import document_token
 from router.serving.http.request_guard import RequestGuard, with_headers
-from router.serving.http.routing import routing
-from router.serving.http.service import Service
+from router.serving.http.routing import route_paths
+from router.serving.http.service import Service, operation_paths
 from router.serving.http.settings import HttpSettings
-from router.serving.page import Inspect, pages
+from router.serving.page import InspectTool, pages
 
 _logger = logging.getLogger("router.http")
 
-# Nothing of an answer is kept by a browser, read by another page, run, or told to another site. Pages have styles of
-# their own and forms that lead here; there is no script at all.
-_HEADERS = {
+# A browser keeps no answer, runs nothing in it, shows it to no other page and reveals it to no other site. Pages use
+# their own style sheet and forms that lead here; there is no script at all.
+_SECURITY_HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'",
@@ -39,7 +38,7 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-_FIRST = "which tools are there"
+_WARM_UP_REQUEST = "which tools are there"
 
 
 def app(
@@ -47,12 +46,12 @@ def app(
     settings: HttpSettings | None = None,
     *,
     folder: Path | None = None,
-    inspect: Inspect | None = None,
+    inspect: InspectTool | None = None,
 ) -> ASGIApp:
-    """The app over an opened router, whose end is the caller's.
+    """Return the app over an opened router, which the caller closes.
 
-    `folder` is that of the catalog or the snapshot that the router was opened with: the page compares its snapshots.
-    `inspect` gives the page all that is known of a tool, given a snapshot's folder and the tool's id.
+    `folder` is the catalog's or snapshot's folder that the router was opened with; the page compares its snapshots.
+    `inspect` returns what the inspection database knows of a tool, from a snapshot's folder and the tool's id.
     """
     settings = settings or HttpSettings()
     service = Service(router, settings, Metrics(router))
@@ -60,30 +59,30 @@ def app(
         title="Quartermaster",
         summary="The few tools that fit a request, out of thousands.",
         version=version(),
-        lifespan=_living(service),
-        # Their pages load scripts from elsewhere.
+        lifespan=_lifespan(service),
+        # These pages would load scripts from elsewhere.
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
         separate_input_output_schemas=False,
     )
     handle_errors(api)
-    for routes in (routing(service), catalog(service), probes(service)):
-        api.include_router(routes)
+    for paths in (route_paths(service), catalog_paths(service), operation_paths(service)):
+        api.include_router(paths)
     if settings.overlay is not None:
-        api.include_router(changes(service, settings.overlay))
-    api.include_router(pages(service.router, service.aside, folder, inspect))
-    describe(api, settings)
-    return AccessLog(with_headers(RequestGuard(api, settings), _HEADERS), service.metrics)
+        api.include_router(change_paths(service, settings.overlay))
+    api.include_router(pages(service.router, service.run_in_thread, folder, inspect))
+    document_token(api, settings)
+    return AccessLog(with_headers(RequestGuard(api, settings), _SECURITY_HEADERS), service.metrics)
 
 
-def _living(service: Service) -> Callable[[FastAPI], Any]:
+def _lifespan(service: Service) -> Callable[[FastAPI], Any]:
     @asynccontextmanager
-    async def living(_: FastAPI) -> AsyncIterator[None]:
-        # The first run of the encoder is the slowest: it is nobody's request.
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        # The encoder's first run is the slowest, so it happens before anybody asks.
         try:
-            with suppress(NothingSelected):  # an answer too
-                await service.aside(lambda: service.router.route(_FIRST, k=1))
+            with suppress(NothingSelected):  # the router answers, though with no tool
+                await service.run_in_thread(lambda: service.router.route(_WARM_UP_REQUEST, k=1))
         except QuartermasterError as error:
             service.problem = f"the snapshot does not answer: {error}"
             _logger.error("%s", service.problem)
@@ -91,4 +90,4 @@ def _living(service: Service) -> Callable[[FastAPI], Any]:
             service.problem = ""
         yield
 
-    return living
+    return lifespan

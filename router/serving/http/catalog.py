@@ -1,4 +1,4 @@
-"""GET /v1/tools, /v1/tools/{tool_id} and /v1/snapshot; PUT and DELETE of tools at run time."""
+"""GET /v1/tools, /v1/tools/{tool_id} and /v1/snapshot. Docstrings of paths are published in the OpenAPI document."""
 
 from bisect import bisect_right
 from typing import Annotated, Any
@@ -8,9 +8,9 @@ from starlette.responses import Response
 
 from router.record import ToolRecord
 from router.router import Router
-from router.serving.http import answers
-from router.serving.http.documented import FAILURES, GATE, failures, json_of
+from router.serving.http import responses
 from router.serving.http.errors import failure, json_response
+from router.serving.http.openapi import GUARD_FAILURES, LOOKUP_FAILURES, failures, success
 from router.serving.http.service import Service
 
 _After = Annotated[str, Query(max_length=512, description="Continue after this id: `next` of the page before.")]
@@ -18,22 +18,22 @@ _Limit = Annotated[int, Query(ge=1, le=500, description="The most tools of a pag
 ToolId = Annotated[str, Path(min_length=1, max_length=512)]
 
 
-def catalog(service: Service) -> APIRouter:
-    """The paths that show what is served."""
+def catalog_paths(service: Service) -> APIRouter:
+    """Return the paths that show the catalog that is served."""
     routes = APIRouter(prefix="/v1", tags=["catalog"])
     router = service.router
 
-    @routes.get("/tools", responses={**json_of(answers.ToolPage), **GATE, **failures(422)})
+    @routes.get("/tools", responses={**success(responses.ToolPageJson), **GUARD_FAILURES, **failures(422)})
     async def tools(after: _After = "", limit: _Limit = 50) -> Response:
         """The tools by id, page by page."""
 
         def page() -> dict[str, Any]:
-            found, following = tools_after(router, after, limit)
-            return {"tools": [tool.to_json() for tool in found], "next": following, "total": len(router.tools)}
+            records, next_after = tools_after(router, after, limit)
+            return {"tools": [record.to_json() for record in records], "next": next_after, "total": len(router.tools)}
 
-        return json_response(await service.aside(page))
+        return json_response(await service.run_in_thread(page))
 
-    @routes.get("/tools/{tool_id:path}", responses={**json_of(answers.RecordJson), **FAILURES})
+    @routes.get("/tools/{tool_id:path}", responses={**success(responses.RecordJson), **LOOKUP_FAILURES})
     async def tool(tool_id: ToolId) -> Response:
         """One tool's record."""
         record = router.record(tool_id)
@@ -41,7 +41,7 @@ def catalog(service: Service) -> APIRouter:
             return failure(404, f"the snapshot {router.manifest.snapshot} has no tool {tool_id!r}", "tool_id")
         return json_response(record.to_json())
 
-    @routes.get("/snapshot", responses={**json_of(answers.SnapshotJson), **GATE})
+    @routes.get("/snapshot", responses={**success(responses.SnapshotJson), **GUARD_FAILURES})
     async def snapshot() -> Response:
         """The snapshot that serves."""
         manifest = router.manifest
@@ -65,8 +65,12 @@ def catalog(service: Service) -> APIRouter:
 
 
 def tools_after(router: Router, after: str, limit: int) -> tuple[list[ToolRecord], str | None]:
-    """The first tools behind an id, which need not be one, and the id to go on behind, None at the end."""
+    """Return up to `limit` tools whose ids sort after `after`, and the id to continue after, None at the end.
+
+    `after` need not be the id of a tool; "" starts at the first.
+    """
     served = router.tools
     begin = bisect_right(served, after, key=lambda record: record.tool_id) if after else 0
-    found = [served[at] for at in range(begin, min(begin + limit, len(served)))]
-    return found, found[-1].tool_id if found and begin + limit < len(served) else None
+    end = min(begin + limit, len(served))
+    records = [served[position] for position in range(begin, end)]
+    return records, records[-1].tool_id if records and end < len(served) else None

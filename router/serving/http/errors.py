@@ -1,4 +1,4 @@
-"""One shape for everything that goes wrong: {"error": {"type", "message", "field"?}}."""
+"""Every failure as one JSON shape: {"error": {"type", "message", "field"?}}."""
 
 import logging
 import re
@@ -13,8 +13,8 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from router.errors import QuartermasterError
-from router.serving.http.documented import allowed
-from router.serving.status import status_of
+from router.serving import status_of
+from router.serving.http.openapi import allowed_methods
 from router.validation import own_words, requirement
 
 _logger = logging.getLogger("router.http")
@@ -34,28 +34,28 @@ _TYPES = {
     503: "unavailable",
 }
 _JSON = re.compile(r"application/([\w.-]+\+)?json\b", re.IGNORECASE)
-_LONGEST = 1_000  # characters of a message: it may repeat what it was sent
+_MAX_MESSAGE = 1_000  # characters of a message, which may quote the request
 
 
 def failure(status: int, message: str, field: str | None = None, headers: Mapping[str, str] | None = None) -> Response:
-    """The answer to a request that cannot be done: why, and where in it."""
-    said = {"type": _TYPES.get(status, "error"), "message": _text(message)}
-    content = {"error": {**said, "field": _text(field)} if field else said}
+    """Return the answer to a request that fails, with the reason and, if known, the field that is wrong."""
+    error = {"type": _TYPES.get(status, "error"), "message": _bounded(message)}
+    content = {"error": {**error, "field": _bounded(field)} if field else error}
     return json_response(content, status, headers)
 
 
 def route_of(scope: Scope) -> str:
-    """The path of a request as it is declared, so that neither ids nor what somebody tried stand in logs and labels."""
+    """Return the declared path of a request, such as `/v1/tools/{tool_id}`: logs and labels hold no ids."""
     return getattr(scope.get("route"), "path", "unmatched")
 
 
 def json_response(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """A value as JSON, by msgspec: an answer of ten tools takes it 60 µs and `json` 500."""
+    """Return a value as JSON, encoded by msgspec, which takes an eighth of the time of `json`."""
     return Response(msgspec.json.encode(content), status, headers, media_type="application/json")
 
 
 def handle_errors(app: FastAPI) -> None:
-    """Answer what the framework and the router raise in the one shape."""
+    """Answer exceptions of the framework and the router in this shape."""
 
     @app.exception_handler(QuartermasterError)
     async def _(request: Request, error: QuartermasterError) -> Response:
@@ -69,26 +69,25 @@ def handle_errors(app: FastAPI) -> None:
         first, *others = error.errors()
         if first["loc"] == ("body",) and not _JSON.match(request.headers.get("content-type", "")):
             return failure(415, "the request does not say that its body is JSON: send Content-Type: application/json")
-        broken = first["type"] == "json_invalid"
         more = f", and {len(others)} more" if others else ""
-        field = ".".join(str(part) for part in first["loc"][1:])  # less "body", "query" or "path"
-        if broken:
+        field = ".".join(str(part) for part in first["loc"][1:])  # without "body", "query" or "path"
+        if first["type"] == "json_invalid":
             return failure(400, f"the body is not valid JSON: {first.get('ctx', {}).get('error', 'it does not parse')}")
         kind, context = first["type"], first.get("ctx")
-        said = own_words(kind, context) or f"{field or 'the body'} {requirement(kind, context, table='an object')}"
-        return failure(422, f"{said}{more}", field)
+        reason = own_words(kind, context) or f"{field or 'the body'} {requirement(kind, context, table='an object')}"
+        return failure(422, f"{reason}{more}", field)
 
     @app.exception_handler(HTTPException)
     async def _(request: Request, error: HTTPException) -> Response:
         headers = dict(error.headers or {})
-        if error.status_code == 405 and (methods := allowed(app, request.url.path)):
+        if error.status_code == 405 and (methods := allowed_methods(app, request.url.path)):
             headers["Allow"] = methods
         return failure(error.status_code, error.detail, headers=headers)
 
     @app.exception_handler(Exception)
     async def _(_request: Request, _error: Exception) -> Response:
-        return failure(500, "internal error; the server's log has the details")  # which `Observed` writes
+        return failure(500, "internal error; the server's log has the details")  # AccessLog writes it
 
 
-def _text(text: str) -> str:
-    return text[:_LONGEST].encode("utf-8", "replace").decode("utf-8")
+def _bounded(text: str) -> str:
+    return text[:_MAX_MESSAGE].encode("utf-8", "replace").decode("utf-8")

@@ -1,4 +1,4 @@
-"""Prometheus metrics: what was asked, how it went, how long each stage took. No text of a request is in a label."""
+"""Prometheus metrics of requests, answers and stages. No label holds text of a request."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,13 +9,13 @@ from prometheus_client.registry import Collector
 from router.answer.results import RoutedTools
 from router.router import Router
 
-# From a lexical answer over a small catalog to a request of several steps over a million tools.
-_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
+# Histogram buckets, from a lexical answer over a small catalog to several steps over a million tools.
+_BUCKETS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
 _METHODS = frozenset(("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"))
 
 
 class Metrics:
-    """The instruments of one app, in a registry of their own."""
+    """The metrics of one app, in a registry of their own."""
 
     def __init__(self, router: Router) -> None:
         self._registry = registry = CollectorRegistry()
@@ -27,11 +27,11 @@ class Metrics:
             f"{prefix}_http_request_seconds",
             "From a request's first byte to its answer's last.",
             ("route",),
-            buckets=_SECONDS,
+            buckets=_BUCKETS_S,
             registry=registry,
         )
         self._stages = Histogram(
-            f"{prefix}_route_stage_seconds", "Stages of routing.", ("stage",), buckets=_SECONDS, registry=registry
+            f"{prefix}_route_stage_seconds", "Stages of routing.", ("stage",), buckets=_BUCKETS_S, registry=registry
         )
         self._answers = Counter(f"{prefix}_answers", "Requests routed by the API.", ("recipe",), registry=registry)
         self._none_fits = Counter(f"{prefix}_none_fits", "Answers that say no tool fits.", registry=registry)
@@ -39,16 +39,16 @@ class Metrics:
         self._dropped = Counter(
             f"{prefix}_dropped", "Tools found and left out, by what left them out.", ("by",), registry=registry
         )
-        registry.register(_Serving(router))
+        registry.register(_RouterCollector(router))
 
     def request(self, route: str, method: str, status: int, seconds: float) -> None:
-        """Count an answered request; `status` 0 is one whose client went before."""
-        # Any word can stand for a method: a label for each would let a client fill the memory.
+        """Count a request and its duration; `status` 0 means that the client left before the answer."""
+        # A method can be any word: a label for each would let a client fill the memory.
         self._requests.labels(route, method if method in _METHODS else "other", str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 
     def answer(self, routed: RoutedTools) -> None:
-        """Count what an answer says of itself."""
+        """Count an answer: its recipe, outcome, dropped tools and stage durations."""
         self._answers.labels(routed.recipe).inc()
         if routed.none_fits:
             self._none_fits.inc()
@@ -60,12 +60,12 @@ class Metrics:
             self._stages.labels(stage).observe(milliseconds / 1_000)
 
     def exposition(self) -> bytes:
-        """All of them, in Prometheus' text format."""
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self._registry)
 
 
-class _Serving(Collector):
-    """What the router says of itself when it is asked: its snapshot, its tools, its request cache."""
+class _RouterCollector(Collector):
+    """Reads the snapshot, the tool count and the request cache from the router at each scrape."""
 
     def __init__(self, router: Router) -> None:
         self._router = router
@@ -76,9 +76,9 @@ class _Serving(Collector):
         manifest, cache = self._router.manifest, self._router.cache
         self._reloads += manifest.snapshot != self._snapshot
         self._snapshot = manifest.snapshot
-        serving = InfoMetricFamily("quartermaster_snapshot", "The snapshot that serves.")
-        serving.add_metric([], {"snapshot": manifest.snapshot, "catalog": manifest.catalog})
-        yield serving
+        snapshot = InfoMetricFamily("quartermaster_snapshot", "The snapshot that serves.")
+        snapshot.add_metric([], {"snapshot": manifest.snapshot, "catalog": manifest.catalog})
+        yield snapshot
         yield GaugeMetricFamily("quartermaster_tools", "Tools that are served.", len(self._router))
         yield CounterMetricFamily(
             "quartermaster_reloads",

@@ -1,4 +1,4 @@
-"""POST /v1/route and /v1/route-many."""
+"""POST /v1/route and /v1/route-many. Docstrings of paths are published in the OpenAPI document."""
 
 from dataclasses import asdict
 from typing import Any
@@ -9,50 +9,50 @@ from starlette.responses import Response
 
 from router.answer.results import RoutedTools
 from router.provider_formats import Rendered
-from router.serving.http import answers
-from router.serving.http.documented import OF_A_BODY, json_of
-from router.serving.http.models import RouteManyRequest, RouteRequest
+from router.serving.http import responses
+from router.serving.http.openapi import BODY_FAILURES, success
+from router.serving.http.requests import RouteManyRequest, RouteRequest
 from router.serving.http.service import Service
 
 
-def routing(service: Service) -> APIRouter:
-    """The paths that route requests."""
+def route_paths(service: Service) -> APIRouter:
+    """Return the paths that route requests."""
     routes = APIRouter(prefix="/v1", tags=["routing"])
 
-    @routes.post("/route", responses={**json_of(answers.Answer), **OF_A_BODY})
+    @routes.post("/route", responses={**success(responses.AnswerJson), **BODY_FAILURES})
     async def route(body: RouteRequest) -> Response:
         """The tools that fit a request, or the latest of several messages, best first."""
 
         def answer() -> tuple[RoutedTools, bytes]:
-            routed = service.router.route(body.said(), **body.arguments())
-            return routed, msgspec.json.encode(_json(routed, body.form is not None, body.strict))
+            routed = service.router.route(body.messages(), **body.arguments())
+            return routed, msgspec.json.encode(_answer_json(routed, body))
 
-        routed, content = await service.aside(answer)
+        routed, content = await service.run_in_thread(answer)
         service.metrics.answer(routed)
         return Response(content, media_type="application/json")
 
-    @routes.post("/route-many", responses={**json_of(answers.Answers), **OF_A_BODY})
+    @routes.post("/route-many", responses={**success(responses.Answers), **BODY_FAILURES})
     async def route_many(body: RouteManyRequest) -> Response:
         """The answers to several requests, all of one snapshot: encoded together, then as `/v1/route`."""
 
         def answer() -> tuple[list[RoutedTools], bytes]:
-            found = service.router.route_many(body.requests, **body.arguments())
-            rows = [_json(routed, body.form is not None, body.strict) for routed in found]
-            return found, msgspec.json.encode({"answers": rows})
+            all_routed = service.router.route_many(body.requests, **body.arguments())
+            return all_routed, msgspec.json.encode({"answers": [_answer_json(routed, body) for routed in all_routed]})
 
-        found, content = await service.aside(answer)
-        for routed in found:
+        all_routed, content = await service.run_in_thread(answer)
+        for routed in all_routed:
             service.metrics.answer(routed)
         return Response(content, media_type="application/json")
 
     return routes
 
 
-def _json(routed: RoutedTools, rendered: bool, strict: bool) -> dict[str, Any]:
-    return {**routed.to_json(), "rendered": _rendered(routed.render(strict=strict)) if rendered else None}
+def _answer_json(routed: RoutedTools, body: RouteRequest | RouteManyRequest) -> dict[str, Any]:
+    rendered = None if body.form is None else _rendered_json(routed.render(strict=body.strict))
+    return {**routed.to_json(), "rendered": rendered}
 
 
-def _rendered(rendered: Rendered) -> dict[str, Any]:
+def _rendered_json(rendered: Rendered) -> dict[str, Any]:
     return {
         "tools": list(rendered.tools),
         "names": dict(rendered.names),

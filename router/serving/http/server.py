@@ -1,4 +1,4 @@
-"""The app under uvicorn, until SIGTERM or SIGINT."""
+"""The app under uvicorn: listening, serving until SIGTERM or SIGINT, logging."""
 
 import logging
 import signal
@@ -13,7 +13,7 @@ from router.serving.http.settings import HttpSettings
 
 
 def listen(settings: HttpSettings) -> socket.socket:
-    """A socket that listens as the settings say. Raises SettingsInvalid where that cannot be."""
+    """Return a socket that listens as the settings say. Raises SettingsInvalid if it cannot."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -33,42 +33,42 @@ def listen(settings: HttpSettings) -> socket.socket:
 
 
 def address_of(listening: socket.socket) -> str:
-    """The URL under which a socket is reached."""
+    """Return the URL of a listening socket."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if isinstance(ip_address(host), IPv6Address) else f"http://{host}:{port}"
 
 
 def serve(app: ASGIApp, settings: HttpSettings, listening: socket.socket) -> None:
-    """Answer until SIGTERM or SIGINT; then take no more, and end when what is under way is answered.
+    """Answer requests until SIGTERM or SIGINT; then refuse new ones and finish those under way.
 
-    That is waited for `settings.stop_timeout_s`. Call it from the main thread.
+    Waits for them up to `settings.stop_timeout_s` seconds. Call it from the main thread.
     """
     config = uvicorn.Config(
         app,
-        # The app has a log of its own, with no request's text in it.
+        # The app writes its own log, without the text of requests.
         log_config=None,
         access_log=False,
         server_header=False,
-        # Else whoever is on this machine could give itself any address, and so a rate of its own.
+        # Otherwise a local client could claim any address, and so evade its rate limit.
         proxy_headers=False,
         ws="none",
-        # httptools, which uvicorn prefers where it is installed, reads headers without end, before any token is seen.
+        # httptools, which uvicorn prefers, reads headers of any length before the token is checked.
         http="h11",
         lifespan="on",
         timeout_graceful_shutdown=round(settings.stop_timeout_s),
     )
     server = uvicorn.Server(config)
-    # When it ends uvicorn raises the signal once more, for whoever had it before: then it has been obeyed.
-    before = {number: signal.signal(number, server.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)}
+    # At its end uvicorn raises the signal again for the handlers from before. It has been obeyed already.
+    previous = {number: signal.signal(number, server.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         server.run(sockets=[listening])
     finally:
-        for number, handler in before.items():
+        for number, handler in previous.items():
             signal.signal(number, handler)
 
 
 def configure_logs() -> None:
-    """Write warnings, errors and a line for each request to standard error, each with its time."""
+    """Log warnings, errors and a line for each request to standard error, with timestamps."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     for name, level in (("router", logging.INFO), ("uvicorn", logging.WARNING)):

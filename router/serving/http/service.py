@@ -1,4 +1,4 @@
-"""What the paths share: the router, the metrics, and threads for work that would hold up the event loop."""
+"""The values that all paths share, and the paths that report on the process: /healthz, /readyz, /metrics."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -6,10 +6,16 @@ from typing import TypeVar
 
 import anyio.to_thread
 from anyio import CapacityLimiter
+from fastapi import APIRouter
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.responses import Response
 
 from router.answer.executor import THREADS
 from router.router import Router
+from router.serving.http import responses
+from router.serving.http.errors import failure, json_response
 from router.serving.http.metrics import Metrics
+from router.serving.http.openapi import GUARD_FAILURES, Responses, failures, success
 from router.serving.http.settings import HttpSettings
 
 _T = TypeVar("_T")
@@ -17,7 +23,7 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True)
 class Service:
-    """One app's. `ready` says whether requests are answered, `problem` why not."""
+    """The router, settings and metrics of one app. `problem` says why it is not ready, empty once it is."""
 
     router: Router
     settings: HttpSettings
@@ -28,9 +34,36 @@ class Service:
 
     @property
     def ready(self) -> bool:
-        """Whether requests are answered."""
+        """Return whether the app answers requests."""
         return not self.problem
 
-    async def aside(self, call: Callable[[], _T]) -> _T:
-        """What a call returns, made in a thread."""
+    async def run_in_thread(self, call: Callable[[], _T]) -> _T:
+        """Return what a blocking call returns; it runs in a thread, so that the event loop stays free."""
         return await anyio.to_thread.run_sync(call, limiter=self._threads)
+
+
+def operation_paths(service: Service) -> APIRouter:
+    """Return the paths that report on the process. Their docstrings are published in the OpenAPI document."""
+    routes = APIRouter(tags=["operation"])
+
+    @routes.get("/healthz", responses={**success(responses.Health), **failures(421, 500)})
+    async def healthz() -> Response:
+        """Whether the process answers at all; open, as `/readyz` is."""
+        return json_response({"status": "ok", "snapshot": None})
+
+    @routes.get("/readyz", responses={**success(responses.Health), **failures(421, 500, 503)})
+    async def readyz() -> Response:
+        """Whether a snapshot serves; 503 with the reason while none does."""
+        if not service.ready:
+            return failure(503, service.problem)
+        return json_response({"status": "ok", "snapshot": service.router.manifest.snapshot})
+
+    content = {"text/plain": {"schema": {"type": "string"}}}
+    text: Responses = {200: {"content": content, "description": "Prometheus' text format."}}
+
+    @routes.get("/metrics", response_class=Response, responses={**text, **GUARD_FAILURES})
+    async def metrics() -> Response:
+        """Requests, stages, answers, the cache and the snapshot, for Prometheus."""
+        return Response(service.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
+
+    return routes

@@ -1,4 +1,4 @@
-"""Settings of the HTTP server, checked when they are made."""
+"""Settings of the HTTP server, checked at construction."""
 
 import ipaddress
 import os
@@ -8,31 +8,31 @@ from pathlib import Path
 
 from router.errors import SettingsInvalid
 
-# Open to whoever watches over the process: they say nothing of the catalog, and a probe has no token.
+# Paths open without a token: a monitoring probe has none, and they reveal nothing of the catalog.
 PROBES = ("/healthz", "/readyz")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-# RFC 6750, 2.1: what a bearer token may be made of.
+# The characters of a bearer token (RFC 6750, 2.1).
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
-_SHORTEST_TOKEN = 16
+_MIN_TOKEN = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpSettings:
-    """Where the server listens and what it lets a client do.
+    """The address of the server, and the limits for its clients. Raises SettingsInvalid for a wrong value.
 
-    `port` 0 takes any that is free. With a `token`, all but `/healthz` and `/readyz` asks for it. `hosts` are the names
-    that a request may give as its host, beside those of the address; "*" is any, and what a server with a token has by
-    default that listens beyond loopback. `requests_per_minute` is for each client's address, and a tenth of it may come
-    at once; None sets no limit. `max_concurrent` requests are answered at a time, `body_timeout_s` is how long one may
-    take to arrive. `overlay` opens the paths that register and remove tools, which need a token, and is the file that
-    keeps them.
+    `port` 0 picks a free one. With a `token`, every path but `/healthz` and `/readyz` requires it. `hosts` are names
+    that a request may use as its host, besides those of the address; "*" allows any, which is the default of a server
+    with a token that listens beyond loopback. `insecure` permits listening there without a token: whoever reaches the
+    port then reads the catalog. `requests_per_minute` applies to each client address, of which a tenth may come at
+    once; None sets no limit. `max_concurrent` requests are answered at a time; each may take `body_timeout_s` seconds
+    to arrive. `overlay` opens the paths that register and remove tools, which need a token, and is the file that
+    stores them.
     """
 
     host: str = "127.0.0.1"
     port: int = 8080
     token: str | None = None
     hosts: tuple[str, ...] = ()
-    # Beyond loopback without a token: whoever reaches the port reads the catalog and spends the machine's time.
     insecure: bool = False
     overlay: Path | None = None
     max_request_bytes: int = 1_048_576
@@ -51,10 +51,10 @@ class HttpSettings:
         _check_number("stop_timeout_s", self.stop_timeout_s, 0, 3_600)
         if not self.host or self.host != self.host.strip():
             raise SettingsInvalid(f"host is {self.host!r}, it must be a name or an address to listen at")
-        # Never the token itself: errors are printed and logged.
-        if self.token is not None and not (len(self.token) >= _SHORTEST_TOKEN and _TOKEN.fullmatch(self.token)):
+        # The message omits the token itself: errors are printed and logged.
+        if self.token is not None and not (len(self.token) >= _MIN_TOKEN and _TOKEN.fullmatch(self.token)):
             raise SettingsInvalid(
-                f"token has {len(self.token)} characters, it must be {_SHORTEST_TOKEN} or more of A-Z, a-z, 0-9 and "
+                f"token has {len(self.token)} characters, it must be {_MIN_TOKEN} or more of A-Z, a-z, 0-9 and "
                 "._~+/-, such as `openssl rand -hex 32` gives"
             )
         if self.token is None and not self.loopback and not self.insecure:
@@ -70,13 +70,13 @@ class HttpSettings:
             raise SettingsInvalid(f"overlay is {str(self.overlay)!r}, its folder must be there and writable")
 
     def __repr__(self) -> str:
-        shown = {f.name: getattr(self, f.name) for f in fields(self)}
-        shown["token"] = None if self.token is None else "…"
-        return f"HttpSettings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values["token"] = None if self.token is None else "…"
+        return f"HttpSettings({', '.join(f'{name}={value!r}' for name, value in values.items())})"
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can reach the address."""
+        """Return whether only this machine can reach the address."""
         try:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
@@ -84,10 +84,9 @@ class HttpSettings:
 
     @property
     def known_hosts(self) -> frozenset[str]:
-        """The names a request may give as its host, in lower case; "*" among them for any.
+        """Return the names that a request may use as its host, in lower case; "*" among them allows any.
 
-        A page that a browser loaded from elsewhere can have its own name lead here (DNS rebinding), and would then read
-        answers as if they were its own.
+        This prevents DNS rebinding: a page from elsewhere could point its own name here, and then read answers.
         """
         named = {host.lower() for host in self.hosts}
         if not self.loopback and not named and self.token is not None:

@@ -7,7 +7,8 @@ Needs the extra `serve`.
     >>> git = Upstream("git", command=("mcp-server-git",), provider="git")
     >>> serve_stdio(server(Router.open(".quartermaster/snapshots/mcp", watch=5), [git]))
 
-`router.serving.mcp.http` has the same as an app, at `/mcp`.
+`server` joins `tools` (the three tools) with `definitions` and `results`, and `upstreams` with one `connection` and
+`session` each. `stdio` and `http` are its transports; `http.http_app` is an app at `/mcp`.
 """
 
 from router.serving.mcp.server import server

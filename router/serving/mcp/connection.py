@@ -1,4 +1,4 @@
-"""One upstream's connection: opened by the first call, kept, opened anew after it was lost."""
+"""The connection to one upstream: opened by the first call, kept, reopened after a loss."""
 
 import logging
 import re
@@ -12,83 +12,83 @@ from anyio.abc import TaskGroup, TaskStatus
 from mcp import MCPError
 
 from router.record import ToolRecord
-from router.serving.mcp.session import Definition, Session, opened
+from router.serving.mcp.session import Definition, Session, open_session
 from router.serving.mcp.upstream import Upstream, UpstreamFailed
 from router.tools.definitions.json_text import storable
 
 OnTools = Callable[[str, Sequence[Definition]], Awaitable[None]]
 
 _logger = logging.getLogger("router.serving")
-_LONGEST = 300
+_MAX_MESSAGE = 300  # characters
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]+")
-_SESSION_GONE = "Session terminated"  # the client's own word for a 404 to a session: nothing was carried out
-_SETTLED_S = 0.1  # a server that changes a hundred tools says so a hundred times
-_SIGN_OF_LIFE_S = 5.0
-_AT_RUN_TIME = "registered"  # the origin of what was registered in the running router
+_SESSION_GONE = "Session terminated"  # the MCP client's message for a 404 to a session: nothing was carried out
+_SETTLE_S = 0.1  # a server that changes a hundred tools sends a hundred notifications
+_PING_TIMEOUT_S = 5.0
+_RUN_TIME_ORIGIN = "registered"  # the origin of tools that were registered in the running router
 
 
-class _NotSent(UpstreamFailed):
-    """The call did not reach the server: it may be sent again."""
+class _CallNotSent(UpstreamFailed):
+    """Raised when a call did not reach the server, so that it may be sent again."""
 
 
 class Connection:
-    """Calls a server's tools. Its calls share one session, and none waits for another server.
+    """Calls a server's tools. Calls share one session, and never wait for another server.
 
-    `on_tools` is told the label of the server's tools, and the tools as it defines them, whenever they are others than
-    those that it listed first; with `tell_first`, those too.
+    `on_tools` receives the label of the server's tools and their definitions whenever the list changes; with
+    `report_first`, also the first list. `tasks` runs the session in the background.
     """
 
     def __init__(
-        self, upstream: Upstream, tasks: TaskGroup, on_tools: OnTools | None = None, *, tell_first: bool = False
+        self, upstream: Upstream, tasks: TaskGroup, on_tools: OnTools | None = None, *, report_first: bool = False
     ) -> None:
         self.upstream = upstream
         self._tasks = tasks
         self._on_tools = on_tools
-        self._told: Mapping[str, Definition] | None = {} if tell_first else None
+        self._reported_tools: Mapping[str, Definition] | None = {} if report_first else None
         self._opening = anyio.Lock()
         self._session: Session | None = None
         self._lost: BaseException | None = None
-        self._own_name: str | None = None
+        self._server_name: str | None = None
 
     @property
     def label(self) -> str | None:
-        """The provider of the server's tools; without one that was given, its own name, once it was open."""
-        return self.upstream.provider or self._own_name
+        """Return the provider of the server's tools, by default the server's own name, known once it was open."""
+        return self.upstream.provider or self._server_name
 
     def serves(self, record: ToolRecord) -> bool:
-        """Whether a tool of the catalog is one of this server's, or one that the router serves since it listed it."""
-        listed = record.origin.file == _AT_RUN_TIME and record.provider == self.label
-        return listed or self.upstream.serves(record)
+        """Return whether a tool is one of this server's, from the catalog or registered since the server listed it."""
+        registered = record.origin.file == _RUN_TIME_ORIGIN and record.provider == self.label
+        return registered or self.upstream.serves(record)
 
     async def tools(self) -> Mapping[str, Definition]:
-        """The server's tools by name. Raises UpstreamFailed where it cannot be asked."""
-        return (await self._opened()).tools
+        """Return the server's tools by name. Raises UpstreamFailed if it cannot be reached."""
+        return (await self._open_session()).tools
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
-        """What a tool answers, its own errors among it. Raises UpstreamFailed where no answer comes."""
-        session = await self._opened()
+        """Return the result of a tool, which may be its own error. Raises UpstreamFailed if there is no result."""
+        session = await self._open_session()
         if name not in session.tools:
-            await self._read_again(session)  # a newer catalog may know it, though the server said nothing
+            await self._refresh_tools(session)  # a newer catalog may know it, though the server did not notify
         if name not in session.tools:
             raise UpstreamFailed(f"{self} no longer offers the tool {name!r}: search again, or rebuild the catalog")
         try:
-            return await self._ask(session, name, arguments)
-        except _NotSent:
-            return await self._ask(await self._opened(), name, arguments)
+            return await self._call(session, name, arguments)
+        except _CallNotSent:
+            return await self._call(await self._open_session(), name, arguments)
 
-    async def _read_again(self, session: Session) -> None:
+    async def _refresh_tools(self, session: Session) -> None:
         try:
             await session.read_tools()
         except MCPError as error:
             raise await self._failure(session, error) from error
 
-    async def _ask(self, session: Session, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
+    async def _call(self, session: Session, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
         try:
             return await session.client.call_tool(name, dict(arguments))
         except MCPError as error:
             raise await self._failure(session, error) from error
-        except (RuntimeError, ValueError) as error:  # against the tool's output schema, or the protocol
-            raise UpstreamFailed(f"{self} gave an answer that cannot be used: {said(str(error))}") from error
+        except (RuntimeError, ValueError) as error:  # violates the tool's output schema, or the protocol
+            raise UpstreamFailed(f"{self} gave an answer that cannot be used: {printable(str(error))}") from error
 
     async def _failure(self, session: Session, error: MCPError) -> UpstreamFailed:
         gone = error.code == types.INVALID_REQUEST and error.message == _SESSION_GONE
@@ -96,20 +96,20 @@ class Connection:
             session.ended.set()
             await session.closed.wait()
         if gone or isinstance(self._lost, httpx2.ConnectError | httpx2.ConnectTimeout):
-            return _NotSent(f"{self} cannot be reached: is it running?")
+            return _CallNotSent(f"{self} cannot be reached: is it running?")
         if error.code == types.CONNECTION_CLOSED:
             return UpstreamFailed(
                 f"{self} ended during the call, which it may have carried out or not; the next call starts it again"
             )
         if error.code == types.REQUEST_TIMEOUT:
-            late = f"{self} did not answer within {self.upstream.timeout_s:g} s (timeout_s)"
-            if await _alive(session):
-                return UpstreamFailed(f"{late}; it may still carry the call out")
+            timed_out = f"{self} did not answer within {self.upstream.timeout_s:g} s (timeout_s)"
+            if await _responds(session):
+                return UpstreamFailed(f"{timed_out}; it may still carry the call out")
             session.ended.set()
-            return UpstreamFailed(f"{late}, and gives no sign of life; the next call starts it again")
-        return UpstreamFailed(f"{self} refused the call: {said(error.message)}")
+            return UpstreamFailed(f"{timed_out}, and gives no sign of life; the next call starts it again")
+        return UpstreamFailed(f"{self} refused the call: {printable(error.message)}")
 
-    async def _opened(self) -> Session:
+    async def _open_session(self) -> Session:
         async with self._opening:
             if self._session is not None:
                 if not self._session.ended.is_set():
@@ -117,30 +117,30 @@ class Connection:
                 await self._session.closed.wait()
             try:
                 with anyio.fail_after(self.upstream.timeout_s):
-                    self._session = session = await self._tasks.start(self._hold)
+                    self._session = session = await self._tasks.start(self._run_session)
             except TimeoutError as error:
                 limit = f"{self.upstream.timeout_s:g} s (timeout_s)"
                 raise UpstreamFailed(f"{self} did not start and list its tools within {limit}") from error
-            except Exception as error:  # groups of whatever its transport met
+            except Exception as error:  # exception groups of the transport
                 raise UpstreamFailed(f"{self} cannot be reached: {_reason(error)}") from error
             assert isinstance(session, Session)
-            self._own_name = storable(session.name).strip()
+            self._server_name = storable(session.name).strip()
             return session
 
-    async def _hold(self, *, task_status: TaskStatus[Session]) -> None:
-        """Keep a session until it ends. It is entered and left in this one task, as its task groups ask."""
+    async def _run_session(self, *, task_status: TaskStatus[Session]) -> None:
+        """Run a session until it ends. One task enters and leaves it, as its task groups require."""
         session: Session | None = None
         self._lost = None
         try:
-            async with opened(self.upstream) as session, anyio.create_task_group() as listening:
+            async with open_session(self.upstream) as session, anyio.create_task_group() as listeners:
                 task_status.started(session)
-                listening.start_soon(session.listen)
-                listening.start_soon(self._follow, session)
+                listeners.start_soon(session.listen)
+                listeners.start_soon(self._report_changes, session)
                 await session.ended.wait()
-                listening.cancel_scope.cancel()
+                listeners.cancel_scope.cancel()
         except Exception as error:
             if session is None:
-                raise  # in `_opened`
+                raise  # to `_open_session`
             self._lost = _cause(error)
             _logger.warning("%s was lost: %s", self, _reason(error), exc_info=_logger.isEnabledFor(logging.DEBUG))
         finally:
@@ -148,17 +148,17 @@ class Connection:
                 session.ended.set()
                 session.closed.set()
 
-    async def _follow(self, session: Session) -> None:
-        """Tell the tools whenever they changed."""
+    async def _report_changes(self, session: Session) -> None:
+        """Call `on_tools` whenever the server's tools change."""
         while True:
-            if self._on_tools is not None and self._told not in (None, session.tools):
+            if self._on_tools is not None and self._reported_tools not in (None, session.tools):
                 try:
                     await self._on_tools(self.label or session.name, list(session.tools.values()))
-                except Exception:  # of whoever listens: the server itself is well, and is called as before
+                except Exception:  # of the listener: the server itself works, and is called as before
                     _logger.exception("%s: its tools could not be updated", self)
-            self._told = session.tools
+            self._reported_tools = session.tools
             await session.stale.wait()
-            await anyio.sleep(_SETTLED_S)
+            await anyio.sleep(_SETTLE_S)
             try:
                 await session.read_tools()
             except (MCPError, UpstreamFailed) as error:
@@ -168,15 +168,15 @@ class Connection:
         return f"the MCP server {self.upstream.name!r}"
 
 
-def said(text: str) -> str:
-    """What a server said, fit for a message: one line, bounded, nothing hidden."""
+def printable(text: str) -> str:
+    """Return a server's text for use in a message: one line, bounded, without invisible characters."""
     text = _UNPRINTABLE.sub(" ", text).strip()
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return text if len(text) <= _MAX_MESSAGE else f"{text[:_MAX_MESSAGE]}…"
 
 
-async def _alive(session: Session) -> bool:
-    """Whether the server answers at all."""
-    with anyio.move_on_after(_SIGN_OF_LIFE_S):
+async def _responds(session: Session) -> bool:
+    """Return whether the server answers at all."""
+    with anyio.move_on_after(_PING_TIMEOUT_S):
         try:
             await session.read_tools()
         except MCPError as error:
@@ -186,14 +186,15 @@ async def _alive(session: Session) -> bool:
 
 
 def _cause(error: BaseException) -> BaseException:
+    """Return the first exception inside nested exception groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
 
 
 def _reason(error: BaseException) -> str:
-    """What went wrong, without the address or the arguments, which may hold secrets."""
+    """Return the reason of an error, without the address or the arguments, which may hold secrets."""
     cause = _cause(error)
     if isinstance(cause, FileNotFoundError):
         return "there is no such program beside this Python or on PATH"
-    return said(str(cause)) if isinstance(cause, MCPError | UpstreamFailed) else type(cause).__name__
+    return printable(str(cause)) if isinstance(cause, MCPError | UpstreamFailed) else type(cause).__name__

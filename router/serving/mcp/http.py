@@ -1,4 +1,4 @@
-"""The server over streamable HTTP, as an app. Imported by who wants it alone: it takes what the HTTP API takes."""
+"""The MCP server over streamable HTTP, as an ASGI app. It needs what `router.serving.http` needs."""
 
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
@@ -13,8 +13,10 @@ PATH = "/mcp"
 
 
 def http_app(served: Server[Tools], settings: HttpSettings) -> ASGIApp:
-    """The server at `/mcp`, behind the host, rate, token and size checks of the HTTP API. It keeps no session: any
-    replica answers any request."""
+    """Return the server as an app at `/mcp`, behind the host, rate, token and size checks of the HTTP API.
+
+    It keeps no session, so any replica answers any request.
+    """
     hosts = sorted(settings.known_hosts)
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection="*" not in hosts,
@@ -32,16 +34,16 @@ def http_app(served: Server[Tools], settings: HttpSettings) -> ASGIApp:
 
 
 def _without_streams(app: ASGIApp) -> ASGIApp:
-    """An app that refuses to open a stream for what a server says unasked, as the protocol lets it.
+    """Wrap an app: refuse GET, which opens a stream for the server's notifications, as the protocol permits.
 
-    Without sessions nothing is ever said there, and each client of 2025 would hold one of the requests that are
-    answered at a time.
+    Without sessions there are no notifications, and each client of the 2025 protocol would occupy one of the requests
+    that the server answers at a time.
     """
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] == "GET":
-            nothing = failure(405, "this server sends nothing unasked: use POST", headers={"Allow": "POST"})
-            await nothing(scope, receive, send)
+            refusal = failure(405, "this server sends nothing unasked: use POST", headers={"Allow": "POST"})
+            await refusal(scope, receive, send)
         else:
             await app(scope, receive, send)
 

@@ -14,8 +14,9 @@ from router.distribution import version
 from router.errors import QuartermasterError, SettingsInvalid
 from router.router import Router
 from router.selection import Selection
+from router.serving.mcp.definitions import DEFINITIONS, INSTRUCTIONS
 from router.serving.mcp.session import Definition
-from router.serving.mcp.tools import DEFINITIONS, INSTRUCTIONS, Tools
+from router.serving.mcp.tools import Tools
 from router.serving.mcp.upstream import Upstream
 from router.serving.mcp.upstreams import connected
 from router.tools.definitions import record_of
@@ -28,16 +29,16 @@ _logger = logging.getLogger("router.serving")
 def server(
     router: Router, upstreams: Sequence[Upstream] = (), *, selection: Selection | None = None, connect: bool = False
 ) -> Server[Tools]:
-    """The MCP server, for any transport. What `selection` does not admit is neither found nor called.
+    """Return the MCP server, for any transport. Tools that `selection` excludes are neither found nor called.
 
-    `upstreams` are the servers that tools are called at, each started by the first call to it. Where one says that its
-    tools changed, the router serves those from then on; with `connect`, all are started at once, and the router serves
-    what they list beside the catalog's other tools.
+    `upstreams` are the servers at which tools are called; each starts at the first call to it. If one notifies that
+    its tools changed, the router serves the new ones from then on. With `connect`, all upstreams start at once, and
+    the router serves the tools that they list beside the catalog's others.
     """
 
     @asynccontextmanager
     async def lifespan(_: Server[Tools]) -> AsyncIterator[Tools]:
-        async with connected(upstreams, partial(_replace, router), at_once=connect) as servers:
+        async with connected(upstreams, partial(_serve_listed, router), at_once=connect) as servers:
             yield Tools(router, servers, selection or Selection())
 
     async def list_tools(_: _Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -57,9 +58,8 @@ def server(
     )
 
 
-async def _replace(router: Router, source: str, definitions: Sequence[Definition]) -> None:
-    """Serve the tools that a server lists, in place of those of its label before. One that cannot be used is left out,
-    and a warning says why: the server's other tools are not to suffer."""
+async def _serve_listed(router: Router, source: str, definitions: Sequence[Definition]) -> None:
+    """Serve the tools that a server lists in place of its earlier ones. Invalid ones are left out with a warning."""
     usable = []
     for definition in definitions:
         try:

@@ -1,4 +1,4 @@
-"""The MCP servers that a catalog's tools come from, as this one is told of them."""
+"""The settings of an upstream: an MCP server at which a catalog's tools are called."""
 
 import os
 import re
@@ -16,17 +16,17 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 class UpstreamFailed(QuartermasterError):
-    """A tool could not be called at its own server; the message says why, and what may help."""
+    """Raised when a tool cannot be called at its own server; the message gives the reason and a remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
     """A server: a `command` over stdio, run in `folder`, or a `url` over streamable HTTP.
 
-    `provider` is the label of its tools in the catalog; without one they are told by `place`, where the build read
-    them. `environment` is added to the few variables that a command is given (PATH, HOME, …), `headers` go with each
-    request to a url; both may hold secrets and stand in no message. `auth`, an httpx2.Auth, proves who asks.
-    `timeout_s` is for each answer.
+    `provider` is the label of its tools in the catalog; without it, they are recognised by `place`, the origin that
+    the build recorded. `environment` is added to the few variables that a command gets (PATH, HOME, …), `headers` go
+    with each request to a url; both may hold secrets, so no message contains them. `auth`, an httpx2.Auth,
+    authenticates requests. `timeout_s` bounds each answer, in seconds.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Upstream:
     timeout_s: float = 30.0
 
     def serves(self, record: ToolRecord) -> bool:
-        """Whether a tool of the catalog is one of this server's."""
+        """Return whether a tool of the catalog is one of this server's."""
         return record.provider == self.provider if self.provider else record.origin.file == self.place
 
 
@@ -61,10 +61,11 @@ class _Servers(msgspec.Struct):
 
 
 def read_upstreams(path: Path, variables: Mapping[str, str] = os.environ) -> tuple[Upstream, ...]:
-    """The servers of a JSON file as MCP clients have them: `{"mcpServers": {name: {"command", "args", "env"}}}`.
+    """Read a JSON file of servers, as MCP clients have it: `{"mcpServers": {name: {"command", "args", "env"}}}`.
 
-    Or a `url` and `headers`. A server's name is its tools' provider in the catalog. `${NAME}` in `env` and `headers` is
-    read from `variables`, so that the file holds no secret. Raises SettingsInvalid with the place of what is wrong.
+    A server may have a `url` and `headers` instead. Its name is the provider of its tools in the catalog. `${NAME}` in
+    `env` and `headers` is replaced from `variables`, so that the file holds no secret. Raises SettingsInvalid, naming
+    the place of the mistake.
     """
     try:
         servers = msgspec.json.decode(path.read_bytes(), type=_Servers).servers
@@ -87,14 +88,14 @@ def _upstream(name: str, server: _Server, path: Path, variables: Mapping[str, st
         url=server.url,
         provider=name,
         folder=path.parent / server.cwd if server.cwd else None,
-        environment={key: _filled(value, f"{where}.env.{key}", variables) for key, value in server.env.items()},
-        headers={key: _filled(value, f"{where}.headers.{key}", variables) for key, value in server.headers.items()},
+        environment={key: _expand(value, f"{where}.env.{key}", variables) for key, value in server.env.items()},
+        headers={key: _expand(value, f"{where}.headers.{key}", variables) for key, value in server.headers.items()},
         timeout_s=server.timeout_s,
     )
 
 
-def _filled(value: str, where: str, variables: Mapping[str, str]) -> str:
+def _expand(value: str, where: str, variables: Mapping[str, str]) -> str:
     for name in _VARIABLE.findall(value):
         if name not in variables:
             raise SettingsInvalid(f"{where}: the environment has no {name}: set it, or write the value")
-    return _VARIABLE.sub(lambda found: variables[found[1]], value)
+    return _VARIABLE.sub(lambda match: variables[match[1]], value)

@@ -1,6 +1,10 @@
-"""The page to look with: route a request and see why, browse tools, compare two snapshots. Plain HTML, no script."""
+"""The web page: route a request and see why, browse tools, compare two snapshots. Plain HTML, no script.
 
-from router.serving.page.inspecting import Inspect
+`pages` holds the paths; `form`, `browsing`, `tool_page`, `comparing` and `rank_chart` compute the values of the
+templates; `rendering` escapes and renders them.
+"""
+
 from router.serving.page.pages import pages
+from router.serving.page.tool_page import InspectTool
 
-__all__ = ["Inspect", "pages"]
+__all__ = ["InspectTool", "pages"]

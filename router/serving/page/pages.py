@@ -1,4 +1,4 @@
-"""The pages' paths: `/`, `/tools`, `/tools/{id}`, `/compare`, and the one style sheet."""
+"""The paths of the pages: `/`, `/tools`, `/tools/{id}`, `/compare`, and the style sheet."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -14,57 +14,57 @@ from router.errors import QuartermasterError
 from router.provider_formats import Detail
 from router.retrieval.recipe import RECIPES
 from router.router import Router
-from router.serving.page.asked import Asked
-from router.serving.page.browsing import listed
-from router.serving.page.comparing import SnapshotCache, moved
-from router.serving.page.inspecting import Inspect
-from router.serving.page.picture import WIDTH, signals_of, strips, ticks
+from router.serving import status_of
+from router.serving.page.browsing import list_tools
+from router.serving.page.comparing import SnapshotCache, rank_changes
+from router.serving.page.form import RouteForm
+from router.serving.page.rank_chart import WIDTH, axis_ticks, charted_signals, rank_rows
 from router.serving.page.rendering import render
-from router.serving.page.tool import about
-from router.serving.status import status_of
+from router.serving.page.tool_page import InspectTool, tool_values
 
-Aside = Callable[[Callable[[], Response]], Awaitable[Response]]
-_SHOWN = 10  # places that are compared
+RunInThread = Callable[[Callable[[], Response]], Awaitable[Response]]
+_COMPARED = 10  # tools of each answer that are compared
 
 
-def pages(router: Router, aside: Aside, folder: Path | None, inspect: Inspect | None) -> APIRouter:
-    """The paths of the pages. `aside` runs what would hold up the event loop; the rest is as `http.app` takes it."""
+def pages(router: Router, run_in_thread: RunInThread, folder: Path | None, inspect: InspectTool | None) -> APIRouter:
+    """Return the paths of the pages. `folder` and `inspect` are those of `router.serving.http.app`."""
     routes = APIRouter(include_in_schema=False, default_response_class=Response)
-    shelf = SnapshotCache(folder) if folder else None
-    comparing = CapacityLimiter(1)  # it opens snapshots, beside the threads that route
+    snapshots = SnapshotCache(folder) if folder else None
+    one_comparison = CapacityLimiter(1)  # it opens snapshots, beside the threads that route
     style = files(__package__).joinpath("style.css").read_bytes()
 
-    def page(template: str, title: str, status: int = 200, **facts: Any) -> Response:
+    def page(template: str, title: str, status: int = 200, **values: Any) -> Response:
         manifest = router.manifest
-        common = {"title": title, "manifest": manifest, "tools": len(router), "comparable": shelf is not None}
-        return Response(render(template, {**common, **facts}), status, media_type="text/html")
+        common = {"title": title, "manifest": manifest, "tools": len(router), "comparable": snapshots is not None}
+        return Response(render(template, {**common, **values}), status, media_type="text/html")
 
     @routes.get("/")
     async def route(request: Request) -> Response:
-        asked = Asked.read(request.query_params)
-        return await aside(lambda: _routed(router, asked, page))
+        form = RouteForm.from_query(request.query_params)
+        return await run_in_thread(lambda: _route_page(router, form, page))
 
     @routes.get("/tools")
     async def browse(q: str = "", provider: str = "", after: str = "") -> Response:
-        def found() -> Response:
-            return page("browse.jinja", "Tools", listed=listed(router, q, provider, after), q=q, provider=provider)
+        def listing_page() -> Response:
+            listing = list_tools(router, q, provider, after)
+            return page("browse.jinja", "Tools", listing=listing, q=q, provider=provider)
 
-        return await aside(found)
+        return await run_in_thread(listing_page)
 
     @routes.get("/tools/{tool_id:path}")
     async def tool(tool_id: str) -> Response:
-        def found() -> Response:
-            facts = about(router, tool_id, shelf, inspect)
-            if facts is None:
+        def tool_page() -> Response:
+            values = tool_values(router, tool_id, snapshots, inspect)
+            if values is None:
                 return page("missing.jinja", "No such tool", 404, tool_id=tool_id)
-            return page("tool.jinja", tool_id, **facts)
+            return page("tool.jinja", tool_id, **values)
 
-        return await aside(found)
+        return await run_in_thread(tool_page)
 
     @routes.get("/compare")
     async def compare(request: str = "", a: str = "", b: str = "") -> Response:
-        compared = partial(_compared, router, shelf, (request.strip(), a, b), page)
-        return await to_thread.run_sync(compared, limiter=comparing)
+        comparison = partial(_comparison_page, router, snapshots, request.strip(), a, b, page)
+        return await to_thread.run_sync(comparison, limiter=one_comparison)
 
     @routes.get("/style.css")
     async def style_sheet() -> Response:
@@ -73,40 +73,43 @@ def pages(router: Router, aside: Aside, folder: Path | None, inspect: Inspect | 
     return routes
 
 
-def _routed(router: Router, asked: Asked, page: Callable[..., Response]) -> Response:
-    offered = {"asked": asked, "recipes": list(RECIPES), "details": list(Detail)}
-    title = f"{asked.request[:60]} · routed" if asked.request else "Route a request"
-    if not asked.request:
-        return page("route.jinja", title, routed=None, problem="", **offered)
+def _route_page(router: Router, form: RouteForm, page: Callable[..., Response]) -> Response:
+    choices = {"form": form, "recipes": list(RECIPES), "details": list(Detail)}
+    title = f"{form.request[:60]} · routed" if form.request else "Route a request"
+    if not form.request:
+        return page("route.jinja", title, routed=None, problem="", **choices)
     try:
-        arguments = asked.arguments()
-        routed = router.route(asked.request, explain=True, **arguments)
+        arguments = form.arguments()
+        routed = router.route(form.request, explain=True, **arguments)
     except QuartermasterError as error:
-        return page("route.jinja", title, status_of(error), routed=None, problem=str(error), **offered)
+        return page("route.jinja", title, status_of(error), routed=None, problem=str(error), **choices)
     depth = router.recipe(arguments["recipe"]).depth
-    signals = signals_of(routed, router.manifest.signals)
-    drawn = [strips(tool, signals, depth) for tool in routed]
-    picture = {"drawn": drawn, "ticks": ticks(depth), "width": WIDTH, "depth": depth}
-    return page("route.jinja", title, routed=routed, problem="", **offered, **picture)
+    signals = charted_signals(routed, router.manifest.signals)
+    rows = [rank_rows(tool, signals, depth) for tool in routed]
+    chart = {"rank_rows": rows, "ticks": axis_ticks(depth), "width": WIDTH}
+    return page("route.jinja", title, routed=routed, problem="", **choices, **chart)
 
 
-def _compared(
-    router: Router, shelf: SnapshotCache | None, given: tuple[str, str, str], page: Callable[..., Response]
+def _comparison_page(
+    router: Router,
+    snapshots: SnapshotCache | None,
+    request: str,
+    before: str,
+    after: str,
+    page: Callable[..., Response],
 ) -> Response:
-    request, before, after = given
-    facts: dict[str, Any] = {"request": request, "snapshots": [], "answers": None, "moved": [], "problem": ""}
-    if shelf is None:
-        facts["problem"] = "the server was started without the folder of a catalog"
-        return page("compare.jinja", "Compare", 404, **facts)
-    stored = facts["snapshots"] = shelf.snapshots()
-    names = [one.folder.name for one in stored]
+    values: dict[str, Any] = {"request": request, "snapshots": [], "answers": None, "changes": [], "problem": ""}
+    if snapshots is None:
+        values["problem"] = "the server was started without the folder of a catalog"
+        return page("compare.jinja", "Compare", 404, **values)
+    stored = values["snapshots"] = snapshots.snapshots()
     serving = router.manifest.snapshot
-    older = next((name for name in names if name < serving), serving)
-    facts["a"], facts["b"] = before, after = before or older, after or serving
+    older = next((one.name for one in stored if one.name < serving), serving)
+    values["a"], values["b"] = before, after = before or older, after or serving
     if not request:
-        return page("compare.jinja", "Compare", **facts)
+        return page("compare.jinja", "Compare", **values)
     try:
-        answers = tuple(shelf.opened(name).route(request, k=_SHOWN) for name in (before, after))
+        answers = tuple(snapshots.opened(name).route(request, k=_COMPARED) for name in (before, after))
     except QuartermasterError as error:
-        return page("compare.jinja", "Compare", status_of(error), **{**facts, "problem": str(error)})
-    return page("compare.jinja", "Compare", **{**facts, "answers": answers, "moved": moved(*answers)})
+        return page("compare.jinja", "Compare", status_of(error), **{**values, "problem": str(error)})
+    return page("compare.jinja", "Compare", **{**values, "answers": answers, "changes": rank_changes(*answers)})

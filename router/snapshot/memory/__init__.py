@@ -1,7 +1,9 @@
-"""A router in memory: a program's tools, indexed where it runs. No workspace, no build, no file."""
+"""A snapshot in memory: a program's tools, indexed where it runs. No workspace, no build, no file.
+
+`snapshot` makes it of records, `encoders` opens the chosen encoder, and `screening` drops the texts that a build drops.
+"""
 
 from router.snapshot.memory.encoders import EncoderChoice, open_encoder
-from router.snapshot.memory.phrases import phrases_by_id
-from router.snapshot.memory.snapshot import snapshot_of
+from router.snapshot.memory.snapshot import snapshot_from_records
 
-__all__ = ["EncoderChoice", "open_encoder", "phrases_by_id", "snapshot_of"]
+__all__ = ["EncoderChoice", "open_encoder", "snapshot_from_records"]

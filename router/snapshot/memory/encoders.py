@@ -1,4 +1,4 @@
-"""The encoder of a router in memory: the user's exported one, one in a folder, an object, or none."""
+"""Open the encoder of a router in memory: the user's exported one, one in a folder, an object, or none."""
 
 import logging
 from collections.abc import Sequence
@@ -15,57 +15,56 @@ from router.encoding.default_encoder import default_encoder, spec_of
 from router.encoding.encoder import Encoder, OnnxEncoder, Spans
 from router.errors import EncoderInvalid, QuartermasterError, SettingsInvalid
 from router.fingerprint import fingerprint
-from router.snapshot.snapshot import resolve
+from router.snapshot.store.pointer import snapshot_folder
 
 _logger = logging.getLogger("router")
 
 # The user's exported encoder, the folder of one, an object that encodes, or none.
 EncoderChoice = Literal["auto"] | str | Path | Encoder | None
 
-_QUICK = 200  # tools that are encoded within some seconds
+_SILENT_TOOLS = 200  # encoded within some seconds: for more, "auto" warns of the wait
 _PROBE = "which tool fits this request"
 _EXPECTED = '"auto", None, the folder of an exported encoder or of a snapshot, or an object with `encode(texts)`'
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedEncoder:
-    """An encoder, and what a manifest says of it."""
+    """An encoder, and its description for a manifest."""
 
     encoder: Encoder
     spec: EncoderManifest
 
 
 def open_encoder(choice: EncoderChoice, tools: int = 0) -> OpenedEncoder | None:
-    """Return the encoder that is chosen; None for none, and for "auto" where the user has no exported one.
+    """Return the chosen encoder; None for None, and for "auto" where the user has no exported one.
 
-    Nobody has asked for the wait that "auto" makes with many `tools`: it is told.
-
-    Raises SettingsInvalid for what is none of these, and SnapshotInvalid for a folder whose encoder does not load.
+    For many `tools`, "auto" warns of the time that encoding takes. Raises SettingsInvalid for any other choice, and
+    SnapshotInvalid for a folder whose encoder does not load.
     """
     if choice is None:
         return None
     if isinstance(choice, str) and choice == "auto":
-        return _at_hand(tools)
+        return _exported(tools)
     if isinstance(choice, str | Path):
-        return _of_folder(Path(choice))
+        return _from_folder(Path(choice))
     if isinstance(choice, type) or not callable(getattr(choice, "encode", None)):
         raise SettingsInvalid(f"encoder is {choice!r:.80}, it must be {_EXPECTED}")
     encoder = choice if hasattr(choice, "encode_requests") else PlainEncoder(choice)
     vector = encoder.encode_request(_PROBE)
-    # An object has no version of its own: what it makes of a text tells it apart.
+    # An object has no version, so the vector of a fixed text identifies it.
     revision = fingerprint([round(float(component), 4) for component in vector])[:16]
     return OpenedEncoder(encoder, EncoderManifest(type(choice).__qualname__, revision, "", "", len(vector), 0, "fp32"))
 
 
-def _at_hand(tools: int) -> OpenedEncoder | None:
-    """Return the user's exported encoder; without it, or where it does not load, the router is lexical."""
+def _exported(tools: int) -> OpenedEncoder | None:
+    """Return the user's exported encoder; None, with a warning, where it does not load."""
     try:
         folder = exported_folder()
         if folder is None:
             return None
-        if tools > _QUICK:
+        if tools > _SILENT_TOOLS:
             _logger.warning("encoding %s tools, some 20 ms of a core each: encoder=None does without", f"{tools:,}")
-        return _of_folder(folder)
+        return _from_folder(folder)
     except QuartermasterError as error:
         _logger.warning("the router is lexical alone: %s", error)
         return None
@@ -76,12 +75,12 @@ def exported_folder() -> Path | None:
     return default_encoder(make=False, note=_logger.warning)
 
 
-def _of_folder(folder: Path) -> OpenedEncoder:
+def _from_folder(folder: Path) -> OpenedEncoder:
     if (folder / contract.ENCODER_MODEL).is_file():
         return _opened(folder, _spec(folder))
     if not (folder / contract.MANIFEST).is_file() and not (folder / contract.CURRENT).is_file():
         raise SettingsInvalid(f"encoder is {str(folder)!r}, which holds no {contract.ENCODER_MODEL}: give {_EXPECTED}")
-    snapshot = resolve(folder)
+    snapshot = snapshot_folder(folder)
     spec = Manifest.read(snapshot).encoder
     if spec is None:
         raise SettingsInvalid(f"encoder is {str(folder)!r}: this snapshot was built without an encoder")
@@ -93,7 +92,7 @@ def _opened(folder: Path, spec: EncoderManifest) -> OpenedEncoder:
 
 
 def _spec(folder: Path) -> EncoderManifest:
-    """Return what an exported encoder's own record says of it."""
+    """Return an exported encoder's description, which its export.json holds."""
     try:
         return spec_of(folder)
     except EncoderInvalid as error:
@@ -103,27 +102,32 @@ def _spec(folder: Path) -> EncoderManifest:
 
 
 class PlainEncoder:
-    """An `Encoder` over an object that has `encode(texts)` alone, such as a SentenceTransformer: vectors are
-    normalised, and requests encoded as tools are."""
+    """An `Encoder` over an object that only has `encode(texts)`, such as a SentenceTransformer.
+
+    Vectors are normalised, and requests are encoded as tools are.
+    """
 
     def __init__(self, model: Any) -> None:
         self._model = model
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of texts, of length 1."""
-        given = self._model.encode(list(texts))
+        """Return the vectors of texts, float32 (texts, dim), of length 1.
+
+        Raises SettingsInvalid where the object returns anything but one finite vector for each text.
+        """
+        output = self._model.encode(list(texts))
         try:
-            made = np.asarray(given, np.float32)
+            raw = np.asarray(output, np.float32)
         except (TypeError, ValueError) as error:  # texts, or rows of several lengths
             raise SettingsInvalid(f"encoder gave no array of numbers for {len(texts)} texts: {error}") from None
-        if made.ndim != 2 or len(made) != len(texts) or not made.shape[1]:
+        if raw.ndim != 2 or len(raw) != len(texts) or not raw.shape[1]:
             raise SettingsInvalid(
-                f"encoder gave an array of shape {made.shape} for a list of length {len(texts)}: "
+                f"encoder gave an array of shape {raw.shape} for a list of length {len(texts)}: "
                 "it must give a vector for each text"
             )
-        if not np.isfinite(made).all():
+        if not np.isfinite(raw).all():
             raise SettingsInvalid("encoder gave a vector with a component that is infinite or no number")
-        vectors: NDArray[np.float32] = made / np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1e-12)
+        vectors: NDArray[np.float32] = raw / np.maximum(np.linalg.norm(raw, axis=1, keepdims=True), 1e-12)
         return vectors
 
     def encode_request(self, request: str) -> NDArray[np.float32]:
@@ -132,9 +136,9 @@ class PlainEncoder:
         return vector
 
     def encode_requests(self, requests: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of requests."""
+        """Return the vectors of requests, float32 (requests, dim)."""
         return self.encode(requests)
 
     def encode_parts(self, request: str, parts: Sequence[Spans]) -> NDArray[np.float32] | None:
-        """Return None: the parts of a text are encoded by themselves."""
+        """Return None: parts of a request are encoded as texts."""
         return None

@@ -1,7 +1,7 @@
-"""What a build drops of the lexicon's texts, dropped here too: so the same tools rank alike, built or in memory.
+"""Drop the texts of the lexicon that a build drops too, so that tools rank alike in memory and in a build.
 
-What a build checks beside that, the names of other tools and operations that a record does not tell of, is for texts
-that a model wrote: the lexicon says nothing that the record does not.
+A build also checks for names of other tools and for operations that the record does not mention. Those checks are
+meant for texts that a model wrote: the lexicon adds nothing that the record does not say.
 """
 
 from collections.abc import Sequence
@@ -14,30 +14,33 @@ from router.tools.text_overlap import grounded, own_terms, record_texts, repeate
 from router.tools.trust.steering_text import spoken
 
 
-def screened(expansion: Expansion, record: ToolRecord, steers: bool) -> Expansion:
-    """Return an expansion without texts that repeat others, speak to the model, or are one letter; where the tool
-    `steers`, also without those that say little of the record, which is what `trusted` leaves of it."""
-    said = term_set(" ".join(record_texts(record))) if steers else None
+def screen_expansion(expansion: Expansion, record: ToolRecord, steers: bool) -> Expansion:
+    """Return an expansion without texts that repeat others, speak to the model, or are one letter.
+
+    Where the vendor's text `steers`, texts that are not grounded in the record are dropped too. `record` is what
+    `trusted` left of the vendor's.
+    """
+    record_terms = term_set(" ".join(record_texts(record))) if steers else None
     own = own_terms(record)
 
-    def fit(text: str) -> bool:
+    def is_fit(text: str) -> bool:
         finding = _spoken(text)
         if finding and not (finding.check == "defamation" and says_own(text, own)):
             return False
-        return (len(text) > 1 or not text.isascii()) and (said is None or grounded(text, said))
+        return (len(text) > 1 or not text.isascii()) and (record_terms is None or grounded(text, record_terms))
 
-    def kept(texts: Sequence[str]) -> tuple[str, ...]:
-        good = [text for text in texts if fit(text)]
-        again = repeated(good)
-        return tuple(text for place, text in enumerate(good) if place not in again)
+    def fit_texts(texts: Sequence[str]) -> tuple[str, ...]:
+        fit = [text for text in texts if is_fit(text)]
+        repeats = repeated(fit)
+        return tuple(text for place, text in enumerate(fit) if place not in repeats)
 
     return replace(
         expansion,
-        when_to_use="".join(kept([expansion.when_to_use])),
-        user_phrases=kept(expansion.user_phrases),
-        synonyms=kept(expansion.synonyms),
-        related_concepts=kept(expansion.related_concepts),
-        task_categories=kept(expansion.task_categories),
+        when_to_use="".join(fit_texts([expansion.when_to_use])),
+        user_phrases=fit_texts(expansion.user_phrases),
+        synonyms=fit_texts(expansion.synonyms),
+        related_concepts=fit_texts(expansion.related_concepts),
+        task_categories=fit_texts(expansion.task_categories),
     )
 
 

@@ -1,8 +1,7 @@
-"""Records → a snapshot in memory: what a build makes of them without a model, and nothing on disk.
+"""Make a snapshot in memory of records, without a build.
 
-The field documents, the analyzers and the indexes are those of a build with the lexicon's phrases, so that the same
-tools rank alike. Vectors come from the requests' own encoder, tokens are estimated, the calibration is generic, and
-nothing is learned.
+Field documents, analyzers and indexes are those of a build with the lexicon's phrases, so that tools rank alike.
+Vectors come from the request encoder, tokens are estimated, the calibration is generic, and nothing is learned.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,11 +22,11 @@ from router.retrieval.deduplication import duplicate_groups
 from router.retrieval.recipe import DEFAULT
 from router.retrieval.retrievers import DenseRetriever, LexicalRetriever, Retriever, ToolVectors
 from router.retrieval.retrievers.indexing import FieldIndex, index_fields
-from router.snapshot.cached_encoder import vectors_of
+from router.snapshot.cached_encoder import encode_in_batches
 from router.snapshot.memory.encoders import OpenedEncoder
-from router.snapshot.memory.screening import screened
-from router.snapshot.overlay.estimate import estimated_tokens
-from router.snapshot.record_store import Entry, RecordStore
+from router.snapshot.memory.screening import screen_expansion
+from router.snapshot.overlay.indexed_tool import estimated_tokens
+from router.snapshot.record_store import RecordStore, ToolEntry
 from router.snapshot.snapshot import Snapshot
 from router.text import TEXT_VERSION
 from router.tools import field_text as documents
@@ -36,14 +35,14 @@ from router.tools.field_text import FieldDocuments
 from router.tools.trust import trusted
 
 CATALOG = "memory"
-# Who wrote a tool's phrases: the program that brings them, or the lexicon.
+# The writers of phrases in the manifest: the calling program, or the lexicon.
 _GIVEN, _LEXICON = "given", "lexicon"
-_SHOWN = 8  # hexadecimal digits of the content hash in the snapshot's name
+_NAME_DIGITS = 8  # hexadecimal digits of the content hash in the snapshot's name
 
 
 @dataclass(frozen=True, slots=True)
 class _Tool:
-    """A tool with its field documents; `expanded` and `generator` say where its phrases come from."""
+    """A tool with its field documents; `generator` wrote its phrases, and `expanded` is their mark."""
 
     record: ToolRecord
     documents: FieldDocuments
@@ -51,11 +50,13 @@ class _Tool:
     generator: str
 
 
-def snapshot_of(
+def snapshot_from_records(
     records: Sequence[ToolRecord], phrases: Mapping[str, tuple[str, ...]], encoder: OpenedEncoder | None
 ) -> Snapshot:
-    """Return the snapshot of some tools. `phrases` by id stand in the place of the lexicon's; without an encoder it has
-    no vectors. Equal tools, phrases and encoders give snapshots of one name."""
+    """Return the snapshot of some tools. Equal tools, phrases and encoders give snapshots of the same name.
+
+    `phrases` by tool id replace the lexicon's. Without an encoder the snapshot has no vectors.
+    """
     tools = [_tool(record, phrases.get(record.tool_id)) for record in sorted(records, key=lambda r: r.tool_id)]
     fields = [tool.documents for tool in tools]
     indexes = index_fields(fields)
@@ -68,8 +69,8 @@ def snapshot_of(
         folder=None,
         manifest=_manifest(tools, indexes, encoder),
         recipe=DEFAULT,
-        records=RecordStore.of(Entry(tool.record, tool.documents.phrases) for tool in tools),
-        counting=cache(lambda: np.stack([estimated_tokens(record) for record in ordered])),
+        records=RecordStore.of(ToolEntry(tool.record, tool.documents.phrases) for tool in tools),
+        count_tokens=cache(lambda: np.stack([estimated_tokens(record) for record in ordered])),
         retrievers=retrievers,
         encoder=encoder.encoder if encoder else None,
         expanded=_expanded(tools, indexes),
@@ -79,26 +80,26 @@ def snapshot_of(
 
 
 def _tool(record: ToolRecord, phrases: tuple[str, ...] | None) -> _Tool:
-    clean, left_out = trusted(record)
+    clean, untrusted = trusted(record)
     if phrases is not None:
-        made = documents.project(record, Expansion("", phrases) if phrases else None)
-        return _Tool(record, made, Expanded.YES if phrases or left_out else Expanded.NO, _GIVEN)
-    made = documents.project(record, screened(lexicon.expand(clean), clean, bool(left_out)))
-    # Nothing is made up for a tool that steers: it is left with what it has.
-    return _Tool(record, made, Expanded.YES if left_out else Expanded.STOPGAP, _LEXICON)
+        projected = documents.project(record, Expansion("", phrases) if phrases else None)
+        return _Tool(record, projected, Expanded.YES if phrases or untrusted else Expanded.NO, _GIVEN)
+    projected = documents.project(record, screen_expansion(lexicon.expand(clean), clean, bool(untrusted)))
+    # A tool whose text steers gets no assumed score for what was taken from it.
+    return _Tool(record, projected, Expanded.YES if untrusted else Expanded.STOPGAP, _LEXICON)
 
 
 def _vectors(fields: Sequence[FieldDocuments], encoder: Encoder) -> ToolVectors:
     texts = [text for document in fields for text in (document.dense, *document.phrases)]
-    made = vectors_of(encoder, texts)
-    phrases = [made[phrase] for document in fields for phrase in document.phrases]
-    found = np.stack([made[document.dense] for document in fields])
+    by_text = encode_in_batches(encoder, texts)
+    phrases = [by_text[phrase] for document in fields for phrase in document.phrases]
+    dense = np.stack([by_text[document.dense] for document in fields])
     offsets = np.cumsum([0, *(len(document.phrases) for document in fields)], dtype=np.int64)
-    return ToolVectors.of(found, np.stack(phrases) if phrases else found[:0], offsets)
+    return ToolVectors.of(dense, np.stack(phrases) if phrases else dense[:0], offsets)
 
 
 def _expanded(tools: Sequence[_Tool], indexes: Mapping[Signal, FieldIndex]) -> NDArray[np.uint8] | None:
-    """Return `Expanded` by ordinal; None where nothing is to be made up for, as in a build."""
+    """Return the `Expanded` mark of each tool, uint8; None where no score is to be assumed for any, as in a build."""
     if Signal.EXPANSION not in indexes:
         return np.full(len(tools), Expanded.NO, np.uint8)
     marks = [tool.expanded for tool in tools]
@@ -111,7 +112,7 @@ def _manifest(
     encoder: OpenedEncoder | None,
 ) -> Manifest:
     versions = {"format": FORMAT_VERSION, "text": TEXT_VERSION, "projection": documents.PROJECTION_VERSION}
-    written = [tool.generator for tool in tools]
+    generators = [tool.generator for tool in tools]
     content = fingerprint(
         {
             "versions": versions,
@@ -121,14 +122,14 @@ def _manifest(
         }
     )
     return Manifest(
-        snapshot=f"{CATALOG}-{content[:_SHOWN]}",
+        snapshot=f"{CATALOG}-{content[:_NAME_DIGITS]}",
         catalog=CATALOG,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
         content_hash=content,
         versions=versions,
         signals=(*indexes, Signal.DENSE) if encoder else tuple(indexes),
         encoder=encoder.spec if encoder else None,
-        generators={name: written.count(name) for name in dict.fromkeys(written)},
+        generators={name: generators.count(name) for name in dict.fromkeys(generators)},
         recipe=DEFAULT.to_json(),
         counts={
             "tools": len(tools),

@@ -1,15 +1,13 @@
-"""An overlay laid over a snapshot: another snapshot, in which every list has the tools of both.
+"""Lay an overlay over a snapshot: the result is another snapshot, in which every list has the tools of both.
 
-The snapshot's ordinals stay. Registered tools, new and changed, come after them in the order of their ids, and ties go
-by ordinal: a registered tool stands behind a tool of the snapshot that scores the same. What a tool that was changed,
-removed or left off its source's list had been stays in the lists' own files, and is filtered out of every ranking.
+The snapshot's ordinals stay. Registered tools, new and changed, follow in the order of their ids. Ties are broken by
+ordinal, so a registered tool ranks behind the snapshot's tools of the same score. The old form of a tool that was
+changed, removed or unlisted stays in the lists' files, and is filtered out of every ranking.
 
-What only a build can tell of a tool is taken from elsewhere: a changed tool keeps its phrases, its past requests and
-its standing among everyday requests; a new one has no past and stands as the mean tool does. Tokens are estimated,
-vectors come of the requests' own encoder, which may be int8 where a build's is not, and how scores spread over the
-catalog is taken to be as it was. Of 200 tools of a public MCP server 40 were registered over a snapshot of the others:
-hit@1 of the 96 requests for them .969 with the phrases that a build would have and .833 without, nDCG@10 .988 and .937;
-in a snapshot of all .958 and .985. Of the 404 other requests hit@1 .906 and .916, in the snapshot of all .908.
+Only a build knows everything about a tool, so some of it is assumed. A changed tool keeps its phrases, its past
+requests and its background scores; a new one has no past requests, and the mean background scores. Tokens are
+estimated. Vectors come from the request encoder, which may be int8 where the build's was not. The spread of scores over
+the catalog is taken as unchanged. See docs/decisions/0142-tools-at-run-time.md.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,105 +28,110 @@ from router.retrieval.retrievers import (
 )
 from router.retrieval.retrievers.vectors import quantize
 from router.retrieval.score_normalization import BackgroundScores
-from router.snapshot.overlay.duplicates import duplicates_above, overlaid
+from router.snapshot.overlay.duplicates import duplicates_in_snapshot, merged_duplicate_groups
+from router.snapshot.overlay.indexed_tool import IndexedTool, index_tools
 from router.snapshot.overlay.lexical import OverlaidLexical
-from router.snapshot.overlay.overlay import Overlay, Registered
-from router.snapshot.overlay.prepared import Prepared, prepare
+from router.snapshot.overlay.overlay import Overlay, RegisteredTool
 from router.snapshot.overlay.records import OverlaidRecords
-from router.snapshot.record_store import Entry, RecordStore
+from router.snapshot.record_store import RecordStore, ToolEntry
 from router.snapshot.snapshot import Snapshot
 
 
-def over(base: Snapshot, overlay: Overlay, before: Snapshot | None = None) -> Snapshot:
-    """A snapshot with an overlay over it, whose `overlay` leaves out what the snapshot has unchanged; itself where that
-    says nothing. Opened files are shared.
+def apply_overlay(base: Snapshot, overlay: Overlay, before: Snapshot | None = None) -> Snapshot:
+    """Return a snapshot of the base's tools and the overlay's; the base itself where the overlay changes nothing.
 
-    `before` is what served till now: texts that it has encoded by the same encoder are not encoded again. Over 9,998
-    tools one more takes 10 ms, most of them in the encoder (all-MiniLM-L6-v2, int8), ten 90 ms, 1,000 some 9 s; one
-    beside 1,000 others .2 s. Raises ValueError for a snapshot that has an overlay already.
+    Registered tools that the base has unchanged are dropped from its `overlay`. Opened files are shared. `before` is
+    the snapshot that has been served: tools that it encoded with the same encoder are not encoded again. A new tool
+    takes about 10 ms, most of it in the encoder. Raises ValueError where the base has an overlay already.
     """
     if base.overlay:
         raise ValueError("the snapshot has an overlay already: lay another over the one that it was laid over")
-    own = {tool_id: base.records.ordinal(tool_id) for tool_id in overlay.tools}
-    entries = {tool_id: None if at is None else base.records.entry(at) for tool_id, at in own.items()}
-    unchanged = {tool_id for tool_id, tool in overlay.tools.items() if _is_held(tool, entries[tool_id])}
+    ordinals = {tool_id: base.records.ordinal(tool_id) for tool_id in overlay.tools}
+    entries = {
+        tool_id: None if ordinal is None else base.records.entry(ordinal) for tool_id, ordinal in ordinals.items()
+    }
+    unchanged = {tool_id for tool_id, tool in overlay.tools.items() if _is_unchanged(tool, entries[tool_id])}
     overlay = overlay.without(unchanged)
     if not overlay:
         return base
-    found = [_entry(tool, entries[tool_id]) for tool_id, tool in overlay.tools.items()]
-    tools = _prepared(base, found, before)
-    held = [own[tool_id] for tool_id in overlay.tools]
-    hidden = _hidden(base, overlay) | {at for at in held if at is not None}
+    merged = [_merged_entry(tool, entries[tool_id]) for tool_id, tool in overlay.tools.items()]
+    tools = _indexed(base, merged, before)
+    base_ordinals = [ordinals[tool_id] for tool_id in overlay.tools]
+    hidden = _hidden(base, overlay) | {ordinal for ordinal in base_ordinals if ordinal is not None}
     if not tools and not hidden:
         return replace(base, overlay=overlay)
-    return _laid(base, overlay, tools, held, hidden)
+    return _combined(base, overlay, tools, base_ordinals, hidden)
 
 
-def _prepared(base: Snapshot, entries: Sequence[Entry], before: Snapshot | None) -> tuple[Prepared, ...]:
-    """The tools of the overlay, taken from what served before as far as they hang on the tool and the encoder alone."""
-    known: Mapping[str, Prepared] = {}
+def _indexed(base: Snapshot, entries: Sequence[ToolEntry], before: Snapshot | None) -> tuple[IndexedTool, ...]:
+    """Return the indexed tools; those that `before` indexed with the same encoder are used again."""
+    known: Mapping[str, IndexedTool] = {}
     if before is not None and before.encoder is base.encoder and isinstance(before.records, OverlaidRecords):
         known = before.records.registered
         if before.folder != base.folder:
             known = {
-                tool_id: replace(tool, duplicates=duplicates_above(base, tool.entry.record))
+                tool_id: replace(tool, duplicates=duplicates_in_snapshot(base, tool.entry.record))
                 for tool_id, tool in known.items()
             }
-    return prepare(entries, base.encoder, partial(duplicates_above, base), known)
+    return index_tools(entries, base.encoder, partial(duplicates_in_snapshot, base), known)
 
 
-def _is_held(tool: Registered, entry: Entry | None) -> bool:
-    """Whether the snapshot has the tool as it was registered."""
+def _is_unchanged(tool: RegisteredTool, entry: ToolEntry | None) -> bool:
+    """Return True where the snapshot has the tool exactly as it was registered."""
     if entry is None or tool.record.content() != entry.record.content():
         return False
     return tool.phrases in (None, entry.phrases)
 
 
-def _entry(tool: Registered, before: Entry | None) -> Entry:
-    # People ask for a tool in the words they had for it before its schema changed; a build has new ones written.
-    held = before.phrases if before else ()
-    return Entry(tool.record, held if tool.phrases is None else tool.phrases)
+def _merged_entry(tool: RegisteredTool, before: ToolEntry | None) -> ToolEntry:
+    # Requests for a tool stay the same when its schema changes; the next build has new phrases written.
+    phrases = before.phrases if before else ()
+    return ToolEntry(tool.record, phrases if tool.phrases is None else tool.phrases)
 
 
 def _hidden(base: Snapshot, overlay: Overlay) -> set[int]:
-    """The tools of the snapshot that were removed, or are not on the list of their provider."""
-    gone = {at for tool_id in overlay.gone if (at := base.records.ordinal(tool_id)) is not None}
+    """Return the snapshot's ordinals that were removed, or are missing from the list of their provider."""
+    hidden = {ordinal for tool_id in overlay.gone if (ordinal := base.records.ordinal(tool_id)) is not None}
     if not overlay.lists:
-        return gone
-    for at, facet in enumerate(base.records.facets.rows):
+        return hidden
+    for ordinal, facet in enumerate(base.records.facets.rows):
         listed = overlay.lists.get(facet.provider) if facet.provider else None
         if listed is not None and facet.tool_id not in listed:
-            gone.add(at)
-    return gone
+            hidden.add(ordinal)
+    return hidden
 
 
-def _laid(
-    base: Snapshot, overlay: Overlay, tools: Sequence[Prepared], held: Sequence[int | None], hidden: set[int]
+def _combined(
+    base: Snapshot, overlay: Overlay, tools: Sequence[IndexedTool], replaced: Sequence[int | None], hidden: set[int]
 ) -> Snapshot:
-    """`held` are the ordinals that the snapshot has the tools at, None for new ones."""
+    """Return the snapshot of both. `replaced` is the base's ordinal of each tool, None for a new one."""
     if not isinstance(base.records, RecordStore):
-        raise TypeError(f"{type(base.records).__name__} is no store of a snapshot's own")
+        raise TypeError(f"an overlay cannot be laid over {type(base.records).__name__}")
     first = len(base.records)
     served = np.ones(first + len(tools), bool)
     served[list(hidden)] = False
-    places = np.where(served[:first], np.arange(first), -1)
-    for place, at in enumerate(held):
-        if at is not None:
-            places[at] = first + place
+    moved_to = np.where(served[:first], np.arange(first), -1)
+    for place, ordinal in enumerate(replaced):
+        if ordinal is not None:
+            moved_to[ordinal] = first + place
     return replace(
         base,
         records=OverlaidRecords(base.records, tools, hidden),
-        counting=cache(lambda: _token_counts(base, tools)),
-        retrievers={signal: _retriever(base, signal, tools, places) for signal in base.retrievers},
+        count_tokens=cache(lambda: _token_counts(base, tools)),
+        retrievers={signal: _retriever(base, signal, tools, moved_to) for signal in base.retrievers},
         expanded=_expanded(base, tools),
-        duplicates=overlaid(base, tools, hidden, [at for at in held if at is not None]),
-        cohort=_cohort(base.cohort, held),
+        duplicates=merged_duplicate_groups(
+            base, tools, hidden, [ordinal for ordinal in replaced if ordinal is not None]
+        ),
+        background_scores=_background_scores(base.background_scores, replaced),
         served=Admitted(served) if hidden else None,
         overlay=overlay,
     )
 
 
-def _retriever(base: Snapshot, signal: Signal, tools: Sequence[Prepared], places: NDArray[np.int64]) -> Retriever:
+def _retriever(
+    base: Snapshot, signal: Signal, tools: Sequence[IndexedTool], new_ordinals: NDArray[np.int64]
+) -> Retriever:
     """Return a signal's retriever with the tools of the overlay; as it is where the overlay cannot add to it."""
     retriever = base.retrievers[signal]
     if isinstance(retriever, LexicalRetriever) and tools:
@@ -137,11 +140,11 @@ def _retriever(base: Snapshot, signal: Signal, tools: Sequence[Prepared], places
     if isinstance(retriever, DenseRetriever):
         return _dense(retriever, tools)
     if isinstance(retriever, IntentRetriever):
-        return retriever.with_ordinals(places)
+        return retriever.with_ordinals(new_ordinals)
     return retriever
 
 
-def _dense(dense: DenseRetriever, tools: Sequence[Prepared]) -> DenseRetriever:
+def _dense(dense: DenseRetriever, tools: Sequence[IndexedTool]) -> DenseRetriever:
     vectors = [tool.vectors for tool in tools if tool.vectors is not None]
     if not vectors:
         return dense
@@ -149,28 +152,28 @@ def _dense(dense: DenseRetriever, tools: Sequence[Prepared]) -> DenseRetriever:
     return dense.with_later(ToolVectors(*quantize(np.concatenate(vectors)), offsets))
 
 
-def _token_counts(base: Snapshot, tools: Sequence[Prepared]) -> NDArray[np.int32]:
+def _token_counts(base: Snapshot, tools: Sequence[IndexedTool]) -> NDArray[np.int32]:
     if not tools:
         return base.token_counts
     return np.concatenate([base.token_counts, np.stack([tool.tokens for tool in tools])])
 
 
-def _expanded(base: Snapshot, tools: Sequence[Prepared]) -> NDArray[np.uint8] | None:
-    # Without an index of expansions there is none for the phrases of registered tools either.
-    listed = Signal.EXPANSION in base.lexical
-    own = np.array([tool.expanded if listed else Expanded.NO for tool in tools], np.uint8)
-    if base.expanded is None and (own == Expanded.YES).all():
+def _expanded(base: Snapshot, tools: Sequence[IndexedTool]) -> NDArray[np.uint8] | None:
+    # Where the snapshot has no index of expansions, the phrases of registered tools are not indexed either.
+    has_index = Signal.EXPANSION in base.lexical
+    registered = np.array([tool.expanded if has_index else Expanded.NO for tool in tools], np.uint8)
+    if base.expanded is None and (registered == Expanded.YES).all():
         return None
-    held = np.full(len(base.records), Expanded.YES, np.uint8) if base.expanded is None else base.expanded
-    return np.concatenate([held, own])
+    marks = np.full(len(base.records), Expanded.YES, np.uint8) if base.expanded is None else base.expanded
+    return np.concatenate([marks, registered])
 
 
-def _cohort(cohort: BackgroundScores | None, held: Sequence[int | None]) -> BackgroundScores | None:
-    if cohort is None or not held:
-        return cohort
+def _background_scores(background: BackgroundScores | None, replaced: Sequence[int | None]) -> BackgroundScores | None:
+    if background is None or not replaced:
+        return background
     statistics = {}
-    for signal, table in cohort.statistics.items():
+    for signal, table in background.statistics.items():
         mean = table.mean(axis=1)
-        own = [mean if at is None else table[:, at] for at in held]
-        statistics[signal] = np.concatenate([table, np.stack(own, axis=1)], axis=1)
-    return BackgroundScores(statistics, cohort.task_direction)
+        columns = [mean if ordinal is None else table[:, ordinal] for ordinal in replaced]
+        statistics[signal] = np.concatenate([table, np.stack(columns, axis=1)], axis=1)
+    return BackgroundScores(statistics, background.task_direction)

@@ -1,4 +1,4 @@
-"""BM25 of registered tools beside a snapshot's index, by the index's own statistics, so that scores compare."""
+"""BM25 of registered tools beside a snapshot's index. It uses the index's statistics, so that scores are comparable."""
 
 import math
 from collections import Counter
@@ -11,23 +11,23 @@ from numpy.typing import NDArray
 from router.retrieval.retrievers import MAX_QUERY_TERMS, Admitted, EncodedQuery, LexicalRetriever, Ranking
 from router.text import ENGLISH, terms_by_language
 
-# Tantivy's, which are fixed there.
+# Tantivy's values, which cannot be changed there.
 _K1, _B = 1.2, 0.75
-# Lengths that Lucene's byte has room for beside those of three bits and an exponent.
-_FREE = 24
+# Lucene's byte stores this many lengths exactly before those of three bits and an exponent.
+_EXACT_LENGTHS = 24
 
 
 class Postings:
-    """Which of some texts have a term, and what its frequency counts for in them.
+    """The texts that have each term, with the term's BM25 weight in them.
 
-    `texts` are terms with their counts. `mean_length` is that of the index that they stand beside, in terms; None,
-    where that is not known, takes their own.
+    `texts` are counted terms. `mean_length` is the mean length of the index's texts in terms; None, where it is
+    unknown, takes the mean of these texts.
     """
 
     def __init__(self, texts: Sequence[Counter[str]], mean_length: float | None) -> None:
         lengths = np.array([text.total() for text in texts], np.float64)
         mean = mean_length or (lengths.mean() if lengths.any() else 1.0)
-        norms = _K1 * (1 - _B + _B * np.array([_kept(int(length)) for length in lengths]) / mean)
+        norms = _K1 * (1 - _B + _B * np.array([_stored_length(int(length)) for length in lengths]) / mean)
         numbers: dict[str, int] = {}
         term_of = np.array([numbers.setdefault(term, len(numbers)) for text in texts for term in text], np.int64)
         text_of = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
@@ -40,22 +40,22 @@ class Postings:
         self._count = len(texts)
 
     def scores(self, terms: Iterable[str], index: LexicalRetriever) -> NDArray[np.float64]:
-        """The BM25 score of each text, (texts,), 0 where it has none of the terms.
+        """Return the BM25 score of each text, float64 (texts,); 0 where it has none of the terms.
 
-        A term is as rare as the index says; of one that the index has not, as these texts say.
+        The document frequency of a term is the index's, or that of these texts where the index lacks the term.
         """
         scores = np.zeros(self._count)
         for term in terms:
             first, last = self._bounds.get(term, (0, 0))
             if first < last:
-                held = index.doc_freq(term) or last - first
-                idf = math.log(1 + (max(index.tools - held, 0) + 0.5) / (held + 0.5))
+                frequency = index.doc_freq(term) or last - first
+                idf = math.log(1 + (max(index.tools - frequency, 0) + 0.5) / (frequency + 0.5))
                 scores[self._texts[first:last]] += idf * self._weights[first:last]
         return scores
 
 
 class OverlaidLexical:
-    """A snapshot's index and, with ordinals from `first` on, English texts of registered tools."""
+    """A snapshot's index together with English texts of registered tools, whose ordinals begin at `first`."""
 
     def __init__(
         self, index: LexicalRetriever, texts: Sequence[Counter[str]], first: int, mean_length: float | None
@@ -80,29 +80,29 @@ class OverlaidLexical:
     def rank_by_language(
         self, words: Iterable[Mapping[str, str]], depth: int, admitted: Admitted | None = None
     ) -> Ranking:
-        """As `LexicalRetriever.rank_by_language`."""
+        """Return what `LexicalRetriever.rank_by_language` returns, of both."""
         words = list(words)
-        found = self._index.rank_by_language(words, depth, admitted)
+        ranking = self._index.rank_by_language(words, depth, admitted)
         english = [word[ENGLISH] for word in words[:MAX_QUERY_TERMS] if ENGLISH in word]
-        return self._with_texts(found, english, depth, admitted)
+        return self._with_texts(ranking, english, depth, admitted)
 
-    def _with_texts(self, found: Ranking, terms: Iterable[str], depth: int, admitted: Admitted | None) -> Ranking:
-        """A ranking of the index with the texts that share a term; its spread is that of the index alone."""
+    def _with_texts(self, ranking: Ranking, terms: Iterable[str], depth: int, admitted: Admitted | None) -> Ranking:
+        """Return the index's ranking with the texts that share a term. Its spread stays that of the index alone."""
         scores = self._postings.scores(terms, self._index)
-        # Of a full ranking's, only those count that are better than its last: most often none is.
-        hits = np.flatnonzero(scores > (found.scores[-1] if len(found) >= depth else 0))
+        # A full ranking only admits texts that beat its last tool, and most often none does.
+        hits = np.flatnonzero(scores > (ranking.scores[-1] if len(ranking) >= depth else 0))
         ordinals = hits + self._first
         if admitted is not None:
             within = admitted.mask[ordinals]
             hits, ordinals = hits[within], ordinals[within]
         if not len(hits):
-            return found
-        both = np.concatenate([found.ordinals, ordinals]), np.concatenate([found.scores, scores[hits]])
-        return Ranking.of(*both, found.center, found.spread).cut(depth)
+            return ranking
+        both = np.concatenate([ranking.ordinals, ordinals]), np.concatenate([ranking.scores, scores[hits]])
+        return Ranking.of(*both, ranking.center, ranking.spread).cut(depth)
 
 
-def _kept(length: int) -> int:
-    """A text's length as Tantivy keeps it, in one byte: exact to 40, then rounded down, as Lucene's SmallFloat does."""
-    beyond = max(length - _FREE, 0)
+def _stored_length(length: int) -> int:
+    """Return a length as Tantivy stores it in one byte: exact up to 40, then rounded down like Lucene's SmallFloat."""
+    beyond = max(length - _EXACT_LENGTHS, 0)
     shift = max(beyond.bit_length() - 4, 0)
-    return min(length, _FREE) + (beyond >> shift << shift)
+    return min(length, _EXACT_LENGTHS) + (beyond >> shift << shift)

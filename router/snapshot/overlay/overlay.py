@@ -1,4 +1,4 @@
-"""The overlay as a value: what was registered and removed, over whichever snapshot. Each method gives another one."""
+"""The overlay as a value: the tools that were registered and removed, whatever the snapshot below."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,21 +8,20 @@ from typing import Any, TypeVar
 from router.errors import SettingsInvalid
 from router.fingerprint import fingerprint
 from router.record import ToolRecord
+from router.snapshot.phrases import cleaned_phrases
 from router.tools.definitions.json_text import storable
 
-Value = TypeVar("Value")
+_Value = TypeVar("_Value")
 
-_SHOWN = 8  # hexadecimal digits of a revision
-# As many phrases, and as long, as a build takes of a model's answer for one tool, and some.
-_MAX_PHRASES, _MAX_PHRASE = 32, 200
+_REVISION_DIGITS = 8  # hexadecimal
 
 
 @dataclass(frozen=True, slots=True)
-class Registered:
-    """A tool as it was registered. `source` is who lists it, an MCP server's label for one.
+class RegisteredTool:
+    """A tool as it was registered. `source` is the label of who lists it, such as an MCP server.
 
-    `phrases` are requests that it is for; None where none were given: a tool that the snapshot has under another form
-    then keeps those of the snapshot.
+    `phrases` are example requests; None where none were given: a tool whose id the snapshot has then keeps the
+    snapshot's phrases.
     """
 
     record: ToolRecord
@@ -32,13 +31,13 @@ class Registered:
 
 @dataclass(frozen=True)
 class Overlay:
-    """`tools` by id; `gone` are ids that serve no longer; of a source in `lists` only the ids of its list serve.
+    """Registered tools by id, the removed ids in `gone`, and the complete lists of some sources.
 
-    What is said last holds: a tool registered after it was removed is there, and one of a list that is registered or
-    removed by itself too. Equal contents have equal revisions.
+    Of a source in `lists`, only the listed ids are served. The last change wins: a tool that is registered after it was
+    removed is served, and so is one that is registered beside its source's list. Every method returns a new overlay.
     """
 
-    tools: Mapping[str, Registered] = field(default_factory=dict)
+    tools: Mapping[str, RegisteredTool] = field(default_factory=dict)
     gone: frozenset[str] = frozenset()
     lists: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
@@ -48,24 +47,24 @@ class Overlay:
         source: str | None = None,
         phrases: Mapping[str, Sequence[str]] | None = None,
     ) -> "Overlay":
-        """With these tools, each new or in the place of the one that has its id; `phrases` by id.
+        """Return an overlay with these tools added, each replacing the one with its id. `phrases` are by id.
 
-        A tool keeps the phrases that it was registered with, where none are given. Raises SettingsInvalid for two
-        records of one id, for a source without a name, and for phrases that are none, or of a tool that is not among
-        the records.
+        A tool without new phrases keeps those that it was registered with. Raises SettingsInvalid for two records of
+        one id, an empty source, phrases that are not a list of texts, and phrases of a tool that is not among the
+        records.
         """
         source = None if source is None else _label(source)
         if not isinstance(phrases, Mapping | None):
             raise SettingsInvalid(f"phrases are {phrases!r:.60}, they must be lists of texts by tool id")
-        given = {tool_id: cleaned_phrases(tool_id, texts) for tool_id, texts in (phrases or {}).items()}
-        added: dict[str, Registered] = {}
+        cleaned = {tool_id: cleaned_phrases(tool_id, texts) for tool_id, texts in (phrases or {}).items()}
+        added: dict[str, RegisteredTool] = {}
         for record in records:
             if record.tool_id in added:
                 raise SettingsInvalid(f"two tools have the id {record.tool_id!r}: ids must be unique")
             before = self.tools.get(record.tool_id)
-            kept = given.get(record.tool_id, before.phrases if before else None)
-            added[record.tool_id] = Registered(record, source, kept)
-        if unknown := sorted(given.keys() - added.keys()):
+            phrases_of_tool = cleaned.get(record.tool_id, before.phrases if before else None)
+            added[record.tool_id] = RegisteredTool(record, source, phrases_of_tool)
+        if unknown := sorted(cleaned.keys() - added.keys()):
             raise SettingsInvalid(f"there are phrases for {unknown[0]!r}, which is not among the tools")
         lists = dict(self.lists)
         for tool_id, tool in added.items():
@@ -75,45 +74,50 @@ class Overlay:
         return Overlay(_sorted({**self.tools, **added}), self.gone - added.keys(), lists)
 
     def without(self, tool_ids: Collection[str]) -> "Overlay":
-        """As if these had not been registered: the snapshot's own tools of these ids serve again."""
-        kept = {tool_id: tool for tool_id, tool in self.tools.items() if tool_id not in tool_ids}
-        return replace(self, tools=kept)
+        """Return an overlay without these registrations: the snapshot's own tools of these ids are served again."""
+        return replace(self, tools={tool_id: tool for tool_id, tool in self.tools.items() if tool_id not in tool_ids})
 
     def removed(self, tool_ids: Iterable[str]) -> "Overlay":
-        """Without these tools, now and in the snapshots to come. One that is not there is kept out all the same."""
-        if isinstance(tool_ids, str) or not isinstance(tool_ids, Iterable):  # a text would be taken for its letters
+        """Return an overlay that serves none of these ids, in this snapshot and later ones, even where one is unknown.
+
+        Raises SettingsInvalid where they are not a list of texts.
+        """
+        if isinstance(tool_ids, str) or not isinstance(tool_ids, Iterable):  # a text would be read as its letters
             raise SettingsInvalid(f"the ids are {tool_ids!r:.80}, they must be a list of tool ids")
         ids = frozenset(tool_ids)
-        if wrong := [tool_id for tool_id in ids if not isinstance(tool_id, str) or storable(tool_id) != tool_id]:
-            raise SettingsInvalid(f"the id {wrong[0]!r:.80} is not a text")
+        if invalid := [tool_id for tool_id in ids if not isinstance(tool_id, str) or storable(tool_id) != tool_id]:
+            raise SettingsInvalid(f"the id {invalid[0]!r:.80} is not a text")
         return replace(self.without(ids), gone=self.gone | ids)
 
     def replaced(
         self, source: str, records: Sequence[ToolRecord], phrases: Mapping[str, Sequence[str]] | None = None
     ) -> "Overlay":
-        """With just these tools of a source: what else it registered, and what else the snapshot has of the provider of
-        that name, serves no longer. Raises SettingsInvalid as `registered` does."""
+        """Return an overlay in which a source has exactly these tools.
+
+        Its other registrations, and the snapshot's other tools of the provider of that name, are not served. Raises
+        SettingsInvalid as `registered` does.
+        """
         source = _label(source)
         ids = frozenset(record.tool_id for record in records)
-        others = [
+        unlisted = [
             tool_id
             for tool_id, tool in self.tools.items()
             if source in (tool.source, tool.record.provider) and tool_id not in ids
         ]
-        listed = replace(self.without(others), lists=_sorted({**self.lists, source: ids}))
+        listed = replace(self.without(unlisted), lists=_sorted({**self.lists, source: ids}))
         return listed.registered(records, source, phrases)
 
     def __bool__(self) -> bool:
-        """Whether it says anything."""
+        """Return True where the overlay changes anything."""
         return bool(self.tools or self.gone or self.lists)
 
     @cached_property
     def revision(self) -> str:
-        """A short hash of what it says, for logs; empty where it says nothing."""
-        return fingerprint(self.to_json())[:_SHOWN] if self else ""
+        """Return a short hash of the content, for logs; "" for an empty overlay. Equal contents have equal hashes."""
+        return fingerprint(self.to_json())[:_REVISION_DIGITS] if self else ""
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON-ready dict; `router.overlay.stored` reads it back."""
+        """Return a JSON-ready dict, which `router.snapshot.overlay.storage` reads back."""
         return {
             "tools": [
                 {
@@ -128,25 +132,12 @@ class Overlay:
         }
 
 
-def _sorted(by_name: Mapping[str, Value]) -> dict[str, Value]:
+def _sorted(by_name: Mapping[str, _Value]) -> dict[str, _Value]:
     return dict(sorted(by_name.items()))
 
 
 def _label(source: str) -> str:
-    """A source's name, cleaned as a provider's is. Raises SettingsInvalid where there is none."""
+    """Return a source's label, cleaned as a provider's is. Raises SettingsInvalid where it is empty."""
     if not isinstance(source, str) or not source.strip():
         raise SettingsInvalid(f"the source is {source!r:.80}, it must be a name: the label of its provider")
     return str(storable(source)).strip()
-
-
-def cleaned_phrases(tool_id: str, texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the phrases of a tool as one line each, without repeats. Raises SettingsInvalid for what is none."""
-    if isinstance(texts, Iterable) and not isinstance(texts, str):
-        texts = list(texts)  # of a generator too, which can be read once
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise SettingsInvalid(f"the phrases of {tool_id!r} are {texts!r:.80}, they must be a list of texts")
-    lines = (" ".join(storable(text).split()) for text in texts)
-    kept = tuple(dict.fromkeys(line[:_MAX_PHRASE].rstrip() for line in lines if line))
-    if len(kept) > _MAX_PHRASES:
-        raise SettingsInvalid(f"{tool_id!r} has {len(kept)} phrases, it may have {_MAX_PHRASES}")
-    return kept

@@ -8,7 +8,7 @@ import pytest
 from pipeline.inspection import Inspection
 from pipeline.inspection.comparing import PARTS
 from router.errors import SnapshotInvalid
-from router.snapshot.snapshot import resolve
+from router.snapshot.store.pointer import snapshot_folder
 from tests.pipeline.inspection.conftest import Shop, tool, words
 
 _SCHEMA = {"type": "object", "properties": {"day": {"type": "string"}}}
@@ -89,7 +89,7 @@ def test_a_snapshot_of_another_place_with_a_quote_in_its_path_can_be_compared(sh
     moved = shutil.copytree(first, tmp_path / "it's; DROP TABLE tools; --" / first.name)
     shop.build(tool("pay/refund"))
     with Inspection.open(shop.workspace / "snapshots" / "shop") as inspection:
-        assert inspection.folder == resolve(shop.workspace / "snapshots" / "shop")
+        assert inspection.folder == snapshot_folder(shop.workspace / "snapshots" / "shop")
         assert inspection.changes(moved).column("change") == ("removed", "added")
     with Inspection.open(moved) as inspection:
         assert inspection.table("tools").column("tool_id") == ("pay/list",)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from flows.cli.commands.judged import build_bench
+from flows.cli.commands.benches import build_bench
 from pipeline.build.build import build
 from pipeline.build.report import BuildReport
 from pipeline.progress import Silent

@@ -13,13 +13,13 @@ from typing import Any
 import anyio
 import pytest
 
-from flows.cli.commands.serve import live_servers
+from flows.cli.commands.upstreams import catalog_upstreams
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import CatalogSettings
 from pipeline.sources import Reading, read
 from pipeline.sources.login import log_in
 from pipeline.sources.token_file import token_path
-from router.serving.mcp.session import opened
+from router.serving.mcp.session import open_session
 from tests.pipeline.sources.authority import ID, SECRET, Authority, protected
 from tests.pipeline.sources.web import Web
 from tests.support.command_line import called
@@ -326,10 +326,10 @@ def test_calls_through_the_mcp_server_of_the_router_are_given_the_token_too(
 ) -> None:
     oauth = f'client_id = "${{VAULT_ID}}"\nclient_secret = "${{VAULT_SECRET}}"\nissuer = "{authority.issuer}"'
     (tmp_path / "catalog.toml").write_text(f'[[source]]\nurl = "{url}"\n[source.oauth]\n{oauth}\n', encoding="utf-8")
-    (upstream,) = live_servers(tmp_path)
+    (upstream,) = catalog_upstreams(tmp_path)
 
     async def listed() -> list[str]:
-        async with opened(upstream) as session:
+        async with open_session(upstream) as session:
             return list(session.tools)
 
     assert anyio.run(listed) == ["open_vault"]

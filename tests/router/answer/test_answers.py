@@ -63,7 +63,9 @@ def calibrated(opened: Snapshot, threshold: float) -> Router:
     """By the expansion's list alone: a score of 1 an even chance."""
     statistics = np.stack([np.zeros(8), np.ones(8)]).astype(np.float32)
     rule = Calibration({Signal.EXPANSION: 1.0}, -1.0, threshold, 0.05, "phrases")
-    return Router(replace(opened, cohort=BackgroundScores({Signal.EXPANSION: statistics}), calibrations=(rule,)))
+    return Router(
+        replace(opened, background_scores=BackgroundScores({Signal.EXPANSION: statistics}), calibrations=(rule,))
+    )
 
 
 def test_below_the_threshold_none_fits_and_the_answer_is_what_came_closest(opened: Snapshot) -> None:
@@ -75,7 +77,7 @@ def test_below_the_threshold_none_fits_and_the_answer_is_what_came_closest(opene
 
 
 def test_a_snapshot_that_was_not_calibrated_does_not_say_whether_any_fits(opened: Snapshot) -> None:
-    routed = Router(replace(opened, cohort=None)).route("tell me a joke")
+    routed = Router(replace(opened, background_scores=None)).route("tell me a joke")
     assert routed.fits is None and not routed.none_fits
 
 

@@ -1,41 +1,41 @@
-"""Where the tools of a turn stand beside those of the turns before."""
+"""The tools of a turn keep the places of earlier turns."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.dialogue.placement import Placed, Room, place
+from router.dialogue.placement import Placement, ToolCapacity, place_tools
 
 IDS = tuple("abcdefghijklmnop")
 COSTS = {tool_id: 10 * place for place, tool_id in enumerate(IDS, 1)}
 
 
-def room(tools: int = 4, tokens: int | None = None) -> Room:
-    return Room(tools, tokens, COSTS)
+def room(tools: int = 4, tokens: int | None = None) -> ToolCapacity:
+    return ToolCapacity(tools, tokens, COSTS)
 
 
 def test_what_is_new_comes_behind_what_is_held() -> None:
-    assert place("ab", "cb", "", room()) == Placed(("a", "b", "c"), ("c",))
+    assert place_tools("ab", "cb", "", room()) == Placement(("a", "b", "c"), ("c",))
 
 
 def test_nothing_goes_while_all_fits_however_useless() -> None:
-    assert place("abc", "d", "", room()).evicted == ()
+    assert place_tools("abc", "d", "", room()).evicted == ()
 
 
 def test_over_capacity_all_that_is_useless_goes_at_once() -> None:
-    assert place("abcd", "e", "c", room()) == Placed(("c", "e"), ("e",), ("a", "b", "d"))
+    assert place_tools("abcd", "e", "c", room()) == Placement(("c", "e"), ("e",), ("a", "b", "d"))
 
 
 def test_where_all_is_useful_the_least_useful_goes() -> None:
-    assert place("abcd", "e", "dbca", room()) == Placed(("b", "c", "d", "e"), ("e",), ("a",))
+    assert place_tools("abcd", "e", "dbca", room()) == Placement(("b", "c", "d", "e"), ("e",), ("a",))
 
 
 def test_a_wanted_tool_never_goes_be_it_the_least_useful() -> None:
-    assert place("abcd", "ea", "dbca", room()) == Placed(("a", "b", "d", "e"), ("e",), ("c",))
+    assert place_tools("abcd", "ea", "dbca", room()) == Placement(("a", "b", "d", "e"), ("e",), ("c",))
 
 
 def test_tokens_bound_it_as_the_count_does() -> None:
-    assert place("abc", "d", "c", room(tokens=70)) == Placed(("c", "d"), ("d",), ("a", "b"))
+    assert place_tools("abc", "d", "c", room(tokens=70)) == Placement(("c", "d"), ("d",), ("a", "b"))
 
 
 def test_the_best_are_the_first_that_fit_and_one_too_large_is_passed_over() -> None:
@@ -46,7 +46,7 @@ def test_the_best_are_the_first_that_fit_and_one_too_large_is_passed_over() -> N
 
 def test_what_is_wanted_must_fit_by_itself() -> None:
     with pytest.raises(ValueError, match="5 wanted tools do not fit into 4 tools"):
-        place("", "abcde", "", room())
+        place_tools("", "abcde", "", room())
 
 
 @given(
@@ -60,9 +60,9 @@ def test_what_is_wanted_must_fit_by_itself() -> None:
 def test_a_turn_has_its_best_moves_nothing_and_never_exceeds_its_room(
     held: list[str], ranking: list[str], useful: list[str], k: int, tools: int, tokens: int | None
 ) -> None:
-    bounds = Room(tools, tokens, COSTS)
+    bounds = ToolCapacity(tools, tokens, COSTS)
     wanted = bounds.best(ranking, k)
-    placed = place(held, wanted, useful, bounds)
+    placed = place_tools(held, wanted, useful, bounds)
     kept = [tool_id for tool_id in held if tool_id not in placed.evicted]
     assert bounds.holds(placed.ids)
     assert placed.ids == (*kept, *placed.added)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from router import Router
 from router.answer.results import RoutedTool, RoutedTools
-from router.dialogue.stable_selection import StableSelection, Turn
+from router.dialogue.stable_selection import StableSelection
+from router.dialogue.turn import Turn
 from router.errors import RequestInvalid, SettingsInvalid
 from router.provider_formats import Form, render
 from router.record import ToolRecord
@@ -42,7 +43,7 @@ class Scripted:
         return self.catalog.get(tool_id)
 
     def tokens(self, tool_id: str) -> None:
-        """Of a tool that was not counted."""
+        """Return None: the tool was not counted."""
 
     def ids(self, letters: str) -> list[str]:
         return [f"acme/{letter}" for letter in letters if f"acme/{letter}" in self.catalog]

@@ -1,4 +1,4 @@
-"""Which tools a request may find."""
+"""Filters on tools before the search."""
 
 import fnmatch
 

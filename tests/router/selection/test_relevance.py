@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from router.record import ToolRecord
 from router.selection import relevance
-from router.selection.relevance import Asked, combined, overlap, tokens
+from router.selection.relevance import RelevanceQuery, combined_score, token_overlap, tokens
 from router.selection.settings import Weights
 from tests.support.factories import make_record
 
@@ -18,11 +18,11 @@ REFUND = make_record(
     categories=("Payments",),
     annotations={"readOnlyHint": True},
 )
-ASKED = Asked(tokens("Refund the refund for customer 42"), "payments")
+ASKED = RelevanceQuery(tokens("Refund the refund for customer 42"), "payments")
 
 
-def signals(record: ToolRecord, asked: Asked, cosine: float) -> Mapping[str, float]:
-    return relevance.signals(record, asked, cosine, overlap(record, asked.unique))
+def signals(record: ToolRecord, asked: RelevanceQuery, cosine: float) -> Mapping[str, float]:
+    return relevance.relevance_signals(record, asked, cosine, token_overlap(record, asked.unique))
 
 
 SEED = Weights(embed=0.7, lexical=0.2, tag=0.05, name=0.05).resolved()
@@ -44,13 +44,13 @@ def test_tokens_are_runs_of_letters_and_digits_in_lower_case(text: str, expected
 
 def test_overlap_counts_each_token_once_over_name_description_and_categories() -> None:
     # refund (name), the and customer (description); "payments" is not said, "read-only" is a tag alone.
-    assert overlap(REFUND, ASKED.unique) == 3
-    assert overlap(REFUND, Asked(tokens("read only")).unique) == 0
-    assert overlap(REFUND, Asked(tokens("payments")).unique) == 1
+    assert token_overlap(REFUND, ASKED.unique) == 3
+    assert token_overlap(REFUND, RelevanceQuery(tokens("read only")).unique) == 0
+    assert token_overlap(REFUND, RelevanceQuery(tokens("payments")).unique) == 1
 
 
 def test_lexical_goes_by_all_tokens_of_the_request_and_tag_by_those_of_the_tags() -> None:
-    found = signals(REFUND, Asked(tokens("Refund the refund for customer 42, read payments")), 0.8)
+    found = signals(REFUND, RelevanceQuery(tokens("Refund the refund for customer 42, read payments")), 0.8)
     assert found["lexical"] == pytest.approx(4 / 8)  # refund, the, customer, payments
     assert found["tag"] == pytest.approx(2 / 3)  # read and payments, of payments, read, only
     assert found["category"] == 0
@@ -58,23 +58,23 @@ def test_lexical_goes_by_all_tokens_of_the_request_and_tag_by_those_of_the_tags(
 
 def test_name_and_category_match_or_do_not() -> None:
     assert signals(REFUND, ASKED, 0)["name"] == 0  # "create" is not said
-    assert signals(REFUND, Asked(tokens("please create a refund")), 0)["name"] == 1
+    assert signals(REFUND, RelevanceQuery(tokens("please create a refund")), 0)["name"] == 1
     assert signals(REFUND, ASKED, 0)["category"] == 1
-    assert signals(make_record("", categories=("",)), Asked((), ""), 0)["name"] == 0
+    assert signals(make_record("", categories=("",)), RelevanceQuery((), ""), 0)["name"] == 0
 
 
 def test_the_combined_score_is_the_weighted_mean_by_hand() -> None:
     found = signals(REFUND, ASKED, 0.8)
     assert found == {"embed": 0.8, "lexical": 0.5, "tag": 0, "name": 0, "category": 1}
-    assert combined(found, SEED) == pytest.approx((0.7 * 0.8 + 0.2 * 0.5) / 1.0)
-    assert combined(found, Weights(embed=0.5, category=1).resolved()) == pytest.approx((0.5 * 0.8 + 1) / 1.5)
+    assert combined_score(found, SEED) == pytest.approx((0.7 * 0.8 + 0.2 * 0.5) / 1.0)
+    assert combined_score(found, Weights(embed=0.5, category=1).resolved()) == pytest.approx((0.5 * 0.8 + 1) / 1.5)
 
 
 def test_without_weights_it_is_the_cosine_and_with_all_at_zero_it_is_zero() -> None:
     found = signals(REFUND, ASKED, 0.8)
-    assert combined(found, Weights().resolved()) == 0.8
-    assert combined(found, Weights(embed=0).resolved()) == 0
-    assert combined(found, Weights(name=0, tag=0).resolved()) == 0
+    assert combined_score(found, Weights().resolved()) == 0.8
+    assert combined_score(found, Weights(embed=0).resolved()) == 0
+    assert combined_score(found, Weights(name=0, tag=0).resolved()) == 0
 
 
 def test_a_cosine_outside_of_0_to_1_counts_as_the_nearer_end() -> None:
@@ -104,6 +104,6 @@ def test_every_signal_and_the_score_lie_in_0_to_1(
     weights: Weights,
 ) -> None:
     record = make_record(name, description=description, categories=tuple(categories))
-    found = signals(record, Asked(tokens(request), category), cosine)
+    found = signals(record, RelevanceQuery(tokens(request), category), cosine)
     assert all(0 <= value <= 1 for value in found.values())
-    assert 0 <= combined(found, weights.resolved()) <= 1 + 1e-12
+    assert 0 <= combined_score(found, weights.resolved()) <= 1 + 1e-12

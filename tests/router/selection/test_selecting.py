@@ -120,7 +120,9 @@ def test_tools_of_every_answer_take_no_ranked_place_and_pass_every_filter(router
 def test_where_none_fits_the_answer_may_be_empty_and_says_what_came_closest(opened: Snapshot) -> None:
     statistics = np.stack([np.zeros(8), np.ones(8)]).astype(np.float32)
     rule = Calibration({Signal.EXPANSION: 1.0}, -1.0, 0.999999, 0.05, "phrases")
-    router = Router(replace(opened, cohort=BackgroundScores({Signal.EXPANSION: statistics}), calibrations=(rule,)))
+    router = Router(
+        replace(opened, background_scores=BackgroundScores({Signal.EXPANSION: statistics}), calibrations=(rule,))
+    )
     closest = router.route("pull failed payments", k=2, recipe="lexical")
     routed = router.route("pull failed payments", k=2, recipe="lexical", selection=Selection(empty_if_none_fits=True))
     assert closest.none_fits and len(closest) == 2
@@ -138,7 +140,9 @@ def test_an_empty_answer_by_a_generic_calibration_is_noted_each_time_and_warned_
     post_processing._warn.cache_clear()
     statistics = np.stack([np.zeros(8), np.ones(8)]).astype(np.float32)
     rules = (Calibration({Signal.EXPANSION: 1.0}, -1.0, 0.999999, 0.05, source),) if source else ()
-    router = Router(replace(opened, cohort=BackgroundScores({Signal.EXPANSION: statistics}), calibrations=rules))
+    router = Router(
+        replace(opened, background_scores=BackgroundScores({Signal.EXPANSION: statistics}), calibrations=rules)
+    )
     answers = [
         router.route(request, recipe="lexical", selection=Selection(empty_if_none_fits=True))
         for request in ("tell me a joke about a payment", "an issue for me")
@@ -153,7 +157,9 @@ def test_an_empty_answer_by_a_generic_calibration_is_noted_each_time_and_warned_
 def test_where_filters_leave_no_tool_none_fits_for_certain(opened: Snapshot) -> None:
     statistics = np.stack([np.zeros(8), np.ones(8)]).astype(np.float32)
     rule = Calibration({Signal.DENSE: 1.0}, 0.0, 0.5, 0.05, "phrases")
-    router = Router(replace(opened, cohort=BackgroundScores({Signal.DENSE: statistics}), calibrations=(rule,)))
+    router = Router(
+        replace(opened, background_scores=BackgroundScores({Signal.DENSE: statistics}), calibrations=(rule,))
+    )
     assert 0 < (router.route(REQUEST).fits or 0) < 1
     routed = router.route(REQUEST, selection=Selection(allow=("nobody/*",)))
     assert (routed.fits, routed.none_fits, routed.ids) == (0.0, True, ())
@@ -163,7 +169,9 @@ def test_where_filters_leave_no_tool_none_fits_for_certain(opened: Snapshot) -> 
 def test_a_dialogue_fits_where_one_of_its_messages_does(opened: Snapshot) -> None:
     statistics = np.stack([np.full(8, 1.0), np.ones(8)]).astype(np.float32)
     rule = Calibration({Signal.DESCRIPTION: 1.0}, 0.0, 0.5, 0.05, "phrases")
-    router = Router(replace(opened, cohort=BackgroundScores({Signal.DESCRIPTION: statistics}), calibrations=(rule,)))
+    router = Router(
+        replace(opened, background_scores=BackgroundScores({Signal.DESCRIPTION: statistics}), calibrations=(rule,))
+    )
     refund, follow_up = "refund a charge in full or in part", "same for Bob"
     fits = [router.route(said).fits or 0 for said in (refund, follow_up)]
     assert [router.route(said).none_fits for said in (refund, follow_up)] == [False, True]

@@ -21,7 +21,7 @@ TEXTS = ["a", "b", "ab", "ba", "é", "顧客", "abc", "bcd"]
 
 
 class Counting:
-    """An encoder whose vectors are told from the text: its length and its first character. It notes each batch."""
+    """An encoder whose vectors are the text's length and first character. It records each batch."""
 
     def __init__(self) -> None:
         self.batches: list[list[str]] = []

@@ -17,10 +17,11 @@ import pytest
 
 from router import Router, SettingsInvalid, SnapshotInvalid
 from router.contract import FORMAT_VERSION, MANIFEST
-from router.snapshot.reloading import Live
+from router.snapshot.reloading import ReloadingSnapshot
 from router.snapshot.snapshot import Snapshot
+from router.store import open_store
 from tests.support.publishing import Publications, corrupt, sign
-from tests.support.soak import asking, known_answers
+from tests.support.soak import known_answers, routing_threads
 from tests.support.threads import Own
 
 LOOK = 0.02
@@ -39,7 +40,7 @@ def office(tmp_path: Path, snapshot: Path) -> Publications:
 
 @pytest.fixture
 def counted() -> Iterator[None]:
-    """Without the cycle collector: what goes, goes with its last reference."""
+    """Turn the cycle collector off: objects are then freed with their last reference."""
     gc.collect()
     gc.disable()
     yield
@@ -47,7 +48,7 @@ def counted() -> Iterator[None]:
 
 
 def until(happens: Callable[[], object], seconds: float = 20) -> bool:
-    """Whether something happens in time."""
+    """Wait until something happens; return False where it does not happen in time."""
     end = time.monotonic() + seconds
     while not happens() and time.monotonic() < end:
         time.sleep(0.005)
@@ -56,7 +57,7 @@ def until(happens: Callable[[], object], seconds: float = 20) -> bool:
 
 @pytest.fixture(autouse=True)
 def own() -> Own:
-    """Made before the router of a test."""
+    """Return the threads of a test, noted before its router is opened."""
     return Own()
 
 
@@ -139,7 +140,7 @@ def test_what_cannot_be_opened_is_refused_and_the_old_one_serves_on(office: Publ
 
 
 class Gated:
-    """An encoder that waits, with a request inside, until it is let go."""
+    """An encoder that blocks while it encodes a request, until `go` is set."""
 
     def __init__(self) -> None:
         self.entered, self.go = threading.Event(), threading.Event()
@@ -153,7 +154,7 @@ class Gated:
 
 
 def mapped(folder: Path) -> int:
-    """Mappings and open files of this process below a folder."""
+    """Return the number of memory mappings and open files of this process below a folder."""
     mappings = sum(f"{folder}/" in line for line in Path("/proc/self/maps").read_text().splitlines())
     return mappings + sum(
         f"{folder}/" in os.readlink(link) for link in Path("/proc/self/fd").iterdir() if link.exists()
@@ -164,11 +165,13 @@ def mapped(folder: Path) -> int:
 @pytest.mark.usefixtures("counted")
 def test_a_request_under_way_is_answered_by_the_old_snapshot_which_goes_with_it(office: Publications) -> None:
     encoder = Gated()
-    live = Live(replace(Snapshot.open(office.folder / "first"), encoder=encoder), office.folder)
-    router, old = Router(live), weakref.ref(live.snapshot)
+    reloading = ReloadingSnapshot(
+        replace(Snapshot.open(office.folder / "first"), encoder=encoder), open_store(office.folder)
+    )
+    router, old = Router(reloading), weakref.ref(reloading.snapshot)
     answers = []
-    asking = threading.Thread(target=lambda: answers.append(router.route(REQUEST, explain=True)))
-    asking.start()
+    routing_threads = threading.Thread(target=lambda: answers.append(router.route(REQUEST, explain=True)))
+    routing_threads.start()
     assert encoder.entered.wait(20)
     office.publish("second")
     sign(office.folder / "second", lambda manifest: manifest["encoder"].update(revision="another"))
@@ -176,7 +179,7 @@ def test_a_request_under_way_is_answered_by_the_old_snapshot_which_goes_with_it(
     assert router.route(REQUEST).snapshot == "second"
     assert old() is not None and mapped(office.folder / "first")
     encoder.go.set()
-    asking.join()
+    routing_threads.join()
     assert answers[0].snapshot == answers[0].recipe == "first"
     assert old() is None
     assert until(lambda: not mapped(office.folder / "first"))
@@ -302,7 +305,7 @@ def test_no_answer_is_wrong_while_snapshots_come_and_go(office: Publications, ca
     corrupt(office.add("broken"))
     with (
         Router.open(office.folder, watch=LOOK, request_cache=2) as router,
-        asking(router, known, threads=4) as soak,
+        routing_threads(router, known, threads=4) as soak,
     ):
         for name in ("second", "broken", "first", "second"):
             office.publish(name)

@@ -26,7 +26,7 @@ def copied(snapshot: Path, tmp_path: Path) -> Path:
 
 
 def change_manifest(folder: Path, change: Callable[[dict], object]) -> None:
-    """Change a manifest and sign it again, as another build would have."""
+    """Change a manifest and write it with the new checksum."""
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     del manifest["checksum"]
     change(manifest)
@@ -72,7 +72,7 @@ def test_a_read_only_snapshot_opens_and_any_account_may_read_it(copied: Path) ->
 
 
 def mark_expanded(folder: Path, marks: np.ndarray) -> None:
-    """Say which tools have an expansion, as the build of a catalog that is enriched in part does."""
+    """Write which tools have an expansion, as a build that expanded only some of them does."""
     np.save(folder / EXPANDED, marks)
     digest = file_sha256(folder / EXPANDED)
     change_manifest(folder, lambda m: m["files"].update({EXPANDED: digest}))

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from flows.output.report import page
+from flows.output.report import render_report
 from router import Router
 from router.evaluation import Judgement
 from router.evaluation.abstention import reliability
@@ -40,7 +40,7 @@ def result(router: Router) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def html(result: dict[str, Any]) -> str:
-    return page(json.loads(json.dumps(result)))
+    return render_report(json.loads(json.dumps(result)))
 
 
 def test_the_page_loads_nothing_and_runs_nothing(html: str) -> None:
@@ -66,9 +66,11 @@ def test_plots_are_well_formed_and_no_id_is_taken_twice(html: str) -> None:
 
 
 def test_the_same_evaluation_makes_the_same_page(result: dict[str, Any], html: str) -> None:
-    assert page(result) == html
+    assert render_report(result) == html
 
 
 def test_the_page_says_what_it_does_not_know(result: dict[str, Any]) -> None:
-    bare = page({**result, "no_tool": None, "reliability": None, "ablation": None, "against": None, "worst": []})
+    bare = render_report(
+        {**result, "no_tool": None, "reliability": None, "ablation": None, "against": None, "worst": []}
+    )
     assert "Not measured" in bare and "The worst" not in bare and bare.count("<svg") == 2

@@ -104,7 +104,7 @@ def test_the_content_hash_names_a_calibration_that_another_content_settled() -> 
 
 
 def test_the_cohort_of_an_unchanged_catalog_is_as_it_was(serving: Path) -> None:
-    before, done = Snapshot.open(serving).cohort, followed(serving)
+    before, done = Snapshot.open(serving).background_scores, followed(serving)
     assert before is not None and done.calibrations == (SETTLED,)
     assert before.statistics.keys() == done.cohort.statistics.keys()
     assert all(np.array_equal(before.statistics[s], done.cohort.statistics[s]) for s in before.statistics)

@@ -14,7 +14,7 @@ import pytest
 from router import Router, ToolRecord
 from router.record import Origin
 from router.serving.mcp import Upstream, UpstreamFailed, connected
-from router.serving.mcp.server import _replace
+from router.serving.mcp.server import _serve_listed
 from tests.router.serving.mcp.conftest import plain
 from tests.router.serving.mcp.plain_http import serving
 
@@ -104,7 +104,7 @@ def test_a_server_that_died_between_calls_is_started_anew_unsaid(weather_router:
 def test_a_server_that_hangs_holds_no_other_and_is_started_anew(
     weather_router: Router, weather: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("router.serving.mcp.connection._SIGN_OF_LIFE_S", 0.2)
+    monkeypatch.setattr("router.serving.mcp.connection._PING_TIMEOUT_S", 0.2)
     monkeypatch.setattr("mcp.client.stdio.PROCESS_TERMINATION_TIMEOUT", 0.1)  # before it is killed
 
     async def talk(call: Any) -> float:
@@ -258,7 +258,7 @@ def test_of_a_servers_list_a_tool_that_cannot_be_used_is_left_out_and_told(
     weather_router: Router, caplog: pytest.LogCaptureFixture
 ) -> None:
     good, odd = {"name": "tides", "inputSchema": {}}, {"name": "odd", "inputSchema": {"maximum": 10**400}}
-    asyncio.run(_replace(weather_router, "harbour", [odd, good]))
+    asyncio.run(_serve_listed(weather_router, "harbour", [odd, good]))
     try:
         assert weather_router.record("harbour/tides") and not weather_router.record("harbour/odd")
     finally:

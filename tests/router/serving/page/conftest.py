@@ -62,13 +62,13 @@ def catalog(snapshot: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(catalog: Path) -> Iterator[str]:
     """The address of a server over that catalog."""
-    from flows.cli.commands.serve import inspected
+    from flows.cli.commands.serve import inspect_tool
     from router.serving.http import HttpSettings, address_of, app, listen
 
     with Router.open(catalog) as router, listen(HttpSettings(port=0)) as listening:
         import uvicorn
 
-        application = app(router, HttpSettings(), folder=catalog, inspect=inspected)
+        application = app(router, HttpSettings(), folder=catalog, inspect=inspect_tool)
         server = uvicorn.Server(uvicorn.Config(application, log_config=None, lifespan="on", ws="none"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from flows.cli.commands.serve import inspected
+from flows.cli.commands.serve import inspect_tool
 from router import Router, Selection, Signal
 from router.retrieval.calibration import Calibration
 from router.retrieval.score_normalization import BackgroundScores
-from router.serving.page.browsing import listed
-from router.serving.page.comparing import SnapshotCache, moved
+from router.serving.page.browsing import list_tools
+from router.serving.page.comparing import SnapshotCache, rank_changes
 from router.snapshot.snapshot import Snapshot
 from tests.router.serving.conftest import TOKEN, Ask
 
@@ -22,12 +22,12 @@ REQUEST = "give the customer their money back"
 
 @pytest.fixture(scope="module")
 def pages(client_of: Ask, catalog: Path) -> TestClient:
-    return client_of(Router.open(catalog), catalog, inspected)
+    return client_of(Router.open(catalog), catalog, inspect_tool)
 
 
 @pytest.fixture(scope="module")
 def hostile(client_of: Ask, hostile_folder: Path) -> TestClient:
-    return client_of(Router.open(hostile_folder), hostile_folder, inspected)
+    return client_of(Router.open(hostile_folder), hostile_folder, inspect_tool)
 
 
 def text(client: TestClient, path: str, status: int = 200, **query: str) -> str:
@@ -75,7 +75,7 @@ def test_the_page_is_as_sure_that_none_fits_as_the_calibration_is(
     opened = Snapshot.open(snapshot)
     statistics = np.stack([np.zeros(8), np.ones(8)]).astype(np.float32)
     rule = Calibration({Signal.EXPANSION: 1.0}, -1.0, 0.999999, 0.05, source)
-    refusing = replace(opened, cohort=BackgroundScores({Signal.EXPANSION: statistics}), calibrations=(rule,))
+    refusing = replace(opened, background_scores=BackgroundScores({Signal.EXPANSION: statistics}), calibrations=(rule,))
     page = text(client_of(Router(refusing)), "/", request="an issue for me", recipe="lexical")
     assert said in page
     assert ("some tool fits" in page) and ("(not calibrated for this catalog) ·" in page) is (source == "generic")
@@ -124,13 +124,13 @@ def test_tools_are_found_by_name_and_provider(pages: TestClient) -> None:
 
 
 def test_a_large_catalog_is_read_part_by_part(router: Router, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("router.serving.page.browsing._READ", 3)
+    monkeypatch.setattr("router.serving.page.browsing._MAX_READ", 3)
     found, after, pages = [], "", 0
     while after is not None:
-        page = listed(router, "channel", "", after) if pages else listed(router, "issue", "", after)
+        page = list_tools(router, "channel", "", after) if pages else list_tools(router, "issue", "", after)
         found += [record.tool_id for record in page.tools]
-        after, pages = page.following, pages + 1
-        assert page.whole == (after is None)
+        after, pages = page.next_after, pages + 1
+        assert page.complete == (after is None)
     assert (pages, found) == (3, ["github/create_issue", "linear/create_issue", "linear/list_issues"])
 
 
@@ -138,9 +138,9 @@ def test_two_snapshots_answer_one_request(pages: TestClient, catalog: Path) -> N
     page = text(pages, "/compare", request=REQUEST, a="20250101T000000Z-00000000")
     assert "20250101T000000Z-00000000" in page
     shelf = SnapshotCache(catalog)
-    before, after = (shelf.opened(stored.folder.name).route(REQUEST, k=10) for stored in reversed(shelf.snapshots()))
-    for row in moved(before, after):
-        assert row.by == before.ids.index(row.tool_id) - after.ids.index(row.tool_id)
+    before, after = (shelf.opened(stored.name).route(REQUEST, k=10) for stored in reversed(shelf.snapshots()))
+    for row in rank_changes(before, after):
+        assert row.rise == before.ids.index(row.tool_id) - after.ids.index(row.tool_id)
 
 
 @pytest.mark.parametrize("name", ["../../../etc", "..", ".", "20990101T000000Z-00000000", "/etc/passwd", "CURRENT"])
@@ -151,7 +151,7 @@ def test_a_snapshot_is_one_of_the_catalogs_and_no_path(pages: TestClient, name: 
 def test_what_strangers_wrote_is_text(hostile: TestClient) -> None:
     ids = [tool["tool_id"] for tool in hostile.get("/v1/tools").json()["tools"]]
     assert ids == ['"><img src=x onerror=alert(1)>', "../../healthz"]
-    from router.serving.page.text import tool_path
+    from router.serving.page.rendering import tool_path
 
     bodies = [text(hostile, path) for path in ("/tools", "/?request=refund", *map(tool_path, ids))]
     for body in bodies:

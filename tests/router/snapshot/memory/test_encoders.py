@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from router import Manifest, Router, SettingsInvalid, Signal, SnapshotInvalid
 from router.contract import ENCODER_FOLDER, ENCODER_MODEL
-from router.snapshot.cached_encoder import vectors_of
+from router.snapshot.cached_encoder import encode_in_batches
 from router.snapshot.memory import encoders
 
 TOOLS = {
@@ -68,7 +68,7 @@ def test_a_vector_is_the_same_whatever_is_encoded_beside_it(exported: Path) -> N
     opened = encoders.open_encoder(exported)
     assert opened is not None
     texts = [f"tool {number} " + "and more " * (number % 7) for number in range(50)]
-    together = vectors_of(opened.encoder, texts)
+    together = encode_in_batches(opened.encoder, texts)
     assert sorted(together) == sorted(texts)
     for text in texts:
         assert np.allclose(together[text], opened.encoder.encode([text])[0], atol=1e-6)

@@ -1,4 +1,4 @@
-"""Duplicates of tools that are registered at run time: grouped as a build of all of them would."""
+"""Duplicates among tools registered at run time are grouped as a build of all tools would group them."""
 
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from router.record import ToolRecord
 from router.retrieval.deduplication import duplicate_groups
 from router.snapshot.overlay import Overlay
-from router.snapshot.overlay.layering import over
+from router.snapshot.overlay.layering import apply_overlay
 from router.snapshot.snapshot import Snapshot
-from tests.router.snapshot.overlay.offices import built
+from tests.router.snapshot.overlay.small_catalogs import built
 from tests.support.factories import make_record
 
 # Pairs within a provider, forks of one and of both, and a tool that nobody else has.
@@ -42,7 +42,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
 
 
 def grouped(snapshot: Snapshot) -> set[frozenset[str]]:
-    """The groups of what serves, as sets of ids."""
+    """Return the duplicate groups of the served tools, as sets of ids."""
     groups: dict[int, set[str]] = {}
     for ordinal in snapshot.records.by_id().tolist():
         group = ordinal if snapshot.duplicates is None else int(snapshot.duplicates[ordinal])
@@ -61,19 +61,19 @@ def as_a_build_would(records: list[ToolRecord]) -> set[frozenset[str]]:
 @settings(max_examples=60, deadline=None)
 def test_a_build_and_a_registration_agree_on_duplicates(base: Snapshot, drawn: list[tuple[str, str, str]]) -> None:
     registered = [record(f"{provider}/query{suffix}", text) for provider, suffix, text in drawn]
-    laid = over(base, Overlay().registered(registered))
+    overlaid = apply_overlay(base, Overlay().registered(registered))
     kept = {one.tool_id: one for one in (base.records.entry(at).record for at in range(len(base.records)))}
     everything = sorted((kept | {one.tool_id: one for one in registered}).values(), key=lambda one: one.tool_id)
-    assert grouped(laid) == as_a_build_would(everything)
+    assert grouped(overlaid) == as_a_build_would(everything)
 
 
 def test_the_second_tools_of_two_providers_are_one_whenever_they_come(base: Snapshot) -> None:
     assert frozenset({"a/query~2"}) in grouped(base)
-    laid = over(base, Overlay().registered([record("b/query~2")]))
-    assert frozenset({"a/query~2", "b/query~2"}) in grouped(laid)
+    overlaid = apply_overlay(base, Overlay().registered([record("b/query~2")]))
+    assert frozenset({"a/query~2", "b/query~2"}) in grouped(overlaid)
 
 
 def test_a_tool_that_comes_first_by_its_id_takes_the_place_of_the_first(base: Snapshot) -> None:
-    laid = over(base, Overlay().registered([record("b/a_query")]))
-    assert frozenset({"a/query", "b/a_query", "c/query", "d/query~5"}) in grouped(laid)
-    assert frozenset({"a/query~2", "b/query"}) in grouped(laid)
+    overlaid = apply_overlay(base, Overlay().registered([record("b/a_query")]))
+    assert frozenset({"a/query", "b/a_query", "c/query", "d/query~5"}) in grouped(overlaid)
+    assert frozenset({"a/query~2", "b/query"}) in grouped(overlaid)

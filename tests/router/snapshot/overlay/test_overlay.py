@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.fingerprint import fingerprint
 from router.snapshot.overlay import Overlay
-from router.snapshot.overlay.stored import load, save
-from tests.router.snapshot.overlay.offices import record
+from router.snapshot.overlay.storage import load_overlay, save_overlay
+from tests.router.snapshot.overlay.small_catalogs import record
 
 START, STOP = record("start_meeting"), record("stop_meeting")
 
@@ -114,23 +114,23 @@ def test_what_is_saved_is_loaded(
     records = [record(name, description=name) for name in names]
     said = {records[0].tool_id: phrases} if records else {}
     overlay = Overlay().removed(gone).registered(records[:2], "zoom", said).replaced("teams", records[2:])
-    save(overlay, path)
-    assert load(path) == overlay
+    save_overlay(overlay, path)
+    assert load_overlay(path) == overlay
     assert os.listdir(path.parent) == [path.name]
 
 
 def test_a_save_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "overlay.json"
-    save(Overlay().registered([START]), path)
+    save_overlay(Overlay().registered([START]), path)
 
     def full(_: int) -> None:
         raise OSError("no space left")
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="no space"):
-        save(Overlay(), path)
+        save_overlay(Overlay(), path)
     monkeypatch.undo()
-    assert list(load(path).tools) == [START.tool_id]
+    assert list(load_overlay(path).tools) == [START.tool_id]
     assert os.listdir(tmp_path) == [path.name]
 
 
@@ -159,8 +159,8 @@ def _changed(change: dict[str, Any], sign: bool = True) -> Any:
 )
 def test_a_file_that_is_no_overlay_is_refused_with_the_reason(tmp_path: Path, spoil: Any, said: str) -> None:
     path = tmp_path / "overlay.json"
-    save(Overlay().registered([START]), path)
+    save_overlay(Overlay().registered([START]), path)
     spoil(path)
     with pytest.raises(SnapshotInvalid, match=said) as refused:
-        load(path)
+        load_overlay(path)
     assert str(path) in str(refused.value)

@@ -1,0 +1,35 @@
+"""The MCP servers of a catalog, for serve: those from which its build reads tools."""
+
+from pathlib import Path
+
+from pipeline.settings import SourceSettings, load
+from pipeline.sources.access import access
+from pipeline.sources.naming import place
+from router.serving.mcp import Upstream
+
+
+def catalog_upstreams(folder: Path) -> tuple[Upstream, ...]:
+    """Return the live MCP servers of a catalog, with the headers, environment and token that its build uses."""
+    catalog = load(folder)
+    return tuple(_upstream(source, catalog.folder) for source in catalog.source if source.is_live_server)
+
+
+def _upstream(source: SourceSettings, folder: Path) -> Upstream:
+    credentials = access(source)
+    auth = None
+    if source.oauth is not None:
+        from pipeline.sources.oauth import authentication
+
+        auth = authentication(source, credentials, folder)
+    return Upstream(
+        source.label,
+        command=source.command or (),
+        url=credentials.url or None,
+        provider=source.provider,
+        place=place(source),
+        folder=folder,
+        environment=credentials.env,
+        headers=credentials.headers,
+        auth=auth,
+        timeout_s=source.timeout_s,
+    )

@@ -1,0 +1,121 @@
+"""Output on a terminal: tables on standard output, progress and notes on standard error."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+_STAGE_TITLES = {
+    "engine": "Starting Prefect",
+    "read": "Reading sources",
+    "normalize": "Normalising records",
+    "enrich": "Enriching",
+    "estimate": "Estimating",
+    "assess": "Assessing phrases",
+    "tune": "Learning from phrases",
+    "learn": "Learning from past requests",
+    "calibrate": "Calibrating on everyday requests",
+    "contrast": "Asking about similar tools",
+    "project": "Preparing documents",
+    "embed": "Embedding",
+    "export": "Exporting the encoder, once: 10 s, a large one a minute",
+    "trace": "Exporting the encoder with torch, once: a minute or two",
+    "resolve": "Finding the encoder",
+    "index": "Indexing",
+    "write": "Writing the snapshot",
+    "verify": "Verifying the snapshot",
+    "publish": "Publishing",
+    "evaluate": "Evaluating",
+    "ablate": "Leaving out signals",
+}
+
+
+# Control characters, which a terminal executes, and marks that turn the direction of what follows.
+_CONTROL_CHARACTERS = dict.fromkeys(
+    [*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\N{REPLACEMENT CHARACTER}"
+)
+_CONTROL_CHARACTERS |= {ord("\n"): "\n", ord("\t"): " "}
+
+
+def plain_text(text: str, style: str = "") -> Text:
+    """Return text of a catalog, a server or an error as data: neither markup nor a command to the terminal."""
+    return Text(text.translate(_CONTROL_CHARACTERS), style=style)
+
+
+class ProgressBars(AbstractContextManager["ProgressBars"]):
+    """Progress of a build as bars on a terminal, a line for each stage; only notes if the output is piped."""
+
+    def __init__(self) -> None:
+        self._bars = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description:<24}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=err,
+            transient=True,
+            disable=not err.is_terminal,
+        )
+        self._task: Any = None
+
+    def __enter__(self) -> "ProgressBars":
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Remove the bars from the terminal, before other output."""
+        self._bars.stop()
+
+    def start(self, stage: str, total: int | None = None) -> None:
+        """Finish the previous stage and begin the next, of `total` units if known."""
+        if self._task is not None:
+            self._bars.remove_task(self._task)
+        self._task = self._bars.add_task(_STAGE_TITLES.get(stage, stage), total=total)
+
+    def advance(self, count: int = 1) -> None:
+        """Move the bar of the stage by `count` units."""
+        self._bars.advance(self._task, count)
+
+    def note(self, message: str) -> None:
+        """Print a line above the bars."""
+        err.print(plain_text(message, "dim"), soft_wrap=True)
+
+
+def rows_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """Return a table of plain cells under a header; cells are data, never markup."""
+    table = Table(box=None, pad_edge=False, header_style="bold", show_header=any(header))
+    for name in header:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(plain_text(cell) for cell in row))
+    return table
+
+
+def print_heading(title: str) -> None:
+    """Print the heading of a section: bold, over a dim rule."""
+    out.print()
+    out.print(Rule(plain_text(title, "bold"), align="left", style="dim"))
+
+
+def key_value_table(facts: Sequence[tuple[str, str]]) -> Table:
+    """Return a table of names and values; values are data, never markup."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts:
+        table.add_row(name, plain_text(value))
+    return table

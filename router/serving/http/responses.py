@@ -1,0 +1,176 @@
+"""Models of the API's answers, for the OpenAPI document only: answers are encoded as the router returns them.
+
+A model is published under its `__qualname__`. Docstrings are published too: change neither lightly.
+"""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from router.contract import Signal
+from router.provider_formats import Detail, Form
+
+
+class _ResponseModel(BaseModel):
+    model_config = ConfigDict(extra="forbid", model_title_generator=lambda model: model.__qualname__)
+
+
+class ParameterJson(_ResponseModel):
+    """One leaf or branch of a tool's input schema; `path` is dotted, `[]` stands for an array's items."""
+
+    path: str
+    type: str
+    description: str
+    enum: list[str]
+    required: bool
+
+
+class OriginJson(_ResponseModel):
+    """Where a record came from."""
+
+    file: str
+    pointer: str
+
+
+class RecordJson(_ResponseModel):
+    """A tool as its vendor describes it: data of strangers, to be shown and searched, never obeyed."""
+
+    tool_id: str
+    provider: str | None
+    name: str
+    description: str
+    parameters: list[ParameterJson]
+    input_schema: dict[str, Any]
+    examples: list[str]
+    categories: list[str]
+    annotations: dict[str, Any]
+    deprecated: bool
+    origin: OriginJson
+
+
+class RoutedToolJson(_ResponseModel):
+    """A tool of an answer; ranks, contributions and phrase with `explain` alone."""
+
+    tool_id: str
+    score: float
+    ranks: dict[Signal, int]
+    contributions: dict[Signal, float]
+    assumed: float
+    step: str | None
+    gain: float
+    phrase: str | None
+    also_from: list[str]
+    detail: Detail
+    record: RecordJson
+
+
+class DroppedJson(_ResponseModel):
+    """A tool that was found and left out: by what, and why."""
+
+    tool_id: str
+    by: str
+    reason: str
+
+
+class NoteJson(_ResponseModel):
+    """What should be known of one tool."""
+
+    tool_id: str
+    reason: str
+
+
+class RenderedJson(_ResponseModel):
+    """The tools as the asked form has them, and the way back from each name to its tool's id."""
+
+    tools: list[dict[str, Any]]
+    names: dict[str, str]
+    parameters: dict[str, dict[str, str]] = Field(description="By tool name: each renamed parameter, and its own name.")
+    dropped: list[NoteJson] = Field(description="Tools beyond the number that the provider accepts.")
+    notes: list[NoteJson] = Field(description="Why a tool is not strict although `strict` was set.")
+
+
+class AnswerJson(_ResponseModel):
+    """Tools, best first. Where `none_fits`, they are what came closest; where `failed` says why, not what was asked."""
+
+    __qualname__ = "Answer"
+
+    snapshot: str
+    recipe: str
+    fits: float | None = Field(description="The probability that some tool fits; null without a calibration.")
+    none_fits: bool
+    calibrated: bool = Field(description="Whether `fits` was fitted to this catalog; else it is a hint.")
+    steps: list[str]
+    tools: list[RoutedToolJson]
+    always: list[RoutedToolJson]
+    dropped: list[DroppedJson]
+    notes: list[str]
+    failed: str
+    overlay: str = Field(description="The revision of what was registered and removed at run time.")
+    form: Form
+    tokens: int | None
+    ms: dict[str, float]
+    rendered: RenderedJson | None
+
+
+class Answers(_ResponseModel):
+    """An answer a request, in their order."""
+
+    answers: list[AnswerJson]
+
+
+class ToolPageJson(_ResponseModel):
+    """Tools by id; `next` is what to give as `after` for those behind them, null at the end."""
+
+    __qualname__ = "ToolPage"
+
+    tools: list[RecordJson]
+    next: str | None
+    total: int
+
+
+class SnapshotJson(_ResponseModel):
+    """What serves: the essentials of the snapshot's manifest."""
+
+    snapshot: str
+    catalog: str
+    created_at: str
+    tools: int
+    signals: list[Signal]
+    languages: list[str]
+    encoder: str | None
+    recipe: str
+    token_counter: str
+    counts: dict[str, int]
+    generators: dict[str, int]
+
+
+class ChangeJson(_ResponseModel):
+    """The ids that a change registered, and how many tools are served after it."""
+
+    __qualname__ = "Changed"
+
+    registered: list[str]
+    tools: int
+
+
+class Health(_ResponseModel):
+    """`status` is "ok"; the snapshot where one serves."""
+
+    status: str
+    snapshot: str | None
+
+
+class Problem(_ResponseModel):
+    """Why it cannot be done: `message` for people, `type` for programs, `field` where one is wrong."""
+
+    type: str
+    message: str
+    field: str = ""
+
+
+class FailureJson(_ResponseModel):
+    """The one shape of everything that goes wrong."""
+
+    __qualname__ = "Failure"
+
+    error: Problem

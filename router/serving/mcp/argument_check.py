@@ -1,0 +1,98 @@
+"""Arguments of a call, checked against the tool's input schema before they are sent."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+
+_Check = Callable[..., Iterator[Any] | None]
+
+# Schemas are written by strangers. Keywords that run regular expressions, or compare all items with each other, could
+# block this process for hours: only the tool's own server checks them.
+_LEFT_TO_THE_SERVER = ("pattern", "patternProperties", "uniqueItems", "unevaluatedProperties", "unevaluatedItems")
+# Keywords that one call may evaluate. Real schemas take hundreds; `anyOf` nested twenty deep takes a million, and some
+# recursions never end. A mismatch quotes the value, so it costs more.
+_MAX_STEPS, _MISMATCH_STEPS = 20_000, 100
+_MAX_JSON = 100_000  # characters of the arguments
+_MAX_PROBLEMS, _MAX_MESSAGE = 3, 200
+
+_steps_left: ContextVar[list[int]] = ContextVar("steps")
+
+
+class _TooManySteps(Exception):
+    """Raised when a schema takes more steps than any real one."""
+
+
+def argument_problems(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]:
+    """Return up to three problems of the arguments, each with its JSON path; [] if there is none or nobody can tell.
+
+    An invalid schema, one that refers to another document or takes too long, and arguments of more than 100,000
+    characters are left to the tool's server.
+    """
+    _steps_left.set([_MAX_STEPS])
+    try:
+        if len(json.dumps(arguments)) > _MAX_JSON:
+            return []
+        dialect = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
+        dialect.check_schema(schema, format_checker=jsonschema.FormatChecker(()))
+        # An empty registry: a reference to an address is not fetched.
+        validator = _bounded_validator(dialect)(_without_dialects(schema), registry=Registry())
+        errors = list(islice(validator.iter_errors(arguments), _MAX_PROBLEMS))
+    except (jsonschema.SchemaError, jsonschema.exceptions.UnknownType, Unresolvable, RecursionError, _TooManySteps):
+        return []
+    return [f"{error.json_path}: {error.message}" for error in errors]
+
+
+@lru_cache
+def _bounded_validator(dialect: Any) -> Any:
+    """Return a dialect's validator that counts its steps and skips keywords that may not end."""
+    checks = {keyword: _count_steps(check) for keyword, check in dialect.VALIDATORS.items()}
+    checks |= {keyword: _skip for keyword in _LEFT_TO_THE_SERVER if keyword in checks}
+    checks["additionalProperties"] = _without_patterns(checks["additionalProperties"])
+    return jsonschema.validators.extend(dialect, checks)
+
+
+def _count_steps(check: _Check) -> _Check:
+    def counted(validator: Any, value: Any, instance: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
+        _spend(1)
+        for error in check(validator, value, instance, schema) or ():
+            _spend(_MISMATCH_STEPS)
+            if len(error.message) > _MAX_MESSAGE:
+                error.message = f"{error.message[:_MAX_MESSAGE]}…"
+            yield error
+
+    return counted
+
+
+def _without_patterns(check: _Check) -> _Check:
+    """Skip `additionalProperties` beside `patternProperties`: it depends on patterns, which do not run here."""
+
+    def checked(validator: Any, value: Any, instance: Any, schema: Mapping[str, Any]) -> Iterator[Any] | None:
+        return None if "patternProperties" in schema else check(validator, value, instance, schema)
+
+    return checked
+
+
+def _skip(*_: Any) -> None:
+    return None
+
+
+def _spend(steps: int) -> None:
+    steps_left = _steps_left.get()
+    steps_left[0] -= steps
+    if steps_left[0] < 0:
+        raise _TooManySteps
+
+
+def _without_dialects(schema: Any) -> Any:
+    """Return a schema without `$schema`: a part that names a dialect would be checked with its patterns too."""
+    if isinstance(schema, Mapping):
+        parts = schema.items()
+        return {k: _without_dialects(v) for k, v in parts if k != "$schema" or not isinstance(v, str)}
+    return [_without_dialects(part) for part in schema] if isinstance(schema, list | tuple) else schema

@@ -1,0 +1,125 @@
+"""The three tools as a model sees them: definitions, arguments and results as JSON schemas, instructions."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeVar
+
+import mcp_types as types
+import msgspec
+from msgspec import Meta
+
+from router.errors import RequestInvalid
+
+_Arguments = TypeVar("_Arguments", bound=msgspec.Struct)
+_ToolId = Annotated[str, Meta(min_length=1, description="The id that find_tools gave, such as stripe/createRefund.")]
+
+
+class FindTools(msgspec.Struct, forbid_unknown_fields=True):
+    """Arguments of find_tools."""
+
+    request: Annotated[
+        str, Meta(min_length=1, description="What should be done, in everyday words; several steps are welcome.")
+    ]
+    k: Annotated[int, Meta(ge=1, le=50, description="The most tools to return.")] = 5
+    detail: Annotated[
+        Literal["signature", "short", "full"],
+        Meta(
+            description="signature: one line for each tool; short: with a shortened JSON schema; full: with all of it."
+        ),
+    ] = "signature"
+    token_budget: Annotated[int, Meta(ge=1, description="The most tokens that the tools may take.")] | None = None
+    category: Annotated[str, Meta(description="Only tools of this category, if there are any.")] | None = None
+    read_only: Annotated[bool, Meta(description="Only tools that declare that they change nothing.")] = False
+
+
+class DescribeTool(msgspec.Struct, forbid_unknown_fields=True):
+    """Arguments of describe_tool."""
+
+    tool_id: _ToolId
+
+
+class CallTool(msgspec.Struct, forbid_unknown_fields=True):
+    """Arguments of call_tool."""
+
+    tool_id: _ToolId
+    arguments: Annotated[dict[str, Any], Meta(description="As the tool's own input schema asks.")] = {}
+
+
+def read_arguments(kind: type[_Arguments], arguments: Mapping[str, Any] | None) -> _Arguments:
+    """Return a call's arguments as a struct. A number or boolean that is written as a text is converted.
+
+    Raises RequestInvalid, with the JSON path of the wrong value.
+    """
+    try:
+        return msgspec.convert(arguments or {}, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise RequestInvalid(f"the arguments are wrong: {error}") from None
+
+
+def _schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the JSON schema of a tool's arguments, without its title and description."""
+    _, components = msgspec.json.schema_components([kind])
+    (schema,) = components.values()
+    return {keyword: value for keyword, value in schema.items() if keyword not in ("title", "description")}
+
+
+_TOOL_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "tool_id": {"type": "string"},
+        "signature": {"type": "string"},
+        "description": {"type": "string"},
+        "input_schema": {"type": "object"},
+        "annotations": {"type": "object"},
+    },
+    "required": ["tool_id"],
+}
+_FIND_TOOLS_RESULT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "tools": {"type": "array", "items": _TOOL_SCHEMA},
+        "none_fits": {"type": "boolean"},
+        "calibrated": {"type": "boolean", "description": "Whether none_fits was fitted to this catalog."},
+        "notes": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["tools", "none_fits", "calibrated", "notes"],
+}
+_DESCRIBE_TOOL_RESULT: dict[str, Any] = {**_TOOL_SCHEMA, "required": ["tool_id", "description", "input_schema"]}
+_READ_ONLY = types.ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+
+DEFINITIONS = (
+    types.Tool(
+        name="find_tools",
+        title="Find tools",
+        description=(
+            "Search the catalog for the tools that fit a request. Each line is a tool: its id, parameters (? optional) "
+            "and what it does. Says so when most likely none fits."
+        ),
+        input_schema=_schema_of(FindTools),
+        output_schema=_FIND_TOOLS_RESULT,
+        annotations=_READ_ONLY,
+    ),
+    types.Tool(
+        name="describe_tool",
+        title="Describe a tool",
+        description="The whole description and input schema of a tool that find_tools named.",
+        input_schema=_schema_of(DescribeTool),
+        output_schema=_DESCRIBE_TOOL_RESULT,
+        annotations=_READ_ONLY,
+    ),
+    types.Tool(
+        name="call_tool",
+        title="Call a tool",
+        description=(
+            "Call a tool of the catalog by its id, at its own server, and return what that answers. Arguments are "
+            "checked first. Read the tool's description before a call that changes anything."
+        ),
+        input_schema=_schema_of(CallTool),
+        annotations=types.ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=True),
+    ),
+)
+INSTRUCTIONS = """A catalog of tools, too many to list. For each thing to be done:
+1. find_tools with the user's own words. It answers with tool ids and signatures, the best first.
+2. describe_tool, where a signature does not say enough to call the tool.
+3. call_tool with the tool's id and arguments.
+Where find_tools says that most likely no tool fits, say so, or ask in other words; where it says "perhaps", look at the
+tools first. An error of find_tools does not mean that none fits."""

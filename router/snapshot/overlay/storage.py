@@ -1,0 +1,64 @@
+"""The file of an overlay: one JSON object, written in one step."""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from router.errors import SnapshotInvalid
+from router.fingerprint import fingerprint
+from router.snapshot.overlay.overlay import Overlay, RegisteredTool
+
+_FORMAT = 1
+
+
+class _Stored(msgspec.Struct, forbid_unknown_fields=True):
+    format: int
+    checksum: str
+    tools: list[RegisteredTool]
+    gone: frozenset[str]
+    lists: dict[str, frozenset[str]]
+
+
+_DECODER = msgspec.json.Decoder(_Stored)
+
+
+def save_overlay(overlay: Overlay, path: Path) -> None:
+    """Write an overlay to a file. A reader, or a start after a crash, finds the old file or the new one, whole.
+
+    Raises OSError where the folder cannot be written.
+    """
+    row = overlay.to_json()
+    text = json.dumps({"format": _FORMAT, "checksum": fingerprint(row), **row}, ensure_ascii=False, indent=1)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def load_overlay(path: Path) -> Overlay:
+    """Return the overlay of a file that `save_overlay` wrote.
+
+    Raises SnapshotInvalid where the file is missing, corrupt or of another format: without it, removed tools would
+    serve again.
+    """
+    try:
+        stored = _DECODER.decode(path.read_bytes())
+    except FileNotFoundError:
+        raise SnapshotInvalid(f"there is no overlay {path}: `save_overlay` writes one") from None
+    except (OSError, ValueError) as error:  # of reading, of JSON, of its types
+        raise SnapshotInvalid(f"the overlay {path} cannot be read: {error}") from error
+    if stored.format != _FORMAT:
+        raise SnapshotInvalid(f"the overlay {path} has format {stored.format}, this router reads format {_FORMAT}")
+    overlay = Overlay({tool.record.tool_id: tool for tool in stored.tools}, stored.gone, stored.lists)
+    if fingerprint(overlay.to_json()) != stored.checksum:
+        raise SnapshotInvalid(f"the overlay {path} is corrupt: its checksum does not match its content; save it again")
+    return overlay

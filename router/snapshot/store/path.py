@@ -1,0 +1,57 @@
+"""A path that a user gives, read as a store: a snapshot's folder, a catalog's folder, or a link to either."""
+
+import os
+from collections.abc import Hashable
+from pathlib import Path
+
+from router.contract import MANIFEST
+from router.snapshot.store.local import SnapshotStore
+from router.snapshot.store.pointer import read_current, snapshot_folder
+from router.snapshot.store.protocol import ReadableStore, Stored
+
+
+class SnapshotPath:
+    """The reading side of a path. The path may be a link that changes, so it is followed at each call.
+
+    A path to a snapshot's own folder always has that snapshot as the current one, whatever its catalog publishes.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.absolute()  # the process may change its working directory
+
+    @property
+    def label(self) -> str:
+        """Return the absolute path."""
+        return str(self._path)
+
+    def current(self) -> str:
+        """Return the name of the snapshot that the path leads to. Raises SnapshotInvalid where there is none."""
+        folder = snapshot_folder(self._path)
+        return self._path.resolve().name if folder == self._path else folder.name
+
+    def publication(self) -> Hashable:
+        """Return where the path leads, and the text and time of CURRENT, or why it cannot be read."""
+        try:
+            return str(self._path.resolve()), *read_current(self._path)
+        except (OSError, UnicodeDecodeError) as error:
+            return str(self._path.resolve()), str(error), 0
+
+    def local_folder(self, name: str) -> Path:
+        """Return the folder of a snapshot in the path's catalog. Raises SnapshotInvalid where there is none."""
+        folder = self._path.resolve()
+        if folder.name == name and (folder / MANIFEST).is_file():
+            return folder  # which may still be in staging
+        return self._catalog().local_folder(name)
+
+    def snapshots(self) -> list[Stored]:
+        """Return every complete snapshot of the path's catalog, newest first."""
+        return self._catalog().snapshots()
+
+    def _catalog(self) -> SnapshotStore:
+        folder = self._path.resolve()
+        return SnapshotStore.at(folder.parent if (folder / MANIFEST).is_file() else folder)
+
+
+def open_store(source: str | os.PathLike[str] | ReadableStore) -> ReadableStore:
+    """Return a store as it is, and a path as the store that it leads to."""
+    return source if isinstance(source, ReadableStore) else SnapshotPath(Path(source))

@@ -1,0 +1,105 @@
+"""What the router reads of a snapshot store, and what a build writes to it.
+
+`Router.open` takes any object with the methods of `ReadableStore`. Its methods raise SnapshotInvalid or OSError where
+the store cannot be read: a router that watches it then keeps what it serves, and tries again.
+"""
+
+from collections.abc import Hashable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from router.contract import Manifest
+from router.errors import SnapshotInvalid
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A complete snapshot in a store, with its manifest; `problem` says why the manifest is None."""
+
+    name: str
+    manifest: Manifest | None
+    current: bool
+    problem: str = ""
+
+    @property
+    def held(self) -> bool:
+        """Return True where the gate held the snapshot back, and nobody has published it since."""
+        return not self.current and self.manifest is not None and bool(self.manifest.held)
+
+
+@runtime_checkable
+class ReadableStore(Protocol):
+    """The snapshots of one catalog, as the router reads them. Its methods may be called from any thread."""
+
+    @property
+    def label(self) -> str:
+        """Return what messages call the store, such as its folder or its address."""
+        ...
+
+    def current(self) -> str | None:
+        """Return the name of the current snapshot; None where none was published."""
+        ...
+
+    def publication(self) -> Hashable:
+        """Return a value that differs after each publication, such as an ETag or the result of `current`.
+
+        A watching router polls it every few seconds, and reads nothing else until it changes.
+        """
+        ...
+
+    def local_folder(self, name: str) -> Path:
+        """Return the folder on this machine that holds a complete snapshot, fetched if the store is elsewhere.
+
+        The same name gives the same folder, which stays as it is while the process may read it. Raises SnapshotInvalid
+        where the store has no snapshot of that name.
+        """
+        ...
+
+    def snapshots(self) -> list[Stored]:
+        """Return every complete snapshot, newest first."""
+        ...
+
+
+@runtime_checkable
+class WritableStore(ReadableStore, Protocol):
+    """A store that a build can write to. One build writes at a time."""
+
+    def staging(self, content_hash: str) -> AbstractContextManager[Path]:
+        """Return an empty folder on this machine to build in, which is removed at the end of the `with` block."""
+        ...
+
+    def seal(self, staged: Path) -> Path:
+        """Store a verified staging folder as a snapshot and return its local folder. It is not current yet."""
+        ...
+
+    def publish(self, snapshot: str) -> None:
+        """Make a snapshot the current one, in one step. Raises SnapshotInvalid for a name that the store lacks."""
+        ...
+
+    def retain(self, keep: int) -> list[str]:
+        """Remove old snapshots and return their names, sorted. The current one and the newest `keep` stay."""
+        ...
+
+    def rollback(self) -> str:
+        """Publish the newest older snapshot that opens and was not held back, and return its name.
+
+        Raises SettingsInvalid where there is none.
+        """
+        ...
+
+
+def current_folder(store: ReadableStore) -> Path:
+    """Return the real local folder of a store's current snapshot.
+
+    Raises SnapshotInvalid where none was published, or the store cannot be read.
+    """
+    try:
+        name = store.current()
+        if name is None:
+            raise SnapshotInvalid(f"{store.label} serves no snapshot: none was published")
+        # A link that is set anew while the folder is read would give files of two snapshots.
+        return store.local_folder(name).resolve()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SnapshotInvalid(f"{store.label} cannot be read: {error}") from error
