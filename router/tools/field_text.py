@@ -7,7 +7,7 @@ from router.contract import Signal
 from router.expansion import Expansion
 from router.record import Parameter, ToolRecord
 from router.tools.provider_labels import short_label
-from router.tools.trust import trusted
+from router.tools.trust import sanitize
 
 __all__ = [
     "PROJECTION_VERSION",
@@ -106,7 +106,7 @@ def project(record: ToolRecord, expansion: Expansion | None, languages: Collecti
     Of the expansion's translations, those in `languages` are taken. Sentences of the record that speak to the model,
     promote the tool over others or speak ill of them stand in no document.
     """
-    record, _ = trusted(record)
+    record, _ = sanitize(record)
     return FieldDocuments(
         record.tool_id,
         name=name_document(record),

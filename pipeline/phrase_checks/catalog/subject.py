@@ -6,7 +6,7 @@ from router.expansion import Expansion
 from router.record import ToolRecord
 from router.tools.field_text import project
 from router.tools.text_overlap import own_terms, says_own
-from router.tools.trust import trusted
+from router.tools.trust import sanitize
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Subject:
         content = f"{record.name}\n{record.description}"
         if expansion is None:
             return cls(record.tool_id, text, content)
-        own = own_terms(trusted(record)[0])
+        own = own_terms(sanitize(record)[0])
         return cls(record.tool_id, text, content, expansion.user_phrases, expansion.when_to_use, own)
 
     @property

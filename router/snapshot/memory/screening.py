@@ -11,7 +11,7 @@ from functools import lru_cache
 from router.expansion import Expansion
 from router.record import ToolRecord
 from router.tools.text_overlap import grounded, own_terms, record_texts, repeated, says_own, term_set
-from router.tools.trust.steering_text import spoken
+from router.tools.trust.steering_text import check_generated_phrase
 
 
 def screened(expansion: Expansion, record: ToolRecord, steers: bool) -> Expansion:
@@ -41,4 +41,4 @@ def screened(expansion: Expansion, record: ToolRecord, steers: bool) -> Expansio
     )
 
 
-_spoken = lru_cache(maxsize=16_384)(spoken)  # tools of one verb or noun have the same synonyms
+_spoken = lru_cache(maxsize=16_384)(check_generated_phrase)  # tools of one verb or noun have the same synonyms

@@ -33,7 +33,7 @@ from router.text import TEXT_VERSION
 from router.tools import field_text as documents
 from router.tools import lexicon
 from router.tools.field_text import FieldDocuments
-from router.tools.trust import trusted
+from router.tools.trust import sanitize
 
 CATALOG = "memory"
 # Who wrote a tool's phrases: the program that brings them, or the lexicon.
@@ -78,7 +78,7 @@ def snapshot_of(
 
 
 def _tool(record: ToolRecord, phrases: tuple[str, ...] | None) -> _Tool:
-    clean, left_out = trusted(record)
+    clean, left_out = sanitize(record)
     if phrases is not None:
         made = documents.project(record, Expansion("", phrases) if phrases else None)
         return _Tool(record, made, Expanded.YES if phrases or left_out else Expanded.NO, _GIVEN)

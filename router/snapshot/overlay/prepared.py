@@ -15,7 +15,7 @@ from router.snapshot.overlay.estimate import estimated_tokens
 from router.snapshot.record_store import Entry
 from router.text import terms
 from router.tools.field_text import dense_document, description_document, joined, name_document
-from router.tools.trust import trusted
+from router.tools.trust import sanitize
 
 Providers = Mapping[int, str | None]
 
@@ -62,7 +62,7 @@ class _Draft:
     """The texts of one tool. Phrases are its expansion's: synonyms and concepts only a build has."""
 
     def __init__(self, entry: Entry) -> None:
-        record, left_out = trusted(entry.record)
+        record, left_out = sanitize(entry.record)
         self._entry, self._steers = entry, bool(left_out)
         self._documents = {
             Signal.NAME: name_document(record),

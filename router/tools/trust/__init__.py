@@ -4,6 +4,6 @@
 raise its SCREEN_VERSION, and `router.documents.PROJECTION_VERSION`, with any change here.
 """
 
-from router.tools.trust.trusted import LeftOut, trusted
+from router.tools.trust.sanitization import RemovedText, sanitize
 
 __all__ = ["LeftOut", "trusted"]

@@ -38,7 +38,7 @@ _CYRILLIC_WORD = re.compile("[\u0400-\u052f]+")
 _SMUGGLED = re.compile("[\U000e0001-\U000e007f]|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3}|[\u202d\u202e]")
 
 
-def hidden(text: str) -> str:
+def first_hidden_character(text: str) -> str:
     """The first hidden character of a text, as U+200B, or the first place of mixed scripts; else empty."""
     if text.isascii() and text.isprintable():
         return ""
@@ -48,13 +48,13 @@ def hidden(text: str) -> str:
     return _disguised(text)
 
 
-def smuggled(text: str) -> str:
+def first_smuggled_character(text: str) -> str:
     """The first trace of text that is written for machines alone, as U+E0041; else empty. No script needs any."""
     found = None if text.isascii() else _SMUGGLED.search(text)
     return f"U+{ord(found.group()[0]):04X}" if found else ""
 
 
-def undisguised(text: str) -> str:
+def fold_lookalikes(text: str) -> str:
     """A text with the Cyrillic letters that pass for Latin ones as the letters that they pass for."""
     return text.translate(_LOOKALIKES) if _disguised(text) else text
 
@@ -69,7 +69,7 @@ def _disguised(text: str) -> str:
     return ""
 
 
-def visible(text: str) -> str:
+def strip_hidden(text: str) -> str:
     """A text without its hidden characters; control characters become spaces."""
     if text.isascii() and text.isprintable():
         return text
@@ -104,7 +104,7 @@ def _is_emoji(character: str) -> bool:
     return bool(character) and (character == "\ufe0f" or unicodedata.category(character) in ("So", "Sk", "Cn"))
 
 
-def scripts(text: str) -> Counter[str]:
+def count_scripts(text: str) -> Counter[str]:
     """How many letters of each script a text holds, by Unicode's first word for them: LATIN, CYRILLIC, CJK, HANGUL."""
     if text.isascii():
         return Counter(LATIN=sum(map(str.isalpha, text)))
@@ -148,20 +148,20 @@ _SCRIPTS_OF = {
 }
 
 
-def scripts_of(languages: Iterable[str]) -> frozenset[str]:
+def scripts_of_languages(languages: Iterable[str]) -> frozenset[str]:
     """The scripts that languages are written in, by their codes: `zh-TW` is as `zh`."""
     codes = (language.casefold().replace("_", "-").split("-")[0] for language in languages)
     return frozenset(script for code in codes for script in _SCRIPTS_OF.get(code, ("LATIN",)))
 
 
-def foreign(text: str, allowed: frozenset[str]) -> str:
+def foreign_script(text: str, allowed: frozenset[str]) -> str:
     """The script that most letters of a text are in, where that is none of the allowed; else empty.
 
     Latin words (names, units, code) are at home in every language, but no text of another script is made of them alone.
     """
     if text.isascii() and "LATIN" in allowed:
         return ""
-    found = scripts(text)
+    found = count_scripts(text)
     if not found:
         return ""
     own = sum(found[script] for script in allowed)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from router.tools.trust import claims, prompt_injection
-from router.tools.trust.characters import undisguised, visible
+from router.tools.trust.characters import fold_lookalikes, strip_hidden
 
 _CHAT_MARK = re.compile(prompt_injection.CHAT_MARK, re.IGNORECASE | re.MULTILINE)
 _MARKUP = re.compile(claims.MARKUP, re.IGNORECASE)
@@ -36,13 +36,13 @@ class Finding:
     detail: str
 
 
-def spoken(text: str) -> Finding | None:
+def check_generated_phrase(text: str) -> Finding | None:
     """What a phrase that a model wrote should not say: an order, a promotion, ill report, markup."""
     if finding := _search(text, strict=True):
         return finding
     if text.replace(" ", "").isalpha() and text.islower():  # neither mark nor name
         return None
-    shown = visible(text)
+    shown = strip_hidden(text)
     for check, pattern in (("instruction", _CHAT_MARK), ("defamation", _NAMED_ILL), ("markup", _MARKUP)):
         found = pattern.search(shown)
         if found and not (pattern is _NAMED_ILL and _is_excused(shown.casefold(), found)):
@@ -50,11 +50,11 @@ def spoken(text: str) -> Finding | None:
     return None
 
 
-def suspicious(sentence: str) -> Finding | None:
+def check_vendor_sentence(sentence: str) -> Finding | None:
     """What a sentence of a tool's own text should not say. Advice on how and when to use the tool is no such thing."""
     if finding := _search(sentence, strict=False):
         return finding
-    if found := _CHAT_MARK.search(visible(sentence)):
+    if found := _CHAT_MARK.search(strip_hidden(sentence)):
         return Finding("instruction", found.group().strip())
     return None
 
@@ -99,7 +99,7 @@ def _rules(strict: bool) -> Mapping[str, tuple[_Rule, ...]]:
 def _read(text: str) -> str:
     """A text in lower case, compatibility forms undone, hidden characters out, `_`, `-` and humps as spaces."""
     if not text.isascii():
-        text = undisguised(unicodedata.normalize("NFKC", visible(text)).translate(_QUOTES))
+        text = fold_lookalikes(unicodedata.normalize("NFKC", strip_hidden(text)).translate(_QUOTES))
     return _SEPARATORS.sub(" ", _HUMPS.sub(" ", text)).casefold()
 
 
@@ -109,7 +109,7 @@ def shingles(text: str) -> frozenset[tuple[str, ...]]:
     return frozenset(_runs(text))
 
 
-def echoed(text: str, of: frozenset[tuple[str, ...]]) -> str:
+def first_shared_shingle(text: str, of: frozenset[tuple[str, ...]]) -> str:
     """The first run of eight words that a text shares with another, given by its shingles; else empty."""
     if text.count(" ") < _RUN - 1:
         return ""

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from router.record import Parameter, ToolRecord
-from router.tools.trust.characters import smuggled, visible
-from router.tools.trust.steering_text import Finding, suspicious
+from router.tools.trust.characters import first_smuggled_character, strip_hidden
+from router.tools.trust.steering_text import Finding, check_vendor_sentence
 
 _SENTENCE = re.compile(r"(?<=[.!?。])\s+|\n+")
 _SHOWN = 300  # characters of a sentence that is left out
@@ -17,7 +17,7 @@ _LATIN_WORD = re.compile(r"[a-z\u00df-\u024f]+")
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class RemovedText:
     """A sentence that is indexed nowhere: the record's field that it stood in, the check that found it, and what."""
 
     field: str
@@ -26,7 +26,7 @@ class LeftOut:
     detail: str
 
 
-def trusted(record: ToolRecord) -> tuple[ToolRecord, tuple[LeftOut, ...]]:
+def sanitize(record: ToolRecord) -> tuple[ToolRecord, tuple[RemovedText, ...]]:
     """A record whose texts are fit to be indexed, and each sentence that was left out; most records are unchanged.
 
     After an order to the model the rest of the text, or of the parameter, goes too: what follows is what is ordered.
@@ -38,7 +38,7 @@ def trusted(record: ToolRecord) -> tuple[ToolRecord, tuple[LeftOut, ...]]:
     categories = _list(record.categories, "categories", left_out)
     examples = _list(record.examples, "examples", left_out)
     found = tuple(
-        LeftOut(field, sentence[:_SHOWN], finding.check, finding.detail) for field, sentence, finding in left_out
+        RemovedText(field, sentence[:_SHOWN], finding.check, finding.detail) for field, sentence, finding in left_out
     )
     if (description, parameters, categories, examples) == (
         record.description,
@@ -78,9 +78,9 @@ def _list(texts: tuple[str, ...], field: str, left_out: list[tuple[str, str, Fin
 @lru_cache(maxsize=65_536)  # the parameters of a provider's tools repeat themselves
 def _clean(text: str) -> tuple[str, tuple[tuple[str, Finding], ...]]:
     """A text without hidden characters and suspicious sentences; and those, each with what it says."""
-    shown = visible(text)
+    shown = strip_hidden(text)
     found: list[tuple[str, Finding]] = []
-    if trace := smuggled(text):
+    if trace := first_smuggled_character(text):
         found.append((shown, Finding("hidden", trace)))
     if detail := _stuffed(shown):
         found.append((shown, Finding("stuffing", detail)))
@@ -89,7 +89,7 @@ def _clean(text: str) -> tuple[str, tuple[tuple[str, Finding], ...]]:
     position = 0
     for gap in (*_SENTENCE.finditer(shown), None):
         sentence = shown[position : gap.start() if gap else len(shown)]
-        finding = suspicious(sentence) if sentence else None
+        finding = check_vendor_sentence(sentence) if sentence else None
         if finding:
             found.append((sentence, finding))
             if finding.check == "instruction":
