@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from router.record import ToolRecord
 from router.text import terms, words
-from router.tools.provider_labels import said_label
+from router.tools.provider_labels import label_words
 
 # Of two texts' terms together, the share that both hold. Where a model wrote, 20 texts of 20,000 repeat another, nearly
 # all of them synonyms; nDCG@10 without them +.001 on Azure's MCP tools, .000 on UltraTool, MetaTool and catalogs/demo.
@@ -18,7 +18,7 @@ _SHARED = 0.3
 _FIRST_SENTENCE = re.compile(r"^.*?(?:[.!?\u3002](?=\s|$)|\n|$)", re.DOTALL)
 
 
-def repeated(texts: Sequence[str]) -> dict[int, int]:
+def find_near_duplicates(texts: Sequence[str]) -> dict[int, int]:
     """Positions of texts that say what an earlier one does, each with the position of that one.
 
     Terms are the router's: stems, without stop-words. A text without any is nobody's repeat.
@@ -36,20 +36,20 @@ def repeated(texts: Sequence[str]) -> dict[int, int]:
     return found
 
 
-def grounded(text: str, record_terms: frozenset[str]) -> bool:
+def shares_terms(text: str, record_terms: frozenset[str]) -> bool:
     """Return whether enough of a text's terms are those of a record."""
     own = term_set(text)
     return len(own & record_terms) >= _SHARED * len(own)
 
 
-def own_terms(record: ToolRecord) -> frozenset[str]:
+def identifying_terms(record: ToolRecord) -> frozenset[str]:
     """Return the terms of a record's name, label and first sentence, the record as `router.trust.trusted` leaves it."""
     sentence = _FIRST_SENTENCE.match(record.description.strip())
-    return term_set(" ".join((record.name, *said_label(record.provider), sentence[0] if sentence else "")))
+    return term_set(" ".join((record.name, *label_words(record.provider), sentence[0] if sentence else "")))
 
 
-def says_own(text: str, own: frozenset[str]) -> bool:
-    """Return whether a text has content words, and all of them are among `own_terms`: "create an issue".
+def uses_only_terms(text: str, own: frozenset[str]) -> bool:
+    """Return whether a text has content words, and all of them are among `identifying_terms`: "create an issue".
 
     No check of a phrase against other tools may drop such a phrase: whatever it says, the tool says of itself.
     """

@@ -19,7 +19,14 @@ from pipeline.phrase_checks.record.links import advertised
 from pipeline.phrase_checks.record.names import Name, Names
 from router.expansion import Expansion
 from router.record import ToolRecord
-from router.tools.text_overlap import grounded, own_terms, record_texts, repeated, says_own, term_set
+from router.tools.text_overlap import (
+    find_near_duplicates,
+    identifying_terms,
+    record_texts,
+    shares_terms,
+    term_set,
+    uses_only_terms,
+)
 from router.tools.trust import sanitize
 from router.tools.trust.characters import count_scripts, first_hidden_character, foreign_script, scripts_of_languages
 from router.tools.trust.steering_text import Finding, check_generated_phrase, first_shared_shingle, shingles
@@ -83,7 +90,7 @@ class Screen:
                     verdicts.append(_dropped(record, field, text, finding))
                 else:
                     kept.append(text)
-            again = repeated(kept)
+            again = find_near_duplicates(kept)
             for position, earlier in again.items():
                 finding = Finding("repeat", kept[earlier])
                 verdicts.append(_dropped(record, field, kept[position], finding))
@@ -111,7 +118,7 @@ class Screen:
             operations.supported(kept),
             self._scripts | own,
             term_set(" ".join(record_texts(kept))) if left_out else None,
-            own_terms(kept),
+            identifying_terms(kept),
         )
 
     def _check(
@@ -121,7 +128,7 @@ class Screen:
             return Finding("hidden", detail)
         if len(text) > _LONGEST.get(field, 180) or (len(text) < 2 and text.isascii()):
             return Finding("length", f"{len(text)} characters")
-        is_own = says_own(text, support.own)
+        is_own = uses_only_terms(text, support.own)
         finding = check_generated_phrase(text)
         if finding and not (is_own and finding.check == "defamation"):
             return finding
@@ -133,7 +140,7 @@ class Screen:
             return Finding("script", detail)
         if not is_own and (finding := self._of_others(record, support, field, text)):
             return finding
-        if support.terms is not None and not grounded(text, support.terms):
+        if support.terms is not None and not shares_terms(text, support.terms):
             return Finding("steered", "the record tries to steer, and the rest of it says little of this")
         return None
 

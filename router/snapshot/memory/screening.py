@@ -10,7 +10,14 @@ from functools import lru_cache
 
 from router.expansion import Expansion
 from router.record import ToolRecord
-from router.tools.text_overlap import grounded, own_terms, record_texts, repeated, says_own, term_set
+from router.tools.text_overlap import (
+    find_near_duplicates,
+    identifying_terms,
+    record_texts,
+    shares_terms,
+    term_set,
+    uses_only_terms,
+)
 from router.tools.trust.steering_text import check_generated_phrase
 
 
@@ -18,17 +25,17 @@ def screened(expansion: Expansion, record: ToolRecord, steers: bool) -> Expansio
     """Return an expansion without texts that repeat others, speak to the model, or are one letter; where the tool
     `steers`, also without those that say little of the record, which is what `trusted` leaves of it."""
     said = term_set(" ".join(record_texts(record))) if steers else None
-    own = own_terms(record)
+    own = identifying_terms(record)
 
     def fit(text: str) -> bool:
         finding = _spoken(text)
-        if finding and not (finding.check == "defamation" and says_own(text, own)):
+        if finding and not (finding.check == "defamation" and uses_only_terms(text, own)):
             return False
-        return (len(text) > 1 or not text.isascii()) and (said is None or grounded(text, said))
+        return (len(text) > 1 or not text.isascii()) and (said is None or shares_terms(text, said))
 
     def kept(texts: Sequence[str]) -> tuple[str, ...]:
         good = [text for text in texts if fit(text)]
-        again = repeated(good)
+        again = find_near_duplicates(good)
         return tuple(text for place, text in enumerate(good) if place not in again)
 
     return replace(

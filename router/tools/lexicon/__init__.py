@@ -15,7 +15,7 @@ from router.text import words
 from router.tools.lexicon.grammar import Thing, singular
 from router.tools.lexicon.naming import Operation, operation
 from router.tools.lexicon.vocabulary import lexicon
-from router.tools.provider_labels import MOST_WORDS, said_label
+from router.tools.provider_labels import MAX_LABEL_WORDS, label_words
 
 __all__ = ["expand", "lexicon_version"]
 
@@ -38,7 +38,7 @@ def lexicon_version() -> str:
 
 def expand(record: ToolRecord) -> Expansion:
     """Return the expansion of a record, as `router.trust.trusted` leaves it."""
-    label = said_label(record.provider)[:MOST_WORDS]
+    label = label_words(record.provider)[:MAX_LABEL_WORDS]
     found = operation(record, [word for part in label for word in (part, *words(part))])
     sentence = _first_sentence(record.description)
     named = " ".join(found.words) or record.name

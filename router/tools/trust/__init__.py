@@ -6,4 +6,4 @@ raise its SCREEN_VERSION, and `router.documents.PROJECTION_VERSION`, with any ch
 
 from router.tools.trust.sanitization import RemovedText, sanitize
 
-__all__ = ["LeftOut", "trusted"]
+__all__ = ["RemovedText", "sanitize"]
