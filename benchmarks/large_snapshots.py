@@ -89,7 +89,7 @@ class Writer:
         counter = TokenCounter()
         with (self._folder / contract.RECORDS).open("wb") as lines:
             for record, written in self._tools():
-                document = field_text.project(record, written)
+                document = field_text.project_record(record, written)
                 row = {"record": record.to_json(), "phrases": document.phrases}
                 offsets.append(offsets[-1] + lines.write(json.dumps(row, ensure_ascii=False).encode() + b"\n"))
                 tokens.append(counter.counts([record]))

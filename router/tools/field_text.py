@@ -14,9 +14,9 @@ __all__ = [
     "FieldDocuments",
     "dense_document",
     "description_document",
-    "joined",
+    "join_texts",
     "name_document",
-    "project",
+    "project_record",
 ]
 
 # In the content hash of every snapshot: raise it with any change to the texts below. (Vectors are kept by their text.)
@@ -30,12 +30,12 @@ _MAX_DENSE_DESCRIPTION = 500
 
 def name_document(record: ToolRecord) -> str:
     """What the name list reads: name, provider, categories."""
-    return joined(record.name, record.provider, *record.categories)
+    return join_texts(record.name, record.provider, *record.categories)
 
 
 def description_document(record: ToolRecord) -> str:
     """What the description list reads: description, parameters, examples."""
-    return joined(record.description, *_schema_texts(record.parameters), *record.examples)
+    return join_texts(record.description, *_schema_texts(record.parameters), *record.examples)
 
 
 def dense_document(record: ToolRecord, phrases: Iterable[str] = (), synonyms: Iterable[str] = ()) -> str:
@@ -48,10 +48,10 @@ def dense_document(record: ToolRecord, phrases: Iterable[str] = (), synonyms: It
     sentences = [name, record.description[:_MAX_DENSE_DESCRIPTION]]
     if record.categories:
         sentences.append(f"Categories: {', '.join(record.categories)}")
-    return joined(*sentences, *phrases, ", ".join(synonyms), separator=". ")
+    return join_texts(*sentences, *phrases, ", ".join(synonyms), separator=". ")
 
 
-def joined(*texts: str | None, separator: str = "\n") -> str:
+def join_texts(*texts: str | None, separator: str = "\n") -> str:
     """One text of several, the empty ones left out, cut where no document is longer."""
     return separator.join(text for text in texts if text)[:_MAX_TEXT]
 
@@ -97,10 +97,10 @@ class FieldDocuments:
 
     def translation(self, language: str) -> str:
         """The expansion's document in a language other than English."""
-        return joined(*self.translations.get(language, ()))
+        return join_texts(*self.translations.get(language, ()))
 
 
-def project(record: ToolRecord, expansion: Expansion | None, languages: Collection[str] = ()) -> FieldDocuments:
+def project_record(record: ToolRecord, expansion: Expansion | None, languages: Collection[str] = ()) -> FieldDocuments:
     """The field documents of one tool; without expansion its expansion document is empty.
 
     Of the expansion's translations, those in `languages` are taken. Sentences of the record that speak to the model,
@@ -133,7 +133,7 @@ def _phrases(expansion: Expansion | None) -> tuple[str, ...]:
 def _expansion(expansion: Expansion | None) -> str:
     if expansion is None:
         return ""
-    return joined(
+    return join_texts(
         expansion.when_to_use,
         *expansion.user_phrases,
         *expansion.synonyms,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from router.expansion import Expansion
 from router.record import ToolRecord
-from router.tools.field_text import project
+from router.tools.field_text import project_record
 from router.tools.text_overlap import identifying_terms, uses_only_terms
 from router.tools.trust import sanitize
 
@@ -28,7 +28,7 @@ class Subject:
     @classmethod
     def of(cls, record: ToolRecord, expansion: Expansion | None) -> "Subject":
         """The subject of a record; without expansion it has no phrase, and other tools' phrases are held against it."""
-        text = project(record, None).dense
+        text = project_record(record, None).dense
         content = f"{record.name}\n{record.description}"
         if expansion is None:
             return cls(record.tool_id, text, content)

@@ -80,9 +80,9 @@ def snapshot_of(
 def _tool(record: ToolRecord, phrases: tuple[str, ...] | None) -> _Tool:
     clean, left_out = sanitize(record)
     if phrases is not None:
-        made = documents.project(record, Expansion("", phrases) if phrases else None)
+        made = documents.project_record(record, Expansion("", phrases) if phrases else None)
         return _Tool(record, made, Expanded.YES if phrases or left_out else Expanded.NO, _GIVEN)
-    made = documents.project(record, screened(lexicon.expand(clean), clean, bool(left_out)))
+    made = documents.project_record(record, screened(lexicon.expand(clean), clean, bool(left_out)))
     # Nothing is made up for a tool that steers: it is left with what it has.
     return _Tool(record, made, Expanded.YES if left_out else Expanded.STOPGAP, _LEXICON)
 

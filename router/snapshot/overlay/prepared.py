@@ -14,7 +14,7 @@ from router.snapshot.cached_encoder import vectors_of
 from router.snapshot.overlay.estimate import estimated_tokens
 from router.snapshot.record_store import Entry
 from router.text import terms
-from router.tools.field_text import dense_document, description_document, joined, name_document
+from router.tools.field_text import dense_document, description_document, join_texts, name_document
 from router.tools.trust import sanitize
 
 Providers = Mapping[int, str | None]
@@ -67,7 +67,7 @@ class _Draft:
         self._documents = {
             Signal.NAME: name_document(record),
             Signal.DESCRIPTION: description_document(record),
-            Signal.EXPANSION: joined(*entry.phrases),
+            Signal.EXPANSION: join_texts(*entry.phrases),
         }
         self.texts = (dense_document(record, entry.phrases), *entry.phrases)
 

@@ -12,10 +12,10 @@ from router.tools.functions.annotations import hints_of
 from router.tools.functions.signatures import (
     VARIADIC,
     Function,
-    annotated,
-    asked_for,
+    annotated_object,
     bound_keywords,
     default_of,
+    model_parameters,
     signature_of,
 )
 
@@ -76,8 +76,8 @@ def _bound(function: Function, tool_id: str, arguments: Mapping[str, Any]) -> tu
         parameters = signature_of(function).parameters.values()
     except RecordRejected as rejected:
         raise RequestInvalid(f"{tool_id}: {rejected.reason}") from None
-    hints = hints_of(annotated(function))
-    asked = {parameter.name: parameter for parameter in asked_for(function, hints)}
+    hints = hints_of(annotated_object(function))
+    asked = {parameter.name: parameter for parameter in model_parameters(function, hints)}
     # What a framework or a partial fills in is not the model's to give, also where `**kwargs` would take it.
     filled = ({p.name for p in parameters if p.kind not in VARIADIC} | bound_keywords(function)) - asked.keys()
     takes_any = any(p.kind is Parameter.VAR_KEYWORD for p in parameters)

@@ -20,7 +20,7 @@ _TYPES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Docs:
+class ParsedDocstring:
     """The parts of a docstring. `parameters` and `types` (of JSON Schema) are by the parameter's name."""
 
     description: str = ""
@@ -28,17 +28,17 @@ class Docs:
     types: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_docstring(text: str | None) -> Docs:
+def parse_docstring(text: str | None) -> ParsedDocstring:
     """Return what a docstring says; of one that no style explains, the whole text is the description."""
     if not text or not text.strip():
-        return Docs()
+        return ParsedDocstring()
     from docstring_parser import ParseError, parse  # here: a router over a snapshot reads no docstring
 
     text = inspect.cleandoc(text)
     try:
         parsed = parse(f"\n{text}")  # it takes margins away, beginning with the second line
     except ParseError:
-        return Docs(text.strip())
+        return ParsedDocstring(text.strip())
     parameters: dict[str, str] = {}
     types: dict[str, str] = {}
     for parameter in parsed.params:
@@ -51,4 +51,4 @@ def read_docstring(text: str | None) -> Docs:
                 types[name] = kind
     # One that tells of the answer alone is a description all the same.
     description = parsed.description or ("" if parsed.params else text)
-    return Docs(description.strip(), parameters, types)
+    return ParsedDocstring(description.strip(), parameters, types)

@@ -18,7 +18,7 @@ _EXPECTED = "a function, a definition (a dict), an MCP or LangChain tool, or a T
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ParsedTool:
     """One tool as it was given: its definition, what is called for it, if anything is, where that stands, and what a
     person should know."""
 
@@ -28,24 +28,24 @@ class Given:
     origin: Origin | None = None
 
 
-def read_tool(tool: object) -> Given:
+def parse_tool(tool: object) -> ParsedTool:
     """Return what one tool says of itself. Raises RecordRejected for what is no tool."""
     if isinstance(tool, ToolRecord | Mapping):
-        return Given(tool)
+        return ParsedTool(tool)
     if isinstance(tool, str):
         raise RecordRejected(_NOWHERE, f"a text is no tool: it must be {_EXPECTED}")
     named = isinstance(getattr(tool, "name", None), str) and not isinstance(tool, type)
     if named and hasattr(tool, "args_schema"):
         return _langchain(tool)
     if named and isinstance(schema := getattr(tool, "params_json_schema", None), Mapping):  # OpenAI's Agents SDK
-        return Given(_definition(tool, schema))
+        return ParsedTool(_definition(tool, schema))
     if named and hasattr(tool, "model_dump"):  # MCP's Tool
-        return Given(_plain(tool.model_dump(mode="json", by_alias=True, exclude_none=True)))
+        return ParsedTool(_plain(tool.model_dump(mode="json", by_alias=True, exclude_none=True)))
     if named and isinstance(schema := _first(tool, "inputSchema", "input_schema", "parameters"), Mapping):
-        return Given(_definition(tool, schema))
+        return ParsedTool(_definition(tool, schema))
     if callable(tool):
         described = function_tool(tool)
-        return Given(described.definition, tool, described.notes, _origin(tool, described.definition["name"]))
+        return ParsedTool(described.definition, tool, described.notes, _origin(tool, described.definition["name"]))
     kind = "" if tool is None else f" of type {type(tool).__name__}"
     raise RecordRejected(_NOWHERE, f"{tool!r:.60}{kind} is no tool: it must be {_EXPECTED}")
 
@@ -57,12 +57,12 @@ def _origin(function: Function, name: str) -> Origin:
     return Origin(getattr(function, "__module__", None) or "", getattr(function, "__qualname__", name))
 
 
-def _langchain(tool: Any) -> Given:
+def _langchain(tool: Any) -> ParsedTool:
     """Return a LangChain tool: the schema without the arguments that LangChain fills in, called by `invoke`."""
     schema = getattr(tool, "tool_call_schema", None) or tool.args_schema
     if hasattr(schema, "model_json_schema"):
         schema = schema.model_json_schema()
-    return Given(_definition(tool, schema if isinstance(schema, Mapping) else {}), _invoking(tool))
+    return ParsedTool(_definition(tool, schema if isinstance(schema, Mapping) else {}), _invoking(tool))
 
 
 def _invoking(tool: Any) -> Function:

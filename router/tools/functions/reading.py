@@ -7,7 +7,7 @@ from typing import Any
 from router.errors import RecordRejected, SettingsInvalid
 from router.record import Origin, ToolRecord
 from router.tools.definitions import records_of
-from router.tools.functions.objects import Given, read_tool
+from router.tools.functions.objects import ParsedTool, parse_tool
 from router.tools.functions.signatures import Function
 
 # A function, a definition or record, or an object of MCP, LangChain or OpenAI's Agents SDK.
@@ -32,11 +32,11 @@ def read_tools(tools: Tools, provider: str | None = None) -> ToolSet:
     As in a build, of exact duplicates one is kept, and another tool of an id that is taken gets `~2`, `~3` in their
     order: `notes` say so. Raises SettingsInvalid, with the place of the first that is no tool.
     """
-    given: dict[str, Given] = {}
+    given: dict[str, ParsedTool] = {}
     records: dict[str, ToolRecord] = {}
     for place, tool, label in _places(tools, provider):
         try:
-            one = read_tool(tool)
+            one = parse_tool(tool)
         except RecordRejected as rejected:
             raise SettingsInvalid(f"{place}: {rejected.reason}") from None
         for number, record in enumerate(_records(one, place, label)):
@@ -50,7 +50,7 @@ def read_tools(tools: Tools, provider: str | None = None) -> ToolSet:
     return ToolSet(served, functions, (*_unread(tools), *_notes(given, records, kept)))
 
 
-def _records(one: Given, place: str, provider: str | None) -> tuple[ToolRecord, ...]:
+def _records(one: ParsedTool, place: str, provider: str | None) -> tuple[ToolRecord, ...]:
     try:
         found = records_of([one.definition], provider)
     except SettingsInvalid as error:
@@ -108,7 +108,7 @@ def _unread(tools: Any) -> Iterator[str]:
 
 
 def _notes(
-    given: Mapping[str, Given], records: Mapping[str, ToolRecord], kept: Mapping[str, ToolRecord]
+    given: Mapping[str, ParsedTool], records: Mapping[str, ToolRecord], kept: Mapping[str, ToolRecord]
 ) -> Iterator[str]:
     """What was renamed, merged, or could not be said in JSON."""
     for place, record in records.items():

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from router.tools.functions.annotations import description_of, field_hints, has_fields, required_fields
-from router.tools.functions.docstrings import read_docstring
+from router.tools.functions.docstrings import parse_docstring
 
 Schema = dict[str, Any]
 
@@ -127,7 +127,7 @@ class SchemaMaker:
             self.definitions[name] = schema  # before its fields, which may refer to it
             own = annotation.__doc__ or ""
             made_up = own.startswith(f"{annotation.__name__}(")  # by dataclass or NamedTuple
-            docs = read_docstring("" if made_up else own)
+            docs = parse_docstring("" if made_up else own)
             hints = field_hints(annotation)
             fields = {field: self.of(hint) for field, hint in hints.items()}
             for field in fields.keys() & docs.parameters.keys():

@@ -11,7 +11,7 @@ from typing import Any
 from router.errors import RecordRejected
 from router.record import Origin
 from router.tools.functions.annotations import description_of, hints_of
-from router.tools.functions.docstrings import Docs, read_docstring
+from router.tools.functions.docstrings import ParsedDocstring, parse_docstring
 from router.tools.functions.schemas import Schema, SchemaMaker
 
 Function = Callable[..., Any]
@@ -42,8 +42,8 @@ def function_tool(function: Function) -> FunctionTool:
     properties: dict[str, Schema] = {}
     required: list[str] = []
     notes: list[str] = []
-    hints = hints_of(annotated(function))
-    for parameter in asked_for(function, hints):
+    hints = hints_of(annotated_object(function))
+    for parameter in model_parameters(function, hints):
         schema = _schema(parameter, hints, docs, maker)
         notes += [f"{parameter.name}: JSON has no form for {unknown}, any value is taken" for unknown in maker.unknown]
         maker.unknown.clear()
@@ -66,10 +66,10 @@ def function_tool(function: Function) -> FunctionTool:
     return FunctionTool(definition, tuple(notes))
 
 
-def asked_for(function: Function, hints: Mapping[str, Any] | None = None) -> list[Parameter]:
+def model_parameters(function: Function, hints: Mapping[str, Any] | None = None) -> list[Parameter]:
     """Return the parameters that a model gives: not `self`, a context, `*args`, `**kwargs`, or what a partial has."""
     if hints is None:
-        hints = hints_of(annotated(function))
+        hints = hints_of(annotated_object(function))
     bound = bound_keywords(function)
     return [
         parameter
@@ -104,7 +104,7 @@ def _name(function: Function) -> str:
     return str(name)
 
 
-def annotated(function: Function) -> Any:
+def annotated_object(function: Function) -> Any:
     """Return what carries a function's annotations: the function within a partial, a method, an object."""
     found: Any = function
     while isinstance(found, functools.partial):
@@ -117,20 +117,22 @@ def annotated(function: Function) -> Any:
     return inspect.unwrap(found)
 
 
-def _docs(function: Function) -> Docs:
+def _docs(function: Function) -> ParsedDocstring:
     found: Any = function
     while isinstance(found, functools.partial) and "__doc__" not in vars(found):
         found = found.func
     if inspect.isclass(found) and (found.__doc__ or "").startswith(f"{found.__name__}("):
-        return Docs()  # made up by dataclass
-    docs = read_docstring(inspect.getdoc(found))
+        return ParsedDocstring()  # made up by dataclass
+    docs = parse_docstring(inspect.getdoc(found))
     if inspect.isroutine(found) or inspect.isclass(found):
         return docs
-    called = read_docstring(inspect.getdoc(type(found).__call__))  # an object: its class says what it is
-    return Docs(docs.description or called.description, {**docs.parameters, **called.parameters}, called.types)
+    called = parse_docstring(inspect.getdoc(type(found).__call__))  # an object: its class says what it is
+    return ParsedDocstring(
+        docs.description or called.description, {**docs.parameters, **called.parameters}, called.types
+    )
 
 
-def _schema(parameter: Parameter, hints: Mapping[str, Any], docs: Docs, maker: SchemaMaker) -> Schema:
+def _schema(parameter: Parameter, hints: Mapping[str, Any], docs: ParsedDocstring, maker: SchemaMaker) -> Schema:
     hint = hints.get(parameter.name, parameter.annotation)
     default = default_of(parameter)
     if hint is not Parameter.empty:

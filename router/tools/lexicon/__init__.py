@@ -12,9 +12,8 @@ from router.expansion import Expansion
 from router.fingerprint import fingerprint
 from router.record import ToolRecord
 from router.text import words
-from router.tools.lexicon.grammar import Thing, singular
-from router.tools.lexicon.naming import Operation, operation
-from router.tools.lexicon.vocabulary import lexicon
+from router.tools.lexicon.grammar import NounPhrase, load_lexicon, singular
+from router.tools.lexicon.naming import Operation, parse_operation
 from router.tools.provider_labels import MAX_LABEL_WORDS, label_words
 
 __all__ = ["expand", "lexicon_version"]
@@ -33,13 +32,13 @@ _VERSION = 2
 
 def lexicon_version() -> str:
     """Return a short hash of the lexicon and of how phrases are put together."""
-    return fingerprint([_VERSION, lexicon()])[:8]
+    return fingerprint([_VERSION, load_lexicon()])[:8]
 
 
 def expand(record: ToolRecord) -> Expansion:
     """Return the expansion of a record, as `router.trust.trusted` leaves it."""
     label = label_words(record.provider)[:MAX_LABEL_WORDS]
-    found = operation(record, [word for part in label for word in (part, *words(part))])
+    found = parse_operation(record, [word for part in label for word in (part, *words(part))])
     sentence = _first_sentence(record.description)
     named = " ".join(found.words) or record.name
     bare = found.thing.bare()
@@ -62,23 +61,23 @@ def _said(found: Operation, label: str, place: str) -> list[str]:
     """Return the ways to ask for an operation; of a name without a verb, the thing itself."""
     thing, verb = found.thing, found.verb
     if not verb:
-        known = singular(thing.head) in lexicon()["nouns"] or thing.in_class("value")
-        asked = _ways("get", thing, lexicon()["verbs"]["get"][:2]) if known and not found.is_question else []
+        known = singular(thing.head) in load_lexicon()["nouns"] or thing.in_class("value")
+        asked = _ways("get", thing, load_lexicon()["verbs"]["get"][:2]) if known and not found.is_question else []
         return [*asked, f"{label} {thing.bare()}".strip()]
-    texts: list[str] = [text for text in lexicon()["verbs"][verb] if not text.startswith("~")]
+    texts: list[str] = [text for text in load_lexicon()["verbs"][verb] if not text.startswith("~")]
     if not thing.nouns:  # `comment_on_issue`
         texts = [text for text in texts if re.search(r" (?:on|to|for|from) \{the\}$", text)]
         everyday = _ways(verb, thing.of_tail(), texts) if thing.tail else []
         return [f"{verb} {thing.bare()}".strip(), *everyday[:_SAID], *([f"{verb}{place}"] if place else [])]
     # "search for", "reply to": the verb with its preposition, where it takes one.
-    own = texts[0] if texts[0].startswith(f"{verb} ") else "" if verb in lexicon()["articles"]["unsaid"] else verb
+    own = texts[0] if texts[0].startswith(f"{verb} ") else "" if verb in load_lexicon()["articles"]["unsaid"] else verb
     everyday = _ways(verb, thing, [text for text in texts if text != own])
     others = [said for text, other in zip(texts, thing.others(), strict=False) for said in _ways(verb, other, [text])]
     pair = f"{verb} {singular(thing.head)}" if len(thing.nouns) == 1 and not thing.tail else ""
     said = [
         *(_ways(verb, thing, [own]) if own else []),
         *everyday[:_SAID],
-        *lexicon()["pairs"].get(pair, []),
+        *load_lexicon()["pairs"].get(pair, []),
         *others[:_OTHERS],
     ]
     if place and said:
@@ -88,14 +87,14 @@ def _said(found: Operation, label: str, place: str) -> list[str]:
     return said
 
 
-def _ways(verb: str, thing: Thing, texts: Sequence[str]) -> list[str]:
+def _ways(verb: str, thing: NounPhrase, texts: Sequence[str]) -> list[str]:
     return [said for text in texts if (said := _filled(text, verb, thing))]
 
 
-def _filled(text: str, verb: str, thing: Thing) -> str:
+def _filled(text: str, verb: str, thing: NounPhrase) -> str:
     """Return a verb's text with the thing in its place; empty where the two do not go together."""
     if not _PLACEHOLDER.search(text):
-        articles = lexicon()["articles"]
+        articles = load_lexicon()["articles"]
         text += " {a}" if verb in articles["a"] else " {all}" if verb in articles["all"] else " {the}"
     # "email the email", "order an order"
     if {singular(word) for word in _PLACEHOLDER.sub("", text).split()} & {singular(word) for word in thing.nouns}:
@@ -123,9 +122,9 @@ def _filled(text: str, verb: str, thing: Thing) -> str:
 
 
 def _synonyms(found: Operation) -> list[str]:
-    said = lexicon()["verbs"].get(found.verb, [])[1:]
+    said = load_lexicon()["verbs"].get(found.verb, [])[1:]
     verbs = [" ".join(_PLACEHOLDER.sub("", text.removeprefix("~")).split()) for text in said]
-    known = [text for noun in found.thing.nouns for text in lexicon()["nouns"].get(singular(noun), [])]
+    known = [text for noun in found.thing.nouns for text in load_lexicon()["nouns"].get(singular(noun), [])]
     nouns = [text.removeprefix("~") for text in known]
     return [text for text in dict.fromkeys((*verbs, *nouns)) if text]
 

@@ -1,12 +1,14 @@
 """English number and articles for the nouns of APIs: enough to say "an issue", "issues" and "the weather"."""
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 from itertools import pairwise
+from typing import Any
 
-from router.tools.lexicon.vocabulary import lexicon
-
-__all__ = ["Thing", "plural", "singular"]
+__all__ = ["NounPhrase", "load_lexicon", "plural", "singular"]
 
 _PREPOSITIONS = frozenset(
     "as at by for from in into of on over per since to under until via with within without".split()
@@ -18,15 +20,22 @@ _CONSONANT_SOUND = ("uni", "use", "usa", "uti", "url", "eu", "one", "uuid", "uri
 _VOWEL_SOUND = ("hour", "honest", "sms", "sql", "sdk", "rss", "mcp", "http", "html", "xml", "ssh", "ssl", "svg", "llm")
 
 
+@cache
+def load_lexicon() -> dict[str, Any]:
+    """Return `lexicon.toml`: verbs, articles, pairs, nouns, classes and irregular plurals."""
+    text = resources.files("router.tools.lexicon").joinpath("lexicon.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
 @dataclass(frozen=True, slots=True)
-class Thing:
+class NounPhrase:
     """A noun with what stands before it (`nouns`, the last is the head) and after it (`tail`: "for org", "by id")."""
 
     nouns: tuple[str, ...]
     tail: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, words: Sequence[str]) -> "Thing":
+    def of(cls, words: Sequence[str]) -> "NounPhrase":
         """Cut words at the first preposition; of compound nouns only the last keeps its plural."""
         cut = next((place for place, word in enumerate(words) if word in _PREPOSITIONS), len(words))
         nouns = [word for word in words[:cut] if word not in ("a", "an", "the", "my", "me", "all", "any")]
@@ -43,7 +52,7 @@ class Thing:
     @property
     def is_mass(self) -> bool:
         """Return whether it has neither plural nor "a"."""
-        return self.head in lexicon()["classes"]["mass"]
+        return self.head in load_lexicon()["classes"]["mass"]
 
     @property
     def is_plural(self) -> bool:
@@ -52,27 +61,27 @@ class Thing:
 
     def in_class(self, name: str) -> bool:
         """Return whether the noun is of a class of the lexicon."""
-        return singular(self.head) in lexicon()["classes"][name]
+        return singular(self.head) in load_lexicon()["classes"][name]
 
-    def one(self) -> "Thing":
+    def one(self) -> "NounPhrase":
         """The same in the singular."""
         return self if self.is_mass else self.with_head(singular(self.head))
 
-    def all(self) -> "Thing":
+    def all(self) -> "NounPhrase":
         """The same in the plural; a mass noun as it is."""
         return self if self.is_mass else self.with_head(plural(self.head))
 
-    def with_head(self, head: str) -> "Thing":
+    def with_head(self, head: str) -> "NounPhrase":
         """The same with another noun; itself where it has none."""
-        return self if not self.nouns else Thing((*self.nouns[:-1], head), self.tail)
+        return self if not self.nouns else NounPhrase((*self.nouns[:-1], head), self.tail)
 
     def bare(self) -> str:
         """Without an article before it."""
         return " ".join((*self.nouns, *_spoken(self.tail)))
 
-    def of_tail(self) -> "Thing":
+    def of_tail(self) -> "NounPhrase":
         """Return what follows the first preposition of the tail."""
-        return Thing.of(self.tail[1:])
+        return NounPhrase.of(self.tail[1:])
 
     def with_a(self) -> str:
         """With "a" or "an" where one can be said."""
@@ -88,17 +97,19 @@ class Thing:
         bare = not self.nouns or (self.is_mass and not self.in_class("value"))
         return self.bare() if bare else f"the {self.bare()}"
 
-    def others(self) -> list["Thing"]:
+    def others(self) -> list["NounPhrase"]:
         """The same said with other words for the noun, in the same number; none for a noun of a compound.
 
         Part of a compound is seldom the word that it is alone: a storage account is no storage profile.
         """
         if len(self.nouns) != 1:
             return []
-        said = lexicon()["nouns"].get(singular(self.head), [])
+        said = load_lexicon()["nouns"].get(singular(self.head), [])
         same = [text for text in said if not text.startswith("~") and text.split()[0] not in _CLAUSE]
-        things = [Thing.of(text.split()) for text in same]
-        return [Thing((thing.all() if self.is_plural else thing).nouns, (*thing.tail, *self.tail)) for thing in things]
+        things = [NounPhrase.of(text.split()) for text in same]
+        return [
+            NounPhrase((thing.all() if self.is_plural else thing).nouns, (*thing.tail, *self.tail)) for thing in things
+        ]
 
 
 def _spoken(tail: Sequence[str]) -> list[str]:
@@ -107,14 +118,19 @@ def _spoken(tail: Sequence[str]) -> list[str]:
     starts = [place for place, word in enumerate(tail) if word in _PREPOSITIONS]
     for start, end in pairwise([*starts, len(tail)]):
         preposition, *rest = tail[start:end]
-        bare = preposition in _WITHOUT_ARTICLE or not rest or Thing((rest[-1],)).is_plural or Thing((rest[-1],)).is_mass
+        bare = (
+            preposition in _WITHOUT_ARTICLE
+            or not rest
+            or NounPhrase((rest[-1],)).is_plural
+            or NounPhrase((rest[-1],)).is_mass
+        )
         said += [preposition, *([] if bare else ["the"]), *rest]
     return said
 
 
 def singular(noun: str) -> str:
     """Return the singular of a noun, itself where it is one."""
-    table = lexicon()
+    table = load_lexicon()
     if noun in table["classes"]["singular"] or noun in table["classes"]["mass"]:
         return noun
     for one, several in table["irregular"].items():
@@ -129,7 +145,7 @@ def singular(noun: str) -> str:
 
 def plural(noun: str) -> str:
     """Return the plural of a noun, itself where it is one or has none."""
-    table = lexicon()
+    table = load_lexicon()
     if noun in table["irregular"]:
         return str(table["irregular"][noun])
     if noun in table["classes"]["mass"] or singular(noun) != noun or (noun.endswith("s") and len(noun) < 4):

@@ -7,10 +7,9 @@ from itertools import pairwise
 
 from router.record import ToolRecord
 from router.text import words
-from router.tools.lexicon.grammar import Thing, singular
-from router.tools.lexicon.vocabulary import lexicon
+from router.tools.lexicon.grammar import NounPhrase, load_lexicon, singular
 
-__all__ = ["Operation", "operation"]
+__all__ = ["Operation", "parse_operation"]
 
 _ROUTE = re.compile(r"^(?P<method>[a-z]+)_(?P<path>/.*)$")
 _METHODS = {"get": "get", "head": "get", "post": "create", "put": "update", "patch": "update", "delete": "delete"}
@@ -44,7 +43,7 @@ class Operation:
     """What a tool does, as its name says: the verb, empty where the name has none, and what it is done to."""
 
     verb: str
-    thing: Thing
+    thing: NounPhrase
     words: tuple[str, ...]
 
     @property
@@ -53,32 +52,32 @@ class Operation:
         return bool(self.words) and _QUESTION.fullmatch(self.words[0]) is not None
 
 
-def operation(record: ToolRecord, without: Sequence[str] = ()) -> Operation:
+def parse_operation(record: ToolRecord, without: Sequence[str] = ()) -> Operation:
     """Return the operation of a record's name. Words of `without`, the provider's, are left out unless all are."""
     if route := _ROUTE.match(record.name):
         return _of_route(route["method"], route["path"], without)
     text = _VERSION.sub(" ", record.name)
     name = _words(text, without) or words(record.name)
     if not name:
-        return Operation("", Thing(()), ())
+        return Operation("", NounPhrase(()), ())
     space = _NAMESPACE.match(text)
     start = min(len(_words(space[0], without)) if space else 0, len(name) - 1)
     method = str(record.annotations.get("method", "")).casefold()
     place = _place_of_verb(name, start)
     if place is None or _QUESTION.fullmatch(name[0]):
-        return Operation("", Thing.of(name), tuple(name))
+        return Operation("", NounPhrase.of(name), tuple(name))
     verb, before, after = name[place], name[:place], name[place + 1 :]
     if place and before[0] == method:  # `PostAccountsVerify`
         before = before[1:]
-    if len(after) > 1 and after[0] in ("and", "or") and after[1] in lexicon()["verbs"]:
+    if len(after) > 1 and after[0] in ("and", "or") and after[1] in load_lexicon()["verbs"]:
         after = after[2:]  # "create or update": the first verb stands for both
     of_one = not after
     if before and after and all(map(_ADJECTIVE.fullmatch, after)):  # `users/get-authenticated`
         before, after, of_one = after, before, True
     rest = before + after
-    if not Thing.of(rest).nouns and not Thing.of(rest).tail and record.categories:
+    if not NounPhrase.of(rest).nouns and not NounPhrase.of(rest).tail and record.categories:
         rest = words(record.categories[0])
-    thing = Thing.of(rest)
+    thing = NounPhrase.of(rest)
     verb = _METHODS[verb] if verb == method and verb in _METHODS else verb
     return Operation(verb, thing.one() if of_one and verb in _OF_ONE else thing, tuple(name))
 
@@ -99,7 +98,7 @@ def _of_route(method: str, path: str, without: Sequence[str]) -> Operation:
     of_one = verb == "create" or (bool(parts) and "{" in parts[-1])
     if verb == "get" and not of_one and said and singular(said[-1]) != said[-1]:
         verb = "list"
-    thing = Thing.of(said)
+    thing = NounPhrase.of(said)
     return Operation(verb, thing.one() if of_one and said else thing, (verb, *said))
 
 
@@ -109,7 +108,7 @@ def _place_of_verb(name: Sequence[str], start: int) -> int | None:
     A word that may be a noun too counts only where no other is a verb: at the start, or at the end where the lexicon
     does not know it as a noun (`hotel_search`, but no `sales_report`).
     """
-    verbs, nouns = lexicon()["verbs"], lexicon()["nouns"]
+    verbs, nouns = load_lexicon()["verbs"], load_lexicon()["nouns"]
     places = [place for place in (start, len(name) - 1, *range(len(name))) if name[place] in verbs]
     sure = [p for p in places if name[p] == "list" or (name[p] not in nouns and name[p] not in _ALSO_NOUNS)]
     maybe = [p for p in places if p in (0, start) or (p == len(name) - 1 and name[p] not in nouns)]
