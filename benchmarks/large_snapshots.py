@@ -38,7 +38,7 @@ from router.retrieval.deduplication import duplicates
 from router.snapshot import loading
 from router.snapshot.snapshot import Snapshot
 from router.tools import field_text
-from router.tools.definitions.normalize import normalize
+from router.tools.definitions.normalization import normalize
 
 _CHUNK = 8_192  # tools whose vectors are in memory at once: 110 MB with nine of 384 numbers each
 

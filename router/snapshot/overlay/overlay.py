@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from router.errors import SettingsInvalid
 from router.fingerprint import fingerprint
 from router.record import ToolRecord
-from router.tools.definitions.json_text import storable
+from router.tools.definitions.json_values import replace_unstorable
 
 Value = TypeVar("Value")
 
@@ -84,7 +84,9 @@ class Overlay:
         if isinstance(tool_ids, str) or not isinstance(tool_ids, Iterable):  # a text would be taken for its letters
             raise SettingsInvalid(f"the ids are {tool_ids!r:.80}, they must be a list of tool ids")
         ids = frozenset(tool_ids)
-        if wrong := [tool_id for tool_id in ids if not isinstance(tool_id, str) or storable(tool_id) != tool_id]:
+        if wrong := [
+            tool_id for tool_id in ids if not isinstance(tool_id, str) or replace_unstorable(tool_id) != tool_id
+        ]:
             raise SettingsInvalid(f"the id {wrong[0]!r:.80} is not a text")
         return replace(self.without(ids), gone=self.gone | ids)
 
@@ -136,7 +138,7 @@ def _label(source: str) -> str:
     """A source's name, cleaned as a provider's is. Raises SettingsInvalid where there is none."""
     if not isinstance(source, str) or not source.strip():
         raise SettingsInvalid(f"the source is {source!r:.80}, it must be a name: the label of its provider")
-    return str(storable(source)).strip()
+    return str(replace_unstorable(source)).strip()
 
 
 def cleaned_phrases(tool_id: str, texts: Sequence[str]) -> tuple[str, ...]:
@@ -145,7 +147,7 @@ def cleaned_phrases(tool_id: str, texts: Sequence[str]) -> tuple[str, ...]:
         texts = list(texts)  # of a generator too, which can be read once
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise SettingsInvalid(f"the phrases of {tool_id!r} are {texts!r:.80}, they must be a list of texts")
-    lines = (" ".join(storable(text).split()) for text in texts)
+    lines = (" ".join(replace_unstorable(text).split()) for text in texts)
     kept = tuple(dict.fromkeys(line[:_MAX_PHRASE].rstrip() for line in lines if line))
     if len(kept) > _MAX_PHRASES:
         raise SettingsInvalid(f"{tool_id!r} has {len(kept)} phrases, it may have {_MAX_PHRASES}")

@@ -14,9 +14,9 @@ import msgspec
 from router.errors import RecordRejected, SettingsInvalid
 from router.fingerprint import fingerprint
 from router.record import Origin, ToolRecord
-from router.tools.definitions.json_text import parse_json, storable
-from router.tools.definitions.nesting import under
-from router.tools.definitions.normalize import normalize, numbered
+from router.tools.definitions.json_values import parse_json, replace_unstorable
+from router.tools.definitions.nesting import definitions_within
+from router.tools.definitions.normalization import normalize, numbered_id
 from router.tools.definitions.parameters import parameter_rows
 from router.tools.definitions.vendors import read_tool
 
@@ -40,7 +40,7 @@ def record_of(definition: Definition, provider: str | None = None) -> ToolRecord
     try:
         if isinstance(definition, ToolRecord):
             return _checked(definition)
-        row, provider = _copied(definition), provider and storable(provider)
+        row, provider = _copied(definition), provider and replace_unstorable(provider)
         # Under a label whoever lists the tools could otherwise take the id of another's.
         raw = read_tool(row, _REGISTERED, own_id=provider is None and {"id", "provider"} <= row.keys())
         return normalize(replace(raw, provider=provider or raw.provider))
@@ -57,7 +57,9 @@ def records_of(definitions: Iterable[Definition], provider: str | None = None) -
     kept: dict[str, ToolRecord] = {}
     contents: set[str] = set()
     numbers: dict[str, int] = {}
-    held = (one for place, definition in enumerate(definitions) for one in under(definition, f"tools[{place}]"))
+    held = (
+        one for place, definition in enumerate(definitions) for one in definitions_within(definition, f"tools[{place}]")
+    )
     for one in held:
         try:
             record = record_of(one.row, provider or one.provider)
@@ -67,7 +69,7 @@ def records_of(definitions: Iterable[Definition], provider: str | None = None) -
         if content in contents:
             continue
         if record.tool_id in kept:
-            record = replace(record, tool_id=numbered(record.tool_id, numbers, kept))
+            record = replace(record, tool_id=numbered_id(record.tool_id, numbers, kept))
         contents.add(content)
         kept[record.tool_id] = record
     return tuple(kept.values())

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from router.tools.definitions.types import ALIASES, JSON_TYPES, type_of, typed_text
+from router.tools.definitions.types import JSON_TYPES, TYPE_ALIASES, parse_type, parse_typed_text
 
 # A schema, and whether what is under its name is required; None where it does not say.
 Read = tuple[Any, bool | None]
@@ -37,7 +37,7 @@ def to_json_schema(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
     return made
 
 
-def object_of(named: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
+def object_schema(named: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
     """Return the schema of an object of what stands under each name: a schema, a text, or names again."""
     properties = dict(named)
     required = properties.get("required")
@@ -47,7 +47,7 @@ def object_of(named: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
     return to_json_schema(schema, depth)
 
 
-def by_name(entries: Sequence[Any]) -> dict[str, Any] | None:
+def index_by_name(entries: Sequence[Any]) -> dict[str, Any] | None:
     """Return the entries of a list by their names; None where it is no list of parameters.
 
     Of entries of one name, such as a path's and a query's, the first is kept.
@@ -71,7 +71,7 @@ def by_name(entries: Sequence[Any]) -> dict[str, Any] | None:
 def _read(value: Any, depth: int) -> Read:
     """What stands under a parameter's name."""
     if isinstance(value, str):
-        typed = typed_text(value)
+        typed = parse_typed_text(value)
         return typed.schema, typed.required
     if isinstance(value, dict):
         return _schema(value, depth)
@@ -87,7 +87,7 @@ def _schema(schema: Mapping[str, Any], depth: int) -> Read:
     if depth > _MAX_DEPTH:
         return schema, None
     if _is_names(schema):
-        return object_of(schema, depth), None
+        return object_schema(schema, depth), None
     changed: dict[str, Any] = {}
     gone: list[str] = []
     required = _take_required(schema, gone)
@@ -131,7 +131,7 @@ def _below(value: Any, depth: int) -> Any:
     if isinstance(value, list):  # a tuple's items, in older drafts
         children = [_below(child, depth + 1) for child in value]
         return value if all(child is old for child, old in zip(children, value, strict=True)) else children
-    typed = type_of(value) if isinstance(value, str) else None
+    typed = parse_type(value) if isinstance(value, str) else None
     return typed.schema if typed else value
 
 
@@ -140,7 +140,7 @@ def _is_names(schema: Mapping[str, Any]) -> bool:
     if not schema or any(_is_keyword(key, value) for key, value in schema.items()):
         return False
     return all(
-        isinstance(value, dict) or (isinstance(value, str) and "type" in typed_text(value).schema)
+        isinstance(value, dict) or (isinstance(value, str) and "type" in parse_typed_text(value).schema)
         for value in schema.values()
     )
 
@@ -153,7 +153,7 @@ def _is_keyword(key: str, value: Any) -> bool:
 
 
 def _take_properties(schema: Mapping[str, Any], value: Any, changed: dict[str, Any], depth: int) -> None:
-    named = by_name(value) if isinstance(value, list) else value
+    named = index_by_name(value) if isinstance(value, list) else value
     if not isinstance(named, dict):
         return
     read = {name: _read(child, depth + 1) for name, child in named.items()}
@@ -205,7 +205,7 @@ def _take_type(schema: Mapping[str, Any], changed: dict[str, Any], gone: list[st
     if not isinstance(kind, str) or kind in JSON_TYPES:
         return None
     gone.append("type")
-    if typed := type_of(kind):
+    if typed := parse_type(kind):
         changed |= {key: value for key, value in typed.schema.items() if key == "type" or key not in schema}
         return typed.required
     if kind.lower() not in _ANY:
@@ -216,4 +216,4 @@ def _take_type(schema: Mapping[str, Any], changed: dict[str, Any], gone: list[st
 
 def _word(kind: Any) -> str | None:
     word = kind.lower() if isinstance(kind, str) else ""
-    return word if word in JSON_TYPES else ALIASES.get(word)
+    return word if word in JSON_TYPES else TYPE_ALIASES.get(word)

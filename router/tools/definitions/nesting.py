@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from router.tools.definitions.field_names import PARAMETERS, WRAPPERS
-from router.tools.definitions.vendors import at
+from router.tools.definitions.json_values import escape_pointer_part
+from router.tools.definitions.vendors import value_at
 
 # What holds tools, and what holds those who have them.
 TOOLS = ("tools", "functions", "functionDeclarations", "function_declarations", "languageModelTools", "api_list")
@@ -33,7 +34,7 @@ _OF_A_TOOL = tuple(place for place, certain in PARAMETERS.items() if certain)
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedDefinition:
     """A definition in a document: its JSON pointer, its value, and whom it is listed under."""
 
     pointer: str
@@ -41,21 +42,21 @@ class Listed:
     provider: str | None = None
 
 
-def listed(document: Any) -> list[Listed] | None:
+def find_definitions(document: Any) -> list[ListedDefinition] | None:
     """Return the definitions of a document in its order; None where it holds no tools of any known kind."""
     if isinstance(document, dict) and _is_tool(document) and not _is_holder(document):
-        return [Listed("/0", document)]  # the only one of its file
+        return [ListedDefinition("/0", document)]  # the only one of its file
     found = _list(document, "", None, 0)
     return None if found is None else list(found)
 
 
-def under(row: Any, pointer: str, provider: str | None = None) -> list[Listed]:
+def definitions_within(row: Any, pointer: str, provider: str | None = None) -> list[ListedDefinition]:
     """Return the definitions that a row holds; the row itself where it is no holder of tools."""
     found = _holder(row, pointer, provider, 1) if isinstance(row, dict) and _is_holder(row, filled=True) else None
-    return [Listed(pointer, row, provider)] if found is None else list(found)
+    return [ListedDefinition(pointer, row, provider)] if found is None else list(found)
 
 
-def _list(value: Any, pointer: str, provider: str | None, depth: int) -> Iterator[Listed] | None:
+def _list(value: Any, pointer: str, provider: str | None, depth: int) -> Iterator[ListedDefinition] | None:
     """The tools of what is expected to hold some: a list, an object that has a list, or an object by name."""
     if depth > _MAX_DEPTH:
         return None
@@ -68,8 +69,8 @@ def _list(value: Any, pointer: str, provider: str | None, depth: int) -> Iterato
     return _by_name(value, pointer, provider, depth)
 
 
-def _of_list(rows: list[Any], pointer: str, provider: str | None, depth: int) -> Iterator[Listed] | None:
-    parts: list[Iterator[Listed]] = []
+def _of_list(rows: list[Any], pointer: str, provider: str | None, depth: int) -> Iterator[ListedDefinition] | None:
+    parts: list[Iterator[ListedDefinition]] = []
     # An empty list of tools makes a server only of what has no name, or stands among servers.
     servers = any(isinstance(row, dict) and _is_holder(row, filled=True) for row in rows)
     for index, row in enumerate(rows):
@@ -80,15 +81,17 @@ def _of_list(rows: list[Any], pointer: str, provider: str | None, depth: int) ->
                 return None
             parts.append(part)
         else:
-            parts.append(iter([Listed(place, row, provider)]))
+            parts.append(iter([ListedDefinition(place, row, provider)]))
     return (found for part in parts for found in part)
 
 
-def _holder(holder: dict[str, Any], pointer: str, provider: str | None, depth: int) -> Iterator[Listed] | None:
+def _holder(
+    holder: dict[str, Any], pointer: str, provider: str | None, depth: int
+) -> Iterator[ListedDefinition] | None:
     """The tools of an answer, a page, a server, or several servers."""
     if depth > _MAX_DEPTH:
         return None
-    provider = owner(holder) or provider
+    provider = provider_of(holder) or provider
     if isinstance(holder.get("result"), dict):
         return _holder(holder["result"], f"{pointer}/result", provider, depth + 1)
     key = next(key for key in (*TOOLS, *SERVERS) if key in holder)
@@ -97,17 +100,19 @@ def _holder(holder: dict[str, Any], pointer: str, provider: str | None, depth: i
     return _list(holder[key], f"{pointer}/{key}", None if key in SERVERS else provider, depth + 1)
 
 
-def _by_name(named: dict[str, Any], pointer: str, provider: str | None, depth: int) -> Iterator[Listed] | None:
+def _by_name(
+    named: dict[str, Any], pointer: str, provider: str | None, depth: int
+) -> Iterator[ListedDefinition] | None:
     """Servers by name (their tools in a list, or an object that holds it), or tools by name."""
     if not named:
         return None
-    places = {name: f"{pointer}/{escaped(name)}" for name in named}
+    places = {name: f"{pointer}/{escape_pointer_part(name)}" for name in named}
     if all(isinstance(value, dict) and _is_holder(value) for value in named.values()):
         held = [_holder(value, places[name], name, depth + 1) for name, value in named.items()]
         return None if None in held else (found for part in held if part for found in part)
     if all(_is_list_of_tools(value) for value in named.values()):
         return (
-            Listed(f"{places[name]}/{index}", row, name)
+            ListedDefinition(f"{places[name]}/{index}", row, name)
             for name, rows in named.items()
             for index, row in enumerate(rows)
         )
@@ -116,13 +121,8 @@ def _by_name(named: dict[str, Any], pointer: str, provider: str | None, depth: i
     # In a document of any other kind too there are objects with a description.
     sure = pointer.rpartition("/")[2] in TOOLS or any(_takes_parameters(value) for value in values)
     if len(values) == len(named) and described and sure:
-        return (Listed(places[name], {"name": name, **value}, provider) for name, value in named.items())
+        return (ListedDefinition(places[name], {"name": name, **value}, provider) for name, value in named.items())
     return None
-
-
-def escaped(key: object) -> str:
-    """Return a key as a part of a JSON pointer (RFC 6901)."""
-    return str(key).replace("~", "~0").replace("/", "~1")
 
 
 def _is_holder(value: dict[str, Any], *, filled: bool = False) -> bool:
@@ -157,10 +157,10 @@ def _is_list_of_tools(value: Any) -> bool:
     )
 
 
-def owner(holder: Mapping[str, Any]) -> str | None:
+def provider_of(holder: Mapping[str, Any]) -> str | None:
     """Return whose tools an object holds; None where it does not say."""
     for place in _OWNERS:
-        value = at(holder, place)
+        value = value_at(holder, place)
         if isinstance(value, str) and value.strip():
             return value.strip()
     return None

@@ -6,7 +6,7 @@ from typing import Any
 
 from router.fingerprint import canonical_json
 from router.record import Parameter
-from router.tools.definitions.pointer import point
+from router.tools.definitions.json_values import value_at_pointer
 
 # A schema that refers to itself, or a generated one, could give rows without end. What lies deeper or later than this
 # is still in `input_schema`; it only is not searched. Of 9,974 real MCP tools the 99th percentile has 23 rows.
@@ -79,7 +79,7 @@ def _resolve(schema: Any, root: Mapping[str, Any], inside: frozenset[str]) -> tu
             return None, inside
         inside = inside | {reference}
         try:
-            schema = point(root, reference)
+            schema = value_at_pointer(root, reference)
         except LookupError:
             return None, inside
     return None, inside

@@ -7,7 +7,7 @@ from typing import Any
 from router.errors import RecordRejected
 from router.fingerprint import canonical_json
 from router.record import Origin
-from router.tools.definitions.json_text import unusable
+from router.tools.definitions.json_values import storage_problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,11 @@ class RawTool:
     unread: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
-        if reason := unusable([self.input_schema, self.annotations]):
+        if reason := storage_problem([self.input_schema, self.annotations]):
             raise RecordRejected(self.origin, reason)
 
 
-class Fields:
+class FieldReader:
     """Typed access to one vendor object: each getter returns the value, or rejects the record and says which field."""
 
     def __init__(self, row: object, origin: Origin) -> None:

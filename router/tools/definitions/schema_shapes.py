@@ -8,12 +8,12 @@ text of its JSON.
 from dataclasses import dataclass, field
 from typing import Any
 
-from router.tools.definitions.dialects import by_name, object_of, to_json_schema
-from router.tools.definitions.json_text import parse_json
-from router.tools.definitions.types import ALIASES, type_of, typed_text
+from router.tools.definitions.dialects import index_by_name, object_schema, to_json_schema
+from router.tools.definitions.json_values import parse_json
+from router.tools.definitions.types import TYPE_ALIASES, parse_type, parse_typed_text
 
 JSON_SCHEMA = "JSON Schema"
-_OBJECT = frozenset({"object", *(word for word, kind in ALIASES.items() if kind == "object")})
+_OBJECT = frozenset({"object", *(word for word, kind in TYPE_ALIASES.items() if kind == "object")})
 # The keywords that may stand at the root of a tool's schema, with the types of value that each can have.
 _KEYWORDS: dict[str, Any] = {
     "type": (str, list),
@@ -28,28 +28,28 @@ _KEYWORDS: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Parameters:
+class ParsedParameters:
     """A JSON Schema, and in words the shape that it was read from; "" where nothing was declared."""
 
     schema: dict[str, Any] = field(default_factory=dict)
     shape: str = ""
 
 
-def parameters_of(value: Any) -> Parameters | None:
+def parse_parameters(value: Any) -> ParsedParameters | None:
     """Return declared parameters as a JSON Schema; None where the value is of no known shape."""
     if value is None or value in ("", [], {}):
-        return Parameters()
+        return ParsedParameters()
     if isinstance(value, str):
         return _of_text(value)
     if isinstance(value, list):
-        named = by_name(value)
+        named = index_by_name(value)
         kind = "names" if isinstance(value[0], str) else "objects"
-        return None if named is None else Parameters(object_of(named), f"list of {kind}")
+        return None if named is None else ParsedParameters(object_schema(named), f"list of {kind}")
     if not isinstance(value, dict):
         return None
     if not _is_schema(value):
-        return Parameters(object_of(value), "object by name")
-    return Parameters(to_json_schema(_with_properties(value)), JSON_SCHEMA)
+        return ParsedParameters(object_schema(value), "object by name")
+    return ParsedParameters(to_json_schema(_with_properties(value)), JSON_SCHEMA)
 
 
 def is_empty(schema: dict[str, Any]) -> bool:
@@ -72,14 +72,14 @@ def with_required(schema: dict[str, Any], names: Any) -> dict[str, Any]:
     return {**schema, "required": [*listed, *added]} if added else schema
 
 
-def _of_text(text: str) -> Parameters | None:
+def _of_text(text: str) -> ParsedParameters | None:
     if text.lstrip()[:1] not in ("{", "["):
         return None
     try:
-        found = parameters_of(parse_json(text))
+        found = parse_parameters(parse_json(text))
     except ValueError:
         return None
-    return found and Parameters(found.schema, f"text of a {found.shape}" if found.shape else "")
+    return found and ParsedParameters(found.schema, f"text of a {found.shape}" if found.shape else "")
 
 
 def _is_schema(value: dict[str, Any]) -> bool:
@@ -114,4 +114,4 @@ def _is_keyword(key: str, value: Any) -> bool:
         return False
     if not isinstance(value, str):
         return True
-    return type_of(value) is not None if key == "type" else "type" not in typed_text(value).schema
+    return parse_type(value) is not None if key == "type" else "type" not in parse_typed_text(value).schema

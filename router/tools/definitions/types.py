@@ -14,7 +14,7 @@ from typing import Any
 
 JSON_TYPES = frozenset("string number integer boolean object array null".split())
 # As Python, Java, Protocol Buffers and older drafts say it.
-ALIASES = {
+TYPE_ALIASES = {
     **dict.fromkeys("str text char date datetime date-time time uuid uri url email file binary".split(), "string"),
     **dict.fromkeys("int int32 int64 long".split(), "integer"),
     **dict.fromkeys("float double decimal".split(), "number"),
@@ -39,14 +39,14 @@ _LONGEST = 200  # characters of a type: what is longer is prose
 
 
 @dataclass(frozen=True)
-class Typed:
+class ParsedType:
     """A schema, and whether the text says that the value is required; None where it does not say."""
 
     schema: dict[str, Any]
     required: bool | None = None
 
 
-def type_of(text: str) -> Typed | None:
+def parse_type(text: str) -> ParsedType | None:
     """Return what a type says ("int", "List[str], optional", "string | null"); None where a word of it is unknown."""
     if not 0 < len(text) <= _LONGEST:
         return None
@@ -67,32 +67,32 @@ def type_of(text: str) -> Typed | None:
         return None
     if default is not None:
         schema = {**(schema or {}), "default": _value(default)}
-    return Typed(schema or {}, required)
+    return ParsedType(schema or {}, required)
 
 
-def typed_text(text: str, brackets: int = 2) -> Typed:
+def parse_typed_text(text: str, brackets: int = 2) -> ParsedType:
     """Return a parameter's text as a schema: the type where it names one beyond doubt, and the description.
 
     `brackets` is how many pairs of them may stand before the description, as in "(string) (optional) the city".
     """
     text = text.strip()
-    if whole := type_of(text):
-        return whole if _is_plain(text) else Typed({**whole.schema, "description": text}, whole.required)
+    if whole := parse_type(text):
+        return whole if _is_plain(text) else ParsedType({**whole.schema, "description": text}, whole.required)
     if brackets and (inside := _first_in_brackets(text)):
         of_brackets, rest = inside
-        further = typed_text(rest, brackets - 1)
+        further = parse_typed_text(rest, brackets - 1)
         required = further.required if of_brackets.required is None else of_brackets.required
-        return Typed({**further.schema, **of_brackets.schema}, required)
+        return ParsedType({**further.schema, **of_brackets.schema}, required)
     if separator := _AFTER_TYPE.search(text[:_LONGEST]):
         head = text[: separator.start()]
-        if _is_plain(head) and (of_head := type_of(head)):
-            return Typed({**of_head.schema, "description": text[separator.end() :]}, of_head.required)
+        if _is_plain(head) and (of_head := parse_type(head)):
+            return ParsedType({**of_head.schema, "description": text[separator.end() :]}, of_head.required)
     if text[-2:].rstrip(".").endswith(")"):
         body, _, tail = text.rstrip(".").rpartition("(")
-        if body.strip() and _is_plain(tail[:-1]) and (of_tail := type_of(tail[:-1])):
-            return Typed({**of_tail.schema, "description": body.strip()}, of_tail.required)
+        if body.strip() and _is_plain(tail[:-1]) and (of_tail := parse_type(tail[:-1])):
+            return ParsedType({**of_tail.schema, "description": body.strip()}, of_tail.required)
     flag = _FLAG_FIRST.match(text)
-    return Typed({"description": text} if text else {}, _FLAGS[flag[1].lower()] if flag else None)
+    return ParsedType({"description": text} if text else {}, _FLAGS[flag[1].lower()] if flag else None)
 
 
 def _expression(text: str) -> dict[str, Any] | None:
@@ -104,9 +104,9 @@ def _expression(text: str) -> dict[str, Any] | None:
         inner = _expression(text[:-1])
         return inner and {**inner, "optional": True}
     word = text.lower()
-    if word in JSON_TYPES or word in ALIASES:
+    if word in JSON_TYPES or word in TYPE_ALIASES:
         formatted = {"format": _FORMATS[word]} if word in _FORMATS else {}
-        return {"type": ALIASES.get(word, word), **formatted}
+        return {"type": TYPE_ALIASES.get(word, word), **formatted}
     if text.endswith("[]"):
         return _array(text[:-2])
     if found := _ARRAY_OF.match(word):
@@ -147,7 +147,7 @@ def _union(parts: list[str]) -> dict[str, Any] | None:
     return {"type": kinds[0] if len(kinds) == 1 else kinds}
 
 
-def _first_in_brackets(text: str) -> tuple[Typed, str] | None:
+def _first_in_brackets(text: str) -> tuple[ParsedType, str] | None:
     """The type in the brackets that a text begins with, and what follows them."""
     closing = _CLOSED.get(text[:1])
     if closing is None:
@@ -156,7 +156,7 @@ def _first_in_brackets(text: str) -> tuple[Typed, str] | None:
     for place, character in enumerate(text[: _LONGEST + 2]):
         depth += (character == text[0]) - (character == closing)
         if depth == 0:
-            inside = type_of(text[1:place])
+            inside = parse_type(text[1:place])
             return (inside, text[place + 1 :].lstrip(" \t\n:-–—.,")) if inside else None
     return None
 

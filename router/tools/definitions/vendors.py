@@ -21,8 +21,14 @@ from router.tools.definitions.field_names import (
     WRAPPERS,
 )
 from router.tools.definitions.parameters import parameter_rows
-from router.tools.definitions.raw_tool import Fields, RawTool
-from router.tools.definitions.schema_shapes import JSON_SCHEMA, Parameters, is_empty, parameters_of, with_required
+from router.tools.definitions.raw_tool import FieldReader, RawTool
+from router.tools.definitions.schema_shapes import (
+    JSON_SCHEMA,
+    ParsedParameters,
+    is_empty,
+    parse_parameters,
+    with_required,
+)
 
 _LONGEST = 60  # characters of what an unread key says
 
@@ -33,7 +39,7 @@ def read_tool(row: object, origin: Origin, provider: str | None = None, *, own_i
     `provider` is whom the tool is listed under, unless the definition names one itself. `own_id`: its `id` is the
     tool's, as in this project's own JSONL. Elsewhere it may be anything, and a server could take another's.
     """
-    outer = Fields(row, origin)
+    outer = FieldReader(row, origin)
     fields, wrapper = _unwrapped(outer)
     read = _Read(fields)
     key, parameters = _parameters(fields, read)
@@ -80,7 +86,7 @@ def unread_keys(row: Mapping[str, Any], used: set[str], prefix: str = "") -> Ite
 class _Read:
     """The fields that are auxiliary: of another type than expected they cost nothing, and are reported as not read."""
 
-    def __init__(self, fields: Fields) -> None:
+    def __init__(self, fields: FieldReader) -> None:
         self.used: set[str] = set()
         self.lost: str | None = None
         self._fields = fields
@@ -92,7 +98,7 @@ class _Read:
         if own.strip():
             return own
         for place in places[1:]:
-            value = at(self._fields.row, place)
+            value = value_at(self._fields.row, place)
             if isinstance(value, str) and value.strip():
                 self.used.add(place.partition(".")[0])
                 return value
@@ -115,7 +121,7 @@ class _Read:
         return self._fields.texts(field)
 
 
-def at(row: Mapping[str, Any], place: str) -> Any:
+def value_at(row: Mapping[str, Any], place: str) -> Any:
     """The value at a dotted place; None where there is none."""
     value: Any = row
     for key in place.split("."):
@@ -123,24 +129,24 @@ def at(row: Mapping[str, Any], place: str) -> Any:
     return value
 
 
-def _unwrapped(outer: Fields) -> tuple[Fields, str | None]:
+def _unwrapped(outer: FieldReader) -> tuple[FieldReader, str | None]:
     """The object that has the name, and the key that it lies under; the object itself where it lies under none."""
     for wrapper in WRAPPERS:
         if wrapper not in outer.row:
             continue
         if isinstance(outer.row[wrapper], dict) or (wrapper == WRAPPERS[0] and "name" not in outer.row):
-            return Fields(outer.row[wrapper], outer.origin), wrapper
+            return FieldReader(outer.row[wrapper], outer.origin), wrapper
     return outer, None
 
 
-def _parameters(fields: Fields, read: _Read) -> tuple[str, Parameters]:
+def _parameters(fields: FieldReader, read: _Read) -> tuple[str, ParsedParameters]:
     """The parameters, and the key that they stand under."""
-    empty = Parameters()
+    empty = ParsedParameters()
     for place, certain in PARAMETERS.items():
-        value = at(fields.row, place)
+        value = value_at(fields.row, place)
         if value is None:
             continue
-        found = parameters_of(value)
+        found = parse_parameters(value)
         if found is None and certain:
             expected = "an object" if not isinstance(value, list) else "an object or a list of named ones"
             raise RecordRejected(fields.origin, f"{place} is {fields.kind(place)}, not {expected}")
@@ -153,15 +159,15 @@ def _parameters(fields: Fields, read: _Read) -> tuple[str, Parameters]:
     return _split_parameters(fields, read) or ("", empty)
 
 
-def _split_parameters(fields: Fields, read: _Read) -> tuple[str, Parameters] | None:
-    required, optional = (parameters_of(fields.row.get(key)) for key in SPLIT_PARAMETERS)
+def _split_parameters(fields: FieldReader, read: _Read) -> tuple[str, ParsedParameters] | None:
+    required, optional = (parse_parameters(fields.row.get(key)) for key in SPLIT_PARAMETERS)
     if required is None or optional is None or not (required.schema or optional.schema):
         return None
     read.used |= set(SPLIT_PARAMETERS)
     names = required.schema.get("properties", {})
     properties = {**names, **optional.schema.get("properties", {})}
     schema = with_required({"type": "object", "properties": properties}, list(names))
-    return " and ".join(SPLIT_PARAMETERS), Parameters(schema, required.shape or optional.shape)
+    return " and ".join(SPLIT_PARAMETERS), ParsedParameters(schema, required.shape or optional.shape)
 
 
 def _commented(schema: dict[str, Any], key: str, shape: str) -> dict[str, Any]:
@@ -174,13 +180,13 @@ def _has_parameters(schema: dict[str, Any]) -> bool:
     return bool(properties) if isinstance(properties, dict) else bool(parameter_rows(schema))
 
 
-def _provider(fields: Fields, read: _Read, listed: str | None) -> str | None:
+def _provider(fields: FieldReader, read: _Read, listed: str | None) -> str | None:
     """The definition's own word, where null is a word too; else whom it is listed under."""
     if "provider" in fields.row:
         read.used.add("provider")
         return fields.text("provider") or listed
     for place in PROVIDERS:
-        value = at(fields.row, place)
+        value = value_at(fields.row, place)
         if isinstance(value, str) and value.strip():
             read.used.add(place.partition(".")[0])
             return value

@@ -18,7 +18,7 @@ def normalize(raw: RawTool) -> ToolRecord:
     provider = (raw.provider or "").strip() or None
     categories = (part.strip() for category in raw.categories for part in category.split(","))
     return ToolRecord(
-        tool_id=raw.id or tool_id(provider, name),
+        tool_id=raw.id or compose_tool_id(provider, name),
         provider=provider,
         name=name,
         description=raw.description.strip(),
@@ -32,12 +32,12 @@ def normalize(raw: RawTool) -> ToolRecord:
     )
 
 
-def tool_id(provider: str | None, name: str) -> str:
+def compose_tool_id(provider: str | None, name: str) -> str:
     """`<provider>/<name>`, each part in [A-Za-z0-9._-]; the name alone where there is no provider."""
     return "/".join(_id_part(part) for part in (provider, name) if part)
 
 
-def numbered(wanted: str, numbers: dict[str, int], kept: Mapping[str, ToolRecord]) -> str:
+def numbered_id(wanted: str, numbers: dict[str, int], kept: Mapping[str, ToolRecord]) -> str:
     """The next free `wanted~2`, `wanted~3`, … for a tool whose id is taken; `numbers` keeps count."""
     numbers.setdefault(wanted, 1)
     while True:

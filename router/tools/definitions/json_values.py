@@ -3,7 +3,9 @@
 import json
 import math
 import re
+from collections.abc import Mapping
 from typing import Any
+from urllib.parse import unquote
 
 # JSON may escape half of a surrogate pair, and NUL: neither can be stored as UTF-8 text.
 _UNSTORABLE = re.compile("[\ud800-\udfff\x00]")
@@ -19,7 +21,7 @@ def parse_json(text: str, *, lenient: bool = False) -> Any:
     """A JSON value. Raises ValueError with line and column, also for nesting past any use.
 
     So it does for NaN, Infinity and numbers past any use; `lenient` reads them as what is not finite, for a document of
-    many records: `unusable` then finds the one record that holds them.
+    many records: `storage_problem` then finds the one record that holds them.
     """
     try:
         if lenient:
@@ -30,17 +32,17 @@ def parse_json(text: str, *, lenient: bool = False) -> Any:
         raise ValueError("nested too deeply") from None
     if text.count("[") + text.count("{") > MAX_DEPTH:
         check_depth(value)
-    return storable(value) if _ESCAPED_UNSTORABLE.search(text) else value
+    return replace_unstorable(value) if _ESCAPED_UNSTORABLE.search(text) else value
 
 
-def storable(value: Any) -> Any:
+def replace_unstorable(value: Any) -> Any:
     """A JSON value whose texts are whole: what cannot be stored stands as U+FFFD."""
     if isinstance(value, str):
         return _UNSTORABLE.sub("\ufffd", value)
     if isinstance(value, list):
-        return [storable(item) for item in value]
+        return [replace_unstorable(item) for item in value]
     if isinstance(value, dict):
-        return {storable(key): storable(item) for key, item in value.items()}
+        return {replace_unstorable(key): replace_unstorable(item) for key, item in value.items()}
     return value
 
 
@@ -59,7 +61,7 @@ def check_depth(value: Any) -> None:
     raise ValueError(f"nested more than {MAX_DEPTH} levels deep")
 
 
-def unusable(value: Any) -> str | None:
+def storage_problem(value: Any) -> str | None:
     """What in a value cannot be stored or sent, in words; None where all of it can.
 
     A number that is not finite has no JSON, and one past the range of a double stops whoever reads it as one.
@@ -102,3 +104,26 @@ def _finite(digits: str) -> float:
     if not math.isfinite(value):
         raise ValueError(f"{digits} is too large a number")
     return value
+
+
+def value_at_pointer(document: Any, reference: str) -> Any:
+    """The value that a local reference (`#/a/b~1c`, RFC 6901) points to. Raises LookupError where there is none."""
+    value = document
+    anchor, *parts = reference.removeprefix("#").split("/")
+    if anchor:
+        raise LookupError(f"the reference {reference[:200]} is no JSON pointer")
+    for part in parts:
+        part = unquote(part).replace("~1", "/").replace("~0", "~")
+        if isinstance(value, Mapping) and part in value:
+            value = value[part]
+        # Python refuses to read a number of thousands of digits; no list is so long.
+        elif isinstance(value, list) and part.isdecimal() and len(part) < 10 and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            raise LookupError(f"the reference {reference[:200]} points to nothing")
+    return value
+
+
+def escape_pointer_part(key: object) -> str:
+    """Return a key as a part of a JSON pointer (RFC 6901)."""
+    return str(key).replace("~", "~0").replace("/", "~1")
