@@ -132,12 +132,13 @@ class Writer:
 
     def _learned(self) -> None:
         """What was learned of the base's tools: of each tool what was learned of the real one behind it."""
-        for name in (contract.ADAPTER, contract.ERRAND_VECTOR):
+        for name in (contract.ADAPTER, contract.BACKGROUND_VECTOR):
             if name in self._base.manifest.files:
                 shutil.copyfile(self._base.folder / name, self._folder / name)
-        if contract.COHORT in self._base.manifest.files:
+        if contract.BACKGROUND_SCORES in self._base.manifest.files:
             np.save(
-                self._folder / contract.COHORT, loading.array(self._base.folder / contract.COHORT)[..., self._ordinals]
+                self._folder / contract.BACKGROUND_SCORES,
+                loading.array(self._base.folder / contract.BACKGROUND_SCORES)[..., self._ordinals],
             )
 
     def _manifest(self, lengths: Mapping[contract.Signal, float], counts: Sequence[int]) -> None:

@@ -9,7 +9,7 @@ The code is in the packages `router`, `pipeline` and `flows`, beside this one.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from quartermaster.own import check
+from quartermaster.package_check import require_own_packages
 
 if TYPE_CHECKING:
     import router as _router
@@ -23,7 +23,7 @@ else:
     def __getattr__(name: str) -> Any:
         if name.startswith("__") and name not in ("__all__", "__version__"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        check("router")
+        require_own_packages("router")
         if name == "__version__":
             return importlib.import_module("router.distribution").version()
         router = importlib.import_module("router")

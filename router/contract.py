@@ -32,13 +32,13 @@ EXPANDED = "expanded.npy"  # `Expanded` by ordinal, uint8: only where some tools
 ADAPTER = "adapter.npy"  # the query adapter, float32 (dim, dim): only where one was learned
 DUPLICATES = "twins.npy"  # by ordinal the first ordinal of its twins, int64: only where some tool has one
 # What everyday requests score, see `Cohort`: only where the snapshot was calibrated; the second with an encoder.
-COHORT = "cohort.npy"
-ERRAND_VECTOR = "errand_vector.npy"
+BACKGROUND_SCORES = "cohort.npy"
+BACKGROUND_VECTOR = "errand_vector.npy"
 # Past requests, only where a catalog was given some; use i led to tools[offsets[i]:offsets[i+1]].
 INTENT_VECTORS = "intent_vectors.npy"  # float32 (uses, dim)
 INTENT_OFFSETS = "intent_offsets.npy"  # int64 (uses + 1,)
 INTENT_TOOLS = "intent_tools.npy"  # ordinals, int64 (pairs,)
-INTENT_LESSONS = "intent_lessons.npy"  # float32 (pairs,)
+INTENT_WEIGHTS = "intent_lessons.npy"  # float32 (pairs,)
 INTENT_THRESHOLD = "intent_threshold.npy"  # float64 ()
 ENCODER_FOLDER = "encoder"
 ENCODER_MODEL = "model.onnx"

@@ -1,6 +1,6 @@
 """Text to terms: the one analyzer that the build and the router share.
 
-A tool's name is an identifier, a request is prose, and both go through `split`:
+A tool's name is an identifier, a request is prose, and both go through `pretokenize`:
 
     getUserById        → get User By Id getUserById      split and joined forms
     list_charges       → list charges listcharges
@@ -9,7 +9,7 @@ A tool's name is an identifier, a request is prose, and both go through `split`:
 
 Rust regexes have no look-around, so identifiers are split here and Tantivy's filters do the rest: lower case, accents
 folded, stop-words out, English stems. What is neither Latin nor CJK passes whole. Phrases in other languages go through
-the same `split` and then through filters of their own.
+the same `pretokenize` and then through filters of their own.
 """
 
 import re
@@ -25,7 +25,7 @@ TEXT_VERSION = 1
 
 ENGLISH = "en"
 # The languages that phrases can be in, by ISO 639-1 code. Thai, Lao, Khmer and Burmese are left out: they put no spaces
-# between words, and `split` cuts only Chinese, Japanese and Korean.
+# between words, and `pretokenize` cuts only Chinese, Japanese and Korean.
 LANGUAGES: Mapping[str, str] = {
     "ar": "Arabic",
     "bg": "Bulgarian",
@@ -66,7 +66,7 @@ LANGUAGES: Mapping[str, str] = {
     "vi": "Vietnamese",
     "zh": "Chinese",
 }
-# What Tantivy has; the other languages are indexed as `split` leaves them, in lower case and without accents.
+# What Tantivy has; the other languages are indexed as `pretokenize` leaves them, in lower case and without accents.
 _STEMMED = frozenset("ar da de el es fi fr hu it nl no pt ro ru sv ta tr".split())
 _WITH_STOP_WORDS = frozenset("da de es fi fr hu it nl no pt ru sv".split())
 
@@ -98,7 +98,7 @@ STOP_WORDS = tuple(
 )
 
 
-def split(text: str) -> str:
+def pretokenize(text: str) -> str:
     """Words of a text, separated by single spaces, identifiers in split and joined forms, case kept."""
     text = unicodedata.normalize("NFKC", text)
     if text.isascii():
@@ -115,7 +115,7 @@ def split(text: str) -> str:
     return " ".join(forms)
 
 
-def words(identifier: str) -> list[str]:
+def identifier_words(identifier: str) -> list[str]:
     """The words of an identifier in order, lower case, without joined forms: `getUserById` → get user by id."""
     return [hump.lower() for piece in re.split(r"[\W_]+", identifier) for hump in _HUMP.findall(piece)]
 
@@ -159,7 +159,7 @@ def analyzer_name(language: str = ENGLISH) -> str:
 
 @cache
 def analyzer(language: str = ENGLISH) -> TextAnalyzer:
-    """The Tantivy analyzer of a language, one of LANGUAGES, for text that `split` has been over."""
+    """The Tantivy analyzer of a language, one of LANGUAGES, for text that `pretokenize` has been over."""
     builder: Any = TextAnalyzerBuilder(Tokenizer.whitespace())
     for step in (Filter.remove_long(_MAX_TERM), Filter.lowercase(), *_filters(language)):
         builder = builder.filter(step)
@@ -180,7 +180,7 @@ def _filters(language: str) -> list[Any]:
 
 def terms(text: str) -> list[str]:
     """Index terms of a text, in order, repeats kept."""
-    return analyzer().analyze(split(text))
+    return analyzer().analyze(pretokenize(text))
 
 
 def terms_by_language(text: str, languages: Sequence[str]) -> Iterator[dict[str, str]]:
@@ -190,7 +190,7 @@ def terms_by_language(text: str, languages: Sequence[str]) -> Iterator[dict[str,
     gives no new term is left out. So is one of STOP_WORDS: an English request must not find "do" and "to" in Polish.
     """
     seen: set[tuple[str, str]] = set()
-    for word in dict.fromkeys(split(text).split()):
+    for word in dict.fromkeys(pretokenize(text).split()):
         if not analyzer().analyze(word):
             continue
         # A word is one token, and an analyzer makes it one term or none.

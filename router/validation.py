@@ -43,14 +43,14 @@ _SENTENCES = {
 _BLANK = r"\S"  # the one pattern whose meaning a person need not work out
 
 
-def requirement(kind: str, context: Mapping[str, Any] | None = None, *, table: str = "a table") -> str:
+def describe_requirement(kind: str, context: Mapping[str, Any] | None = None, *, table: str = "a table") -> str:
     """Return what a value must be, as the end of a sentence: "must be at least 1".
 
     `kind` and `context` are an error's `type` and `ctx`; `table` is what the format at hand calls a mapping. A message
     that this project wrote itself is given as it is.
     """
     context = {name: _number(value) for name, value in (context or {}).items()}
-    if (own := own_words(kind, context)) is not None:
+    if (own := custom_message(kind, context)) is not None:
         return own
     if kind == "string_pattern_mismatch":
         return "must not be blank" if context.get("pattern") == _BLANK else f"must match {context.get('pattern')}"
@@ -60,7 +60,7 @@ def requirement(kind: str, context: Mapping[str, Any] | None = None, *, table: s
         return "has a value that is not allowed here"
 
 
-def own_words(kind: str, context: Mapping[str, Any] | None = None) -> str | None:
+def custom_message(kind: str, context: Mapping[str, Any] | None = None) -> str | None:
     """Return the message of an error that this project raised itself, which is a sentence; None for any other."""
     name = "error" if kind in ("value_error", "assertion_error") else "said"
     return str(context[name]) if context and name in context else None

@@ -8,19 +8,17 @@ from collections.abc import Callable
 from importlib import util
 from pathlib import Path
 
-from router.encoding.export import PACKAGED, ExportCache, cache_folder, describe, packaged_folder, spec_of
-
-__all__ = ["cache_folder", "default_encoder", "spec_of"]
+from router.encoding.export import PACKAGED, ExportCache, cache_folder, describe_model, packaged_folder
 
 # What makes an export.
 _NEEDED = ("onnx", "safetensors", "filelock")
 
 
-def default_encoder(make: bool = True, note: Callable[[str], object] = lambda message: None) -> Path | None:
+def find_default_encoder(make: bool = True, note: Callable[[str], object] = lambda message: None) -> Path | None:
     """Return the folder of the default encoder's export, `model.onnx` and `tokenizer.json`; None where there is none.
 
     Where it was not exported yet it is made, which takes some seconds once, unless `make` is false or what that takes
-    is not installed. `spec_of` reads what a manifest says of it. `note` is told what a person should know. Raises
+    is not installed. `read_spec` reads what a manifest says of it. `note` is told what a person should know. Raises
     EncoderInvalid where the packaged model is damaged, or the export can be written nowhere.
     """
     cache = ExportCache([cache_folder()], note)
@@ -28,11 +26,11 @@ def default_encoder(make: bool = True, note: Callable[[str], object] = lambda me
     if source is None:  # a build in another environment may have exported it
         named = cache.find_named(PACKAGED)
         return named.folder if named else None
-    model = describe(PACKAGED, source)
+    model = describe_model(PACKAGED, source)
     precision = "int8" if cache.refusal(model.spec("int8")) is None else "fp32"
     found = cache.find(model.spec(precision))
     if found is None and make and all(util.find_spec(name) for name in _NEEDED):
-        from router.encoding.export.exporting import export
+        from router.encoding.export.onnx_export import export
 
         found = export(model, "auto", cache)
     if found is None and (damaged := cache.damaged(model.spec(precision))):

@@ -133,3 +133,10 @@ def _feeds(encodings: Sequence[Any]) -> dict[str, NDArray[np.int64]]:
         "input_ids": np.array([e.ids for e in encodings], dtype=np.int64),
         "attention_mask": np.array([e.attention_mask for e in encodings], dtype=np.int64),
     }
+
+
+def apply_adapter(vectors: NDArray[np.float32], adapter: NDArray[np.float32]) -> NDArray[np.float32]:
+    """normalize(q + qA) for vectors of shape (dim,) or (n, dim) and a map of shape (dim, dim)."""
+    moved = vectors + vectors @ adapter
+    unit: NDArray[np.float32] = moved / np.linalg.norm(moved, axis=-1, keepdims=True)
+    return unit

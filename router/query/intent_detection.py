@@ -47,7 +47,7 @@ _BEFORE = frozenset(
 _QUESTIONS = frozenset("how what when where which who whom whose why".split())
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
-OPENING = 90  # characters: eight words and their courtesies
+OPENING_LENGTH = 90  # characters: eight words and their courtesies
 _WISH = re.compile(r"(?:i|we)(?:['’]d)?\s+(?:(?:also|then|would)\s+)*(?:need|want|wish|hope|like)\b", re.IGNORECASE)
 _QUESTION = re.compile(
     r"\W*(?:(?:also|and|then|so|next|finally|lastly|first|second|third|now)\W+)*"
@@ -61,13 +61,13 @@ _SAID_TO_SOMEBODY = re.compile(
 )
 
 
-def opens(text: str, *, joined: bool) -> bool:
+def starts_with_intent(text: str, *, joined: bool) -> bool:
     """Whether a text starts with a demand: a verb after any courtesies.
 
     With `joined`, said of what follows "and" or "then", also a question or a wish; after a bare comma "which …" and
     "I want …" go on with the sentence.
     """
-    words = [word.lower().replace("’", "'") for word in _WORD.findall(text[:OPENING])]
+    words = [word.lower().replace("’", "'") for word in _WORD.findall(text[:OPENING_LENGTH])]
     if joined and (_WISH.match(text) or (words and words[0].split("'")[0] in _QUESTIONS)):
         return True
     for word in words[:8]:
@@ -78,8 +78,8 @@ def opens(text: str, *, joined: bool) -> bool:
     return False
 
 
-def asks(text: str) -> bool:
+def expresses_intent(text: str) -> bool:
     """Whether a clause demands, asks or wishes, rather than tells how things are."""
     if text.rstrip("\"'”’)] ").endswith(("?", "？")):
         return True
-    return bool(_QUESTION.match(text) or _SAID_TO_SOMEBODY.search(text)) or opens(text, joined=True)
+    return bool(_QUESTION.match(text) or _SAID_TO_SOMEBODY.search(text)) or starts_with_intent(text, joined=True)

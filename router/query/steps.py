@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache, reduce
 from operator import add
 
-from router.query.intent_detection import OPENING, asks, opens
+from router.query.intent_detection import OPENING_LENGTH, expresses_intent, starts_with_intent
 from router.text import terms
 
 # Each step is encoded, which takes milliseconds. Multi-tool Recall@10 on BFCL .929 with eight, .924 with six.
@@ -95,14 +95,14 @@ def find_steps(request: str) -> Steps:
         return _weighed(text, pieces) if len(pieces) > 1 else Steps()
     # People say what they want first or last, if they do not ask for it in so many words.
     prose = _pieces(said)
-    kept = [piece for place, piece in enumerate(prose) if place in (0, len(prose) - 1) or asks(piece.text)]
+    kept = [piece for place, piece in enumerate(prose) if place in (0, len(prose) - 1) or expresses_intent(piece.text)]
     if len(kept) > _MOST:
         kept = [*kept[: _MOST // 2], *kept[-_MOST // 2 :]]
     return _weighed(text, kept, min(1.0, sum(_length(piece.text) for piece in kept) / max(total, 1)))
 
 
 def _weighed(request: str, pieces: list[_Piece], share: float = 1.0) -> Steps:
-    asked = [asks(piece.text) for piece in pieces]
+    asked = [expresses_intent(piece.text) for piece in pieces]
     # Where nothing asks, as in a language whose demands are not known here, all weigh the same.
     weights = tuple(1.0 if yes or not any(asked) else _STATEMENT for yes in asked)
     return Steps(tuple(p.text for p in pieces), weights, share, request, tuple(p.spans for p in pieces))
@@ -143,7 +143,7 @@ def _clauses(text: str) -> list[_Piece]:
             if (
                 match.start() > begun
                 and not quoted[match.start()]
-                and opens(text[match.end() : min(end, match.end() + OPENING)], joined=joined)
+                and starts_with_intent(text[match.end() : min(end, match.end() + OPENING_LENGTH)], joined=joined)
             ):
                 cuts.append((begun, match.start()))
                 begun = match.end()

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from router.contract import COHORT, ERRAND_VECTOR, Signal
+from router.contract import BACKGROUND_SCORES, BACKGROUND_VECTOR, Signal
 from router.errors import SnapshotInvalid
 from router.retrieval.retrievers import MAX_QUERY_TERMS, Ranking
 
@@ -52,11 +52,11 @@ class BackgroundScores:
         for row, signal in enumerate(Signal):
             if signal in self.statistics:
                 table[row] = self.statistics[signal]
-        np.save(folder / COHORT, table, allow_pickle=False)
+        np.save(folder / BACKGROUND_SCORES, table, allow_pickle=False)
         if self.errand is None:
-            return (COHORT,)
-        np.save(folder / ERRAND_VECTOR, self.errand.astype(np.float32), allow_pickle=False)
-        return (COHORT, ERRAND_VECTOR)
+            return (BACKGROUND_SCORES,)
+        np.save(folder / BACKGROUND_VECTOR, self.errand.astype(np.float32), allow_pickle=False)
+        return (BACKGROUND_SCORES, BACKGROUND_VECTOR)
 
     @classmethod
     def open(cls, folder: Path, tools: int, dim: int | None) -> "BackgroundScores":
@@ -64,9 +64,9 @@ class BackgroundScores:
 
         Raises SnapshotInvalid where a file is missing, unreadable or of another catalog.
         """
-        table = _array(folder / COHORT, (len(Signal), 2, tools))
+        table = _array(folder / BACKGROUND_SCORES, (len(Signal), 2, tools))
         statistics = {signal: rows for signal, rows in zip(Signal, table, strict=True) if not np.isnan(rows).any()}
-        return cls(statistics, None if dim is None else _array(folder / ERRAND_VECTOR, (dim,)))
+        return cls(statistics, None if dim is None else _array(folder / BACKGROUND_VECTOR, (dim,)))
 
     def cues(
         self,

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.contract import Signal
-from router.encoding.adapter import adapted
-from router.encoding.encoder import Encoder
+from router.encoding.encoder import Encoder, apply_adapter
 from router.errors import RequestInvalid
 from router.query.steps import Steps, find_steps
 from router.retrieval.calibration import Verdict, fitting
@@ -152,7 +151,7 @@ def _encoder(snapshot: Snapshot, recipe: Recipe) -> Encoder | None:
 def encoded(snapshot: Snapshot, texts: Sequence[str], vectors: Vector, recipe: Recipe) -> list[EncodedQuery]:
     """The same of texts whose vectors, of shape (texts, dim), are known."""
     adapter = snapshot.adapter if recipe.adapter else None
-    moved = vectors if adapter is None else adapted(vectors, adapter)
+    moved = vectors if adapter is None else apply_adapter(vectors, adapter)
     return [EncodedQuery(text, terms(text), *made) for text, *made in zip(texts, vectors, moved, strict=True)]
 
 

@@ -109,7 +109,7 @@ def intents(folder: Path, manifest: Manifest, tools: int) -> IntentRetriever | N
             contract.INTENT_VECTORS,
             contract.INTENT_OFFSETS,
             contract.INTENT_TOOLS,
-            contract.INTENT_LESSONS,
+            contract.INTENT_WEIGHTS,
             contract.INTENT_THRESHOLD,
         )
     )
@@ -129,9 +129,9 @@ def intents(folder: Path, manifest: Manifest, tools: int) -> IntentRetriever | N
 
 def fitting(folder: Path, manifest: Manifest, tools: int) -> tuple[BackgroundScores | None, tuple[Calibration, ...]]:
     """What tells whether any tool fits; nothing where the snapshot was not calibrated."""
-    if contract.COHORT not in manifest.files:
+    if contract.BACKGROUND_SCORES not in manifest.files:
         return None, ()
-    dim = manifest.encoder.dim if manifest.encoder and contract.ERRAND_VECTOR in manifest.files else None
+    dim = manifest.encoder.dim if manifest.encoder and contract.BACKGROUND_VECTOR in manifest.files else None
     rows = manifest.tuning.get("fitting", {}).get("calibrations", ())
     return BackgroundScores.open(folder, tools, dim), tuple(map(Calibration.from_json, rows))
 

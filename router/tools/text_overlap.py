@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from router.record import ToolRecord
-from router.text import terms, words
+from router.text import identifier_words, terms
 from router.tools.provider_labels import label_words
 
 # Of two texts' terms together, the share that both hold. Where a model wrote, 20 texts of 20,000 repeat another, nearly
@@ -59,7 +59,9 @@ def uses_only_terms(text: str, own: frozenset[str]) -> bool:
 
 def _is_among(word: str, own: frozenset[str]) -> bool:
     """Return whether a word is, as it stands, in lower case ("GitHub" of "github") or by its parts ("list_issues")."""
-    return any(term_set(form) <= own for form in (word, word.casefold(), " ".join(words(word))) if term_set(form))
+    return any(
+        term_set(form) <= own for form in (word, word.casefold(), " ".join(identifier_words(word))) if term_set(form)
+    )
 
 
 def record_texts(record: ToolRecord) -> Iterable[str]:

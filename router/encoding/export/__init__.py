@@ -3,8 +3,8 @@
 All of it works without torch. `onnx` and `safetensors` are imported where an export is made, and only there.
 """
 
-from router.encoding.export.cache import Export, ExportCache, cache_folder, spec_of
-from router.encoding.export.model import INSTALL_PACKAGED, PACKAGED, EncoderModel, describe, packaged_folder
+from router.encoding.export.cache import Export, ExportCache, cache_folder, read_spec
+from router.encoding.export.model import INSTALL_PACKAGED, PACKAGED, EncoderModel, describe_model, packaged_folder
 
 __all__ = [
     "INSTALL_PACKAGED",
@@ -13,7 +13,7 @@ __all__ = [
     "Export",
     "ExportCache",
     "cache_folder",
-    "describe",
+    "describe_model",
     "packaged_folder",
-    "spec_of",
+    "read_spec",
 ]

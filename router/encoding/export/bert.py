@@ -1,7 +1,7 @@
 """A BERT's weights → ONNX, node by node: no torch, no tracing.
 
 The graph is written in ONNX Runtime's fused operators (a layer is six nodes), with pooling and normalisation inside.
-`obstacle` names what this cannot write: other architectures are left to torch.
+`unsupported_reason` names what this cannot write: other architectures are left to torch.
 """
 
 import json
@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.contract import ENCODER_TOKENIZER, ENCODER_TOKENS
-from router.encoding.export.graph import TEXTS, Graph
+from router.encoding.export.graph import TOKEN_AXES, OnnxGraph
 from router.encoding.export.model import EncoderModel, read_json
 from router.errors import EncoderInvalid
 
 Weights = Mapping[str, NDArray[np.float32]]
 
-WEIGHTS = "model.safetensors"
+WEIGHTS_FILE = "model.safetensors"
 _PREFIX = "bert."  # of the weights' names, where a checkpoint has heads beside the encoder
 _KINDS = ("F32", "F16")
 _PARTS = (
@@ -41,7 +41,7 @@ _FARTHEST = (
 _LEAST_NORM = 1e-12
 
 
-def obstacle(model: EncoderModel) -> str | None:
+def unsupported_reason(model: EncoderModel) -> str | None:
     """Why the graph cannot be written from the model's files alone; None where it can."""
     folder = model.folder
     config = read_json(folder / "config.json")
@@ -69,20 +69,20 @@ def obstacle(model: EncoderModel) -> str | None:
     for said, held in _NORMALIZER.items():
         if said in settings and held in normalizer and settings[said] != normalizer[held]:
             return f"its tokenizer_config.json contradicts {ENCODER_TOKENIZER} in {said}"
-    if not (folder / WEIGHTS).is_file() or not (folder / ENCODER_TOKENIZER).is_file():
-        return f"it lacks {WEIGHTS} or {ENCODER_TOKENIZER}"
-    return _unusable(folder / WEIGHTS, config)
+    if not (folder / WEIGHTS_FILE).is_file() or not (folder / ENCODER_TOKENIZER).is_file():
+        return f"it lacks {WEIGHTS_FILE} or {ENCODER_TOKENIZER}"
+    return _unusable(folder / WEIGHTS_FILE, config)
 
 
 def write_bert(model: EncoderModel, path: Path) -> None:
     """Write the model as ONNX. Inputs: input_ids and attention_mask, int64 (batch, length). Outputs: the L2-normalised
     vector and, where it is the mean of its tokens, those too: parts of a text can be pooled.
 
-    Raises OSError where it cannot be written. The model is one that has no `obstacle`.
+    Raises OSError where it cannot be written. The model is one that has no `unsupported_reason`.
     """
     config = read_json(model.folder / "config.json")
     weights = load_weights(model)
-    graph = Graph(model.dim)
+    graph = OnnxGraph(model.dim)
     tokens = _transformer(graph, weights, config)
     del weights
     _pool(graph, tokens, model.pooling)
@@ -93,11 +93,11 @@ def load_weights(model: EncoderModel) -> Weights:
     """The model's weights by name, float32."""
     from safetensors.numpy import load_file
 
-    held = load_file(model.folder / WEIGHTS)
+    held = load_file(model.folder / WEIGHTS_FILE)
     return {name.removeprefix(_PREFIX): value.astype(np.float32, copy=False) for name, value in held.items()}
 
 
-def _transformer(graph: Graph, weights: Weights, config: Mapping[str, Any]) -> str:
+def _transformer(graph: OnnxGraph, weights: Weights, config: Mapping[str, Any]) -> str:
     """Add the embeddings and the layers; return the name of the tokens' vectors."""
     epsilon = float(config.get("layer_norm_eps", 1e-12))
 
@@ -132,7 +132,7 @@ def _transformer(graph: Graph, weights: Weights, config: Mapping[str, Any]) -> s
     return x
 
 
-def _pool(graph: Graph, tokens: str, pooling: str) -> None:
+def _pool(graph: OnnxGraph, tokens: str, pooling: str) -> None:
     """Add the pooling and the normalisation; a mean gives its tokens as an output too."""
     if pooling == "cls":
         pooled = graph.node("Gather", [tokens, graph.constant("first", np.array(0, np.int64))], axis=1)
@@ -149,9 +149,9 @@ def _pool(graph: Graph, tokens: str, pooling: str) -> None:
             pooled = graph.node("ReduceSum", [graph.node("Mul", [tokens, held]), along], keepdims=0)
     norm = graph.node("ReduceL2", [pooled], axes=[1], keepdims=1)
     least = graph.constant("least_norm", np.array(_LEAST_NORM, np.float32))
-    graph.output("vector", graph.node("Div", [pooled, graph.node("Max", [norm, least])]), TEXTS[:1])
+    graph.output("vector", graph.node("Div", [pooled, graph.node("Max", [norm, least])]), TOKEN_AXES[:1])
     if pooling == "mean":
-        graph.output(ENCODER_TOKENS, tokens, TEXTS)
+        graph.output(ENCODER_TOKENS, tokens, TOKEN_AXES)
 
 
 def _modules(folder: Path) -> list[str]:

@@ -13,10 +13,10 @@ from router.contract import ENCODER_MODEL, ENCODER_TOKENIZER, EncoderManifest
 from router.errors import EncoderInvalid
 from router.fingerprint import file_sha256, fingerprint
 
-VARIABLE = "QUARTERMASTER_CACHE"
+CACHE_VARIABLE = "QUARTERMASTER_CACHE"
 # Counts changes to how exports are made. Operators of ONNX Runtime stay readable to its later versions.
 EXPORT_VERSION = 2
-FILES = (ENCODER_MODEL, ENCODER_TOKENIZER)
+EXPORT_FILES = (ENCODER_MODEL, ENCODER_TOKENIZER)
 _RECORD = "export.json"
 # The longest export seen is a minute's; then another process hangs, and is not waited for.
 _LONGEST_WAIT_S = 600.0
@@ -39,18 +39,18 @@ def cache_folder(environment: Mapping[str, str] | None = None) -> Path:
     Everything in it can be made again: to clear it, delete it. Raises EncoderInvalid for the home of a user that there
     is not.
     """
-    chosen = (os.environ if environment is None else environment).get(VARIABLE)
+    chosen = (os.environ if environment is None else environment).get(CACHE_VARIABLE)
     if chosen:
         try:
             return Path(chosen).expanduser() / "encoders"
         except RuntimeError as error:
-            raise EncoderInvalid(f"{VARIABLE} is {chosen!r}: {error}") from None
+            raise EncoderInvalid(f"{CACHE_VARIABLE} is {chosen!r}: {error}") from None
     from platformdirs import user_cache_path
 
     return user_cache_path("quartermaster", appauthor=False) / "encoders"
 
 
-def spec_of(folder: Path) -> EncoderManifest:
+def read_spec(folder: Path) -> EncoderManifest:
     """Return what an export's own record says of it. Raises EncoderInvalid where it cannot be read."""
     try:
         return EncoderManifest(**json.loads((folder / _RECORD).read_text(encoding="utf-8"))["spec"])
@@ -88,7 +88,7 @@ class ExportCache:
             for precision in ("int8", "fp32"):
                 for record in sorted(folder.glob(f"*-{precision}-*/{_RECORD}")):
                     try:
-                        spec = spec_of(record.parent)
+                        spec = read_spec(record.parent)
                     except EncoderInvalid:
                         continue
                     # The name holds the export's version: an older router's is not this one's.
@@ -157,7 +157,7 @@ class ExportCache:
         try:
             making.mkdir()
             agreement = dict(make(making))
-            digests = {name: file_sha256(making / name) for name in FILES}
+            digests = {name: file_sha256(making / name) for name in EXPORT_FILES}
             record = {"spec": asdict(spec), "agreement": agreement, "files": digests}
             (making / _RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
             shutil.rmtree(folder, ignore_errors=True)
@@ -194,7 +194,7 @@ def _read(folder: Path, spec: EncoderManifest) -> Export | None:
     """An export whose files are those of its record; None where any is not."""
     try:
         record = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
-        whole = all(file_sha256(folder / name) == record["files"][name] for name in FILES)
+        whole = all(file_sha256(folder / name) == record["files"][name] for name in EXPORT_FILES)
         return Export(folder, spec, dict(record["agreement"])) if whole else None
     except (OSError, ValueError, KeyError, TypeError):
         return None

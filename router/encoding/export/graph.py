@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-TEXTS = ["batch", "length"]  # the axes of token ids
+TOKEN_AXES = ["batch", "length"]  # the axes of token ids
 _OPSET, _IR = 17, 8
 
 
-class Graph:
+class OnnxGraph:
     """A model under construction. Weights are put where they stay: a copy more of a large model is half a gigabyte."""
 
     def __init__(self, dim: int) -> None:
@@ -25,7 +25,7 @@ class Graph:
         self._graph = self.model.graph
         self._named: set[str] = set()
         for name in ("input_ids", "attention_mask"):
-            self._graph.input.append(helper.make_tensor_value_info(name, TensorProto.INT64, TEXTS))
+            self._graph.input.append(helper.make_tensor_value_info(name, TensorProto.INT64, TOKEN_AXES))
 
     def constant(self, name: str, value: NDArray[Any]) -> str:
         """Add a constant where it is not there yet; return its name."""

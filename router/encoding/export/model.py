@@ -57,7 +57,7 @@ def packaged_folder() -> Path | None:
     return Path(places[0]) / "model" if places else None
 
 
-def describe(name: str, folder: Path, query_prefix: str | None = None) -> EncoderModel:
+def describe_model(name: str, folder: Path, query_prefix: str | None = None) -> EncoderModel:
     """Describe the model in a folder. `query_prefix` stands in for what its files say.
 
     Raises EncoderInvalid where the files are not those of a sentence encoder.

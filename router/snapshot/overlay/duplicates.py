@@ -10,7 +10,7 @@ from router.record import ToolRecord
 from router.retrieval.deduplication import Member, duplicate_key, paired
 from router.snapshot.overlay.prepared import Prepared, Providers
 from router.snapshot.snapshot import Snapshot
-from router.text import terms, words
+from router.text import identifier_words, terms
 
 # The snapshot's tools of like names that are looked at. Of 9,998 public MCP tools at most 23 have one name, and in each
 # of 142 groups of duplicates another was found.
@@ -24,9 +24,11 @@ def duplicates_above(base: Snapshot, record: ToolRecord) -> Providers:
         return {}
     near = names.rank(terms(record.name), min(_ALIKE, len(base.records))).ordinals.tolist()
     found = {ordinal: base.records.entry(ordinal).record for ordinal in near}
-    own = words(record.name)
+    own = identifier_words(record.name)
     return {
-        at: other.provider for at, other in found.items() if words(other.name) == own and duplicate_key(other) == key
+        at: other.provider
+        for at, other in found.items()
+        if identifier_words(other.name) == own and duplicate_key(other) == key
     }
 
 

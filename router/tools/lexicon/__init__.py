@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from router.expansion import Expansion
 from router.fingerprint import fingerprint
 from router.record import ToolRecord
-from router.text import words
+from router.text import identifier_words
 from router.tools.lexicon.grammar import NounPhrase, load_lexicon, singular
 from router.tools.lexicon.naming import Operation, parse_operation
 from router.tools.provider_labels import MAX_LABEL_WORDS, label_words
@@ -38,7 +38,7 @@ def lexicon_version() -> str:
 def expand(record: ToolRecord) -> Expansion:
     """Return the expansion of a record, as `router.trust.trusted` leaves it."""
     label = label_words(record.provider)[:MAX_LABEL_WORDS]
-    found = parse_operation(record, [word for part in label for word in (part, *words(part))])
+    found = parse_operation(record, [word for part in label for word in (part, *identifier_words(part))])
     sentence = _first_sentence(record.description)
     named = " ".join(found.words) or record.name
     bare = found.thing.bare()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from router.record import ToolRecord
-from router.text import words
+from router.text import identifier_words
 from router.tools.lexicon.grammar import NounPhrase, load_lexicon, singular
 
 __all__ = ["Operation", "parse_operation"]
@@ -57,7 +57,7 @@ def parse_operation(record: ToolRecord, without: Sequence[str] = ()) -> Operatio
     if route := _ROUTE.match(record.name):
         return _of_route(route["method"], route["path"], without)
     text = _VERSION.sub(" ", record.name)
-    name = _words(text, without) or words(record.name)
+    name = _words(text, without) or identifier_words(record.name)
     if not name:
         return Operation("", NounPhrase(()), ())
     space = _NAMESPACE.match(text)
@@ -76,14 +76,14 @@ def parse_operation(record: ToolRecord, without: Sequence[str] = ()) -> Operatio
         before, after, of_one = after, before, True
     rest = before + after
     if not NounPhrase.of(rest).nouns and not NounPhrase.of(rest).tail and record.categories:
-        rest = words(record.categories[0])
+        rest = identifier_words(record.categories[0])
     thing = NounPhrase.of(rest)
     verb = _METHODS[verb] if verb == method and verb in _METHODS else verb
     return Operation(verb, thing.one() if of_one and verb in _OF_ONE else thing, tuple(name))
 
 
 def _words(text: str, without: Sequence[str]) -> list[str]:
-    found = [word for word in words(text) if not word.isdigit() and word not in without]
+    found = [word for word in identifier_words(text) if not word.isdigit() and word not in without]
     for place, pair in enumerate(pairwise(found)):
         if pair in _SPLIT_VERBS:
             return [*found[:place], _SPLIT_VERBS[pair], *found[place + 2 :]]

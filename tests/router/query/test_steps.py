@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.query.intent_detection import asks, opens
+from router.query.intent_detection import expresses_intent, starts_with_intent
 from router.query.steps import Steps, find_steps
 
 SEVERAL = {
@@ -157,13 +157,13 @@ def test_a_hostile_text_is_cut_in_linear_time(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["File a ticket", "please could you also check", "let's see", "then ping Ana"])
 def test_a_demand_opens_with_a_verb_after_courtesies(text: str) -> None:
-    assert opens(text, joined=False)
+    assert starts_with_intent(text, joined=False)
 
 
 @pytest.mark.parametrize("text", ["which is late", "I want the blue one"])
 def test_after_a_bare_comma_a_question_word_or_a_wish_goes_on_with_the_sentence(text: str) -> None:
-    assert opens(text, joined=True)
-    assert not opens(text, joined=False)
+    assert starts_with_intent(text, joined=True)
+    assert not starts_with_intent(text, joined=False)
 
 
 @pytest.mark.parametrize(
@@ -179,4 +179,4 @@ def test_after_a_bare_comma_a_question_word_or_a_wish_goes_on_with_the_sentence(
     ],
 )
 def test_a_demand_a_question_and_a_wish_ask_and_a_statement_does_not(text: str, asked: bool) -> None:
-    assert asks(text) is asked
+    assert expresses_intent(text) is asked

@@ -19,7 +19,7 @@ _ERF = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
 _ERF_P = 0.3275911
 
 
-class BertArithmetic:
+class NumpyBert:
     """Token ids to vectors, by the weights in a model's folder. For models that have no `obstacle`."""
 
     def __init__(self, model: EncoderModel) -> None:

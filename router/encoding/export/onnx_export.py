@@ -13,9 +13,9 @@ from router.contract import ENCODER_MODEL, ENCODER_TOKENIZER
 from router.distribution import install_command
 from router.encoding.encoder import OnnxEncoder
 from router.encoding.export.agreement_texts import AGREEMENT_TEXTS
-from router.encoding.export.bert import obstacle, write_bert
-from router.encoding.export.bert_arithmetic import BertArithmetic
-from router.encoding.export.cache import FILES, Export, ExportCache
+from router.encoding.export.bert import unsupported_reason, write_bert
+from router.encoding.export.bert_numpy import NumpyBert
+from router.encoding.export.cache import EXPORT_FILES, Export, ExportCache
 from router.encoding.export.model import EncoderModel
 from router.encoding.export.quantization import quantize
 from router.errors import EncoderInvalid, SnapshotInvalid
@@ -24,7 +24,7 @@ from router.errors import EncoderInvalid, SnapshotInvalid
 _LEAST_FP32 = 0.9999
 _MEAN_INT8 = 0.99
 
-WITH_TORCH = f"{install_command('models')} brings it"
+TORCH_HINT = f"{install_command('models')} brings it"
 # Numpy takes three times as long as ONNX Runtime; the longest text is among them.
 _BY_ARITHMETIC = AGREEMENT_TEXTS[::-3]
 _TOGETHER = 4
@@ -48,7 +48,7 @@ class Tracer(Protocol):
         ...
 
 
-class Disagreement(EncoderInvalid):
+class ExportDisagreement(EncoderInvalid):
     """An export's vectors are not those of the model."""
 
 
@@ -63,7 +63,7 @@ def export(model: EncoderModel, precision: str, cache: ExportCache, tracer: Trac
     if cache.refusal(model.spec("int8")) is None:
         try:
             return export(model, "int8", cache, tracer)
-        except Disagreement as error:
+        except ExportDisagreement as error:
             cache.refuse(model.spec("int8"), str(error))  # not to be tried each night
     return export(model, "fp32", cache, tracer)
 
@@ -75,7 +75,7 @@ def _make(
     if precision == "fp32":
         return _full(model, tracer, folder)
     if (held := cache.find(model.spec("fp32"))) is not None:
-        for name in FILES:
+        for name in EXPORT_FILES:
             shutil.copyfile(held.folder / name, folder / name)
     else:
         _full(model, tracer, folder)
@@ -86,12 +86,12 @@ def _make(
 
 
 def _full(model: EncoderModel, tracer: Tracer | None, folder: Path) -> dict[str, float]:
-    reason = obstacle(model)
+    reason = unsupported_reason(model)
     texts: Sequence[str] = AGREEMENT_TEXTS
     if reason is None:
         write_bert(model, folder / ENCODER_MODEL)
         shutil.copyfile(model.folder / ENCODER_TOKENIZER, folder / ENCODER_TOKENIZER)
-        made, texts, arithmetic = _opened(folder, model, "fp32"), _BY_ARITHMETIC, BertArithmetic(model)
+        made, texts, arithmetic = _opened(folder, model, "fp32"), _BY_ARITHMETIC, NumpyBert(model)
         expected = np.stack([arithmetic.vector(made.feeds([text])["input_ids"][0].tolist()) for text in texts])
     elif tracer is not None:
         tracer.export(folder / ENCODER_MODEL)
@@ -99,7 +99,7 @@ def _full(model: EncoderModel, tracer: Tracer | None, folder: Path) -> dict[str,
         made = _opened(folder, model, "fp32")
         expected = tracer.encode(texts)
     else:
-        raise EncoderInvalid(f"the encoder {model.name} cannot be exported without torch: {reason}. {WITH_TORCH}")
+        raise EncoderInvalid(f"the encoder {model.name} cannot be exported without torch: {reason}. {TORCH_HINT}")
     return _agreement(_encoded(made, texts), expected, model, "fp32")
 
 
@@ -123,7 +123,7 @@ def _agreement(made: Matrix, expected: Matrix, model: EncoderModel, precision: s
     found = {"texts": float(len(cosines)), "least": float(cosines.min()), "mean": float(cosines.mean())}
     name, bound = ("least", _LEAST_FP32) if precision == "fp32" else ("mean", _MEAN_INT8)
     if not found[name] >= bound:  # not-a-number is no agreement either
-        raise Disagreement(
+        raise ExportDisagreement(
             f"the {precision} export of {model.name} does not agree with the model: {name} cosine {found[name]:.5f} "
             f"over {len(cosines)} texts, it must be {bound}"
             + (". Set vectors.precision to fp32" if precision == "int8" else "")

@@ -7,7 +7,7 @@ from pathlib import Path
 _HOME = Path(__file__).absolute().parents[1]
 
 
-def check(*packages: str) -> None:
+def require_own_packages(*packages: str) -> None:
     """Raise ImportError where Python finds another module under the name of one of Quartermaster's packages."""
     for package in packages:
         found = _found(package)
