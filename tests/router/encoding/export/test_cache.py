@@ -194,7 +194,7 @@ def test_a_killed_process_blocks_nobody_and_its_remains_go(tmp_path: Path) -> No
 import time
 from pathlib import Path
 from router.contract import EncoderManifest
-from router.encoding import ExportCache
+from router.encoding.export import ExportCache
 def make(folder):
     (folder / "model.onnx").write_bytes(b"half")
     print("exporting", flush=True)
