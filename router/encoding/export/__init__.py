@@ -1,6 +1,8 @@
-"""The encoder on its way to the router: its files read, its weights exported to ONNX, its exports kept once a user.
+"""The export of encoders to ONNX, without torch.
 
-All of it works without torch. `onnx` and `safetensors` are imported where an export is made, and only there.
+`model` describes a model's files; `bert` writes its graph (by `graph`); `onnx_export` makes and checks an export, with
+`quantization` for int8, `bert_numpy` as the reference and `agreement_texts` as the test set; `cache` keeps the exports
+of a user. `onnx` and `safetensors` are imported only where an export is made.
 """
 
 from router.encoding.export.cache import Export, ExportCache, cache_folder, read_spec
