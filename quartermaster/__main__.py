@@ -1,4 +1,4 @@
-"""`python -m quartermaster`, and the command `quartermaster`."""
+"""The command line: `python -m quartermaster` and the command `quartermaster`."""
 
 import sys
 
@@ -6,7 +6,7 @@ from quartermaster.package_check import require_own_packages
 
 
 def main() -> None:
-    """Run the command line. Exits with 2 where another project's packages stand in the place of ours."""
+    """Run the command line. Exits with 2 where another project's packages hide ours."""
     try:
         require_own_packages("router", "pipeline", "flows")
     except ImportError as error:
