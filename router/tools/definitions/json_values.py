@@ -1,4 +1,4 @@
-"""JSON that can be stored and walked: finite numbers, whole characters, no nesting past any use."""
+"""JSON values: parsing within limits (finite numbers, valid Unicode, bounded depth), and JSON pointers."""
 
 import json
 import math
@@ -7,21 +7,21 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
-# JSON may escape half of a surrogate pair, and NUL: neither can be stored as UTF-8 text.
+# JSON may escape half of a surrogate pair, and NUL: neither can be stored.
 _UNSTORABLE = re.compile("[\ud800-\udfff\x00]")
 _ESCAPED_UNSTORABLE = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
-# Much that reads JSON holds a number as a double, which ends at 1.8e308.
-_DIGITS = 308
-_PAST = 10**_DIGITS
-# Python gives up at about 1,000 calls, and some of what walks a value takes two or three a level.
+# Many JSON readers hold a number as a double, which ends at 1.8e308.
+_MAX_DIGITS = 308
+_TOO_LARGE = 10**_MAX_DIGITS
+# Python's limit is about 1,000 calls, and recursive functions over a value take two or three per level.
 MAX_DEPTH = 200
 
 
 def parse_json(text: str, *, lenient: bool = False) -> Any:
-    """A JSON value. Raises ValueError with line and column, also for nesting past any use.
+    """Parse JSON. Raises ValueError for invalid JSON, deep nesting, NaN, Infinity and numbers that are too large.
 
-    So it does for NaN, Infinity and numbers past any use; `lenient` reads them as what is not finite, for a document of
-    many records: `storage_problem` then finds the one record that holds them.
+    With `lenient` such numbers are read as non-finite floats. For a document of many records, `storage_problem` then
+    finds the record that holds them.
     """
     try:
         if lenient:
@@ -36,7 +36,7 @@ def parse_json(text: str, *, lenient: bool = False) -> Any:
 
 
 def replace_unstorable(value: Any) -> Any:
-    """A JSON value whose texts are whole: what cannot be stored stands as U+FFFD."""
+    """Return a JSON value with the characters that cannot be stored replaced by U+FFFD."""
     if isinstance(value, str):
         return _UNSTORABLE.sub("\ufffd", value)
     if isinstance(value, list):
@@ -47,7 +47,7 @@ def replace_unstorable(value: Any) -> Any:
 
 
 def check_depth(value: Any) -> None:
-    """Raise ValueError on deeper nesting than any real document has."""
+    """Raise ValueError where a value is nested more than MAX_DEPTH levels deep."""
     level = [value]
     for _ in range(MAX_DEPTH):
         level = [
@@ -62,9 +62,9 @@ def check_depth(value: Any) -> None:
 
 
 def storage_problem(value: Any) -> str | None:
-    """What in a value cannot be stored or sent, in words; None where all of it can.
+    """Return why a value cannot be stored or sent; None where it can.
 
-    A number that is not finite has no JSON, and one past the range of a double stops whoever reads it as one.
+    Non-finite numbers have no JSON, and numbers beyond the range of a double fail in other readers.
     """
     stack = [value]
     while stack:
@@ -76,14 +76,14 @@ def storage_problem(value: Any) -> str | None:
         elif isinstance(item, float):
             if not math.isfinite(item):
                 return "it holds a number that is too large, or none (NaN, Infinity)"
-        elif isinstance(item, int) and abs(item) >= _PAST:
-            return f"it holds a whole number of more than {_DIGITS} digits"
+        elif isinstance(item, int) and abs(item) >= _TOO_LARGE:
+            return f"it holds a whole number of more than {_MAX_DIGITS} digits"
     return None
 
 
 def lenient_integer(digits: str) -> float:
-    """A whole number; infinite where it has more digits than a double can stand for."""
-    if len(digits.lstrip("+-")) <= _DIGITS:
+    """Return a whole number, or an infinite float where it exceeds the range of a double."""
+    if len(digits.lstrip("+-")) <= _MAX_DIGITS:
         return int(digits)
     return -math.inf if digits.startswith("-") else math.inf
 
@@ -107,7 +107,7 @@ def _finite(digits: str) -> float:
 
 
 def value_at_pointer(document: Any, reference: str) -> Any:
-    """The value that a local reference (`#/a/b~1c`, RFC 6901) points to. Raises LookupError where there is none."""
+    """Return the value at a local reference (`#/a/b~1c`, RFC 6901). Raises LookupError where there is none."""
     value = document
     anchor, *parts = reference.removeprefix("#").split("/")
     if anchor:
@@ -116,7 +116,7 @@ def value_at_pointer(document: Any, reference: str) -> Any:
         part = unquote(part).replace("~1", "/").replace("~0", "~")
         if isinstance(value, Mapping) and part in value:
             value = value[part]
-        # Python refuses to read a number of thousands of digits; no list is so long.
+        # The limit on the length: Python refuses to parse thousands of digits.
         elif isinstance(value, list) and part.isdecimal() and len(part) < 10 and int(part) < len(value):
             value = value[int(part)]
         else:
@@ -125,5 +125,5 @@ def value_at_pointer(document: Any, reference: str) -> Any:
 
 
 def escape_pointer_part(key: object) -> str:
-    """Return a key as a part of a JSON pointer (RFC 6901)."""
+    """Return a key, escaped as a part of a JSON pointer (RFC 6901)."""
     return str(key).replace("~", "~0").replace("/", "~1")
