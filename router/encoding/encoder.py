@@ -118,8 +118,9 @@ class OnnxEncoder:
 
     def feeds(self, texts: Sequence[str]) -> dict[str, NDArray[np.int64]]:
         """Return the model's inputs for texts: token ids and attention mask, int64 of shape (len(texts), tokens)."""
-        one = len(texts) == 1
-        return _feeds([self._tokenizer.encode(texts[0])] if one else self._tokenizer.encode_batch(list(texts)))
+        if len(texts) == 1:
+            return _feeds([self._tokenizer.encode(texts[0])])
+        return _feeds(self._tokenizer.encode_batch(list(texts)))
 
     def encode_request(self, request: str) -> NDArray[np.float32]:
         """Return the vector of one request, with the model's query prefix: shape (dim,)."""

@@ -60,25 +60,27 @@ def records_of(definitions: Iterable[Definition], provider: str | None = None) -
     """
     if isinstance(definitions, Mapping | ToolRecord | str):
         raise SettingsInvalid("tools is one definition, it must be a sequence of them")
-    kept: dict[str, ToolRecord] = {}
+    records: dict[str, ToolRecord] = {}
     contents: set[str] = set()
     numbers: dict[str, int] = {}
-    held = (
-        one for place, definition in enumerate(definitions) for one in definitions_within(definition, f"tools[{place}]")
+    listed_definitions = (
+        listed
+        for place, definition in enumerate(definitions)
+        for listed in definitions_within(definition, f"tools[{place}]")
     )
-    for one in held:
+    for listed in listed_definitions:
         try:
-            record = record_of(one.row, provider or one.provider)
+            record = record_of(listed.row, provider or listed.provider)
         except SettingsInvalid as error:
-            raise SettingsInvalid(f"{one.pointer}: {error}") from None
+            raise SettingsInvalid(f"{listed.pointer}: {error}") from None
         content = fingerprint(record.content())
         if content in contents:
             continue
-        if record.tool_id in kept:
-            record = replace(record, tool_id=numbered_id(record.tool_id, numbers, kept))
+        if record.tool_id in records:
+            record = replace(record, tool_id=numbered_id(record.tool_id, numbers, records))
         contents.add(content)
-        kept[record.tool_id] = record
-    return tuple(kept.values())
+        records[record.tool_id] = record
+    return tuple(records.values())
 
 
 def _checked_record(record: ToolRecord) -> ToolRecord:

@@ -110,8 +110,8 @@ def _convert_schema(schema: Mapping[str, Any], depth: int) -> SchemaAndRequired:
     required = by_type if required is None else required
     if not changed and not removed:
         return schema, required
-    kept = {key: changed.pop(key, value) for key, value in schema.items() if key in changed or key not in removed}
-    return {**kept, **changed}, required
+    converted = {key: changed.pop(key, value) for key, value in schema.items() if key in changed or key not in removed}
+    return {**converted, **changed}, required
 
 
 def _set_if_changed(changed: dict[str, Any], keyword: str, old: Any, new: Any) -> None:

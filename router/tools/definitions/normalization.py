@@ -37,14 +37,14 @@ def compose_tool_id(provider: str | None, name: str) -> str:
     return "/".join(_id_part(part) for part in (provider, name) if part)
 
 
-def numbered_id(wanted: str, numbers: dict[str, int], kept: Mapping[str, ToolRecord]) -> str:
-    """Return the next free `wanted~2`, `wanted~3`, … for an id that is taken; updates the counts in `numbers`."""
-    numbers.setdefault(wanted, 1)
+def numbered_id(tool_id: str, numbers: dict[str, int], records: Mapping[str, ToolRecord]) -> str:
+    """Return the next free `tool_id~2`, `tool_id~3`, … for an id that is taken; updates the counts in `numbers`."""
+    numbers.setdefault(tool_id, 1)
     while True:
-        numbers[wanted] += 1
-        tool_id = f"{wanted}~{numbers[wanted]}"
-        if tool_id not in kept:
-            return tool_id
+        numbers[tool_id] += 1
+        candidate = f"{tool_id}~{numbers[tool_id]}"
+        if candidate not in records:
+            return candidate
 
 
 def _id_part(text: str) -> str:

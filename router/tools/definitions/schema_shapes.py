@@ -95,13 +95,13 @@ def _with_properties(schema: dict[str, Any]) -> dict[str, Any]:
     names = [key for key, item in schema.items() if not _is_keyword(key, item) and isinstance(item, dict | str)]
     if combined or not names:
         return schema
-    kept = {key: item for key, item in schema.items() if key not in names}
-    return {**kept, "properties": {name: schema[name] for name in names}}
+    keywords = {key: item for key, item in schema.items() if key not in names}
+    return {**keywords, "properties": {name: schema[name] for name in names}}
 
 
 def _is_object_type(kind: Any) -> bool:
     kinds = kind if isinstance(kind, list) else [kind]
-    return any(isinstance(one, str) and one.lower() in _OBJECT for one in kinds)
+    return any(isinstance(name, str) and name.lower() in _OBJECT for name in kinds)
 
 
 def _is_keyword(key: str, value: Any) -> bool:

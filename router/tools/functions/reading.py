@@ -44,10 +44,11 @@ def read_tools(tools: Tools, provider: str | None = None) -> ToolSet:
             record_place = f"{place}/{number}" if number else place
             parsed_tools[record_place], records[record_place] = parsed, record
     # The place, as the origin, leads from each kept record back to its tool.
-    kept = {r.origin.pointer: r for r in records_of([replace(r, origin=Origin(_LIST, p)) for p, r in records.items()])}
-    functions = {r.tool_id: f for place, r in kept.items() if (f := parsed_tools[place].function) is not None}
-    served = tuple(replace(record, origin=records[place].origin) for place, record in kept.items())
-    return ToolSet(served, functions, (*_unread(tools), *_notes(parsed_tools, records, kept)))
+    placed = [replace(record, origin=Origin(_LIST, place)) for place, record in records.items()]
+    kept_records = {record.origin.pointer: record for record in records_of(placed)}
+    functions = {r.tool_id: f for place, r in kept_records.items() if (f := parsed_tools[place].function) is not None}
+    served = tuple(replace(record, origin=records[place].origin) for place, record in kept_records.items())
+    return ToolSet(served, functions, (*_unread(tools), *_notes(parsed_tools, records, kept_records)))
 
 
 def _records(parsed: ParsedTool, place: str, provider: str | None) -> tuple[ToolRecord, ...]:
@@ -109,14 +110,14 @@ def _unread(tools: Any) -> Iterator[str]:
 
 
 def _notes(
-    parsed_tools: Mapping[str, ParsedTool], records: Mapping[str, ToolRecord], kept: Mapping[str, ToolRecord]
+    parsed_tools: Mapping[str, ParsedTool], records: Mapping[str, ToolRecord], kept_records: Mapping[str, ToolRecord]
 ) -> Iterator[str]:
     """Yield notes on tools that were renamed or dropped as duplicates, and the notes of the tools themselves."""
     for place, record in records.items():
-        if place not in kept:
+        if place not in kept_records:
             yield f"{place}: {record.tool_id} is there already, word for word: it is served once"
             continue
-        if (tool_id := kept[place].tool_id) != record.tool_id:
+        if (tool_id := kept_records[place].tool_id) != record.tool_id:
             yield f"{place}: the id {record.tool_id} is taken, this tool is served as {tool_id}"
         for note in parsed_tools[place].notes:
             yield f"{place}, {tool_id}: {note}"

@@ -85,11 +85,11 @@ def parse_operation(record: ToolRecord, provider_words: Sequence[str] = ()) -> O
 
 def _words(text: str, excluded: Sequence[str]) -> list[str]:
     """Return the words of a name without numbers and excluded words, with the first split verb joined."""
-    found = [word for word in identifier_words(text) if not word.isdigit() and word not in excluded]
-    for place, pair in enumerate(pairwise(found)):
+    name_words = [word for word in identifier_words(text) if not word.isdigit() and word not in excluded]
+    for place, pair in enumerate(pairwise(name_words)):
         if pair in _SPLIT_VERBS:
-            return [*found[:place], _SPLIT_VERBS[pair], *found[place + 2 :]]
-    return found
+            return [*name_words[:place], _SPLIT_VERBS[pair], *name_words[place + 2 :]]
+    return name_words
 
 
 def _route_operation(method: str, path: str, provider_words: Sequence[str]) -> Operation:
