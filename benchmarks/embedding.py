@@ -25,7 +25,7 @@ from pipeline.progress import Silent
 from pipeline.settings import load
 from pipeline.vectors import BatchEncoder, ReferenceEncoder, export, resolve
 from router.encoding.export import ExportCache
-from router.tools.field_text import project
+from router.tools.field_text import project_record
 
 Vectors = NDArray[np.float32]
 Encode = Callable[[Sequence[str]], Vectors]
@@ -39,12 +39,12 @@ def texts_of(catalog: Path, tools: int) -> list[str]:
     found: dict[str, None] = {}
     for place in np.linspace(0, len(held) - 1, min(tools, len(held))).astype(int):
         record = held[place]
-        found[project(record, None).dense] = None
+        found[project_record(record, None).dense] = None
         if written.key(record) is None:
             continue
         for outcome in next(iter(written.generate([Question("", record)]))):
             if isinstance(outcome, Answer):
-                document = project(record, outcome.expansion)
+                document = project_record(record, outcome.expansion)
                 found.update(dict.fromkeys((document.dense, *document.phrases)))
     return list(found)
 

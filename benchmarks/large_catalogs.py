@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.support.phrasing import expansion, phrases
-from router.text import words
+from router.text import identifier_words
 
 REQUESTS = 1_000
 _SHORTEST_EXCHANGED = 4  # letters: shorter words of a name are verbs and particles
@@ -87,7 +87,9 @@ def _held_out(real: Sequence[dict[str, Any]], number: int, seed: int) -> str:
 
 def _nouns(name: str) -> list[str]:
     return [
-        word for word in words(name) if len(word) >= _SHORTEST_EXCHANGED and word.isalpha() and word not in _ROUTINE
+        word
+        for word in identifier_words(name)
+        if len(word) >= _SHORTEST_EXCHANGED and word.isalpha() and word not in _ROUTINE
     ]
 
 

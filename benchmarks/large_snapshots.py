@@ -38,7 +38,7 @@ from router.retrieval.arrays import load_array
 from router.retrieval.deduplication import duplicate_groups
 from router.snapshot.snapshot import Snapshot
 from router.tools import field_text
-from router.tools.definitions.normalize import normalize
+from router.tools.definitions.normalization import normalize
 
 _CHUNK = 8_192  # tools whose vectors are in memory at once: 110 MB with nine of 384 numbers each
 
@@ -90,7 +90,7 @@ class Writer:
         counter = TokenCounter()
         with (self._folder / contract.RECORDS).open("wb") as lines:
             for record, written in self._tools():
-                document = field_text.project(record, written)
+                document = field_text.project_record(record, written)
                 row = {"record": record.to_json(), "phrases": document.phrases}
                 offsets.append(offsets[-1] + lines.write(json.dumps(row, ensure_ascii=False).encode() + b"\n"))
                 tokens.append(counter.counts([record]))
@@ -133,12 +133,13 @@ class Writer:
 
     def _learned(self) -> None:
         """What was learned of the base's tools: of each tool what was learned of the real one behind it."""
-        for name in (contract.ADAPTER, contract.ERRAND_VECTOR):
+        for name in (contract.ADAPTER, contract.BACKGROUND_VECTOR):
             if name in self._base.manifest.files:
                 shutil.copyfile(self._base_folder / name, self._folder / name)
-        if contract.COHORT in self._base.manifest.files:
+        if contract.BACKGROUND_SCORES in self._base.manifest.files:
             np.save(
-                self._folder / contract.COHORT, load_array(self._base_folder / contract.COHORT)[..., self._ordinals]
+                self._folder / contract.BACKGROUND_SCORES,
+                load_array(self._base_folder / contract.BACKGROUND_SCORES)[..., self._ordinals],
             )
 
     def _manifest(self, lengths: Mapping[contract.Signal, float], counts: Sequence[int]) -> None:

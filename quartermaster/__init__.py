@@ -1,15 +1,15 @@
-"""Quartermaster: the few tools that fit an agent's request, out of thousands.
+"""Quartermaster: selects the few tools that fit an agent's request, out of thousands.
 
     >>> from quartermaster import Router
 
-This package has what `router` exports, and `python -m quartermaster` is the command line; `help(router)` is the manual.
-The code is in the packages `router`, `pipeline` and `flows`, beside this one.
+This package exports the names of `router`, and `python -m quartermaster` is the command line; `help(router)` is the
+manual. The code is in the packages `router`, `pipeline` and `flows`.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from quartermaster.own import check
+from quartermaster.package_check import require_own_packages
 
 if TYPE_CHECKING:
     import router as _router
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     __all__ = ["__version__"]
     __all__ += _router.__all__
 else:
-    # When a name is asked for, not before: so the command line can say in a sentence that another `router` hides ours.
+    # Lazily: the command line must be importable to report that another project's `router` hides ours.
     def __getattr__(name: str) -> Any:
         if name.startswith("__") and name not in ("__all__", "__version__"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        check("router")
+        require_own_packages("router")
         if name == "__version__":
             return importlib.import_module("router.distribution").version()
         router = importlib.import_module("router")

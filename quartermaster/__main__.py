@@ -1,14 +1,14 @@
-"""`python -m quartermaster`, and the command `quartermaster`."""
+"""The command line: `python -m quartermaster` and the command `quartermaster`."""
 
 import sys
 
-from quartermaster.own import check
+from quartermaster.package_check import require_own_packages
 
 
 def main() -> None:
-    """Run the command line. Exits with 2 where another project's packages stand in the place of ours."""
+    """Run the command line. Exits with 2 where another project's packages hide ours."""
     try:
-        check("router", "pipeline", "flows")
+        require_own_packages("router", "pipeline", "flows")
     except ImportError as error:
         print(f"quartermaster: {error}", file=sys.stderr)
         sys.exit(2)

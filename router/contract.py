@@ -1,6 +1,6 @@
-"""The agreement between build and router: signals, file names, versions and the manifest.
+"""The snapshot format: signals, file names, versions and the manifest.
 
-The reader owns the format, so it stands here and `pipeline` imports it.
+The reader owns the format, so `pipeline` imports it from here.
 """
 
 import json
@@ -21,31 +21,31 @@ CURRENT = "CURRENT"
 CATALOG_DB = "catalog.duckdb"
 RECORDS = "records.jsonl"
 RECORD_OFFSETS = "record_offsets.npy"
-TOKEN_COUNTS = "token_counts.npy"  # int32 (tools, forms, details), see `forms`  # noqa: S105 - no secret
-# See `ToolVectors`; the index and the moments only in a catalog that is too large to score every vector.
+TOKEN_COUNTS = "token_counts.npy"  # int32 (tools, provider formats, details)  # noqa: S105 - no secret
+# See `ToolVectors`. The candidate index and the moments exist only in catalogs too large to score every vector.
 VECTORS = "vectors.npy"  # int8 (documents and phrases, dim)
-VECTOR_SCALES = "vector_scales.npy"  # float32, one a row
+VECTOR_SCALES = "vector_scales.npy"  # float32 (documents and phrases,)
 VECTOR_OFFSETS = "vector_offsets.npy"  # int64 (tools + 1,)
 CANDIDATES = "candidates.faiss"
 MOMENTS = "moments.npz"
-EXPANDED = "expanded.npy"  # `Expanded` by ordinal, uint8: only where some tools are and some are not
+EXPANDED = "expanded.npy"  # uint8 (tools,), `Expanded` by ordinal: only where tools differ in it
 ADAPTER = "adapter.npy"  # the query adapter, float32 (dim, dim): only where one was learned
-DUPLICATES = "twins.npy"  # by ordinal the first ordinal of its twins, int64: only where some tool has one
-# What everyday requests score, see `Cohort`: only where the snapshot was calibrated; the second with an encoder.
-COHORT = "cohort.npy"
-ERRAND_VECTOR = "errand_vector.npy"
-# Past requests, only where a catalog was given some; use i led to tools[offsets[i]:offsets[i+1]].
-INTENT_VECTORS = "intent_vectors.npy"  # float32 (uses, dim)
-INTENT_OFFSETS = "intent_offsets.npy"  # int64 (uses + 1,)
+DUPLICATES = "twins.npy"  # int64 (tools,), the first ordinal among a tool's duplicates: only where there are some
+# Scores of background queries, see `BackgroundScores`: only in a calibrated snapshot; the vector only with an encoder.
+BACKGROUND_SCORES = "cohort.npy"
+BACKGROUND_VECTOR = "errand_vector.npy"
+# Past requests, only where a catalog has some; request i led to tools[offsets[i]:offsets[i+1]].
+INTENT_VECTORS = "intent_vectors.npy"  # float32 (requests, dim)
+INTENT_OFFSETS = "intent_offsets.npy"  # int64 (requests + 1,)
 INTENT_TOOLS = "intent_tools.npy"  # ordinals, int64 (pairs,)
-INTENT_LESSONS = "intent_lessons.npy"  # float32 (pairs,)
+INTENT_WEIGHTS = "intent_lessons.npy"  # float32 (pairs,)
 INTENT_THRESHOLD = "intent_threshold.npy"  # float64 ()
 ENCODER_FOLDER = "encoder"
 ENCODER_MODEL = "model.onnx"
 ENCODER_TOKENIZER = "tokenizer.json"
-ENCODER_TOKENS = "tokens"  # the model's second output, where a vector is the mean of its tokens
+ENCODER_TOKENS = "tokens"  # the name of the model's second output, the token vectors, with mean pooling
 
-# Fields of each Tantivy index. TEXT_FIELD is English; the expansion's has one more a language: `text_field`.
+# Fields of each Tantivy index. TEXT_FIELD is English; the expansion's index has one more per language: `text_field`.
 TEXT_FIELD = "text"
 ORDINAL_FIELD = "ordinal"
 
@@ -53,14 +53,14 @@ _CHECKSUM = "checksum"
 
 
 def text_field(language: str) -> str:
-    """The field of the expansion's index that holds the phrases in a language."""
+    """Return the name of the field of the expansion's index that holds the phrases in a language."""
     return TEXT_FIELD if language == ENGLISH else f"{TEXT_FIELD}_{language}"
 
 
 class Signal(StrEnum):
-    """The rankings that are fused. The order is the order of every table and of every sum.
+    """The rankings that are fused, in the order of every table and every sum.
 
-    Four read a document of each tool. INTENT reads past requests, and is there only where a catalog was given some.
+    Four of them read a document of each tool. INTENT reads past requests, and exists only where a catalog has some.
     """
 
     NAME = "name"
@@ -75,7 +75,7 @@ DOCUMENT_SIGNALS = (*LEXICAL_SIGNALS, Signal.DENSE)
 
 
 class Expanded(IntEnum):
-    """Whether a tool has an expansion: none, the words of the lexicon in its place, or one written for it."""
+    """The kind of expansion that a tool has: none, a stopgap from the lexicon, or one written for it."""
 
     NO = 0
     STOPGAP = 1
@@ -84,10 +84,10 @@ class Expanded(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class EncoderManifest:
-    """What made a snapshot's vectors; a request must be encoded the same way.
+    """The encoder that made a snapshot's vectors; requests must be encoded by the same one.
 
-    `pooling` is "mean", "cls" or "max"; `query_prefix` stands before every request; `dim` is the length of a vector;
-    `max_length` is in tokens; `precision` ("fp32" or "int8") is that of the ONNX copy the router runs.
+    `pooling` is "mean", "cls" or "max"; `query_prefix` is put before every request; `dim` is the length of a vector;
+    `max_length` is in tokens; `precision` ("fp32" or "int8") is that of the ONNX export that the router runs.
     """
 
     model: str
@@ -101,14 +101,14 @@ class EncoderManifest:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A snapshot's description of itself, `manifest.json`.
+    """The description of a snapshot, stored as `manifest.json`.
 
-    `versions` has format, text, projection and prompt; `files` maps each file's path in the snapshot to its sha256;
-    `counts` has at least tools and phrases; `recipe` is the default recipe as JSON; `held` says why the gate kept it
-    from serving, if it did. `languages` are those of the phrases, English first: the fields of the expansion's index.
-    `evaluation` is how the catalog's judged requests were answered when it was built; None where it has none. `tuning`
-    is what was learned from the catalog, each with its evidence, or the reason why it was not. `field_lengths` are by
-    lexical signal the mean number of terms of its documents, in English: what BM25 weighs a document's own length by.
+    `versions` has the keys format, text, projection and prompt. `files` maps each path in the snapshot to its sha256.
+    `counts` has at least the keys tools and phrases. `recipe` is the default recipe as JSON. `held` lists the reasons
+    why the quality gate withheld the snapshot; empty where it passed. `languages` are those of the phrases, English
+    first. `evaluation` has the metrics on the catalog's judged requests; None without any. `tuning` maps what was
+    learned to its evidence, or to the reason why it was not learned. `field_lengths` is the mean number of English
+    terms of a document, per lexical signal, for BM25's length normalisation.
     """
 
     snapshot: str
@@ -131,14 +131,17 @@ class Manifest:
     field_lengths: Mapping[str, float] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:
-        """Write `manifest.json`, with a checksum of itself, into the folder of a snapshot under construction."""
+        """Write `manifest.json`, with a checksum of its content, into a snapshot's folder."""
         row = asdict(self)
         text = json.dumps({**row, _CHECKSUM: fingerprint(row)}, indent=2, ensure_ascii=False)
         (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
 
     @classmethod
     def read(cls, folder: Path) -> "Manifest":
-        """Read `manifest.json`. Raises SnapshotInvalid where it is missing, malformed or of another format."""
+        """Read `manifest.json` from a snapshot's folder.
+
+        Raises SnapshotInvalid where it is missing, malformed, corrupt or of another format version.
+        """
         path = folder / MANIFEST
         try:
             raw = json.loads(path.read_text(encoding="utf-8"))

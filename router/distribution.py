@@ -1,22 +1,22 @@
-"""The distribution that these packages come in: its name, its version, and how an extra of it is installed."""
+"""The distribution: its name, its version, and the command that installs an extra."""
 
 import re
 from pathlib import Path
 
-NAME = "tool-quartermaster"  # on the package index, "quartermaster" is somebody else's
-# What pip is given. Once the distribution is published this is NAME, and nothing else changes.
+NAME = "tool-quartermaster"  # "quartermaster" is taken on the package index
+# The argument of pip. Becomes NAME once the distribution is published.
 _SOURCE = "."
 
 
 def install_command(extra: str) -> str:
-    """Return what installs an extra, as a hint ends with it."""
+    """Return the command that installs an extra, for the end of an error message."""
     where = " in a checkout of Quartermaster" if _SOURCE == "." else ""
     return f"pip install '{_SOURCE}[{extra}]'{where}"
 
 
 def version() -> str:
-    """Return the version that is installed, or that of a checkout that was not installed."""
-    from importlib import metadata  # .02 s, which importing the router need not take
+    """Return the installed version, or that of a checkout that was not installed."""
+    from importlib import metadata  # here, as it takes .02 s
 
     try:
         return metadata.version(NAME)

@@ -1,28 +1,28 @@
-"""Errors of the whole product that the router can raise, by consequence.
+"""The errors that the router raises, by consequence.
 
     QuartermasterError
     ├── SettingsInvalid    a setting or an argument is wrong: nothing was started      (exit code 2)
     │   └── RequestInvalid the request cannot be routed; the router stays open         (exit code 2)
-    ├── NothingSelected    a selection left no tool, and is to say so by an error      (exit code 3)
-    ├── RerankingFailed    a reranker gave no usable scores (`router.answer.reranking`)       (exit code 3)
+    ├── NothingSelected    a selection left no tool, and its settings ask for an error  (exit code 3)
+    ├── RerankingFailed    a reranker gave no usable scores (`router.answer.reranking`) (exit code 3)
     ├── EncoderInvalid     an encoder cannot be read or exported                       (exit code 3)
-    ├── RecordRejected     one record cannot be used: a build reports it and goes on
-    └── SnapshotInvalid    a snapshot is missing, corrupt or foreign: fail closed      (exit code 4)
+    ├── RecordRejected     one record cannot be used: a build reports it and continues
+    └── SnapshotInvalid    a snapshot is missing, corrupt or of another version: fail closed (exit code 4)
 
-`pipeline.errors` adds what only a build can meet.
+`pipeline.errors` adds the errors that only a build raises.
 """
 
 from router.record import Origin
 
 
 class QuartermasterError(Exception):
-    """Base of every error that Quartermaster raises on purpose. `exit_code` is the command line's."""
+    """Base of every error that Quartermaster raises on purpose. The command line ends with its `exit_code`."""
 
     exit_code = 3
 
 
 class SettingsInvalid(QuartermasterError):
-    """A setting or an argument has a wrong value; the message names it and what it may be."""
+    """A setting or an argument has a wrong value. The message names it and the values that it may have."""
 
     exit_code = 2
 
@@ -36,19 +36,19 @@ class NothingSelected(QuartermasterError):
 
 
 class EncoderInvalid(QuartermasterError):
-    """An encoder's files cannot be read, exported, or do not give the vectors that they should."""
+    """An encoder's files cannot be read or exported, or give other vectors than expected."""
 
 
 class SnapshotInvalid(QuartermasterError):
-    """A snapshot is missing, incomplete, corrupt, or made for another version of this code."""
+    """A snapshot is missing, incomplete, corrupt, or of another format version."""
 
     exit_code = 4
 
 
 class RecordRejected(QuartermasterError):
-    """One record cannot be used. It is reported and stored with its origin; the rest go on.
+    """One record cannot be used. It is reported and stored with its origin; the other records are still used.
 
-    `keys` are those that a record without a name has instead.
+    `keys` are the keys of a record that has no name.
     """
 
     def __init__(self, origin: Origin, reason: str, *, keys: tuple[str, ...] = ()) -> None:

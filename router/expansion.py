@@ -1,4 +1,4 @@
-"""An expansion: what people would say when they need a tool."""
+"""The expansion of a tool: phrases and words that people use when they need it."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -16,9 +16,9 @@ _LISTS = ("user_phrases", "synonyms", "related_concepts", "task_categories")
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """Text about one tool, written before any request was seen. `user_phrases` are requests as people make them.
+    """Text about one tool, generated offline. `user_phrases` are requests in the words of users.
 
-    All of it is English but `translations`: by language code, phrases as people who speak it make them.
+    All of it is English except `translations`, which maps a language code to user phrases in that language.
     """
 
     when_to_use: str
@@ -29,18 +29,18 @@ class Expansion:
     translations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON-ready dict; `from_json` gives an equal expansion back."""
-        # By hand: dataclasses.asdict copies each text, and a build hashes every answer three times.
+        """Return a JSON-ready dict, of which `from_json` makes an equal expansion."""
+        # Not dataclasses.asdict, which copies each text: a build hashes every answer three times.
         row: dict[str, Any] = {"when_to_use": self.when_to_use, **{name: getattr(self, name) for name in _LISTS}}
-        if self.translations:  # an answer in English alone is as it was before there were others
+        if self.translations:  # omitted where empty, so that the hashes of English-only expansions do not change
             row["translations"] = dict(self.translations)
         return row
 
     @classmethod
     def from_json(cls, row: object) -> "Expansion":
-        """An expansion from a generator's answer, cleaned: one line each, no repeats, bounded.
+        """Return the expansion of a generator's answer: one line per text, without repeats, within limits.
 
-        Raises ValueError, naming the field, where the shape is wrong or no phrase is left.
+        Raises ValueError, which names the field, where a field has the wrong type or no phrase is left.
         """
         if not isinstance(row, Mapping):
             raise ValueError("the expansion is not an object")
@@ -61,7 +61,7 @@ def _translations(value: object) -> dict[str, tuple[str, ...]]:
         return {}
     if not isinstance(value, Mapping):
         raise ValueError("translations is not an object of languages")
-    found = {}
+    translations = {}
     for language in value:
         if language == ENGLISH:
             raise ValueError(f"translations.{ENGLISH} is not a translation: English phrases belong in user_phrases")
@@ -69,8 +69,8 @@ def _translations(value: object) -> dict[str, tuple[str, ...]]:
             raise ValueError(f"translations: {language!r:.40} is not one of the languages {' '.join(LANGUAGES)}")
         texts = _texts(value[language] or (), f"translations.{language}")
         if phrases := _clean(texts, _MAX_PHRASES):
-            found[language] = phrases
-    return dict(sorted(found.items()))
+            translations[language] = phrases
+    return dict(sorted(translations.items()))
 
 
 def _texts(value: object, name: str) -> Iterable[str]:
@@ -80,15 +80,15 @@ def _texts(value: object, name: str) -> Iterable[str]:
 
 
 def _line(text: str, limit: int) -> str:
-    # Half of a surrogate pair cannot be stored; a cut between two words would leave the space.
+    # Half of a surrogate pair cannot be stored. The last rstrip removes the space where the cut falls between words.
     storable = text.encode("utf-8", "replace").decode("utf-8")
     return _SPACE.sub(" ", storable).strip()[:limit].rstrip()
 
 
 def _clean(texts: Iterable[str], limit: int) -> tuple[str, ...]:
-    kept: dict[str, str] = {}
+    lines: dict[str, str] = {}  # by their case-folded form
     for text in texts:
         line = _line(text, _MAX_LENGTH)
         if line:
-            kept.setdefault(line.casefold(), line)
-    return tuple(kept.values())[:limit]
+            lines.setdefault(line.casefold(), line)
+    return tuple(lines.values())[:limit]

@@ -1,6 +1,6 @@
-"""The only place that hashes: content keys of the build, checksums of a snapshot.
+"""Hashes: the content keys of the build and the checksums of a snapshot.
 
-It lives in `router` because both sides must agree on it: the build writes checksums, the router verifies them.
+They are in `router` because the build writes checksums and the router verifies them.
 """
 
 import hashlib
@@ -12,18 +12,21 @@ _BLOCK = 1 << 20
 
 
 def canonical_json(value: Any) -> str:
-    """One text for equal values: sorted keys, no spaces, non-ASCII kept. Raises TypeError on what JSON has not."""
+    """Return the same JSON text for equal values: sorted keys, no spaces, non-ASCII kept.
+
+    Raises TypeError for values that JSON cannot express.
+    """
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def fingerprint(value: Any) -> str:
-    """sha256 (64 hex digits) of a value's canonical JSON."""
-    # Lone surrogates can come from a catalog's "\\ud800" escape; they must hash, not raise.
+    """Return the sha256 (64 hex digits) of a value's canonical JSON."""
+    # Lone surrogates, from a catalog's "\\ud800" escape, must not raise.
     return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def file_sha256(path: Path) -> str:
-    """sha256 (64 hex digits) of a file's bytes. Raises OSError where it cannot be read."""
+    """Return the sha256 (64 hex digits) of a file's bytes. Raises OSError where it cannot be read."""
     digest = hashlib.sha256()
     with path.open("rb") as stream:
         while block := stream.read(_BLOCK):

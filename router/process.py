@@ -1,6 +1,6 @@
-"""The process: its cores, and its locks after a fork.
+"""The process: the number of its cores, and new locks after a fork.
 
-A forked child has its parent's objects; a lock that another thread held stays locked there for good.
+A forked child copies its parent's objects; a lock that another thread of the parent held would stay locked forever.
 """
 
 import os
@@ -9,12 +9,12 @@ import weakref
 
 
 def cores() -> int:
-    """Return how many cores this process may use: all where the system does not say."""
+    """Return how many cores this process may use; all of the machine's where the system does not say."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def renew_in_child(owner: object, name: str) -> None:
-    """Give an object a new lock, as its attribute `name`, in each child that is forked while it lives."""
+    """Replace the lock in the attribute `name` of an object in every child that is forked while the object lives."""
     _owners.setdefault(owner, set()).add(name)
 
 

@@ -1,4 +1,4 @@
-"""The tool record: one tool as every stage after normalisation knows it, and as the router returns it."""
+"""The tool record: one tool in normal form, as every stage uses it and the router returns it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ _HINTS = {
 class Parameter:
     """One leaf or branch of a tool's input schema.
 
-    `path` is dotted, with `[]` for the items of an array: `customer.addresses[].city`.
+    `path` is dotted, with `[]` for array items: `customer.addresses[].city`.
     """
 
     path: str
@@ -29,7 +29,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a record came from: the file, URL or command, and a JSON pointer or line within it."""
+    """The place that a record was read from: a file, URL or command, and a JSON pointer or line within it."""
 
     file: str
     pointer: str
@@ -37,9 +37,9 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class ToolRecord:
-    """One tool. `input_schema` is the JSON Schema to hand to a model; `parameters` are its rows, for search and people.
+    """One tool. `input_schema` is the JSON Schema for a model; `parameters` are its rows, for search and people.
 
-    `annotations` are a vendor's hints (MCP's `readOnlyHint`, an operation's method and path): shown, never trusted.
+    `annotations` are the vendor's hints (MCP's `readOnlyHint`, an operation's method and path): displayed, not trusted.
     """
 
     tool_id: str
@@ -56,18 +56,18 @@ class ToolRecord:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """Categories (an OpenAPI operation's tags among them), then the MCP hints that are set."""
+        """Return the categories (OpenAPI tags among them), then the names of the MCP hints that are true."""
         hints = (tag for hint, tag in _HINTS.items() if self.annotations.get(hint) is True)
         return (*self.categories, *hints)
 
     def content(self) -> dict[str, Any]:
-        """Everything but where it came from and what it is called here: the input of the record's hash."""
+        """Return the record's JSON without origin and tool id: the input of its content hash."""
         row = self.to_json()
-        del row["origin"], row["tool_id"], row["parameters"]  # parameters follow from input_schema
+        del row["origin"], row["tool_id"], row["parameters"]  # parameters are derived from input_schema
         return row
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON-ready dict; `from_json` gives the record back."""
+        """Return a JSON-ready dict, of which `from_json` makes an equal record."""
         return {
             "tool_id": self.tool_id,
             "provider": self.provider,
@@ -93,7 +93,7 @@ class ToolRecord:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "ToolRecord":
-        """The record of `to_json`. Raises KeyError or TypeError on anything else."""
+        """Return the record of a dict that `to_json` made. Raises KeyError or TypeError for any other."""
         return cls(
             tool_id=row["tool_id"],
             provider=row["provider"],

@@ -1,15 +1,15 @@
-"""Text to terms: the one analyzer that the build and the router share.
+"""Text analysis: the one analyzer that the build and the router share.
 
-A tool's name is an identifier, a request is prose, and both go through `split`:
+Names of tools (identifiers) and requests (prose) both go through `pretokenize`:
 
     getUserById        → get User By Id getUserById      split and joined forms
     list_charges       → list charges listcharges
     OAuth2, S3         → OAuth 2 OAuth2, 3 S3
     顧客情報            → 顧客 客情 情報                     bigrams, as Lucene's CJKBigramFilter does
 
-Rust regexes have no look-around, so identifiers are split here and Tantivy's filters do the rest: lower case, accents
-folded, stop-words out, English stems. What is neither Latin nor CJK passes whole. Phrases in other languages go through
-the same `split` and then through filters of their own.
+Tantivy's filters do the rest: lower case, folded accents, stop words, English stems. (Rust regexes have no look-around,
+so identifiers are split here.) Scripts other than Latin and CJK pass whole. Phrases in other languages go through
+`pretokenize` and then through their language's filters.
 """
 
 import re
@@ -20,12 +20,12 @@ from typing import Any
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-# Raise it whenever the terms of any text change: a snapshot indexed under another version is refused.
+# Raise it with any change to the terms of a text: snapshots of another version are refused.
 TEXT_VERSION = 1
 
 ENGLISH = "en"
-# The languages that phrases can be in, by ISO 639-1 code. Thai, Lao, Khmer and Burmese are left out: they put no spaces
-# between words, and `split` cuts only Chinese, Japanese and Korean.
+# The languages of phrases, by ISO 639-1 code. Thai, Lao, Khmer and Burmese are not among them: they put no spaces
+# between words, and `pretokenize` segments only Chinese, Japanese and Korean.
 LANGUAGES: Mapping[str, str] = {
     "ar": "Arabic",
     "bg": "Bulgarian",
@@ -66,7 +66,7 @@ LANGUAGES: Mapping[str, str] = {
     "vi": "Vietnamese",
     "zh": "Chinese",
 }
-# What Tantivy has; the other languages are indexed as `split` leaves them, in lower case and without accents.
+# Tantivy has stemmers and stop words for these. Other languages are only lower-cased, with accents folded.
 _STEMMED = frozenset("ar da de el es fi fr hu it nl no pt ro ru sv ta tr".split())
 _WITH_STOP_WORDS = frozenset("da de es fi fr hu it nl no pt ru sv".split())
 
@@ -78,7 +78,7 @@ _NOT_TEXT = re.compile(r"[^0-9A-Za-z\-_.']+")
 _LATIN = "".join(map(chr, (*range(0x41, 0x250), *range(0x1E00, 0x1F00))))
 _UPPER = "A-Z" + "".join(c for c in _LATIN if c.isupper() and not c.isascii())
 _LOWER = "a-z" + "".join(c for c in _LATIN if c.islower() and not c.isascii())
-# A plural of capitals (URLs), capitals before a capitalised word (HTMLParser), a word, digits, any other script.
+# Matches a plural of capitals (URLs), capitals before a capitalised word (HTMLParser), a word, digits, other scripts.
 _HUMP = re.compile(
     rf"[{_UPPER}]{{2,}}s(?![{_LOWER}])|[{_UPPER}]+(?![{_LOWER}])|[{_UPPER}]?[{_LOWER}]+|\d+|[^\W\d_{_UPPER}{_LOWER}]+"
 )
@@ -86,7 +86,7 @@ _DIGITS = re.compile(r"\d+|\D+")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 
 # Closed-class English words and the courtesies of requests ("please", "can you"). Verbs of operation (get, set, show,
-# find) are left in: in a catalog of tools they tell tools apart.
+# find) are not among them: in a catalog they distinguish tools.
 STOP_WORDS = tuple(
     (
         "a an the and or but if then than so as of at by for with about into onto from to in on off over under up down "
@@ -98,8 +98,8 @@ STOP_WORDS = tuple(
 )
 
 
-def split(text: str) -> str:
-    """Words of a text, separated by single spaces, identifiers in split and joined forms, case kept."""
+def pretokenize(text: str) -> str:
+    """Return the words of a text, separated by single spaces: identifiers in split and joined forms, case kept."""
     text = unicodedata.normalize("NFKC", text)
     if text.isascii():
         text = _NOT_TEXT.sub(" ", text)
@@ -115,18 +115,18 @@ def split(text: str) -> str:
     return " ".join(forms)
 
 
-def words(identifier: str) -> list[str]:
-    """The words of an identifier in order, lower case, without joined forms: `getUserById` → get user by id."""
+def identifier_words(identifier: str) -> list[str]:
+    """Return the words of an identifier in order, lower case, without joined forms: `getUserById` → get user by id."""
     return [hump.lower() for piece in re.split(r"[\W_]+", identifier) for hump in _HUMP.findall(piece)]
 
 
 def _is_text(character: str) -> bool:
-    # Combining marks are letters of Indic and other scripts: dropping them would cut their words in pieces.
+    # Combining marks belong to the letters of Indic and other scripts: without them words would be cut.
     return character.isalnum() or character in "-_.'" or unicodedata.category(character)[0] == "M"
 
 
 def _forms(chunk: str) -> list[str]:
-    """Every form of a chunk that holds more than a plain word; each form once, in order of appearance."""
+    """Return the forms of a chunk that is more than a plain word, each once, in order of appearance."""
     forms: dict[str, None] = {}
     segments = [segment for segment in re.split(r"[-_.']+", chunk) if segment]
     for segment in segments:
@@ -153,18 +153,18 @@ def _forms(chunk: str) -> list[str]:
 
 
 def analyzer_name(language: str = ENGLISH) -> str:
-    """The name to register a language's analyzer under to index."""
+    """Return the name under which a Tantivy index registers a language's analyzer."""
     return "quartermaster" if language == ENGLISH else f"quartermaster_{language}"
 
 
 @cache
 def analyzer(language: str = ENGLISH) -> TextAnalyzer:
-    """The Tantivy analyzer of a language, one of LANGUAGES, for text that `split` has been over."""
+    """Return the Tantivy analyzer of a language, one of LANGUAGES, for text that `pretokenize` returned."""
     builder: Any = TextAnalyzerBuilder(Tokenizer.whitespace())
     for step in (Filter.remove_long(_MAX_TERM), Filter.lowercase(), *_filters(language)):
         builder = builder.filter(step)
-    built: TextAnalyzer = builder.build()
-    return built
+    language_analyzer: TextAnalyzer = builder.build()
+    return language_analyzer
 
 
 def _filters(language: str) -> list[Any]:
@@ -174,27 +174,27 @@ def _filters(language: str) -> list[Any]:
     filters = [Filter.stopword(name)] if language in _WITH_STOP_WORDS else []
     if language in _STEMMED:
         filters.append(Filter.stemmer(name))
-    # Last, for stop-words and stemmers know their language's accents: "für", "anulé".
+    # Last, as stop words and stemmers need their language's accents: "für", "anulé".
     return [*filters, Filter.ascii_fold()]
 
 
 def terms(text: str) -> list[str]:
-    """Index terms of a text, in order, repeats kept."""
-    return analyzer().analyze(split(text))
+    """Return the English index terms of a text, in order, with repeats."""
+    return analyzer().analyze(pretokenize(text))
 
 
 def terms_by_language(text: str, languages: Sequence[str]) -> Iterator[dict[str, str]]:
-    """Each word of a text as index terms by language: "Rechnungen" → {"en": "rechnungen", "de": "rechnung"}.
+    """Yield the index terms of each word by language: "Rechnungen" → {"en": "rechnungen", "de": "rechnung"}.
 
-    `languages` are English and others. A term stands with the first word that gives it in its language; a word that
-    gives no new term is left out. So is one of STOP_WORDS: an English request must not find "do" and "to" in Polish.
+    `languages` are English and others. Each term of a language is yielded once; words without a new term are skipped.
+    So are English STOP_WORDS: an English request must not match "do" and "to" in Polish.
     """
     seen: set[tuple[str, str]] = set()
-    for word in dict.fromkeys(split(text).split()):
+    for word in dict.fromkeys(pretokenize(text).split()):
         if not analyzer().analyze(word):
             continue
-        # A word is one token, and an analyzer makes it one term or none.
-        given = ((language, term) for language in languages for term in analyzer(language).analyze(word))
-        if new := dict(pair for pair in given if pair not in seen):
-            seen.update(new.items())
-            yield new
+        # A word is one token, of which an analyzer makes one term or none.
+        pairs = ((language, term) for language in languages for term in analyzer(language).analyze(word))
+        if new_terms := dict(pair for pair in pairs if pair not in seen):
+            seen.update(new_terms.items())
+            yield new_terms

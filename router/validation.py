@@ -1,9 +1,9 @@
-"""Plain English for what a validator (pydantic's) found wrong with a value: no phrase of its own reaches a user."""
+"""Plain English for pydantic's validation errors: users never read pydantic's own messages."""
 
 from collections.abc import Mapping
 from typing import Any
 
-# By the kind of error; {names} are of its context. Each completes "the setting …".
+# By error type; {names} are keys of its context. Each completes "the setting …".
 _SENTENCES = {
     "missing": "is missing",
     "extra_forbidden": "is unknown here",
@@ -40,31 +40,31 @@ _SENTENCES = {
     "union_tag_invalid": "must be of one of the kinds that are allowed here",
     "union_tag_not_found": "must be of one of the kinds that are allowed here",
 }
-_BLANK = r"\S"  # the one pattern whose meaning a person need not work out
+_NOT_BLANK = r"\S"
 
 
-def requirement(kind: str, context: Mapping[str, Any] | None = None, *, table: str = "a table") -> str:
+def describe_requirement(kind: str, context: Mapping[str, Any] | None = None, *, table: str = "a table") -> str:
     """Return what a value must be, as the end of a sentence: "must be at least 1".
 
-    `kind` and `context` are an error's `type` and `ctx`; `table` is what the format at hand calls a mapping. A message
-    that this project wrote itself is given as it is.
+    `kind` and `context` are a pydantic error's `type` and `ctx`; `table` is the file format's word for a mapping. A
+    message that this project wrote itself is returned unchanged.
     """
-    context = {name: _number(value) for name, value in (context or {}).items()}
-    if (own := own_words(kind, context)) is not None:
-        return own
+    context = {name: _as_integer(value) for name, value in (context or {}).items()}
+    if (message := custom_message(kind, context)) is not None:
+        return message
     if kind == "string_pattern_mismatch":
-        return "must not be blank" if context.get("pattern") == _BLANK else f"must match {context.get('pattern')}"
+        return "must not be blank" if context.get("pattern") == _NOT_BLANK else f"must match {context.get('pattern')}"
     try:
         return _SENTENCES[kind].format(**context, table=table)
     except (KeyError, IndexError):
         return "has a value that is not allowed here"
 
 
-def own_words(kind: str, context: Mapping[str, Any] | None = None) -> str | None:
-    """Return the message of an error that this project raised itself, which is a sentence; None for any other."""
+def custom_message(kind: str, context: Mapping[str, Any] | None = None) -> str | None:
+    """Return the message, a whole sentence, of an error that this project raised itself; None for any other."""
     name = "error" if kind in ("value_error", "assertion_error") else "said"
     return str(context[name]) if context and name in context else None
 
 
-def _number(value: object) -> object:
+def _as_integer(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value

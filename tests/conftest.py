@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 
 from router import Router
-from router.encoding.export.cache import VARIABLE
+from router.encoding.export.cache import CACHE_VARIABLE
 from tests.support.factories import TOOLS, expansion_row
 from tests.support.once import made_once
 
@@ -27,12 +27,14 @@ def pytest_configure(config: pytest.Config) -> None:
     """No key, no setting and no hub of the machine reaches a test, or a process that it starts."""
     is_worker = hasattr(config, "workerinput")
     for variable in list(os.environ):
-        if variable.startswith(("QUARTERMASTER_", "OPENAI_", "PREFECT_")) and not (is_worker and variable == VARIABLE):
+        if variable.startswith(("QUARTERMASTER_", "OPENAI_", "PREFECT_")) and not (
+            is_worker and variable == CACHE_VARIABLE
+        ):
             del os.environ[variable]
     if not is_worker:  # workers inherit it: an encoder is exported once a run
         cache = TemporaryDirectory(prefix="quartermaster-cache-")
         config.add_cleanup(cache.cleanup)
-        os.environ[VARIABLE] = cache.name
+        os.environ[CACHE_VARIABLE] = cache.name
     # Hugging Face reads it when it is imported.
     os.environ["HF_HUB_OFFLINE"] = "1"
     # torch takes every core, as each worker does: a build of the demo is 29 s of CPU so, and 16 with a thread each.

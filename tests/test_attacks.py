@@ -20,7 +20,7 @@ from pipeline.ledger import Ledger
 from pipeline.phrase_checks.record import Screen
 from pipeline.settings import load
 from router import Router
-from router.tools.field_text import project
+from router.tools.field_text import project_record
 from tests.pipeline.enrichment import honest_tools
 from tests.pipeline.enrichment.attack import Attack, honest_answer
 from tests.pipeline.enrichment.attacks import ATTACKS
@@ -186,7 +186,7 @@ def test_the_router_returns_a_poisoned_record_whole(built: Built) -> None:
 def test_no_document_of_a_poisoned_record_holds_what_it_demands(attack: Attack, built: Built) -> None:
     record = built.router.record(attack.tool_id)
     assert record is not None
-    documents = project(record, None)
+    documents = project_record(record, None)
     for text in (documents.name, documents.description, documents.dense):
         assert not [phrase for phrase in attack.demanded if phrase in text]
         assert "gnore all" not in text and "gnoreAll" not in text

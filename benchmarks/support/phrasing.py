@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from router.text import words
+from router.text import identifier_words
 from router.tools.text_overlap import term_set
 
 PHRASES = 8
@@ -91,15 +91,15 @@ class _Material:
     """The words of a tool: verb and nouns of its name, clauses of its description, names of its parameters."""
 
     def __init__(self, tool: Mapping[str, Any]) -> None:
-        name = words(tool["name"]) or [tool["name"]]
+        name = identifier_words(tool["name"]) or [tool["name"]]
         verb = next((word for word in name if word in _VERBS or word in _SAME_VERB), "")
         self.verb = _SAME_VERB.get(verb, verb)
         self.nouns = [word for word in name if word != verb] or name
-        provider = words((tool.get("provider") or "").rsplit("/", 1)[-1])
+        provider = identifier_words((tool.get("provider") or "").rsplit("/", 1)[-1])
         self.place = " ".join(word for word in provider if word not in ("mcp", "server", "api"))
         self.clauses = list(_clauses(tool.get("description") or ""))
         properties = (tool.get("parameters") or {}).get("properties") or {}
-        self.parameters = [" ".join(words(name)) for name in properties][:12]
+        self.parameters = [" ".join(identifier_words(name)) for name in properties][:12]
 
 
 def _clauses(description: str) -> Iterator[str]:

@@ -7,29 +7,29 @@ from pathlib import Path
 
 import duckdb
 
-from pipeline import enrichment, publish, records, sources, learning, vectors
-from pipeline.vectors.exports import EncoderExports
+from pipeline import enrichment, learning, publish, records, sources, vectors
+from pipeline.build.expansion import expand
+from pipeline.build.learning import TrainingSet, calibration_of, training_set_of, tune
+from pipeline.build.report import BuildReport
 from pipeline.enrichment.chain import generators
 from pipeline.enrichment.estimate import estimate
 from pipeline.enrichment.file import FileGenerator
-from pipeline.phrase_checks.record import Screen
-from pipeline.phrase_checks.record.remembering import RememberingScreen
 from pipeline.errors import RunAborted, SnapshotInvalid
 from pipeline.execution import Direct, Execution
-from pipeline.build.expansion import expand
 from pipeline.inspection.difference import ToolDifference
 from pipeline.ledger import Ledger
-from pipeline.build.learning import TrainingSet, calibration_of, training_set_of, tune
+from pipeline.phrase_checks.record import Screen
+from pipeline.phrase_checks.record.remembering import RememberingScreen
 from pipeline.progress import Clock, Progress, Silent
 from pipeline.publish import gate
 from pipeline.publish.missing import missing
-from pipeline.build.report import BuildReport
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
 from pipeline.sources.gaps import no_tool
+from pipeline.vectors.exports import EncoderExports
 from router import Manifest, Router
-from router.tools import field_text
 from router.evaluation import judgements_of
 from router.fingerprint import file_sha256, fingerprint
+from router.tools import field_text
 
 
 def build(
@@ -229,7 +229,7 @@ def _project(
 ) -> list[field_text.FieldDocuments]:
     written = expanded.written
     return [
-        field_text.project(r, written[r.tool_id].expansion if r.tool_id in written else None, languages)
+        field_text.project_record(r, written[r.tool_id].expansion if r.tool_id in written else None, languages)
         for r in catalog.records
     ]
 

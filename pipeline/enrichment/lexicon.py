@@ -6,7 +6,7 @@ from typing import Any
 from pipeline.enrichment.generator import Answer, Outcome, Question, Usage
 from router.record import ToolRecord
 from router.tools import lexicon
-from router.tools.trust import trusted
+from router.tools.trust import sanitize
 
 
 class LexiconGenerator:
@@ -25,4 +25,4 @@ class LexiconGenerator:
 
     def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
         """An answer for every record."""
-        yield [Answer(q.record.tool_id, lexicon.expand(trusted(q.record)[0])) for q in questions]
+        yield [Answer(q.record.tool_id, lexicon.expand(sanitize(q.record)[0])) for q in questions]

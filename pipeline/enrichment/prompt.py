@@ -5,7 +5,7 @@ from typing import Any
 
 from router.fingerprint import canonical_json
 from router.record import ToolRecord
-from router.tools.trust.characters import visible
+from router.tools.trust.characters import strip_hidden
 
 PROMPT_VERSION = 2
 
@@ -94,7 +94,7 @@ def packed_question(records: Sequence[ToolRecord], languages: Sequence[str] = ()
 
 def echo(record: ToolRecord) -> str:
     """The name by which an answer says which tool it is about."""
-    return visible(record.name[:_MAX_SHORT])
+    return strip_hidden(record.name[:_MAX_SHORT])
 
 
 def _with_languages(message: dict[str, Any], languages: Sequence[str]) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def _tool(record: ToolRecord) -> dict[str, Any]:
     tool: dict[str, Any] = {
         "provider": record.provider and _short(record.provider),
         "name": echo(record),
-        "description": visible(record.description[:_MAX_DESCRIPTION]),
+        "description": strip_hidden(record.description[:_MAX_DESCRIPTION]),
         "categories": [_short(category) for category in record.categories[:_MAX_CATEGORIES]],
         "parameters": [
             {
@@ -128,10 +128,10 @@ def _sibling(record: ToolRecord) -> dict[str, str]:
     sibling = {
         "provider": _short(record.provider or ""),
         "name": echo(record),
-        "description": visible(record.description[:_MAX_SIBLING]),
+        "description": strip_hidden(record.description[:_MAX_SIBLING]),
     }
     return {key: value for key, value in sibling.items() if value}
 
 
 def _short(text: str) -> str:
-    return visible(text[:_MAX_SHORT])
+    return strip_hidden(text[:_MAX_SHORT])

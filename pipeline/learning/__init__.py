@@ -22,7 +22,7 @@ from pipeline.learning.usage.log import PastRequests, past_requests
 from pipeline.records import Catalog
 from pipeline.vectors import Embedding, Vectors
 from router.contract import ADAPTER
-from router.tools.field_text import FieldDocuments, project
+from router.tools.field_text import FieldDocuments, project_record
 
 __all__ = [
     "TUNING_VERSION",
@@ -79,7 +79,7 @@ def phrase_space(
     """
     owners = np.repeat(np.arange(len(documents)), np.diff(vectors.offsets))
     taught = np.array([document.tool_id in original for document in documents])[owners]
-    texts = [project(record, None).dense for record in catalog.records]
+    texts = [project_record(record, None).dense for record in catalog.records]
     embedding.embed(texts)
     phrases = vectors.phrases if taught.all() else vectors.phrases[taught]
     return PhraseSpace(embedding.matrix(texts), vectors.documents, phrases, owners[taught])

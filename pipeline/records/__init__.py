@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pipeline.sources import RawTool
 from router.fingerprint import fingerprint
 from router.record import Origin, ToolRecord
-from router.tools.definitions.normalize import normalize, numbered
+from router.tools.definitions.normalization import normalize, numbered_id
 
 __all__ = ["Catalog", "Notice", "catalog_records", "record_hash"]
 
@@ -57,7 +57,7 @@ def catalog_records(tools: Iterable[RawTool]) -> Catalog:
             notices.append(Notice(twin, "merged", f"{record.tool_id} is an exact duplicate", record.origin))
             continue
         if (wanted := record.tool_id) in kept:
-            record = replace(record, tool_id=numbered(wanted, numbers, kept))
+            record = replace(record, tool_id=numbered_id(wanted, numbers, kept))
             notices.append(Notice(record.tool_id, "renamed", f"the id {wanted} was taken", record.origin))
         if not record.description:
             notices.append(Notice(record.tool_id, "thin", "it has no description", record.origin))

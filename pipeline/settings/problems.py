@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from router.validation import requirement
+from router.validation import describe_requirement
 
 Place = tuple[int | str, ...]
 # Their values may be secrets, or hold some: they are never shown.
@@ -53,7 +53,7 @@ def _sentence(wrong: Mapping[str, Any], place: Place, model: type[BaseModel], wr
         return f"{named} {what}: write one [[source]] for each file, command or URL"
     if place == ("sources",) and isinstance(wrong["input"], list):
         return f"{named} must be a table, [sources]; each source by itself is written as [[source]]"
-    asked = requirement(wrong["type"], wrong.get("ctx"))
+    asked = describe_requirement(wrong["type"], wrong.get("ctx"))
     if wrong["type"] in ("value_error", "assertion_error", "missing", "invalid_key"):
         return f"{named} {asked}" if wrong["type"] in ("missing", "invalid_key") else f"{named}: {asked}"
     value = None if _SECRET & set(map(str, place)) else _shown(wrong["input"])

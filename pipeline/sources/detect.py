@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.sources.document import read_document, read_lines
-from router.tools.definitions.nesting import listed
+from router.tools.definitions.nesting import find_definitions
 
 Format = Literal["function", "openapi", "mcp", "jsonl"]
 
@@ -21,7 +21,7 @@ def detect(path: Path) -> Format:
     value = read_document(path)
     if isinstance(value, dict) and ("openapi" in value or "swagger" in value):
         return "openapi"
-    tools = listed(value)
+    tools = find_definitions(value)
     if tools is None:
         raise RunAborted(
             f"the source {path} is no known format: an OpenAPI or Swagger document, function schemas, "

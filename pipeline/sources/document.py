@@ -10,7 +10,7 @@ import yaml
 
 from pipeline.errors import RecordRejected, RunAborted
 from router.record import Origin
-from router.tools.definitions.json_text import MAX_DEPTH, check_depth, lenient_integer, parse_json, storable
+from router.tools.definitions.json_values import MAX_DEPTH, check_depth, lenient_integer, parse_json, replace_unstorable
 
 # Aliases let a YAML file of a few lines stand for billions of values; a real document has fewer than this.
 _MAX_VALUES = 5_000_000
@@ -27,7 +27,7 @@ class _CoreLoader(yaml.CSafeLoader):
         return super().construct_mapping(node, deep)
 
     def construct_text(self, node: Any) -> Any:
-        return storable(self.construct_scalar(node))
+        return replace_unstorable(self.construct_scalar(node))
 
     def construct_integer(self, node: Any) -> Any:
         return lenient_integer(str(self.construct_scalar(node)))

@@ -11,7 +11,7 @@ from typing import Any
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.sources.document import read_document, read_lines
 from router.record import Origin
-from router.tools.definitions.nesting import Listed, listed, under
+from router.tools.definitions.nesting import ListedDefinition, definitions_within, find_definitions
 from router.tools.definitions.raw_tool import RawTool
 from router.tools.definitions.vendors import read_tool
 
@@ -21,7 +21,7 @@ def read(path: Path) -> Iterator[RawTool | RecordRejected]:
     if path.suffix.lower() == ".jsonl":
         yield from read_rows(path)
         return
-    found = listed(read_document(path))
+    found = find_definitions(read_document(path))
     if found is None:
         raise RunAborted(f"the source {path} holds no function schemas: expected a list, or an object with `tools`")
     for one in found:
@@ -35,11 +35,11 @@ def read_rows(path: Path, *, own_id: bool = False) -> Iterator[RawTool | RecordR
             yield line
             continue
         origin, row = line
-        for one in under(row, origin.pointer):
+        for one in definitions_within(row, origin.pointer):
             yield listed_tool(one, path.name, own_id=own_id)
 
 
-def listed_tool(one: Listed, file: str, *, own_id: bool = False) -> RawTool | RecordRejected:
+def listed_tool(one: ListedDefinition, file: str, *, own_id: bool = False) -> RawTool | RecordRejected:
     """Return a listed definition as a tool, or why it is rejected."""
     return tool_or_rejection(one.row, Origin(file, one.pointer), one.provider, own_id=own_id)
 

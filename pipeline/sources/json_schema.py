@@ -5,7 +5,7 @@ from urllib.parse import unquote
 
 from pipeline.errors import RecordRejected
 from router.record import Origin
-from router.tools.definitions.pointer import point
+from router.tools.definitions.json_values import value_at_pointer
 
 _MAX_DEPTH = 100
 # Annotations of the API document that JSON Schema does not know and a model does not need.
@@ -16,9 +16,9 @@ _DATA = ("enum", "default", "const", "examples", "required")
 
 
 def resolve_pointer(document: Any, reference: str, origin: Origin) -> Any:
-    """As `point`. Raises RecordRejected where there is nothing."""
+    """As `value_at_pointer`. Raises RecordRejected where there is nothing."""
     try:
-        return point(document, reference)
+        return value_at_pointer(document, reference)
     except LookupError as error:
         raise RecordRejected(origin, str(error)) from None
 

@@ -13,7 +13,8 @@ from pipeline.sources.document import read_document, read_lines
 from pipeline.sources.function_schema import listed_tool
 from router.record import Origin
 from router.tools.definitions.field_names import PARAMETERS, SPLIT_PARAMETERS
-from router.tools.definitions.nesting import Listed, escaped, listed, owner, under
+from router.tools.definitions.json_values import escape_pointer_part
+from router.tools.definitions.nesting import ListedDefinition, definitions_within, find_definitions, provider_of
 from router.tools.definitions.raw_tool import RawTool
 
 _SECTION = "source.fields"
@@ -42,25 +43,25 @@ def _documents(path: Path, lines: bool) -> Iterator[tuple[str, Any]]:
         yield ("", line) if isinstance(line, RecordRejected) else (line[0].pointer, line[1])
 
 
-def _records(value: Any, fields: FieldSettings, pointer: str) -> list[tuple[Listed, Any]] | None:
+def _records(value: Any, fields: FieldSettings, pointer: str) -> list[tuple[ListedDefinition, Any]] | None:
     """The records, each with its server where there are servers; None where there are none to be found."""
     if fields.servers is None:
         if fields.tools is not None:
-            found = _selected(fields.tools, Listed(pointer, value))
+            found = _selected(fields.tools, ListedDefinition(pointer, value))
         else:
-            found = under(value, pointer) if pointer else listed(value)
+            found = definitions_within(value, pointer) if pointer else find_definitions(value)
         return None if found is None else [(record, None) for record in found]
-    servers = _selected(fields.servers, Listed(pointer, value))
+    servers = _selected(fields.servers, ListedDefinition(pointer, value))
     if servers is None:
         return None
-    records: list[tuple[Listed, Any]] = []
+    records: list[tuple[ListedDefinition, Any]] = []
     for server in servers:
-        held = _selected(fields.tools, server) if fields.tools else under(server.row, server.pointer)
+        held = _selected(fields.tools, server) if fields.tools else definitions_within(server.row, server.pointer)
         records.extend((record, server.row) for record in held or ())
     return records
 
 
-def _selected(expression: str, whole: Listed) -> list[Listed] | None:
+def _selected(expression: str, whole: ListedDefinition) -> list[ListedDefinition] | None:
     """What an expression selects, each with its JSON pointer, and whom it is listed under."""
     try:
         found = jmespath.search(expression, whole.row)
@@ -72,9 +73,9 @@ def _selected(expression: str, whole: Listed) -> list[Listed] | None:
         return None
     # An expression selects the very objects of the document: where each lies is known by which it is.
     places = dict(_places(whole.row, whole.pointer))
-    provider = owner(whole.row) if isinstance(whole.row, dict) else None
+    provider = provider_of(whole.row) if isinstance(whole.row, dict) else None
     return [
-        Listed(places.get(id(row), f"{whole.pointer}/{expression}/{index}"), row, provider)
+        ListedDefinition(places.get(id(row), f"{whole.pointer}/{expression}/{index}"), row, provider)
         for index, row in enumerate(found)
     ]
 
@@ -85,12 +86,12 @@ def _places(value: Any, pointer: str) -> Iterator[tuple[int, str]]:
         item, place = stack.pop()
         if isinstance(item, dict):
             yield id(item), place
-            stack.extend((child, f"{place}/{escaped(key)}") for key, child in item.items())
+            stack.extend((child, f"{place}/{escape_pointer_part(key)}") for key, child in item.items())
         elif isinstance(item, list):
             stack.extend((child, f"{place}/{index}") for index, child in enumerate(item))
 
 
-def _tool(record: Listed, server: Any, fields: FieldSettings, file: str) -> RawTool | RecordRejected:
+def _tool(record: ListedDefinition, server: Any, fields: FieldSettings, file: str) -> RawTool | RecordRejected:
     """A record, its fields under the names that every reader knows."""
     row = record.row
     if not isinstance(row, dict):
@@ -106,7 +107,7 @@ def _tool(record: Listed, server: Any, fields: FieldSettings, file: str) -> RawT
     taken = fields.keys() - FieldSettings.model_fields.keys()
     taken |= {*PARAMETERS, *SPLIT_PARAMETERS} if "parameters" in read else set()
     rest = {key: value for key, value in row.items() if key not in taken}
-    one = Listed(record.pointer, {**rest, **read}, provider or record.provider)
+    one = ListedDefinition(record.pointer, {**rest, **read}, provider or record.provider)
     found = listed_tool(one, file, own_id="id" in read)
     if isinstance(found, RecordRejected) and found.keys:
         return RecordRejected(found.origin, _unnamed(fields, found.reason), keys=tuple(row))

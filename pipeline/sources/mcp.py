@@ -8,14 +8,14 @@ from pipeline.errors import RecordRejected, RunAborted
 from pipeline.sources.document import read_document
 from pipeline.sources.function_schema import listed_tool
 from pipeline.sources.provider_label import label_of_server
-from router.tools.definitions.nesting import listed
+from router.tools.definitions.nesting import find_definitions
 from router.tools.definitions.raw_tool import RawTool
 
 
 def read(path: Path) -> Iterator[RawTool | RecordRejected]:
     """Yield the tools of saved answers: the result, the whole JSON-RPC response, a list of pages, a bare list of tools,
     or the answers of several servers by their names."""
-    found = listed(read_document(path))
+    found = find_definitions(read_document(path))
     if found is None:
         raise RunAborted(f"the source {path} is not a saved tools/list answer: it has no list of tools")
     servers = {one.provider for one in found}

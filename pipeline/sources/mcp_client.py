@@ -18,7 +18,7 @@ from pipeline.sources.naming import place, said
 from pipeline.sources.provider_label import label_of_server
 from router.record import Origin
 from router.tools.definitions.raw_tool import RawTool
-from router.validation import requirement
+from router.validation import describe_requirement
 
 if TYPE_CHECKING:
     from pipeline.sources.oauth import Authentication
@@ -138,7 +138,7 @@ def _words(cause: BaseException) -> str:
         return f"{type(cause).__name__}: {cause}"
     first, *others = cause.errors(include_url=False, include_input=False)
     field = ".".join(map(str, first["loc"])) or "it"
-    wrong = requirement(first["type"], first.get("ctx"), table="an object")
+    wrong = describe_requirement(first["type"], first.get("ctx"), table="an object")
     more = f", and {len(others)} more" if others else ""
     return f"its answer is not as MCP has it: {field} {wrong}{more}"
 

@@ -14,7 +14,7 @@ from pipeline.sources.document import read_document
 from pipeline.sources.json_schema import SchemaScope, resolve_pointer
 from pipeline.sources.provider_label import label_of_document
 from router.record import Origin
-from router.tools.definitions.raw_tool import Fields, RawTool
+from router.tools.definitions.raw_tool import FieldReader, RawTool
 from router.tools.definitions.vendors import unread_keys
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
@@ -64,7 +64,7 @@ def read(path: Path) -> Iterator[RawTool | RecordRejected]:
 def _operation(
     document: dict[str, Any], route: str, method: str, item: dict[str, Any], provider: str | None, origin: Origin
 ) -> RawTool:
-    fields = Fields(item[method], origin)
+    fields = FieldReader(item[method], origin)
     scope = SchemaScope(document, origin)
     properties: dict[str, Any] = {}
     required: list[str] = []
@@ -124,7 +124,7 @@ def _description(summary: str, description: str) -> str:
 
 
 def _parameters(
-    document: dict[str, Any], item: dict[str, Any], fields: Fields, scope: SchemaScope
+    document: dict[str, Any], item: dict[str, Any], fields: FieldReader, scope: SchemaScope
 ) -> list[dict[str, Any]]:
     """The path item's parameters, then the operation's, which replace those of the same name and place."""
     found: dict[tuple[str, str], dict[str, Any]] = {}

@@ -27,7 +27,7 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-from router.tools.provider_labels import MOST_WORDS, is_long
+from router.tools.provider_labels import MAX_LABEL_WORDS, is_long
 
 __all__ = ["label_of_document", "label_of_server", "long_label_note"]
 
@@ -120,7 +120,7 @@ def label_of_server(name: str) -> str:
         return name
     words = [word.casefold() for word in _WORD_OF_SERVER.findall(name.rsplit("/", 1)[-1])]
     kept = [word for word in words if word not in _OF_SERVERS and word not in _BOILERPLATE]
-    return "-".join((kept or words)[:MOST_WORDS]) or name
+    return "-".join((kept or words)[:MAX_LABEL_WORDS]) or name
 
 
 def long_label_note(labels: Iterable[str | None]) -> str | None:
@@ -157,7 +157,7 @@ def _title_words(title: str) -> list[str]:
         while words and words[-1] in _AT_THE_END | _JOINING:
             del words[-1]
         if words:
-            del words[MOST_WORDS:]
+            del words[MAX_LABEL_WORDS:]
             while words[-1] in _JOINING:
                 del words[-1]
             return words

@@ -21,7 +21,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import BaseModel, ValidationError
 
 from pipeline.errors import RunAborted
-from router.validation import requirement
+from router.validation import describe_requirement
 
 _OTHERS = 0o077
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -94,7 +94,7 @@ class TokenFile:
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             field = ".".join(map(str, (name, *first["loc"])))
-            wrong = requirement(first["type"], first.get("ctx"), table="an object")
+            wrong = describe_requirement(first["type"], first.get("ctx"), table="an object")
             raise RunAborted(f"the token file {self.path} cannot be used: {field} {wrong}") from None
 
     def _content(self) -> dict[str, Any] | None:

@@ -7,8 +7,8 @@ from pipeline.errors import RunAborted
 from pipeline.progress import Progress
 from pipeline.vectors.reference import ReferenceEncoder
 from router.encoding.export import EncoderModel, Export, ExportCache, cache_folder
-from router.encoding.export.bert import obstacle
-from router.encoding.export.exporting import export as export_model
+from router.encoding.export.bert import unsupported_reason
+from router.encoding.export.onnx_export import export as export_model
 from router.errors import EncoderInvalid
 
 __all__ = ["Export", "export", "user_cache"]
@@ -18,7 +18,7 @@ def user_cache(model: EncoderModel, workspace: Path, progress: Progress) -> Expo
     """The user's exported encoders; where their folder cannot be written, the workspace's own."""
 
     def begin() -> None:
-        progress.start("export" if obstacle(model) is None else "trace", None)
+        progress.start("export" if unsupported_reason(model) is None else "trace", None)
 
     return ExportCache([cache_folder(), workspace / "encoders"], progress.note, begin)
 

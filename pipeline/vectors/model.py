@@ -5,7 +5,7 @@ from pathlib import Path
 from pipeline.errors import RunAborted
 from pipeline.progress import Progress
 from pipeline.settings import VectorSettings
-from router.encoding.export import INSTALL_PACKAGED, PACKAGED, EncoderModel, describe, packaged_folder
+from router.encoding.export import INSTALL_PACKAGED, PACKAGED, EncoderModel, describe_model, packaged_folder
 from router.errors import EncoderInvalid
 
 _FILES = ["*.json", "*.txt", "*.safetensors", "pytorch_model.bin", "[0-9]_*/*"]
@@ -32,7 +32,7 @@ def resolve(settings: VectorSettings, progress: Progress) -> EncoderModel | None
 
 def _described(wanted: str, settings: VectorSettings) -> EncoderModel:
     try:
-        return describe(wanted, _find(wanted), settings.query_prefix)
+        return describe_model(wanted, _find(wanted), settings.query_prefix)
     except EncoderInvalid as error:
         raise RunAborted(str(error)) from error
 

@@ -16,7 +16,7 @@ from router.distribution import install_command
 from router.errors import QuartermasterError, SettingsInvalid
 from router.process import renew_in_child
 from router.record import ToolRecord
-from router.text import words
+from router.text import identifier_words
 
 # The request and, for each candidate, what `text_of` gives of it; a score for each, higher is better.
 Scorer = Callable[[str, Sequence[str]], Sequence[float]]
@@ -90,7 +90,7 @@ def text_of(record: ToolRecord, phrases: Sequence[str] = ()) -> str:
 
     One line, and bounded, whatever a vendor wrote: some thousand characters at most.
     """
-    name = " ".join(words(record.name)) or record.name
+    name = " ".join(identifier_words(record.name)) or record.name
     parts = [_cut(f"{record.provider or ''} {name}", _NAME), _cut(record.description, _DESCRIPTION)]
     top = [parameter.path for parameter in record.parameters if "." not in parameter.path]
     if top:

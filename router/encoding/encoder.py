@@ -1,4 +1,4 @@
-"""Requests to vectors: the ONNX encoder, one thread, no torch."""
+"""The encoder that turns texts into vectors: ONNX Runtime, one thread, no torch; and the query adapter."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,54 +10,57 @@ from numpy.typing import NDArray
 from router.contract import ENCODER_MODEL, ENCODER_TOKENIZER, ENCODER_TOKENS, EncoderManifest
 from router.errors import SnapshotInvalid
 
-Spans = Sequence[tuple[int, int]]
+Spans = Sequence[tuple[int, int]]  # character ranges, start to end (exclusive)
 
 
 class Encoder(Protocol):
-    """Anything that turns texts into L2-normalised vectors, float32 of shape (len(texts), dim)."""
+    """Turns texts into L2-normalised float32 vectors."""
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of texts as they are."""
+        """Return the vectors of texts, without the query prefix: shape (len(texts), dim)."""
         ...
 
     def encode_request(self, request: str) -> NDArray[np.float32]:
-        """The vector of one request, shape (dim,)."""
+        """Return the vector of one request, with the query prefix: shape (dim,)."""
         ...
 
     def encode_requests(self, requests: Sequence[str]) -> NDArray[np.float32]:
-        """The vectors of requests, each as `encode_request` gives it."""
+        """Return the vectors of requests, each as `encode_request` gives it: shape (len(requests), dim)."""
         ...
 
     def encode_parts(self, request: str, parts: Sequence[Spans]) -> NDArray[np.float32] | None:
-        """The vectors of a request and of its parts, shape (1 + len(parts), dim); None where parts cannot be told.
+        """Return the vectors of a request and of its parts, shape (1 + len(parts), dim).
 
-        A part is one or several runs of the request's characters, each from first to before last.
+        A part is one or several character ranges of the request. None where the encoder cannot encode parts in context.
         """
         ...
 
 
 class OnnxEncoder:
-    """A sentence encoder exported with its pooling and normalisation inside the graph."""
+    """An exported sentence encoder, with its pooling and normalisation inside the graph."""
 
     def __init__(self, tokenizer: Any, session: Any, spec: EncoderManifest) -> None:
-        """Internal: use `open`."""
+        """Hold a loaded tokenizer and session. Internal: use `open`."""
         self._tokenizer = tokenizer
         self._session = session
         self._query_prefix = spec.query_prefix
         self._dim = spec.dim
-        # In int8 a run's activations share one scale: a vector would hang on the texts beside it, by a cosine of .005.
-        self._together = spec.precision != "int8"
-        self._pools = ENCODER_TOKENS in [output.name for output in session.get_outputs()]
+        # In int8 a vector depends on the texts in its run. See docs/decisions/0103-int8-quantization.md.
+        self._batches = spec.precision != "int8"
+        self._has_token_vectors = ENCODER_TOKENS in [output.name for output in session.get_outputs()]
 
     @classmethod
     def open(cls, folder: Path, spec: EncoderManifest, *, threads: int = 1) -> "OnnxEncoder":
-        """Load `model.onnx` and `tokenizer.json`. Raises SnapshotInvalid where either cannot be loaded."""
-        # Imported here: a router over a lexical snapshot needs neither.
+        """Load `model.onnx` and `tokenizer.json` from a folder.
+
+        Raises SnapshotInvalid where either cannot be loaded.
+        """
+        # Imported here: a router over a lexical snapshot needs neither package.
         import onnxruntime
         from tokenizers import Tokenizer
 
         options = onnxruntime.SessionOptions()
-        # One thread that sleeps when idle: with a busy neighbour two spinning threads cost 12 ms a route, one 2.7.
+        # One thread, not spinning: beside a busy process, two spinning threads cost 12 ms a route, this one 2.7.
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
@@ -75,56 +78,57 @@ class OnnxEncoder:
         return cls(tokenizer, session, spec)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of texts as they are, without the query prefix; longer ones are cut at the model's length.
+        """Return the vectors of texts, without the query prefix: float32 of shape (len(texts), dim).
 
-        In fp32 all in one run, padded to the longest; in int8 one after the other.
+        Texts are cut at the model's maximum length. In fp32 they are encoded in one run, padded to the longest; in int8
+        one after the other.
         """
         if not texts:
             return np.empty((0, self._dim), np.float32)
-        runs = [texts] if self._together else [[text] for text in texts]
-        made = [self._session.run(["vector"], self.feeds(run))[0] for run in runs]
-        vectors: NDArray[np.float32] = made[0] if len(made) == 1 else np.concatenate(made)
+        runs = [texts] if self._batches else [[text] for text in texts]
+        run_vectors = [self._session.run(["vector"], self.feeds(run))[0] for run in runs]
+        vectors: NDArray[np.float32] = run_vectors[0] if len(run_vectors) == 1 else np.concatenate(run_vectors)
         return vectors
 
     def encode_parts(self, request: str, parts: Sequence[Spans]) -> NDArray[np.float32] | None:
-        """The vectors of a request and of its parts, float32 of shape (1 + len(parts), dim), all by one run.
+        """Return the vectors of a request and of its parts, float32 of shape (1 + len(parts), dim), from one run.
 
-        A part's vector is the mean of its tokens, which have read the whole request ("late chunking", Günther et al.,
-        2024). None where the model pools otherwise, or a part lies past its length. Against parts encoded by
-        themselves, Full Recall@10 / nDCG@10 over requests of several steps: UltraTool +.002 / +.002, MetaTool 0 /
-        -.001, APIGen +.003 / -.002, the demo +.015 / -.011 (59 requests); with three steps, in .4 of the time.
+        A part's vector is the mean of its tokens, which have read the whole request ("late chunking"). None where the
+        model does not pool by the mean, or a part lies past its maximum length.
         """
-        if not self._pools:
+        # See docs/decisions/0102-late-chunking.md.
+        if not self._has_token_vectors:
             return None
         text = self._query_prefix + request
-        read = self._tokenizer.encode(text)
+        encoding = self._tokenizer.encode(text)
         shift = len(self._query_prefix)
-        offsets = np.array(read.offsets, np.int64)
-        held = offsets[:, 1] > offsets[:, 0]  # the others are the model's own marks
+        offsets = np.array(encoding.offsets, np.int64)
+        is_text = offsets[:, 1] > offsets[:, 0]  # the others are special tokens
         masks = np.zeros((len(parts), len(offsets)), np.float32)
         for mask, spans in zip(masks, parts, strict=True):
             for first, last in spans:
-                # Some tokenizers count the space before a word as the word's.
-                mask[held & (offsets[:, 1] > first + shift) & (offsets[:, 0] < last + shift)] = 1
+                # Overlap, not containment: some tokenizers count the space before a word as part of it.
+                mask[is_text & (offsets[:, 1] > first + shift) & (offsets[:, 0] < last + shift)] = 1
         if not masks.any(axis=1).all() or max(last for spans in parts for _, last in spans) + shift > offsets.max():
             return None
-        vector, tokens = self._session.run(["vector", ENCODER_TOKENS], _feeds([read]))
+        vector, tokens = self._session.run(["vector", ENCODER_TOKENS], _feeds([encoding]))
         pooled = masks @ tokens[0]
-        made: NDArray[np.float32] = np.concatenate([vector, pooled / np.linalg.norm(pooled, axis=1, keepdims=True)])
-        return made
+        vectors: NDArray[np.float32] = np.concatenate([vector, pooled / np.linalg.norm(pooled, axis=1, keepdims=True)])
+        return vectors
 
     def feeds(self, texts: Sequence[str]) -> dict[str, NDArray[np.int64]]:
-        """The model's inputs for texts: token ids and the mask of what is no padding, int64 (len(texts), tokens)."""
-        read = [self._tokenizer.encode(texts[0])] if len(texts) == 1 else self._tokenizer.encode_batch(list(texts))
-        return _feeds(read)
+        """Return the model's inputs for texts: token ids and attention mask, int64 of shape (len(texts), tokens)."""
+        if len(texts) == 1:
+            return _feeds([self._tokenizer.encode(texts[0])])
+        return _feeds(self._tokenizer.encode_batch(list(texts)))
 
     def encode_request(self, request: str) -> NDArray[np.float32]:
-        """The vector of one request, with the model's query prefix: shape (dim,)."""
+        """Return the vector of one request, with the model's query prefix: shape (dim,)."""
         vector: NDArray[np.float32] = self.encode_requests([request])[0]
         return vector
 
     def encode_requests(self, requests: Sequence[str]) -> NDArray[np.float32]:
-        """The vectors of requests, with the model's query prefix: shape (len(requests), dim)."""
+        """Return the vectors of requests, with the model's query prefix: shape (len(requests), dim)."""
         return self.encode([self._query_prefix + request for request in requests])
 
 
@@ -133,3 +137,10 @@ def _feeds(encodings: Sequence[Any]) -> dict[str, NDArray[np.int64]]:
         "input_ids": np.array([e.ids for e in encodings], dtype=np.int64),
         "attention_mask": np.array([e.attention_mask for e in encodings], dtype=np.int64),
     }
+
+
+def apply_adapter(vectors: NDArray[np.float32], adapter: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return normalize(q + qA): query vectors q of shape (dim,) or (n, dim), a learned map A of shape (dim, dim)."""
+    adapted = vectors + vectors @ adapter
+    normalized: NDArray[np.float32] = adapted / np.linalg.norm(adapted, axis=-1, keepdims=True)
+    return normalized

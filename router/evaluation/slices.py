@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from router.evaluation.judgements import KINDS, Judgement
-from router.text import split, terms, words
+from router.text import identifier_words, pretokenize, terms
 
 # Words as the index counts them. A search box's worth; a sentence; a few sentences; a paragraph with its data. On five
 # public sets and the demo the quartiles lie at 8 and 26 words, and the tails of 5 % at 4 and 60.
@@ -38,12 +38,12 @@ def slices(
 
 def length(request: str) -> str:
     """The slice of a request's length."""
-    count = len(split(request).split())
+    count = len(pretokenize(request).split())
     return next((name for most, name in _LENGTHS if count <= most), _LONGER)
 
 
 def names(request: str, provider: str) -> bool:
     """Whether a request holds every word of a provider's name, or the name as one word: "GitHub", "git hub"."""
     held = set(terms(request))
-    parts = words(provider)
+    parts = identifier_words(provider)
     return any(wanted and set(wanted) <= held for wanted in (terms(" ".join(parts)), terms("".join(parts))))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from router.tools.definitions.pointer import point
+from router.tools.definitions.json_values import value_at_pointer
 
 _MAX_HOPS = 32  # references to references: real ones are one or two long
 
@@ -15,7 +15,7 @@ def resolved(schema: Any, root: Mapping[str, Any]) -> Any:
             return schema
         beside = {keyword: value for keyword, value in schema.items() if keyword != "$ref"}
         try:
-            target = point(root, schema["$ref"])
+            target = value_at_pointer(root, schema["$ref"])
         except LookupError:
             return beside
         schema = {**target, **beside} if isinstance(target, Mapping) else beside

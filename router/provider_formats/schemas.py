@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from router.tools.definitions.pointer import point
-from router.tools.definitions.types import ALIASES, JSON_TYPES
+from router.tools.definitions.json_values import value_at_pointer
+from router.tools.definitions.types import JSON_TYPES, TYPE_ALIASES
 
 Schema = dict[str, Any]
 
@@ -51,7 +51,7 @@ def _settle(schema: Schema, root: Schema) -> None:
     if reference.startswith("#/definitions/"):
         reference = reference.replace("definitions", "$defs", 1)
     try:
-        found = reference.startswith("#") and isinstance(point(root, reference), Mapping)
+        found = reference.startswith("#") and isinstance(value_at_pointer(root, reference), Mapping)
     except LookupError:
         found = False
     if found:
@@ -134,7 +134,7 @@ def _type(value: Any, _: _Place) -> str | list[str] | None:
         return value
     given = value if isinstance(value, list) else [value]
     lower = [kind.lower() for kind in given if isinstance(kind, str)]
-    known = list(dict.fromkeys(k for kind in lower if (k := kind if kind in JSON_TYPES else ALIASES.get(kind))))
+    known = list(dict.fromkeys(k for kind in lower if (k := kind if kind in JSON_TYPES else TYPE_ALIASES.get(kind))))
     if isinstance(value, list) and len(known) == len(lower):
         return known or None
     return known[0] if len(known) == 1 and len(given) == 1 else None  # one unknown among several: any

@@ -1,1 +1,4 @@
-"""A query as text: its steps, and what it intends."""
+"""The query as text, before it is encoded.
+
+`intent_detection` tells which clauses ask for something; `steps` cuts a request into its steps.
+"""

@@ -1,13 +1,13 @@
-"""Does a clause ask for something? What tells a step of a request from what is told around it. English.
+"""Intent detection: the clauses of a request that ask for something, by rules for English.
 
-An imperative ("file a ticket"), a question, or a wish ("I also need …"). In another language only a question mark
-speaks: such a request is cut at the ends of its sentences, and all of them weigh the same.
+A clause expresses an intent by an imperative ("file a ticket"), a question, or a wish ("I also need …"). In other
+languages only a question mark is recognised.
 """
 
 import re
 
-# What people tell a tool, or somebody with tools, to do; with the lexicon's verbs, but those that more often open
-# something else (new, like, leave). A verb that is missing costs a cut that is not made.
+# Imperatives: the lexicon's verbs and more, without those that more often begin something else (new, like, leave).
+# A verb that is missing costs a cut that is not made.
 VERBS = frozenset(
     (
         "abort accept access acknowledge activate add adjust alert allow analyse analyze annotate announce answer "
@@ -36,7 +36,7 @@ VERBS = frozenset(
         "void vote wait wake warn watch wipe withdraw write zip"
     ).split()
 )
-# What may stand before the verb: courtesies, order, the person.
+# May stand before the verb: courtesies, order, the person.
 _BEFORE = frozenset(
     (
         "after also and additionally as can could finally first firstly for help hope i i'd immediately just kindly "
@@ -47,27 +47,27 @@ _BEFORE = frozenset(
 _QUESTIONS = frozenset("how what when where which who whom whose why".split())
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
-OPENING = 90  # characters: eight words and their courtesies
+OPENING_LENGTH = 90  # characters that `starts_with_intent` reads: eight words and their courtesies
 _WISH = re.compile(r"(?:i|we)(?:['’]d)?\s+(?:(?:also|then|would)\s+)*(?:need|want|wish|hope|like)\b", re.IGNORECASE)
 _QUESTION = re.compile(
     r"\W*(?:(?:also|and|then|so|next|finally|lastly|first|second|third|now)\W+)*"
     r"(?:how|what|when|where|which|who|whom|whose|why|is|are|do|does|did|can|could|would|will|has|have|should)\b",
     re.IGNORECASE,
 )
-_SAID_TO_SOMEBODY = re.compile(
+_REQUEST_PHRASE = re.compile(
     r"\b(?:please|kindly|help me|must|should|(?:has|have|needs?) to|(?:can|could|will|would) (?:you|somebody|someone)"
     r"|(?:i|we)(?:['’](?:d|m|re)| am| are)?(?: \w+){0,2} (?:need|want|wish|hope|like|looking|interested))\b",
     re.IGNORECASE,
 )
 
 
-def opens(text: str, *, joined: bool) -> bool:
-    """Whether a text starts with a demand: a verb after any courtesies.
+def starts_with_intent(text: str, *, joined: bool) -> bool:
+    """Return whether a text starts with an imperative, after any courtesies.
 
-    With `joined`, said of what follows "and" or "then", also a question or a wish; after a bare comma "which …" and
-    "I want …" go on with the sentence.
+    With `joined` (the text follows "and" or "then"), a question or a wish counts too. After a bare comma, "which …" and
+    "I want …" continue the sentence.
     """
-    words = [word.lower().replace("’", "'") for word in _WORD.findall(text[:OPENING])]
+    words = [word.lower().replace("’", "'") for word in _WORD.findall(text[:OPENING_LENGTH])]
     if joined and (_WISH.match(text) or (words and words[0].split("'")[0] in _QUESTIONS)):
         return True
     for word in words[:8]:
@@ -78,8 +78,8 @@ def opens(text: str, *, joined: bool) -> bool:
     return False
 
 
-def asks(text: str) -> bool:
-    """Whether a clause demands, asks or wishes, rather than tells how things are."""
+def expresses_intent(text: str) -> bool:
+    """Return whether a clause is an imperative, a question or a wish, rather than a statement."""
     if text.rstrip("\"'”’)] ").endswith(("?", "？")):
         return True
-    return bool(_QUESTION.match(text) or _SAID_TO_SOMEBODY.search(text)) or opens(text, joined=True)
+    return bool(_QUESTION.match(text) or _REQUEST_PHRASE.search(text)) or starts_with_intent(text, joined=True)

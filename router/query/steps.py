@@ -1,11 +1,10 @@
-"""A request to its steps, without a model: "pull failed payments, file a ticket and tell the team" has three.
+"""Query decomposition: cuts a request into steps, without a model.
 
-Cut at the ends of sentences, and at commas, colons, dashes and conjunctions where a demand opens (`demands`); never
-inside quotes. A piece that says too little of its own ("delete it") stays with the piece before it.
+"Pull failed payments, file a ticket and tell the team" has three steps. The text is cut at the ends of sentences, and
+at commas, colons, dashes and conjunctions where a new intent begins, but never inside quotes. A clause with too few
+terms of its own ("delete it") stays with the clause before it. Of a long request, mostly the intents are kept.
 
-Of a long request only what it asks is kept. With a log of 300 words beside it a request's tool was first for 0, 0 and
-.05 of 40 requests each (Azure MCP, demo, ToolPicker), as the encoder stops reading after some 190; so cut, for .93,
-.58 and .93; without the log .90, .63 and .95.
+See docs/decisions/0101-request-steps.md for the evidence.
 """
 
 import re
@@ -13,20 +12,16 @@ from dataclasses import dataclass
 from functools import cache, reduce
 from operator import add
 
-from router.query.intent_detection import OPENING, asks, opens
+from router.query.intent_detection import OPENING_LENGTH, expresses_intent, starts_with_intent
 from router.text import terms
 
-# Each step is encoded, which takes milliseconds. Multi-tool Recall@10 on BFCL .929 with eight, .924 with six.
-_MOST = 8
-# Words; encoders read about 190 of them. Beyond, what is told is pasted text and only what is asked is kept.
-_LONG = 150
-# A statement may be a step ("the deal counts as won") or its setting ("my name is …"). Gain in Full Recall@10 over
-# requests of several steps, mean of seven sets, at weight 1, .7, .4, 0: +1.9, +2.5, +2.2, +1.7 points.
-_STATEMENT = 0.7
-# Terms of its own that a piece needs to stand alone. With 2, requests of one step lose .1 nDCG@10; with 3, nothing.
-_LEAST = 3
+_MAX_STEPS = 8  # each is encoded, which takes milliseconds
+_MAX_WORDS = 150  # encoders read about 190; statements in a longer request are mostly pasted text
+# A statement may be a step ("the deal counts as won") or its setting ("my name is …").
+_STATEMENT_WEIGHT = 0.7
+_MIN_TERMS = 3  # that a clause must have of its own to be a step
 
-# Bounded: thousands of quotes that never close would each be looked for to the end.
+# Bounded, so that thousands of quotes that never close cost linear time.
 _QUOTED = re.compile(
     r"\"[^\"]{0,400}\"|“[^”]{0,400}”|‘[^’]{0,400}’|`[^`]{0,400}`|(?<!\w)'(?:[^'\n]|(?<=\w)'(?=\w)){0,400}'(?!\w)"
 )
@@ -39,25 +34,24 @@ _CLAUSE = re.compile(
 )
 _ABBREVIATION = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St|No|Inc|Ltd|Co|Corp|vs|etc|e\.g|i\.e|a\.m|p\.m|[A-Z])\.$")
 _WORD = re.compile(r"\w+")
-_MARKS = " \n,;"  # around a clause
-# Words that fill a clause and name nothing to do.
+_MARKS = " \n,;"  # stripped around a clause
+# Words that name no action and no object.
 _FILLERS = (
     "able addition afterwards all another anything appropriate assist completion day else everything first finally "
     "following function good hello help hi hope information kindly know lastly like me meanwhile need next now ok okay "
     "one other please possible problem question second task thank thanks then thing third time tool try want way wish"
 )
 
-
 Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The steps of a request in its order; none where it has one step.
+    """The steps of a request in its order; empty where the request is a single step.
 
-    `weights` are 1 for what is asked and less for what is told. `share` is how much of the request, in words, the
-    steps hold: 1 unless it is long and what is told was left out. `spans` are the characters of each step, from first
-    to before last, in `request`, which is the request with runs of spaces as one.
+    `weights` are 1 for steps that express an intent and less for statements. `share` is the fraction of the request's
+    words that the steps hold: below 1 where statements of a long request were left out. `spans` are the character
+    ranges of each step, start to end (exclusive), in `request`, the request with its white space collapsed.
     """
 
     texts: tuple[str, ...] = ()
@@ -72,7 +66,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """One or several clauses that belong together."""
+    """One or several clauses that belong together, with their character ranges in the request."""
 
     text: str
     spans: tuple[Span, ...]
@@ -82,41 +76,43 @@ class _Piece:
 
 
 def find_steps(request: str) -> Steps:
-    """The steps of a request. A long one (pasted mail, logs) may have a single step: what it asks."""
-    # Runs of spaces are one: the patterns above need not look for more, and cannot be made to.
+    """Return the steps of a request. A long one (pasted mail, logs) may have a single step: its intent."""
+    # Collapsed white space keeps the patterns above linear.
     text = "\n".join(" ".join(line.split()) for line in request.strip().splitlines())
     clauses = _clauses(text)
-    total = _length(request)
-    if len(clauses) < 2 and total <= _LONG and not _machine_text(text):
-        return Steps()  # as most requests are, and as what follows would find
-    pieces = _pieces(clauses)
-    said = [clause for clause in clauses if not _machine_text(clause.text)]
-    if len(pieces) <= _MOST and total <= _LONG and not _pasted(request, said, clauses):
-        return _weighed(text, pieces) if len(pieces) > 1 else Steps()
-    # People say what they want first or last, if they do not ask for it in so many words.
-    prose = _pieces(said)
-    kept = [piece for place, piece in enumerate(prose) if place in (0, len(prose) - 1) or asks(piece.text)]
-    if len(kept) > _MOST:
-        kept = [*kept[: _MOST // 2], *kept[-_MOST // 2 :]]
-    return _weighed(text, kept, min(1.0, sum(_length(piece.text) for piece in kept) / max(total, 1)))
+    word_count = _count_words(request)
+    if len(clauses) < 2 and word_count <= _MAX_WORDS and not _is_machine_text(text):
+        return Steps()  # a shortcut for most requests: the code below gives the same
+    pieces = _merge_short(clauses)
+    prose_clauses = [clause for clause in clauses if not _is_machine_text(clause.text)]
+    if len(pieces) <= _MAX_STEPS and word_count <= _MAX_WORDS and not _is_pasted(request, prose_clauses, clauses):
+        return _weighted_steps(text, pieces) if len(pieces) > 1 else Steps()
+    # People state what they want first or last, if they do not ask for it in so many words.
+    prose = _merge_short(prose_clauses)
+    last = len(prose) - 1
+    steps = [piece for place, piece in enumerate(prose) if place in (0, last) or expresses_intent(piece.text)]
+    if len(steps) > _MAX_STEPS:
+        steps = [*steps[: _MAX_STEPS // 2], *steps[-_MAX_STEPS // 2 :]]
+    share = min(1.0, sum(_count_words(piece.text) for piece in steps) / max(word_count, 1))
+    return _weighted_steps(text, steps, share)
 
 
-def _weighed(request: str, pieces: list[_Piece], share: float = 1.0) -> Steps:
-    asked = [asks(piece.text) for piece in pieces]
-    # Where nothing asks, as in a language whose demands are not known here, all weigh the same.
-    weights = tuple(1.0 if yes or not any(asked) else _STATEMENT for yes in asked)
+def _weighted_steps(request: str, pieces: list[_Piece], share: float = 1.0) -> Steps:
+    intents = [expresses_intent(piece.text) for piece in pieces]
+    # Where no intent is recognised, as in most other languages, all weigh the same.
+    weights = tuple(1.0 if is_intent or not any(intents) else _STATEMENT_WEIGHT for is_intent in intents)
     return Steps(tuple(p.text for p in pieces), weights, share, request, tuple(p.spans for p in pieces))
 
 
-def _pieces(clauses: list[_Piece]) -> list[_Piece]:
-    """Clauses that say something, those that say too little of their own with the one before."""
+def _merge_short(clauses: list[_Piece]) -> list[_Piece]:
+    """Drop clauses without terms, and join those with too few terms to the clause before."""
     pieces: list[_Piece] = []
     pending: list[_Piece] = []
     for clause in clauses:
-        own = sum(not term.isdigit() for term in set(terms(clause.text)) - _fillers())
-        if not own:
+        term_count = sum(not term.isdigit() for term in set(terms(clause.text)) - _filler_terms())
+        if not term_count:
             continue
-        if own >= _LEAST:
+        if term_count >= _MIN_TERMS:
             pieces.append(reduce(add, [*pending, clause]))
             pending = []
         elif pieces:
@@ -127,6 +123,7 @@ def _pieces(clauses: list[_Piece]) -> list[_Piece]:
 
 
 def _clauses(text: str) -> list[_Piece]:
+    """Return the clauses of a text, cut at sentence ends and where a new intent begins."""
     start, last = 0, len(text)
     if len(text) > 2 and text[0] in "\"'“" and text[-1] in "\"'”" and not set("\"'“”") & set(text[1:-1]):
         start, last = 1, len(text) - 1
@@ -135,52 +132,52 @@ def _clauses(text: str) -> list[_Piece]:
         first, end = quote.span()
         quoted[first + 1 : end] = b"\1" * (end - first - 1)
     cuts: list[Span] = []
-    ends = [m.end() for m in _SENTENCE.finditer(text, start, last) if _ends(text, m.start(), quoted)]
+    ends = [m.end() for m in _SENTENCE.finditer(text, start, last) if _ends_sentence(text, m.start(), quoted)]
     for end in [*ends, last]:
-        begun = start
+        clause_start = start
         for match in _CLAUSE.finditer(text, start, end):
             joined = match.group().strip(" ,;:-–—>→") != ""
             if (
-                match.start() > begun
+                match.start() > clause_start
                 and not quoted[match.start()]
-                and opens(text[match.end() : min(end, match.end() + OPENING)], joined=joined)
+                and starts_with_intent(text[match.end() : min(end, match.end() + OPENING_LENGTH)], joined=joined)
             ):
-                cuts.append((begun, match.start()))
-                begun = match.end()
-        cuts.append((begun, end))
+                cuts.append((clause_start, match.start()))
+                clause_start = match.end()
+        cuts.append((clause_start, end))
         start = end
     return [clause for clause in (_clause(text, *cut) for cut in cuts) if clause.text]
 
 
 def _clause(text: str, first: int, last: int) -> _Piece:
-    """What lies between two cuts, without the marks around it."""
+    """Return the text between two cuts, without the marks around it."""
     raw = text[first:last]
-    said = raw.strip(_MARKS)
+    clause = raw.strip(_MARKS)
     first += len(raw) - len(raw.lstrip(_MARKS))
-    return _Piece(said, ((first, first + len(said)),))
+    return _Piece(clause, ((first, first + len(clause)),))
 
 
-def _ends(text: str, position: int, quoted: bytearray) -> bool:
-    """Whether the mark before a position ends a sentence: not inside quotes, nor the dot of "Mr." or "J."."""
+def _ends_sentence(text: str, position: int, quoted: bytearray) -> bool:
+    """Return whether the mark before a position ends a sentence: not inside quotes, nor the dot of "Mr." or "J."."""
     return not quoted[position] and not _ABBREVIATION.search(text[max(0, position - 6) : position])
 
 
-def _pasted(request: str, said: list[_Piece], clauses: list[_Piece]) -> bool:
-    """Whether a request of several lines is more than three quarters log, code or numbers."""
-    prose, whole = (sum(len(clause.text) for clause in found) for found in (said, clauses))
-    return bool(said) and "\n" in request.strip() and 4 * prose < whole
+def _is_pasted(request: str, prose_clauses: list[_Piece], clauses: list[_Piece]) -> bool:
+    """Return whether a request of several lines is more than three quarters log, code or numbers."""
+    prose_length, length = (sum(len(clause.text) for clause in group) for group in (prose_clauses, clauses))
+    return bool(prose_clauses) and "\n" in request.strip() and 4 * prose_length < length
 
 
-def _machine_text(piece: str) -> bool:
-    """Whether a piece is a line of a log or of code. Log lines are about 30 % digits and signs, prose below 10 %."""
+def _is_machine_text(piece: str) -> bool:
+    """Return whether a piece is a line of a log or code: those are about 30 % digits and signs, prose below 10 %."""
     signs = sum(not (character.isalpha() or character.isspace() or character in "'’.,!?") for character in piece)
     return signs > 0.2 * len(piece)
 
 
-def _length(text: str) -> int:
+def _count_words(text: str) -> int:
     return len(_WORD.findall(text))
 
 
 @cache
-def _fillers() -> frozenset[str]:
+def _filler_terms() -> frozenset[str]:
     return frozenset(terms(_FILLERS))

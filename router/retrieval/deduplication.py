@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from router.record import ToolRecord
 from router.retrieval.retrievers import Ranking
-from router.text import words
+from router.text import identifier_words
 
 # A tool's id, its provider and its index in the array of groups.
 Member = tuple[str, str | None, int]
@@ -24,7 +24,7 @@ def duplicate_key(record: ToolRecord) -> Hashable | None:
     """
     if record.provider is None:
         return None
-    name, description = tuple(words(record.name)), tuple(words(record.description))
+    name, description = tuple(identifier_words(record.name)), tuple(identifier_words(record.description))
     if description:
         return name, description
     parameters = tuple(sorted(parameter.path for parameter in record.parameters))

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from router.contract import COHORT, ERRAND_VECTOR, Signal
+from router.contract import BACKGROUND_SCORES, BACKGROUND_VECTOR, Signal
 from router.retrieval.arrays import load_float32
 from router.retrieval.retrievers import MAX_QUERY_TERMS, Ranking
 
@@ -50,11 +50,11 @@ class BackgroundScores:
         for row, signal in enumerate(Signal):
             if signal in self.statistics:
                 table[row] = self.statistics[signal]
-        np.save(folder / COHORT, table, allow_pickle=False)
+        np.save(folder / BACKGROUND_SCORES, table, allow_pickle=False)
         if self.task_direction is None:
-            return (COHORT,)
-        np.save(folder / ERRAND_VECTOR, self.task_direction.astype(np.float32), allow_pickle=False)
-        return (COHORT, ERRAND_VECTOR)
+            return (BACKGROUND_SCORES,)
+        np.save(folder / BACKGROUND_VECTOR, self.task_direction.astype(np.float32), allow_pickle=False)
+        return (BACKGROUND_SCORES, BACKGROUND_VECTOR)
 
     @classmethod
     def open(cls, folder: Path, tools: int, dim: int | None) -> "BackgroundScores":
@@ -64,9 +64,9 @@ class BackgroundScores:
         unreadable or of another catalog.
         """
         # A snapshot made before the last members of `Signal` were added has fewer rows.
-        table = load_float32(folder / COHORT, (None, 2, tools))
+        table = load_float32(folder / BACKGROUND_SCORES, (None, 2, tools))
         statistics = {signal: rows for signal, rows in zip(Signal, table, strict=False) if not np.isnan(rows).any()}
-        return cls(statistics, None if dim is None else load_float32(folder / ERRAND_VECTOR, (dim,)))
+        return cls(statistics, None if dim is None else load_float32(folder / BACKGROUND_VECTOR, (dim,)))
 
     def features(
         self,

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.contract import Signal
-from router.encoding.adapter import adapted
-from router.encoding.encoder import Encoder
+from router.encoding.encoder import Encoder, apply_adapter
 from router.errors import RequestInvalid
 from router.query.steps import Steps, find_steps
 from router.retrieval.calibration import FitEstimate, apply_calibrations
@@ -145,7 +144,7 @@ def needed_encoder(snapshot: Snapshot, recipe: Recipe) -> Encoder | None:
 def encoded_queries(snapshot: Snapshot, texts: Sequence[str], vectors: Vector, recipe: Recipe) -> list[EncodedQuery]:
     """Return the encoded queries of texts whose vectors, of shape (texts, dim), are known."""
     adapter = snapshot.adapter if recipe.adapter else None
-    adapted_vectors = vectors if adapter is None else adapted(vectors, adapter)
+    adapted_vectors = vectors if adapter is None else apply_adapter(vectors, adapter)
     return [
         EncodedQuery(text, terms(text), vector, adapted_vector, recipe.dense_view)
         for text, vector, adapted_vector in zip(texts, vectors, adapted_vectors, strict=True)

@@ -79,9 +79,9 @@ def load_calibration(
     folder: Path, manifest: Manifest, tools: int
 ) -> tuple[BackgroundScores | None, tuple[Calibration, ...]]:
     """Return the background scores and the no-answer calibrations; None and () where the snapshot has none."""
-    if contract.COHORT not in manifest.files:
+    if contract.BACKGROUND_SCORES not in manifest.files:
         return None, ()
-    dim = manifest.encoder.dim if manifest.encoder and contract.ERRAND_VECTOR in manifest.files else None
+    dim = manifest.encoder.dim if manifest.encoder and contract.BACKGROUND_VECTOR in manifest.files else None
     rows = manifest.tuning.get("fitting", {}).get("calibrations", ())
     return BackgroundScores.open(folder, tools, dim), tuple(map(Calibration.from_json, rows))
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from router.errors import SettingsInvalid
 from router.record import ToolRecord
-from router.tools.definitions.json_text import storable
+from router.tools.definitions.json_values import replace_unstorable
 
 # Somewhat more phrases, and longer ones, than a build takes from a model's answer for one tool.
 _MAX_PHRASES, _MAX_CHARACTERS = 32, 200
@@ -44,7 +44,7 @@ def cleaned_phrases(tool_id: str, texts: Sequence[str]) -> tuple[str, ...]:
         texts = list(texts)  # a generator can be read only once
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise SettingsInvalid(f"the phrases of {tool_id!r} are {texts!r:.80}, they must be a list of texts")
-    lines = (" ".join(storable(text).split()) for text in texts)
+    lines = (" ".join(replace_unstorable(text).split()) for text in texts)
     cleaned = tuple(dict.fromkeys(line[:_MAX_CHARACTERS].rstrip() for line in lines if line))
     if len(cleaned) > _MAX_PHRASES:
         raise SettingsInvalid(f"{tool_id!r} has {len(cleaned)} phrases, it may have {_MAX_PHRASES}")

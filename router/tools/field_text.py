@@ -1,4 +1,4 @@
-"""The texts that stand for a tool in each ranking: what a build indexes, and a router for tools it is given later."""
+"""The documents of a tool: the text that each signal reads, for the build and for tools added at run time."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -7,57 +7,56 @@ from router.contract import Signal
 from router.expansion import Expansion
 from router.record import Parameter, ToolRecord
 from router.tools.provider_labels import short_label
-from router.tools.trust import trusted
+from router.tools.trust import sanitize
 
 __all__ = [
     "PROJECTION_VERSION",
     "FieldDocuments",
     "dense_document",
     "description_document",
-    "joined",
+    "join_texts",
     "name_document",
-    "project",
+    "project_record",
 ]
 
-# In the content hash of every snapshot: raise it with any change to the texts below. (Vectors are kept by their text.)
+# Part of every snapshot's content hash: raise it with any change to the texts below. (Vectors are cached by text.)
 PROJECTION_VERSION = 3
-# The heaviest real description seen has 13,865 characters; a catalog of megabytes must not slow every build.
+# The longest real description seen has 13,865 characters; descriptions of megabytes must not slow every build.
 _MAX_TEXT = 20_000
-# An encoder cuts a text at its length (256 tokens for MiniLM): a long description would push the phrases out. nDCG@10
-# of the dense list with and without the cut: .917 / .912 on Azure's MCP tools, equal where descriptions are short.
+# A long description would push the phrases past the encoder's limit. See docs/decisions/0104-dense-documents.md.
 _MAX_DENSE_DESCRIPTION = 500
 
 
 def name_document(record: ToolRecord) -> str:
-    """What the name list reads: name, provider, categories."""
-    return joined(record.name, record.provider, *record.categories)
+    """Return the document of the name signal: name, provider, categories."""
+    return join_texts(record.name, record.provider, *record.categories)
 
 
 def description_document(record: ToolRecord) -> str:
-    """What the description list reads: description, parameters, examples."""
-    return joined(record.description, *_schema_texts(record.parameters), *record.examples)
+    """Return the document of the description signal: description, parameters, examples."""
+    return join_texts(record.description, *_schema_texts(record.parameters), *record.examples)
 
 
 def dense_document(record: ToolRecord, phrases: Iterable[str] = (), synonyms: Iterable[str] = ()) -> str:
-    """Prose, the surest first: an encoder reads sentences better than fields, and cuts what is past its length.
+    """Return the document of the dense signal: sentences, the most reliable first, as encoders cut long texts.
 
-    A long label is cut to its first words: repeated before every tool, it would be most of what a short text says.
+    A long provider label is shortened: it would dominate short texts.
     """
     label = short_label(record.provider)
     name = f"{label}: {record.name}" if label else record.name
     sentences = [name, record.description[:_MAX_DENSE_DESCRIPTION]]
     if record.categories:
         sentences.append(f"Categories: {', '.join(record.categories)}")
-    return joined(*sentences, *phrases, ", ".join(synonyms), separator=". ")
+    return join_texts(*sentences, *phrases, ", ".join(synonyms), separator=". ")
 
 
-def joined(*texts: str | None, separator: str = "\n") -> str:
-    """One text of several, the empty ones left out, cut where no document is longer."""
+def join_texts(*texts: str | None, separator: str = "\n") -> str:
+    """Join texts, without empty ones, and cut the result at the maximum length of a document."""
     return separator.join(text for text in texts if text)[:_MAX_TEXT]
 
 
 def _schema_texts(parameters: Iterable[Parameter]) -> Iterable[str]:
-    """Names, descriptions and enum values, each once: nested schemas repeat themselves."""
+    """Return names, descriptions and enum values of parameters, each once: nested schemas repeat themselves."""
     texts: dict[str, None] = {}
     for parameter in parameters:
         texts[parameter.path.rsplit(".", 1)[-1].removesuffix("[]")] = None
@@ -68,14 +67,10 @@ def _schema_texts(parameters: Iterable[Parameter]) -> Iterable[str]:
 
 @dataclass(frozen=True, slots=True)
 class FieldDocuments:
-    """What each signal reads of one tool. `phrases` have a vector each, beside the dense document's.
+    """The documents of one tool, by signal. Each of `phrases` has a vector, beside the dense document's.
 
-    The sentence of when to use a tool counts as its last phrase: nDCG@10 of the best phrase alone .900 with it, .874
-    without on Azure's MCP tools, .675 and .669 on UltraTool, .690 and .686 on MetaTool.
-
-    `translations` are phrases by language: the expansion's index reads them, the encoder does not. With vectors of the
-    English-centred all-MiniLM-L6-v2 for them too, hit@1 of the dense list rises from .15 to .50 in German, .30 to .50
-    in Spanish and .10 to .20 in Japanese, still far below the index's .90, .85 and .85, for a multiple of the vectors.
+    The sentence of when to use a tool is its last phrase. `translations` are phrases by language, which the expansion's
+    index reads and the encoder does not. See docs/decisions/0104-dense-documents.md.
     """
 
     tool_id: str
@@ -87,7 +82,7 @@ class FieldDocuments:
     translations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def text(self, signal: Signal) -> str:
-        """The document of a signal, one of DOCUMENT_SIGNALS."""
+        """Return the document of a signal, one of DOCUMENT_SIGNALS."""
         return {
             Signal.NAME: self.name,
             Signal.DESCRIPTION: self.description,
@@ -96,17 +91,16 @@ class FieldDocuments:
         }[signal]
 
     def translation(self, language: str) -> str:
-        """The expansion's document in a language other than English."""
-        return joined(*self.translations.get(language, ()))
+        """Return the expansion's document in a language other than English; empty where it has none."""
+        return join_texts(*self.translations.get(language, ()))
 
 
-def project(record: ToolRecord, expansion: Expansion | None, languages: Collection[str] = ()) -> FieldDocuments:
-    """The field documents of one tool; without expansion its expansion document is empty.
+def project_record(record: ToolRecord, expansion: Expansion | None, languages: Collection[str] = ()) -> FieldDocuments:
+    """Return the documents of one tool; without an expansion, the expansion document is empty.
 
-    Of the expansion's translations, those in `languages` are taken. Sentences of the record that speak to the model,
-    promote the tool over others or speak ill of them stand in no document.
+    `languages` selects the translations. Steering text in the record is removed first: see `router.tools.trust`.
     """
-    record, _ = trusted(record)
+    record, _ = sanitize(record)
     return FieldDocuments(
         record.tool_id,
         name=name_document(record),
@@ -133,7 +127,7 @@ def _phrases(expansion: Expansion | None) -> tuple[str, ...]:
 def _expansion(expansion: Expansion | None) -> str:
     if expansion is None:
         return ""
-    return joined(
+    return join_texts(
         expansion.when_to_use,
         *expansion.user_phrases,
         *expansion.synonyms,

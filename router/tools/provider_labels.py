@@ -1,34 +1,34 @@
-"""A provider's label: as people say it, and when it is too long for that."""
+"""Labels of providers: the words that people use of them, and short forms of long ones."""
 
 import re
 
-__all__ = ["MOST_WORDS", "is_long", "said_label", "short_label"]
+__all__ = ["MAX_LABEL_WORDS", "is_long", "label_words", "short_label"]
 
 _WORD = re.compile(r"[^\W_]+")
 _POSSESSIVE = re.compile("['\u2019]s\\b")
 _BOILERPLATE = frozenset(
     "mcp server servers api apis rest sdk ts py the official openapi swagger spec specification".split()
 )
-MOST_WORDS = 3
-_MOST_CHARACTERS = 24
+MAX_LABEL_WORDS = 3
+_MAX_CHARACTERS = 24
 
 
 def is_long(label: str) -> bool:
-    """Return whether a label is longer than people would say it: over three words or 24 characters."""
-    return len(label) > _MOST_CHARACTERS or len(_WORD.findall(label)) > MOST_WORDS
+    """Return whether a label is longer than people would use: over three words or 24 characters."""
+    return len(label) > _MAX_CHARACTERS or len(_WORD.findall(label)) > MAX_LABEL_WORDS
 
 
-def said_label(provider: str | None) -> tuple[str, ...]:
-    """Return the words of a label, in lower case: of a path the last part, without the boilerplate of registries."""
-    last = _POSSESSIVE.sub("", (provider or "").rsplit("/", 1)[-1])
-    return tuple(word for word in map(str.casefold, _WORD.findall(last)) if word not in _BOILERPLATE)
+def label_words(provider: str | None) -> tuple[str, ...]:
+    """Return the words of a label's last path part, in lower case, without the boilerplate of registries."""
+    last_part = _POSSESSIVE.sub("", (provider or "").rsplit("/", 1)[-1])
+    return tuple(word for word in map(str.casefold, _WORD.findall(last_part)) if word not in _BOILERPLATE)
 
 
 def short_label(provider: str | None) -> str:
-    """Return a label for a text that it must not drown: itself, or the first three words that people say of a long one.
+    """Return a label for use in short texts: the label itself, or the first three `label_words` of a long one.
 
-    Empty where there is none.
+    Empty where there is no label.
     """
     if not provider or not is_long(provider):
         return provider or ""
-    return " ".join(said_label(provider)[:MOST_WORDS]) or provider[:_MOST_CHARACTERS]
+    return " ".join(label_words(provider)[:MAX_LABEL_WORDS]) or provider[:_MAX_CHARACTERS]

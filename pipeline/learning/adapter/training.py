@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from pipeline.learning.adapter.phrase_space import PhraseSpace
-from router.encoding.adapter import adapted
+from router.encoding.encoder import apply_adapter
 from router.evaluation.resampling import chance
 
 # Mean full@10 / nDCG@10 of Azure's MCP tools, UltraTool, MetaTool, ToolPicker and catalogs/demo, fused by the default
@@ -86,7 +86,7 @@ def _learn(space: PhraseSpace, seed: int) -> tuple[NDArray[np.float32] | None, A
     before = space.reciprocal_ranks(space.phrases[judged], judged)
     best, steps = before, 0
     for step, adapter in _train(space, np.flatnonzero(~held_out), np.random.default_rng(seed)):
-        found = space.reciprocal_ranks(adapted(space.phrases[judged], adapter), judged)
+        found = space.reciprocal_ranks(apply_adapter(space.phrases[judged], adapter), judged)
         if found.mean() > best.mean():
             best, steps = found, step
     p = chance(best - before)

@@ -12,7 +12,7 @@ from pipeline.learning.calibration.background import BackgroundQuery
 from pipeline.learning.calibration.whole_lists import dense_scores, lexical_scores
 from router import contract
 from router.contract import Signal
-from router.encoding.adapter import adapted
+from router.encoding.encoder import apply_adapter
 from router.retrieval.arrays import load_array
 from router.retrieval.features import no_answer_features
 from router.retrieval.retrievers import Ranking, ToolVectors
@@ -97,7 +97,7 @@ class Asker:
             made = [snapshot.encoder.encode_request(clean_request(request)) for request in requests]
             vectors = np.stack(made) if made else np.empty((0, self.vectors.dim), np.float32)
         adapter = snapshot.adapter if snapshot.recipe.adapter else None
-        return vectors if adapter is None else adapted(vectors, adapter)
+        return vectors if adapter is None else apply_adapter(vectors, adapter)
 
 
 def stored_vectors(folder: Path) -> ToolVectors:

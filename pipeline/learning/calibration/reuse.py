@@ -35,7 +35,7 @@ from router.text import terms
 
 _TOOLS = (contract.RECORDS, contract.RECORD_OFFSETS)
 _VECTORS = (contract.VECTORS, contract.VECTOR_SCALES, contract.VECTOR_OFFSETS)
-_COHORT = (contract.COHORT, contract.ERRAND_VECTOR)
+_COHORT = (contract.BACKGROUND_SCORES, contract.BACKGROUND_VECTOR)
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ class Learned:
             contract.INTENT_VECTORS: self.lessons.vectors,
             contract.INTENT_OFFSETS: self.lessons.offsets,
             contract.INTENT_TOOLS: self.lessons.tools,
-            contract.INTENT_LESSONS: self.lessons.lessons,
+            contract.INTENT_WEIGHTS: self.lessons.lessons,
             contract.INTENT_THRESHOLD: np.array(self.lessons.threshold),
         }
         for name, array in arrays.items():

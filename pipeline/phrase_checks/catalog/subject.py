@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from router.expansion import Expansion
 from router.record import ToolRecord
-from router.tools.field_text import project
-from router.tools.text_overlap import own_terms, says_own
-from router.tools.trust import trusted
+from router.tools.field_text import project_record
+from router.tools.text_overlap import identifying_terms, uses_only_terms
+from router.tools.trust import sanitize
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,11 @@ class Subject:
     @classmethod
     def of(cls, record: ToolRecord, expansion: Expansion | None) -> "Subject":
         """The subject of a record; without expansion it has no phrase, and other tools' phrases are held against it."""
-        text = project(record, None).dense
+        text = project_record(record, None).dense
         content = f"{record.name}\n{record.description}"
         if expansion is None:
             return cls(record.tool_id, text, content)
-        own = own_terms(trusted(record)[0])
+        own = identifying_terms(sanitize(record)[0])
         return cls(record.tool_id, text, content, expansion.user_phrases, expansion.when_to_use, own)
 
     @property
@@ -43,7 +43,7 @@ class Subject:
     @property
     def own_phrases(self) -> tuple[bool, ...]:
         """Which of the phrases say what the record's own name and first sentence say."""
-        return tuple(says_own(phrase, self.own) for phrase in self.phrases)
+        return tuple(uses_only_terms(phrase, self.own) for phrase in self.phrases)
 
     def fields(self, phrase: str) -> list[str]:
         """The fields of the expansion that hold a phrase: one, or both."""

@@ -19,10 +19,17 @@ from pipeline.phrase_checks.record.links import advertised
 from pipeline.phrase_checks.record.names import Name, Names
 from router.expansion import Expansion
 from router.record import ToolRecord
-from router.tools.text_overlap import grounded, own_terms, record_texts, repeated, says_own, term_set
-from router.tools.trust import trusted
-from router.tools.trust.characters import foreign, hidden, scripts, scripts_of
-from router.tools.trust.steering_text import Finding, echoed, shingles, spoken
+from router.tools.text_overlap import (
+    find_near_duplicates,
+    identifying_terms,
+    record_texts,
+    shares_terms,
+    term_set,
+    uses_only_terms,
+)
+from router.tools.trust import sanitize
+from router.tools.trust.characters import count_scripts, first_hidden_character, foreign_script, scripts_of_languages
+from router.tools.trust.steering_text import Finding, check_generated_phrase, first_shared_shingle, shingles
 
 __all__ = ["SCREEN_VERSION", "Screen"]
 
@@ -49,13 +56,13 @@ class Screen:
     """Checks what was written for a tool. `suspicious` holds what the records themselves should not have said."""
 
     def __init__(self, records: Sequence[ToolRecord], languages: Sequence[str] = ("en",)) -> None:
-        self._scripts = scripts_of(languages) | {"LATIN"}
+        self._scripts = scripts_of_languages(languages) | {"LATIN"}
         self._prompt = shingles(INSTRUCTIONS)
         self.suspicious: tuple[Verdict, ...] = ()
         clean: list[ToolRecord] = []
         found: list[Verdict] = []
         for record in records:
-            kept, left_out = trusted(record)
+            kept, left_out = sanitize(record)
             clean.append(kept)
             found.extend(_dropped(record, out.field, out.text, Finding(out.check, out.detail)) for out in left_out)
         self.suspicious = tuple(found)
@@ -83,14 +90,14 @@ class Screen:
                     verdicts.append(_dropped(record, field, text, finding))
                 else:
                     kept.append(text)
-            again = repeated(kept)
+            again = find_near_duplicates(kept)
             for position, earlier in again.items():
                 finding = Finding("repeat", kept[earlier])
                 verdicts.append(_dropped(record, field, kept[position], finding))
             return tuple(text for position, text in enumerate(kept) if position not in again)
 
         translations = {
-            language: keep(f"translations.{language}", phrases, scripts_of((language,)))
+            language: keep(f"translations.{language}", phrases, scripts_of_languages((language,)))
             for language, phrases in expansion.translations.items()
         }
         when = keep("when_to_use", [expansion.when_to_use] if expansion.when_to_use else [], support.scripts)
@@ -104,36 +111,36 @@ class Screen:
         return kept, tuple(verdicts)
 
     def _support(self, record: ToolRecord) -> _Support:
-        kept, left_out = trusted(record)
-        own = frozenset(scripts(f"{kept.name} {kept.description}"))
+        kept, left_out = sanitize(record)
+        own = frozenset(count_scripts(f"{kept.name} {kept.description}"))
         return _Support(
             self._names.supported(kept),
             operations.supported(kept),
             self._scripts | own,
             term_set(" ".join(record_texts(kept))) if left_out else None,
-            own_terms(kept),
+            identifying_terms(kept),
         )
 
     def _check(
         self, record: ToolRecord, support: _Support, field: str, text: str, script: frozenset[str]
     ) -> Finding | None:
-        if detail := hidden(text):
+        if detail := first_hidden_character(text):
             return Finding("hidden", detail)
         if len(text) > _LONGEST.get(field, 180) or (len(text) < 2 and text.isascii()):
             return Finding("length", f"{len(text)} characters")
-        is_own = says_own(text, support.own)
-        finding = spoken(text)
+        is_own = uses_only_terms(text, support.own)
+        finding = check_generated_phrase(text)
         if finding and not (is_own and finding.check == "defamation"):
             return finding
         if detail := advertised(text, record_texts(record)):
             return Finding("link", detail)
-        if detail := echoed(text, self._prompt):
+        if detail := first_shared_shingle(text, self._prompt):
             return Finding("echo", detail)
-        if detail := foreign(text, script):
+        if detail := foreign_script(text, script):
             return Finding("script", detail)
         if not is_own and (finding := self._of_others(record, support, field, text)):
             return finding
-        if support.terms is not None and not grounded(text, support.terms):
+        if support.terms is not None and not shares_terms(text, support.terms):
             return Finding("steered", "the record tries to steer, and the rest of it says little of this")
         return None
 

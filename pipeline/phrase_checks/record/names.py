@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from router.record import ToolRecord
-from router.tools.provider_labels import said_label
+from router.tools.provider_labels import label_words
 
 _WORD = re.compile(r"[^\W_]+")
 _HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -34,7 +34,7 @@ class Names:
         }
         self._vendors: dict[Name, set[str]] = {}
         for provider in {record.provider for record in records if record.provider}:
-            name = said_label(provider)
+            name = label_words(provider)
             if len("".join(name)) > 3 and len(name) <= _LONGEST:
                 self._vendors.setdefault(name, set()).add(_vendor(provider))
         self._starts = frozenset(name[0] for name in self._vendors)

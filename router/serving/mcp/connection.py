@@ -14,7 +14,7 @@ from mcp import MCPError
 from router.record import ToolRecord
 from router.serving.mcp.session import Definition, Session, open_session
 from router.serving.mcp.upstream import Upstream, UpstreamFailed
-from router.tools.definitions.json_text import storable
+from router.tools.definitions.json_values import replace_unstorable
 
 OnTools = Callable[[str, Sequence[Definition]], Awaitable[None]]
 
@@ -124,7 +124,7 @@ class Connection:
             except Exception as error:  # exception groups of the transport
                 raise UpstreamFailed(f"{self} cannot be reached: {_reason(error)}") from error
             assert isinstance(session, Session)
-            self._server_name = storable(session.name).strip()
+            self._server_name = replace_unstorable(session.name).strip()
             return session
 
     async def _run_session(self, *, task_status: TaskStatus[Session]) -> None:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from router import contract
 from router.contract import EncoderManifest, Manifest
-from router.encoding.default_encoder import default_encoder, spec_of
+from router.encoding.default_encoder import find_default_encoder
 from router.encoding.encoder import Encoder, OnnxEncoder, Spans
+from router.encoding.export import read_spec
 from router.errors import EncoderInvalid, QuartermasterError, SettingsInvalid
 from router.fingerprint import fingerprint
 from router.snapshot.store.pointer import snapshot_folder
@@ -72,7 +73,7 @@ def _exported(tools: int) -> OpenedEncoder | None:
 
 def exported_folder() -> Path | None:
     """Return the folder of the encoder that was exported for this user; None where there is none."""
-    return default_encoder(make=False, note=_logger.warning)
+    return find_default_encoder(make=False, note=_logger.warning)
 
 
 def _from_folder(folder: Path) -> OpenedEncoder:
@@ -94,7 +95,7 @@ def _opened(folder: Path, spec: EncoderManifest) -> OpenedEncoder:
 def _spec(folder: Path) -> EncoderManifest:
     """Return an exported encoder's description, which its export.json holds."""
     try:
-        return spec_of(folder)
+        return read_spec(folder)
     except EncoderInvalid as error:
         raise SettingsInvalid(
             f"encoder is {str(folder)!r}, and its export.json does not say how texts are encoded: {error.__cause__!r}"

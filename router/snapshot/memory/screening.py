@@ -10,28 +10,35 @@ from functools import lru_cache
 
 from router.expansion import Expansion
 from router.record import ToolRecord
-from router.tools.text_overlap import grounded, own_terms, record_texts, repeated, says_own, term_set
-from router.tools.trust.steering_text import spoken
+from router.tools.text_overlap import (
+    find_near_duplicates,
+    identifying_terms,
+    record_texts,
+    shares_terms,
+    term_set,
+    uses_only_terms,
+)
+from router.tools.trust.steering_text import check_generated_phrase
 
 
 def screen_expansion(expansion: Expansion, record: ToolRecord, steers: bool) -> Expansion:
     """Return an expansion without texts that repeat others, speak to the model, or are one letter.
 
     Where the vendor's text `steers`, texts that are not grounded in the record are dropped too. `record` is what
-    `trusted` left of the vendor's.
+    `sanitize` left of the vendor's.
     """
     record_terms = term_set(" ".join(record_texts(record))) if steers else None
-    own = own_terms(record)
+    own = identifying_terms(record)
 
     def is_fit(text: str) -> bool:
         finding = _spoken(text)
-        if finding and not (finding.check == "defamation" and says_own(text, own)):
+        if finding and not (finding.check == "defamation" and uses_only_terms(text, own)):
             return False
-        return (len(text) > 1 or not text.isascii()) and (record_terms is None or grounded(text, record_terms))
+        return (len(text) > 1 or not text.isascii()) and (record_terms is None or shares_terms(text, record_terms))
 
     def fit_texts(texts: Sequence[str]) -> tuple[str, ...]:
         fit = [text for text in texts if is_fit(text)]
-        repeats = repeated(fit)
+        repeats = find_near_duplicates(fit)
         return tuple(text for place, text in enumerate(fit) if place not in repeats)
 
     return replace(
@@ -44,4 +51,4 @@ def screen_expansion(expansion: Expansion, record: ToolRecord, steers: bool) -> 
     )
 
 
-_spoken = lru_cache(maxsize=16_384)(spoken)  # tools of one verb or noun have the same synonyms
+_spoken = lru_cache(maxsize=16_384)(check_generated_phrase)  # tools of one verb or noun have the same synonyms

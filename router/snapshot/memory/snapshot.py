@@ -32,7 +32,7 @@ from router.text import TEXT_VERSION
 from router.tools import field_text as documents
 from router.tools import lexicon
 from router.tools.field_text import FieldDocuments
-from router.tools.trust import trusted
+from router.tools.trust import sanitize
 
 CATALOG = "memory"
 # The writers of phrases in the manifest: the calling program, or the lexicon.
@@ -80,11 +80,11 @@ def snapshot_from_records(
 
 
 def _tool(record: ToolRecord, phrases: tuple[str, ...] | None) -> _Tool:
-    clean, untrusted = trusted(record)
+    clean, untrusted = sanitize(record)
     if phrases is not None:
-        projected = documents.project(record, Expansion("", phrases) if phrases else None)
+        projected = documents.project_record(record, Expansion("", phrases) if phrases else None)
         return _Tool(record, projected, Expanded.YES if phrases or untrusted else Expanded.NO, _GIVEN)
-    projected = documents.project(record, screen_expansion(lexicon.expand(clean), clean, bool(untrusted)))
+    projected = documents.project_record(record, screen_expansion(lexicon.expand(clean), clean, bool(untrusted)))
     # A tool whose text steers gets no assumed score for what was taken from it.
     return _Tool(record, projected, Expanded.YES if untrusted else Expanded.STOPGAP, _LEXICON)
 

@@ -10,7 +10,7 @@ from router.record import ToolRecord
 from router.retrieval.deduplication import Member, duplicate_key, pair_duplicates
 from router.snapshot.overlay.indexed_tool import IndexedTool, ProvidersByOrdinal
 from router.snapshot.snapshot import Snapshot
-from router.text import terms, words
+from router.text import identifier_words, terms
 
 # The snapshot's tools with the most similar names that are compared. Of 9,998 public MCP tools at most 23 share a name,
 # and in each of their 142 groups of duplicates another member was among these.
@@ -24,11 +24,11 @@ def duplicates_in_snapshot(base: Snapshot, record: ToolRecord) -> ProvidersByOrd
         return {}
     similar = names.rank_terms(terms(record.name), min(_SIMILAR_NAMES, len(base.records))).ordinals.tolist()
     records = {ordinal: base.records.entry(ordinal).record for ordinal in similar}
-    name = words(record.name)
+    name = identifier_words(record.name)
     return {
         ordinal: other.provider
         for ordinal, other in records.items()
-        if words(other.name) == name and duplicate_key(other) == key
+        if identifier_words(other.name) == name and duplicate_key(other) == key
     }
 
 

@@ -16,8 +16,8 @@ from router.record import ToolRecord
 from router.snapshot.cached_encoder import encode_in_batches
 from router.snapshot.record_store import ToolEntry
 from router.text import terms
-from router.tools.field_text import dense_document, description_document, joined, name_document
-from router.tools.trust import trusted
+from router.tools.field_text import dense_document, description_document, join_texts, name_document
+from router.tools.trust import sanitize
 
 ProvidersByOrdinal = Mapping[int, str | None]
 
@@ -70,12 +70,12 @@ class _Texts:
     """The texts of one tool. Its expansion has only phrases; synonyms and concepts come from a build."""
 
     def __init__(self, entry: ToolEntry) -> None:
-        record, untrusted = trusted(entry.record)
+        record, untrusted = sanitize(entry.record)
         self._entry, self._steers = entry, bool(untrusted)
         self._documents = {
             Signal.NAME: name_document(record),
             Signal.DESCRIPTION: description_document(record),
-            Signal.EXPANSION: joined(*entry.phrases),
+            Signal.EXPANSION: join_texts(*entry.phrases),
         }
         self.encoded = (dense_document(record, entry.phrases), *entry.phrases)
 

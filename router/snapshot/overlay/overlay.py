@@ -9,7 +9,7 @@ from router.errors import SettingsInvalid
 from router.fingerprint import fingerprint
 from router.record import ToolRecord
 from router.snapshot.phrases import cleaned_phrases
-from router.tools.definitions.json_text import storable
+from router.tools.definitions.json_values import replace_unstorable
 
 _Value = TypeVar("_Value")
 
@@ -85,7 +85,9 @@ class Overlay:
         if isinstance(tool_ids, str) or not isinstance(tool_ids, Iterable):  # a text would be read as its letters
             raise SettingsInvalid(f"the ids are {tool_ids!r:.80}, they must be a list of tool ids")
         ids = frozenset(tool_ids)
-        if invalid := [tool_id for tool_id in ids if not isinstance(tool_id, str) or storable(tool_id) != tool_id]:
+        if invalid := [
+            tool_id for tool_id in ids if not isinstance(tool_id, str) or replace_unstorable(tool_id) != tool_id
+        ]:
             raise SettingsInvalid(f"the id {invalid[0]!r:.80} is not a text")
         return replace(self.without(ids), gone=self.gone | ids)
 
@@ -140,4 +142,4 @@ def _label(source: str) -> str:
     """Return a source's label, cleaned as a provider's is. Raises SettingsInvalid where it is empty."""
     if not isinstance(source, str) or not source.strip():
         raise SettingsInvalid(f"the source is {source!r:.80}, it must be a name: the label of its provider")
-    return str(storable(source)).strip()
+    return str(replace_unstorable(source)).strip()

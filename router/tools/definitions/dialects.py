@@ -1,6 +1,6 @@
-"""Turn schemas of any dialect into JSON Schema: its type names, `required` as a list, texts as schemas.
+"""Turns schemas of any dialect into JSON Schema: its type names, `required` as a list, texts as schemas.
 
-A schema that is right already stays the same object. Nothing is dropped: an unknown type goes into the description, and
+A schema that needs no change stays the same object. Nothing is dropped: an unknown type goes into the description, and
 unknown keywords stay.
 """
 
@@ -8,19 +8,19 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from router.tools.definitions.types import ALIASES, JSON_TYPES, type_of, typed_text
+from router.tools.definitions.types import JSON_TYPES, TYPE_ALIASES, parse_type, parse_typed_text
 
-# A schema, and whether what is under its name is required; None where it does not say.
-Read = tuple[Any, bool | None]
+# A schema, and whether its parameter is required; None where that is not stated.
+SchemaAndRequired = tuple[Any, bool | None]
 
-# What nests more deeply is left as it is: the forms that providers take go no deeper either.
+# Deeper schemas are left unchanged: the provider formats go no deeper either.
 _MAX_DEPTH = 48
 _IDENTIFIER = re.compile(r"^[A-Za-z_]\w*$")
 _ENTRY_NAMES = ("name", "param_name", "parameter_name")
 _DESCRIPTIONS = ("desc", "llm_description", "help", "doc")
 _ENUMS = ("options", "choices", "values", "allowed_values", "allowedValues")
 _ANY = frozenset("any mixed unknown enum select unspecified type_unspecified".split())
-_SAID = {"true": True, "yes": True, "required": True, "false": False, "no": False, "optional": False}
+_TRUTH = {"true": True, "yes": True, "required": True, "false": False, "no": False, "optional": False}
 
 _MAPS = ("patternProperties", "$defs", "definitions", "dependentSchemas")
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
@@ -32,13 +32,13 @@ _SCHEMA_KEYS = frozenset(
 
 
 def to_json_schema(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
-    """Return a schema that says the same in JSON Schema's own terms."""
-    made: dict[str, Any] = _schema(schema, depth)[0]
-    return made
+    """Return an equivalent schema in standard JSON Schema. `depth` counts the schemas around it."""
+    json_schema: dict[str, Any] = _convert_schema(schema, depth)[0]
+    return json_schema
 
 
-def object_of(named: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
-    """Return the schema of an object of what stands under each name: a schema, a text, or names again."""
+def object_schema(named: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
+    """Return the schema of an object, given for each name a schema, a text, or another mapping of names."""
     properties = dict(named)
     required = properties.get("required")
     schema: dict[str, Any] = {"type": "object", "properties": properties}
@@ -47,10 +47,10 @@ def object_of(named: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
     return to_json_schema(schema, depth)
 
 
-def by_name(entries: Sequence[Any]) -> dict[str, Any] | None:
-    """Return the entries of a list by their names; None where it is no list of parameters.
+def index_by_name(entries: Sequence[Any]) -> dict[str, Any] | None:
+    """Return the entries of a list of parameters by name; None where the list is none.
 
-    Of entries of one name, such as a path's and a query's, the first is kept.
+    Of several entries of one name, such as a path's and a query's, the first is kept.
     """
     if all(isinstance(entry, str) and _IDENTIFIER.match(entry) for entry in entries):
         return {entry: {} for entry in entries}
@@ -68,53 +68,54 @@ def by_name(entries: Sequence[Any]) -> dict[str, Any] | None:
     return named
 
 
-def _read(value: Any, depth: int) -> Read:
-    """What stands under a parameter's name."""
+def _convert_value(value: Any, depth: int) -> SchemaAndRequired:
+    """Return the schema of the value under a parameter's name."""
     if isinstance(value, str):
-        typed = typed_text(value)
+        typed = parse_typed_text(value)
         return typed.schema, typed.required
     if isinstance(value, dict):
-        return _schema(value, depth)
+        return _convert_schema(value, depth)
     if isinstance(value, list):
-        kinds = [kind for kind in map(_word, value) if kind]
+        kinds = [kind for kind in map(_json_type, value) if kind]
         return ({"type": kinds} if kinds and len(kinds) == len(value) else {"examples": value}), None
     if isinstance(value, bool):
         return value, None  # a schema: anything, or nothing
     return ({} if value is None else {"examples": [value]}), None
 
 
-def _schema(schema: Mapping[str, Any], depth: int) -> Read:
+def _convert_schema(schema: Mapping[str, Any], depth: int) -> SchemaAndRequired:
     if depth > _MAX_DEPTH:
         return schema, None
-    if _is_names(schema):
-        return object_of(schema, depth), None
-    changed: dict[str, Any] = {}
-    gone: list[str] = []
-    required = _take_required(schema, gone)
+    if _is_object_by_name(schema):
+        return object_schema(schema, depth), None
+    changed: dict[str, Any] = {}  # keywords with new values
+    removed: list[str] = []  # keywords that others replace
+    required = _convert_required(schema, removed)
     for keyword, value in schema.items():
         if keyword == "properties":
-            _take_properties(schema, value, changed, depth)
+            _convert_properties(schema, value, changed, depth)
         elif keyword in _MAPS and isinstance(value, dict):
-            _take(changed, keyword, value, {name: _below(child, depth) for name, child in value.items()})
+            children = {name: _convert_child(child, depth) for name, child in value.items()}
+            _set_if_changed(changed, keyword, value, children)
         elif keyword in _LISTS and isinstance(value, list):
-            _take(changed, keyword, value, [_below(child, depth) for child in value])
-        elif keyword in _NESTED and (below := _below(value, depth)) is not value:
-            changed[keyword] = below
-    _take_aliases(schema, changed, gone)
+            _set_if_changed(changed, keyword, value, [_convert_child(child, depth) for child in value])
+        elif keyword in _NESTED and (child := _convert_child(value, depth)) is not value:
+            changed[keyword] = child
+    _convert_aliases(schema, changed, removed)
     inner = schema.get("schema")
     if isinstance(inner, dict) and "type" not in schema and "properties" not in schema:  # a parameter of OpenAPI
         changed = {**to_json_schema(inner, depth + 1), **changed}
-        gone.append("schema")
-    by_type = _take_type(schema, changed, gone)
+        removed.append("schema")
+    by_type = _convert_type(schema, changed, removed)
     required = by_type if required is None else required
-    if not changed and not gone:
+    if not changed and not removed:
         return schema, required
-    made = {key: changed.pop(key, value) for key, value in schema.items() if key in changed or key not in gone}
-    return {**made, **changed}, required
+    converted = {key: changed.pop(key, value) for key, value in schema.items() if key in changed or key not in removed}
+    return {**converted, **changed}, required
 
 
-def _take(changed: dict[str, Any], keyword: str, old: Any, new: Any) -> None:
-    """Keep what differs. What is right is the same object, so that nothing is compared twice."""
+def _set_if_changed(changed: dict[str, Any], keyword: str, old: Any, new: Any) -> None:
+    """Set a keyword if its value changed. Compares by identity: schemas that need no change stay the same object."""
     if isinstance(old, dict) and isinstance(new, dict):
         same = len(old) == len(new) and all(child is new[name] for name, child in old.items())
     elif isinstance(old, list) and isinstance(new, list):
@@ -125,65 +126,65 @@ def _take(changed: dict[str, Any], keyword: str, old: Any, new: Any) -> None:
         changed[keyword] = new
 
 
-def _below(value: Any, depth: int) -> Any:
+def _convert_child(value: Any, depth: int) -> Any:
     if isinstance(value, dict):
         return to_json_schema(value, depth + 1)
     if isinstance(value, list):  # a tuple's items, in older drafts
-        children = [_below(child, depth + 1) for child in value]
+        children = [_convert_child(child, depth + 1) for child in value]
         return value if all(child is old for child, old in zip(children, value, strict=True)) else children
-    typed = type_of(value) if isinstance(value, str) else None
+    typed = parse_type(value) if isinstance(value, str) else None
     return typed.schema if typed else value
 
 
-def _is_names(schema: Mapping[str, Any]) -> bool:
-    """Whether an object inside a schema is one by name: `{"street": {"type": "string"}, "city": "(string) …"}`."""
+def _is_object_by_name(schema: Mapping[str, Any]) -> bool:
+    """Return whether a nested value maps names to schemas: `{"street": {"type": "string"}, "city": "(string) …"}`."""
     if not schema or any(_is_keyword(key, value) for key, value in schema.items()):
         return False
     return all(
-        isinstance(value, dict) or (isinstance(value, str) and "type" in typed_text(value).schema)
+        isinstance(value, dict) or (isinstance(value, str) and "type" in parse_typed_text(value).schema)
         for value in schema.values()
     )
 
 
 def _is_keyword(key: str, value: Any) -> bool:
-    # A parameter may be called like a keyword, and its schema is an object where the keyword takes none.
+    # A parameter may have the name of a keyword; its schema is then an object, which the keyword does not take.
     if key.startswith(("$", "x-")):
         return True
     return key in _SCHEMA_KEYS and not (isinstance(value, dict) and key in ("type", "description", "title", "format"))
 
 
-def _take_properties(schema: Mapping[str, Any], value: Any, changed: dict[str, Any], depth: int) -> None:
-    named = by_name(value) if isinstance(value, list) else value
+def _convert_properties(schema: Mapping[str, Any], value: Any, changed: dict[str, Any], depth: int) -> None:
+    named = index_by_name(value) if isinstance(value, list) else value
     if not isinstance(named, dict):
         return
-    read = {name: _read(child, depth + 1) for name, child in named.items()}
-    _take(changed, "properties", value, {name: child for name, (child, _) in read.items()})
-    needed = [name for name, (_, required) in read.items() if required]
+    converted = {name: _convert_value(child, depth + 1) for name, child in named.items()}
+    _set_if_changed(changed, "properties", value, {name: child for name, (child, _) in converted.items()})
+    required_names = [name for name, (_, required) in converted.items() if required]
     listed = schema.get("required")
     listed = listed if isinstance(listed, list) else []
-    if added := [name for name in needed if name not in listed]:
+    if added := [name for name in required_names if name not in listed]:
         changed["required"] = [*listed, *added]
 
 
-def _take_required(schema: Mapping[str, Any], gone: list[str]) -> bool | None:
-    """Return whether a schema says itself that it is required, as Swagger's parameters and draft 3 do."""
+def _convert_required(schema: Mapping[str, Any], removed: list[str]) -> bool | None:
+    """Return whether a schema declares itself required, as in Swagger and draft 3; None where it does not say."""
     required = None
     for key, truth in (("optional", False), ("required", True)):
         value = schema.get(key)
-        said = _SAID.get(value.lower()) if isinstance(value, str) else value
-        if isinstance(said, bool):
-            required = said is truth
-            gone.append(key)
+        flag = _TRUTH.get(value.lower()) if isinstance(value, str) else value
+        if isinstance(flag, bool):
+            required = flag is truth
+            removed.append(key)
     return required
 
 
-def _take_aliases(schema: Mapping[str, Any], changed: dict[str, Any], gone: list[str]) -> None:
-    """Other words for a description and for the values that there are, where JSON Schema's own are missing."""
+def _convert_aliases(schema: Mapping[str, Any], changed: dict[str, Any], removed: list[str]) -> None:
+    """Convert other names of `description` and `enum`, where these are missing."""
     if not schema.get("description"):
         key = next((key for key in _DESCRIPTIONS if isinstance(schema.get(key), str)), None)
         if key is not None:
             changed["description"] = schema[key]
-            gone.append(key)
+            removed.append(key)
     if "enum" not in schema and "properties" not in schema:
         for key in _ENUMS:
             values = schema.get(key)
@@ -191,29 +192,30 @@ def _take_aliases(schema: Mapping[str, Any], changed: dict[str, Any], gone: list
                 inner = [value.get("value") if isinstance(value, dict) else value for value in values]
                 if all(isinstance(value, str | int | float) for value in inner):
                     changed["enum"] = inner
-                    gone.append(key)
+                    removed.append(key)
                     return
 
 
-def _take_type(schema: Mapping[str, Any], changed: dict[str, Any], gone: list[str]) -> bool | None:
+def _convert_type(schema: Mapping[str, Any], changed: dict[str, Any], removed: list[str]) -> bool | None:
+    """Convert a type; return whether its text says that the parameter is required, None where it does not."""
     kind = schema.get("type")
     if isinstance(kind, list):
-        words = list(dict.fromkeys(word for word in map(_word, kind) if word))
-        if words and words != kind:
-            changed["type"] = words
+        types = list(dict.fromkeys(json_type for json_type in map(_json_type, kind) if json_type))
+        if types and types != kind:
+            changed["type"] = types
         return None
     if not isinstance(kind, str) or kind in JSON_TYPES:
         return None
-    gone.append("type")
-    if typed := type_of(kind):
+    removed.append("type")
+    if typed := parse_type(kind):
         changed |= {key: value for key, value in typed.schema.items() if key == "type" or key not in schema}
         return typed.required
     if kind.lower() not in _ANY:
-        said = changed.get("description") or schema.get("description")
-        changed["description"] = f"{said} ({kind})" if isinstance(said, str) and said else kind
+        text = changed.get("description") or schema.get("description")
+        changed["description"] = f"{text} ({kind})" if isinstance(text, str) and text else kind
     return None
 
 
-def _word(kind: Any) -> str | None:
+def _json_type(kind: Any) -> str | None:
     word = kind.lower() if isinstance(kind, str) else ""
-    return word if word in JSON_TYPES else ALIASES.get(word)
+    return word if word in JSON_TYPES else TYPE_ALIASES.get(word)

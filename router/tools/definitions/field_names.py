@@ -1,12 +1,12 @@
-"""What the makers of tool definitions call each field. A shape that is new is an entry here, and a file in
+"""The names of each field in the formats of vendors. A new format needs an entry here and a file in
 `tests/data/shapes`."""
 
-# A definition that lies in an object of its own: OpenAI's chat form, Amazon Bedrock's.
+# Keys of an object around the definition: OpenAI's chat format, Amazon Bedrock's.
 WRAPPERS = ("function", "toolSpec", "tool_spec", "tool")
-# Where the description may stand; the first that says something counts.
+# Keys of the description; the first that is not empty counts.
 DESCRIPTIONS = ("description", "desc", "modelDescription", "summary", "title", "annotations.title")
-# Where the parameters may stand, and whether nothing else is ever called so: what is unreadable there costs the record.
-# Anything else of these names may be something else, and is reported as not read.
+# Keys of the parameters, and whether the key is certain: an unreadable value there rejects the record. Under an
+# uncertain key it is only reported as not read.
 PARAMETERS = {
     "inputSchema.json": False,  # Amazon Bedrock
     "inputSchema": True,  # MCP
@@ -28,12 +28,12 @@ PARAMETERS = {
     "parameter": False,  # MCP-Zero
     "params": False,
 }
-# Two lists that are one: those that are required, and the others.
+# Two lists, of the required parameters and of the others.
 SPLIT_PARAMETERS = ("required_parameters", "optional_parameters")
 PROVIDERS = ("provider", "serverInfo.name", "server.name", "server", "server_name", "serverName")
 CATEGORIES = ("category", "categories", "tags")
 EXAMPLES = ("input_examples", "examples")
-# What says nothing of what a tool is for: where it is kept, how it looks, what it answers with.
+# Keys that say nothing about the purpose of a tool; they are not reported as unread.
 METADATA = frozenset(
     "$schema id uid uuid slug key type kind version schema_version url uri link homepage website repository repo "
     "source icon icons image logo avatar color theme _meta meta metadata outputSchema output_schema output outputs "

@@ -1,7 +1,7 @@
-"""Where the tools lie in a document: in lists, in pages of answers, under the servers that offer them.
+"""Finds the tool definitions in a document: in lists, in pages of responses, under the servers that offer them.
 
-Whoever has the tools is their provider: `[{"name": "ClickHouse", "tools": […]}]`, `{"servers": {"ClickHouse": {"tools":
-[…]}}}`, `{"ClickHouse": {"tools": […]}}`.
+The server that holds the tools is their provider: `[{"name": "ClickHouse", "tools": […]}]`,
+`{"servers": {"ClickHouse": {"tools": […]}}}`, `{"ClickHouse": {"tools": […]}}`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from router.tools.definitions.field_names import PARAMETERS, WRAPPERS
-from router.tools.definitions.vendors import at
+from router.tools.definitions.json_values import escape_pointer_part
+from router.tools.definitions.vendors import value_at
 
-# What holds tools, and what holds those who have them.
+# Keys of lists of tools, and of lists of servers.
 TOOLS = ("tools", "functions", "functionDeclarations", "function_declarations", "languageModelTools", "api_list")
 SERVERS = ("servers", "mcpServers", "mcp_servers", "toolkits")
-# How an object says whose tools it holds; the first that says something counts.
-_OWNERS = (
+# Keys of the provider of the tools that an object holds; the first that is not empty counts.
+_PROVIDER_KEYS = (
     "serverInfo.name",
     "server_info.name",
     "server.name",
@@ -24,125 +25,125 @@ _OWNERS = (
     "provider",
     "server_name",
     "serverName",
-    "tool_name",  # ToolBench, whose tools have APIs
+    "tool_name",  # ToolBench, where a tool holds APIs
     "qualifiedName",
     "title",
 )
 _MAX_DEPTH = 8
-_OF_A_TOOL = tuple(place for place, certain in PARAMETERS.items() if certain)
+_PARAMETER_KEYS = tuple(place for place, certain in PARAMETERS.items() if certain)
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """A definition in a document: its JSON pointer, its value, and whom it is listed under."""
+class ListedDefinition:
+    """A definition in a document: its JSON pointer, its value, and the provider that it is listed under."""
 
     pointer: str
     row: Any
     provider: str | None = None
 
 
-def listed(document: Any) -> list[Listed] | None:
-    """Return the definitions of a document in its order; None where it holds no tools of any known kind."""
+def find_definitions(document: Any) -> list[ListedDefinition] | None:
+    """Return the definitions of a document in order; None where it holds no tools in a known format."""
     if isinstance(document, dict) and _is_tool(document) and not _is_holder(document):
-        return [Listed("/0", document)]  # the only one of its file
-    found = _list(document, "", None, 0)
-    return None if found is None else list(found)
+        return [ListedDefinition("/0", document)]  # the only one of its file
+    definitions = _in_container(document, "", None, 0)
+    return None if definitions is None else list(definitions)
 
 
-def under(row: Any, pointer: str, provider: str | None = None) -> list[Listed]:
-    """Return the definitions that a row holds; the row itself where it is no holder of tools."""
-    found = _holder(row, pointer, provider, 1) if isinstance(row, dict) and _is_holder(row, filled=True) else None
-    return [Listed(pointer, row, provider)] if found is None else list(found)
+def definitions_within(row: Any, pointer: str, provider: str | None = None) -> list[ListedDefinition]:
+    """Return the definitions that a row holds; the row itself where it holds none."""
+    holds_tools = isinstance(row, dict) and _is_holder(row, filled=True)
+    definitions = _in_holder(row, pointer, provider, 1) if holds_tools else None
+    return [ListedDefinition(pointer, row, provider)] if definitions is None else list(definitions)
 
 
-def _list(value: Any, pointer: str, provider: str | None, depth: int) -> Iterator[Listed] | None:
-    """The tools of what is expected to hold some: a list, an object that has a list, or an object by name."""
+def _in_container(value: Any, pointer: str, provider: str | None, depth: int) -> Iterator[ListedDefinition] | None:
+    """Return the definitions in a list, an object that has a list, or an object by name; None where it is none."""
     if depth > _MAX_DEPTH:
         return None
     if isinstance(value, list):
-        return _of_list(value, pointer, provider, depth)
+        return _in_list(value, pointer, provider, depth)
     if not isinstance(value, dict):
         return None
     if _is_holder(value):
-        return _holder(value, pointer, provider, depth)
-    return _by_name(value, pointer, provider, depth)
+        return _in_holder(value, pointer, provider, depth)
+    return _in_object_by_name(value, pointer, provider, depth)
 
 
-def _of_list(rows: list[Any], pointer: str, provider: str | None, depth: int) -> Iterator[Listed] | None:
-    parts: list[Iterator[Listed]] = []
-    # An empty list of tools makes a server only of what has no name, or stands among servers.
-    servers = any(isinstance(row, dict) and _is_holder(row, filled=True) for row in rows)
+def _in_list(rows: list[Any], pointer: str, provider: str | None, depth: int) -> Iterator[ListedDefinition] | None:
+    parts: list[Iterator[ListedDefinition]] = []
+    # An object with an empty list of tools is a server only if it has no name or stands among servers.
+    has_servers = any(isinstance(row, dict) and _is_holder(row, filled=True) for row in rows)
     for index, row in enumerate(rows):
         place = f"{pointer}/{index}"
-        if isinstance(row, dict) and _is_holder(row, filled=not servers and "name" in row):
-            part = _holder(row, place, provider, depth + 1)
+        if isinstance(row, dict) and _is_holder(row, filled=not has_servers and "name" in row):
+            part = _in_holder(row, place, provider, depth + 1)
             if part is None:
                 return None
             parts.append(part)
         else:
-            parts.append(iter([Listed(place, row, provider)]))
-    return (found for part in parts for found in part)
+            parts.append(iter([ListedDefinition(place, row, provider)]))
+    return (definition for part in parts for definition in part)
 
 
-def _holder(holder: dict[str, Any], pointer: str, provider: str | None, depth: int) -> Iterator[Listed] | None:
-    """The tools of an answer, a page, a server, or several servers."""
+def _in_holder(
+    holder: dict[str, Any], pointer: str, provider: str | None, depth: int
+) -> Iterator[ListedDefinition] | None:
+    """Return the definitions in a response, a page, a server, or several servers."""
     if depth > _MAX_DEPTH:
         return None
-    provider = owner(holder) or provider
+    provider = provider_of(holder) or provider
     if isinstance(holder.get("result"), dict):
-        return _holder(holder["result"], f"{pointer}/result", provider, depth + 1)
+        return _in_holder(holder["result"], f"{pointer}/result", provider, depth + 1)
     key = next(key for key in (*TOOLS, *SERVERS) if key in holder)
     if holder[key] is None and provider is not None and depth:
-        return iter(())  # a server of a list that has none
-    return _list(holder[key], f"{pointer}/{key}", None if key in SERVERS else provider, depth + 1)
+        return iter(())  # a server without tools, in a list of servers
+    return _in_container(holder[key], f"{pointer}/{key}", None if key in SERVERS else provider, depth + 1)
 
 
-def _by_name(named: dict[str, Any], pointer: str, provider: str | None, depth: int) -> Iterator[Listed] | None:
-    """Servers by name (their tools in a list, or an object that holds it), or tools by name."""
+def _in_object_by_name(
+    named: dict[str, Any], pointer: str, provider: str | None, depth: int
+) -> Iterator[ListedDefinition] | None:
+    """Return the definitions of servers by name (each a list, or an object that has one), or of tools by name."""
     if not named:
         return None
-    places = {name: f"{pointer}/{escaped(name)}" for name in named}
+    places = {name: f"{pointer}/{escape_pointer_part(name)}" for name in named}
     if all(isinstance(value, dict) and _is_holder(value) for value in named.values()):
-        held = [_holder(value, places[name], name, depth + 1) for name, value in named.items()]
-        return None if None in held else (found for part in held if part for found in part)
+        parts = [_in_holder(value, places[name], name, depth + 1) for name, value in named.items()]
+        return None if None in parts else (definition for part in parts if part for definition in part)
     if all(_is_list_of_tools(value) for value in named.values()):
         return (
-            Listed(f"{places[name]}/{index}", row, name)
+            ListedDefinition(f"{places[name]}/{index}", row, name)
             for name, rows in named.items()
             for index, row in enumerate(rows)
         )
     values = [value for value in named.values() if isinstance(value, dict)]
-    described = all("description" in value or _takes_parameters(value) for value in values)
-    # In a document of any other kind too there are objects with a description.
-    sure = pointer.rpartition("/")[2] in TOOLS or any(_takes_parameters(value) for value in values)
-    if len(values) == len(named) and described and sure:
-        return (Listed(places[name], {"name": name, **value}, provider) for name, value in named.items())
+    are_described = all("description" in value or _takes_parameters(value) for value in values)
+    # A description alone is not enough: documents of any kind have objects with one.
+    are_tools = pointer.rpartition("/")[2] in TOOLS or any(_takes_parameters(value) for value in values)
+    if len(values) == len(named) and are_described and are_tools:
+        return (ListedDefinition(places[name], {"name": name, **value}, provider) for name, value in named.items())
     return None
 
 
-def escaped(key: object) -> str:
-    """Return a key as a part of a JSON pointer (RFC 6901)."""
-    return str(key).replace("~", "~0").replace("/", "~1")
-
-
 def _is_holder(value: dict[str, Any], *, filled: bool = False) -> bool:
-    """Return whether it holds tools, or servers that do, and is no tool itself; `filled`: at least one of them."""
+    """Return whether an object holds tools or servers and is no tool itself; with `filled`, at least one."""
     if isinstance(value.get("result"), dict):
         return _is_holder(value["result"], filled=filled)
     if _takes_parameters(value):
         return False
     key = next((key for key in (*TOOLS, *SERVERS) if key in value), None)
-    held = value.get(key, "") if key else ""
-    if held and key in SERVERS:  # an address is a server too, and holds none
-        servers = held.values() if isinstance(held, dict) else held if isinstance(held, list) else ()
+    content = value.get(key, "") if key else ""
+    if content and key in SERVERS:  # a server may be an address, which holds no tools
+        servers = content.values() if isinstance(content, dict) else content if isinstance(content, list) else ()
         return any(isinstance(server, dict) and _is_holder(server) for server in servers)
-    if isinstance(held, list):
-        return any(isinstance(row, dict) for row in held) if held else not filled
-    return isinstance(held, dict) or (held is None and not filled)
+    if isinstance(content, list):
+        return any(isinstance(row, dict) for row in content) if content else not filled
+    return isinstance(content, dict) or (content is None and not filled)
 
 
 def _takes_parameters(value: dict[str, Any]) -> bool:
-    return any(key in value for key in _OF_A_TOOL)
+    return any(key in value for key in _PARAMETER_KEYS)
 
 
 def _is_tool(value: dict[str, Any]) -> bool:
@@ -157,10 +158,10 @@ def _is_list_of_tools(value: Any) -> bool:
     )
 
 
-def owner(holder: Mapping[str, Any]) -> str | None:
-    """Return whose tools an object holds; None where it does not say."""
-    for place in _OWNERS:
-        value = at(holder, place)
+def provider_of(holder: Mapping[str, Any]) -> str | None:
+    """Return the provider of the tools that an object holds; None where it names none."""
+    for place in _PROVIDER_KEYS:
+        value = value_at(holder, place)
         if isinstance(value, str) and value.strip():
             return value.strip()
     return None

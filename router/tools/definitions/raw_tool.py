@@ -1,4 +1,4 @@
-"""What every reader gives: a vendor's tool, unharmonised, with its origin, and what of it was not read."""
+"""The raw tool: one tool in a vendor's words, as every reader returns it before normalization."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,16 +7,16 @@ from typing import Any
 from router.errors import RecordRejected
 from router.fingerprint import canonical_json
 from router.record import Origin
-from router.tools.definitions.json_text import unusable
+from router.tools.definitions.json_values import storage_problem
 
 
 @dataclass(frozen=True, slots=True)
 class RawTool:
-    """A tool in a vendor's words. `id` is the source's own, where it has one; `notices` say what could not be kept.
+    """A tool in a vendor's words, with its origin.
 
-    `shape` says where the parameters stood and in which shape; `lost` names the key of declared parameters that no
-    reader understands. `unread` are other keys that no reader knows, each with what it says, shortened. Raises
-    RecordRejected for a value that cannot be stored.
+    `id` is the source's own id, if it has one; `notices` say what could not be kept. `shape` describes the key and the
+    shape of the parameters; `lost` is the key of parameters that could not be read. `unread` maps other unknown keys to
+    their shortened values. Raises RecordRejected for a value that cannot be stored.
     """
 
     name: str
@@ -35,12 +35,12 @@ class RawTool:
     unread: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
-        if reason := unusable([self.input_schema, self.annotations]):
+        if reason := storage_problem([self.input_schema, self.annotations]):
             raise RecordRejected(self.origin, reason)
 
 
-class Fields:
-    """Typed access to one vendor object: each getter returns the value, or rejects the record and says which field."""
+class FieldReader:
+    """Reads the fields of one vendor object. Getters raise RecordRejected, which names the field, for a wrong type."""
 
     def __init__(self, row: object, origin: Origin) -> None:
         if not isinstance(row, dict):
@@ -49,18 +49,18 @@ class Fields:
         self.origin = origin
 
     def name(self, field: str = "name") -> str:
-        """A name: a text that is not empty."""
+        """Return a name: a text that is not empty."""
         value = self.text(field).strip()
         if not value:
             raise RecordRejected(self.origin, f"{field} is missing or empty", keys=tuple(self.row))
         return value
 
     def kind(self, field: str) -> str:
-        """What kind of value a field has, in words."""
+        """Return the type of a field's value, in words for a message."""
         return _kind(self.row.get(field))
 
     def text(self, field: str) -> str:
-        """A text; missing and null are empty."""
+        """Return a text; empty where it is missing or null."""
         value = self.row.get(field)
         if value is None:
             return ""
@@ -69,7 +69,7 @@ class Fields:
         return value
 
     def mapping(self, field: str) -> dict[str, Any]:
-        """An object; missing and null are empty."""
+        """Return an object; empty where it is missing or null."""
         value = self.row.get(field)
         if value is None:
             return {}
@@ -78,7 +78,10 @@ class Fields:
         return value
 
     def texts(self, field: str) -> tuple[str, ...]:
-        """A list of texts, or one text; missing and null are empty; other JSON inside a list is kept as JSON text."""
+        """Return a list of texts, or one text as a list; empty where it is missing or null.
+
+        Other JSON values inside the list are kept as JSON text.
+        """
         value = self.row.get(field)
         if value is None:
             return ()

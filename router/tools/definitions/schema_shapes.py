@@ -1,20 +1,21 @@
-"""A tool's parameters, in whichever shape they were written → a JSON Schema of an object.
+"""Parses the parameters of a tool, in any shape, into the JSON Schema of an object.
 
-Read are a JSON Schema of any dialect, a list of objects (`[{"name": "city", "type": "str", "required": true}]`), an
-object by name (`{"city": {"type": "str"}}`, `{"city": "(string) the city"}`), a list of names, and each of them as the
-text of its JSON.
+Shapes are a JSON Schema of any dialect, a list of objects (`[{"name": "city", "type": "str", "required": true}]`), an
+object by name (`{"city": {"type": "str"}}`, `{"city": "(string) the city"}`), a list of names, and the JSON text of any
+of them.
 """
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from router.tools.definitions.dialects import by_name, object_of, to_json_schema
-from router.tools.definitions.json_text import parse_json
-from router.tools.definitions.types import ALIASES, type_of, typed_text
+from router.tools.definitions.dialects import index_by_name, object_schema, to_json_schema
+from router.tools.definitions.json_values import parse_json
+from router.tools.definitions.types import TYPE_ALIASES, parse_type, parse_typed_text
 
 JSON_SCHEMA = "JSON Schema"
-_OBJECT = frozenset({"object", *(word for word, kind in ALIASES.items() if kind == "object")})
-# The keywords that may stand at the root of a tool's schema, with the types of value that each can have.
+_ANNOTATIONS = frozenset("title description additionalProperties $schema $id $comment strict deprecated".split())
+_OBJECT = frozenset({"object", *(word for word, kind in TYPE_ALIASES.items() if kind == "object")})
+# The keywords at the root of a tool's schema, with the types of their values.
 _KEYWORDS: dict[str, Any] = {
     "type": (str, list),
     **dict.fromkeys("title description format pattern".split(), str),
@@ -28,41 +29,38 @@ _KEYWORDS: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Parameters:
-    """A JSON Schema, and in words the shape that it was read from; "" where nothing was declared."""
+class ParsedParameters:
+    """A JSON Schema, and the shape that it was read from, in words; empty where there are no parameters."""
 
     schema: dict[str, Any] = field(default_factory=dict)
     shape: str = ""
 
 
-def parameters_of(value: Any) -> Parameters | None:
-    """Return declared parameters as a JSON Schema; None where the value is of no known shape."""
+def parse_parameters(value: Any) -> ParsedParameters | None:
+    """Return parameters as a JSON Schema; None where the value has no known shape."""
     if value is None or value in ("", [], {}):
-        return Parameters()
+        return ParsedParameters()
     if isinstance(value, str):
-        return _of_text(value)
+        return _parse_text(value)
     if isinstance(value, list):
-        named = by_name(value)
+        named = index_by_name(value)
         kind = "names" if isinstance(value[0], str) else "objects"
-        return None if named is None else Parameters(object_of(named), f"list of {kind}")
+        return None if named is None else ParsedParameters(object_schema(named), f"list of {kind}")
     if not isinstance(value, dict):
         return None
     if not _is_schema(value):
-        return Parameters(object_of(value), "object by name")
-    return Parameters(to_json_schema(_with_properties(value)), JSON_SCHEMA)
+        return ParsedParameters(object_schema(value), "object by name")
+    return ParsedParameters(to_json_schema(_with_properties(value)), JSON_SCHEMA)
 
 
 def is_empty(schema: dict[str, Any]) -> bool:
-    """Return whether a schema says, in so many words, that a tool takes nothing."""
-    said = {key for key, value in schema.items() if value not in ([], {}, "", None)}
-    return not said or (_is_object_type(schema.get("type")) and said <= {"type", *_SILENT})
-
-
-_SILENT = frozenset("title description additionalProperties $schema $id $comment strict deprecated".split())
+    """Return whether a schema declares that a tool takes no parameters."""
+    keywords = {key for key, value in schema.items() if value not in ([], {}, "", None)}
+    return not keywords or (_is_object_type(schema.get("type")) and keywords <= {"type", *_ANNOTATIONS})
 
 
 def with_required(schema: dict[str, Any], names: Any) -> dict[str, Any]:
-    """Return a schema that requires these too, which some write beside it; names that it does not have are left out."""
+    """Return a schema that also requires the given names; those that it has no property for are left out."""
     properties = schema.get("properties")
     if not isinstance(names, list) or not isinstance(properties, dict):
         return schema
@@ -72,18 +70,18 @@ def with_required(schema: dict[str, Any], names: Any) -> dict[str, Any]:
     return {**schema, "required": [*listed, *added]} if added else schema
 
 
-def _of_text(text: str) -> Parameters | None:
+def _parse_text(text: str) -> ParsedParameters | None:
     if text.lstrip()[:1] not in ("{", "["):
         return None
     try:
-        found = parameters_of(parse_json(text))
+        parsed = parse_parameters(parse_json(text))
     except ValueError:
         return None
-    return found and Parameters(found.schema, f"text of a {found.shape}" if found.shape else "")
+    return parsed and ParsedParameters(parsed.schema, f"text of a {parsed.shape}" if parsed.shape else "")
 
 
 def _is_schema(value: dict[str, Any]) -> bool:
-    """Return whether it is a JSON Schema and not an object by name: a parameter too may be called `type` or `title`."""
+    """Return whether an object is a JSON Schema, not an object by name, whose names may be `type` or `title` too."""
     if isinstance(value.get("properties"), dict | list) or isinstance(value.get("$ref"), str):
         return True
     if any(isinstance(value.get(keyword), list) for keyword in ("allOf", "anyOf", "oneOf")):
@@ -92,26 +90,26 @@ def _is_schema(value: dict[str, Any]) -> bool:
 
 
 def _with_properties(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema that lacks the word `properties`: `{"type": "object", "city": {"type": "string"}}`."""
+    """Return a schema with `properties` added where it lacks them: `{"type": "object", "city": {"type": "string"}}`."""
     combined = any(keyword in schema for keyword in ("properties", "$ref", "allOf", "anyOf", "oneOf"))
     names = [key for key, item in schema.items() if not _is_keyword(key, item) and isinstance(item, dict | str)]
     if combined or not names:
         return schema
-    kept = {key: item for key, item in schema.items() if key not in names}
-    return {**kept, "properties": {name: schema[name] for name in names}}
+    keywords = {key: item for key, item in schema.items() if key not in names}
+    return {**keywords, "properties": {name: schema[name] for name in names}}
 
 
 def _is_object_type(kind: Any) -> bool:
     kinds = kind if isinstance(kind, list) else [kind]
-    return any(isinstance(one, str) and one.lower() in _OBJECT for one in kinds)
+    return any(isinstance(name, str) and name.lower() in _OBJECT for name in kinds)
 
 
 def _is_keyword(key: str, value: Any) -> bool:
-    """Whether a key is a keyword, with a value that it can have and that is no typed text ("(string) the city")."""
+    """Return whether a key is a keyword: it takes the value, and the value is no typed text ("(string) the city")."""
     if key.startswith(("$", "x-")):
         return True
     if not isinstance(value, _KEYWORDS.get(key, ())):
         return False
     if not isinstance(value, str):
         return True
-    return type_of(value) is not None if key == "type" else "type" not in typed_text(value).schema
+    return parse_type(value) is not None if key == "type" else "type" not in parse_typed_text(value).schema

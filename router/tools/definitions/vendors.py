@@ -1,6 +1,6 @@
-"""One tool in any vendor's words → RawTool: the only reader of a definition, for builds and at run time.
+"""Reads one tool definition of any vendor into a RawTool: the only such reader, for builds and at run time.
 
-What the makers of definitions call each field stands in `router.tools.definitions.field_names`.
+The vendors' names of each field are in `router.tools.definitions.field_names`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,34 +21,40 @@ from router.tools.definitions.field_names import (
     WRAPPERS,
 )
 from router.tools.definitions.parameters import parameter_rows
-from router.tools.definitions.raw_tool import Fields, RawTool
-from router.tools.definitions.schema_shapes import JSON_SCHEMA, Parameters, is_empty, parameters_of, with_required
+from router.tools.definitions.raw_tool import FieldReader, RawTool
+from router.tools.definitions.schema_shapes import (
+    JSON_SCHEMA,
+    ParsedParameters,
+    is_empty,
+    parse_parameters,
+    with_required,
+)
 
-_LONGEST = 60  # characters of what an unread key says
+_MAX_SHOWN = 60  # characters of the value of an unread key
 
 
 def read_tool(row: object, origin: Origin, provider: str | None = None, *, own_id: bool = False) -> RawTool:
-    """Return the tool that a definition describes, whatever its shape. Raises RecordRejected, naming the field.
+    """Return the tool of a definition in any format. Raises RecordRejected, which names the field.
 
-    `provider` is whom the tool is listed under, unless the definition names one itself. `own_id`: its `id` is the
-    tool's, as in this project's own JSONL. Elsewhere it may be anything, and a server could take another's.
+    `provider` counts unless the definition names one itself. With `own_id`, the definition's `id` becomes the tool's,
+    as in this project's JSONL; elsewhere it may mean anything, and a server could take the id of another's tool.
     """
-    outer = Fields(row, origin)
+    outer = FieldReader(row, origin)
     fields, wrapper = _unwrapped(outer)
-    read = _Read(fields)
+    read = _AuxiliaryFields(fields)
     key, parameters = _parameters(fields, read)
     schema = parameters.schema
     if isinstance(fields.row.get("required"), list):
         schema = with_required(schema, fields.row["required"])
         read.used.add("required")
-    annotations = fields.mapping("annotations")  # hints that filters go by: unreadable ones are not passed over
+    annotations = fields.mapping("annotations")  # not auxiliary: filters depend on these hints
     title = read.text("title")
     lost = key if key and not is_empty(schema) and not _has_parameters(schema) else None
     tool = RawTool(
         name=fields.name(),
         origin=origin,
         description=read.first_text(DESCRIPTIONS),
-        input_schema=_commented(schema, key, parameters.shape),
+        input_schema=_with_comment(schema, key, parameters.shape),
         id=(fields.text("id").strip() or None) if own_id else None,
         provider=_provider(fields, read, provider),
         examples=tuple(example for field in EXAMPLES for example in read.texts(field)),
@@ -70,36 +76,39 @@ def read_tool(row: object, origin: Origin, provider: str | None = None, *, own_i
 
 
 def unread_keys(row: Mapping[str, Any], used: set[str], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the keys that nobody read and that say something, each with what it says, shortened."""
+    """Yield the keys that were not read, each with its shortened value; without metadata and empty values."""
     for key, value in row.items():
-        empty = value is None or value in ("", [], {}) or isinstance(value, bool)
-        if key not in used and key not in METADATA and not empty and not key.startswith(("x-", "$", "_")):
-            yield prefix + key, _shown(value)
+        is_empty_value = value is None or value in ("", [], {}) or isinstance(value, bool)
+        if key not in used and key not in METADATA and not is_empty_value and not key.startswith(("x-", "$", "_")):
+            yield prefix + key, _shorten(value)
 
 
-class _Read:
-    """The fields that are auxiliary: of another type than expected they cost nothing, and are reported as not read."""
+class _AuxiliaryFields:
+    """Reads fields that do not reject the record where they have a wrong type: they are reported as unread.
 
-    def __init__(self, fields: Fields) -> None:
+    `used` are the keys that were read; `lost` is the key of parameters that could not be read.
+    """
+
+    def __init__(self, fields: FieldReader) -> None:
         self.used: set[str] = set()
         self.lost: str | None = None
         self._fields = fields
 
     def first_text(self, places: tuple[str, ...]) -> str:
-        """The first text that says something. The first place is the field's own: anything but a text is refused."""
-        own = self._fields.text(places[0])
+        """Return the first text that is not empty. Raises RecordRejected where the first place holds no text."""
+        first = self._fields.text(places[0])
         self.used.add(places[0])
-        if own.strip():
-            return own
+        if first.strip():
+            return first
         for place in places[1:]:
-            value = at(self._fields.row, place)
+            value = value_at(self._fields.row, place)
             if isinstance(value, str) and value.strip():
                 self.used.add(place.partition(".")[0])
                 return value
-        return own
+        return first
 
     def text(self, field: str) -> str:
-        """A text; empty where it is none."""
+        """Return a text; empty where the value is none."""
         value = self._fields.row.get(field)
         if not isinstance(value, str):
             return ""
@@ -107,7 +116,7 @@ class _Read:
         return value
 
     def texts(self, field: str) -> tuple[str, ...]:
-        """A text, or a list with other JSON kept as text; empty where it is neither."""
+        """Return the texts of a list, or one text; empty where the value is neither."""
         value = self._fields.row.get(field)
         if not isinstance(value, str | list):
             return ()
@@ -115,57 +124,57 @@ class _Read:
         return self._fields.texts(field)
 
 
-def at(row: Mapping[str, Any], place: str) -> Any:
-    """The value at a dotted place; None where there is none."""
+def value_at(row: Mapping[str, Any], place: str) -> Any:
+    """Return the value at a dotted place, such as "server.name"; None where there is none."""
     value: Any = row
     for key in place.split("."):
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
 
 
-def _unwrapped(outer: Fields) -> tuple[Fields, str | None]:
-    """The object that has the name, and the key that it lies under; the object itself where it lies under none."""
+def _unwrapped(outer: FieldReader) -> tuple[FieldReader, str | None]:
+    """Return the inner object of a wrapped definition and the wrapper's key; else the object itself and None."""
     for wrapper in WRAPPERS:
         if wrapper not in outer.row:
             continue
         if isinstance(outer.row[wrapper], dict) or (wrapper == WRAPPERS[0] and "name" not in outer.row):
-            return Fields(outer.row[wrapper], outer.origin), wrapper
+            return FieldReader(outer.row[wrapper], outer.origin), wrapper
     return outer, None
 
 
-def _parameters(fields: Fields, read: _Read) -> tuple[str, Parameters]:
-    """The parameters, and the key that they stand under."""
-    empty = Parameters()
+def _parameters(fields: FieldReader, read: _AuxiliaryFields) -> tuple[str, ParsedParameters]:
+    """Return the key of the parameters and the parameters; empty ones where there are none."""
+    empty = ParsedParameters()
     for place, certain in PARAMETERS.items():
-        value = at(fields.row, place)
+        value = value_at(fields.row, place)
         if value is None:
             continue
-        found = parameters_of(value)
-        if found is None and certain:
+        parsed = parse_parameters(value)
+        if parsed is None and certain:
             expected = "an object" if not isinstance(value, list) else "an object or a list of named ones"
             raise RecordRejected(fields.origin, f"{place} is {fields.kind(place)}, not {expected}")
-        if found is None:
+        if parsed is None:
             read.lost = read.lost or place
         else:
             read.used.add(place.partition(".")[0])
-            if found.schema:
-                return place, found
+            if parsed.schema:
+                return place, parsed
     return _split_parameters(fields, read) or ("", empty)
 
 
-def _split_parameters(fields: Fields, read: _Read) -> tuple[str, Parameters] | None:
-    required, optional = (parameters_of(fields.row.get(key)) for key in SPLIT_PARAMETERS)
+def _split_parameters(fields: FieldReader, read: _AuxiliaryFields) -> tuple[str, ParsedParameters] | None:
+    required, optional = (parse_parameters(fields.row.get(key)) for key in SPLIT_PARAMETERS)
     if required is None or optional is None or not (required.schema or optional.schema):
         return None
     read.used |= set(SPLIT_PARAMETERS)
     names = required.schema.get("properties", {})
     properties = {**names, **optional.schema.get("properties", {})}
     schema = with_required({"type": "object", "properties": properties}, list(names))
-    return " and ".join(SPLIT_PARAMETERS), Parameters(schema, required.shape or optional.shape)
+    return " and ".join(SPLIT_PARAMETERS), ParsedParameters(schema, required.shape or optional.shape)
 
 
-def _commented(schema: dict[str, Any], key: str, shape: str) -> dict[str, Any]:
-    """A schema that was something else says what: whoever looks for the original finds it."""
+def _with_comment(schema: dict[str, Any], key: str, shape: str) -> dict[str, Any]:
+    """Return a schema with a comment on the original key and shape, where it was no JSON Schema."""
     return {"$comment": f"read from {key}, {shape}", **schema} if schema and shape != JSON_SCHEMA else schema
 
 
@@ -174,26 +183,26 @@ def _has_parameters(schema: dict[str, Any]) -> bool:
     return bool(properties) if isinstance(properties, dict) else bool(parameter_rows(schema))
 
 
-def _provider(fields: Fields, read: _Read, listed: str | None) -> str | None:
-    """The definition's own word, where null is a word too; else whom it is listed under."""
+def _provider(fields: FieldReader, read: _AuxiliaryFields, listed: str | None) -> str | None:
+    """Return the provider that the definition names, else the one that it is listed under."""
     if "provider" in fields.row:
         read.used.add("provider")
         return fields.text("provider") or listed
     for place in PROVIDERS:
-        value = at(fields.row, place)
+        value = value_at(fields.row, place)
         if isinstance(value, str) and value.strip():
             read.used.add(place.partition(".")[0])
             return value
     return listed
 
 
-def _shown(value: Any) -> str:
-    """What a value says, in a few characters; a vector of a thousand numbers is not written out."""
+def _shorten(value: Any) -> str:
+    """Return a value as a short text; of a list only the first item and the length."""
     if isinstance(value, list):
-        first = _shown(value[0]) if len(value) == 1 else f"{_shown(value[0])}, … {len(value):,} items"
+        first = _shorten(value[0]) if len(value) == 1 else f"{_shorten(value[0])}, … {len(value):,} items"
         return f"[{first}]"
     if isinstance(value, dict):
         keys = ", ".join(str(key) for key in list(value)[:4])
-        return f"{{{keys[:_LONGEST]}{', …' if len(value) > 4 else ''}}}"
+        return f"{{{keys[:_MAX_SHOWN]}{', …' if len(value) > 4 else ''}}}"
     text = " ".join((value if isinstance(value, str) else canonical_json(value)).split())
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"

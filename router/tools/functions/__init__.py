@@ -1,4 +1,8 @@
-"""Tools as a Python program has them, functions first, → records and what to call for each."""
+"""The tools of a Python program, read into records, with the function to call for each.
+
+`reading` reads lists of tools, `objects` one tool of any kind; `signatures`, `annotations`, `schemas` and `docstrings`
+describe a Python function; `calling` calls it with a model's arguments.
+"""
 
 from router.tools.functions.calling import Functions
 from router.tools.functions.reading import Tool, Tools, ToolSet, read_tools

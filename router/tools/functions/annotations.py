@@ -1,4 +1,4 @@
-"""What annotations say beside a type: resolved hints, descriptions, the fields of a class and which are required."""
+"""Reads annotations: resolved type hints, descriptions, the fields of classes and which of them are required."""
 
 import dataclasses
 import types
@@ -6,20 +6,20 @@ import typing
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-# Of a name that exists for type checkers alone, or of what an annotation does when it is looked up.
+# Raised for a name that only type checkers see, or by an annotation when it is evaluated.
 _UNRESOLVED = (NameError, TypeError, AttributeError, SyntaxError, LookupError, ValueError, ImportError)
 
 
 def hints_of(annotated: Any) -> dict[str, Any]:
-    """Return the annotations of a function or a class; one that cannot be resolved stays as it is written."""
+    """Return the annotations of a function or class by name; one that cannot be resolved stays as written."""
     try:
         return typing.get_type_hints(annotated, include_extras=True)
     except _UNRESOLVED:
-        own = dict(getattr(annotated, "__annotations__", {}))
-        return {name: _resolved(hint, annotated) for name, hint in own.items()}
+        annotations = dict(getattr(annotated, "__annotations__", {}))
+        return {name: _resolve(hint, annotated) for name, hint in annotations.items()}
 
 
-def _resolved(hint: Any, annotated: Any) -> Any:
+def _resolve(hint: Any, annotated: Any) -> Any:
     if not isinstance(hint, str):
         return hint
     probe = types.SimpleNamespace(__annotations__={"hint": hint})
@@ -30,9 +30,9 @@ def _resolved(hint: Any, annotated: Any) -> Any:
 
 
 def description_of(metadata: Iterable[Any]) -> str:
-    """Return the first text among an annotation's metadata: itself, or the description of what has one."""
+    """Return the first text in an annotation's metadata: an item itself, or an item's description; else empty."""
     for item in metadata:
-        # pydantic's Field has a description, typing's Doc (PEP 727) a documentation.
+        # pydantic's Field has `description`, typing's Doc (PEP 727) `documentation`.
         texts = (item, getattr(item, "description", None), getattr(item, "documentation", None))
         for text in texts:
             if isinstance(text, str) and text.strip():
@@ -47,24 +47,24 @@ def has_fields(annotation: type) -> bool:
 
 
 def field_hints(annotation: type) -> dict[str, Any]:
-    """Return the annotations of a class's fields, as far as a caller gives them."""
+    """Return the annotations of a class's fields, without those that its constructor does not take."""
     hints = hints_of(annotation)
     if not dataclasses.is_dataclass(annotation):
         return hints
-    given = {field.name for field in dataclasses.fields(annotation) if field.init}
-    return {name: hint for name, hint in hints.items() if name in given}
+    init_fields = {field.name for field in dataclasses.fields(annotation) if field.init}
+    return {name: hint for name, hint in hints.items() if name in init_fields}
 
 
 def required_fields(annotation: Any, hints: Mapping[str, Any]) -> list[str]:
-    """Return the names of the fields that have no default, of a class with fields."""
+    """Return the names of the required fields of a class that `has_fields`, given the hints of its fields."""
     if _is_typed_dict(annotation):
         marks = {name: typing.get_origin(hint) for name, hint in hints.items()}
-        # Of annotations that are texts, a class does not know which are marked.
-        needed = annotation.__required_keys__
+        # __required_keys__ ignores the marks in annotations that are strings.
+        required_keys = annotation.__required_keys__
         return [
             name
             for name, mark in marks.items()
-            if mark is typing.Required or (name in needed and mark is not typing.NotRequired)
+            if mark is typing.Required or (name in required_keys and mark is not typing.NotRequired)
         ]
     if dataclasses.is_dataclass(annotation):
         missing = dataclasses.MISSING
@@ -73,5 +73,5 @@ def required_fields(annotation: Any, hints: Mapping[str, Any]) -> list[str]:
 
 
 def _is_typed_dict(annotation: Any) -> bool:
-    # By its marks: that of typing_extensions is another class.
+    # Not by its class: typing_extensions has another one.
     return isinstance(annotation, type) and issubclass(annotation, dict) and hasattr(annotation, "__required_keys__")

@@ -1,4 +1,4 @@
-"""The Python functions behind tools: looked up by tool id, and called with the arguments that a model gave."""
+"""The Python functions behind tools: looked up by tool id and called with a model's arguments."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from inspect import Parameter
@@ -12,25 +12,25 @@ from router.tools.functions.annotations import hints_of
 from router.tools.functions.signatures import (
     VARIADIC,
     Function,
-    annotated,
-    asked_for,
+    annotated_object,
     bound_keywords,
     default_of,
+    model_parameters,
     signature_of,
 )
 
-Serves = Callable[[str], bool]
+Serves = Callable[[str], bool]  # whether the router serves a tool id now
 
 
 class Functions(Mapping[str, Function]):
-    """The functions of a router's tools, by tool id; of those tools alone that the router serves now."""
+    """The functions of the tools that a router serves now, by tool id."""
 
     def __init__(self, serves: Serves) -> None:
         self._serves = serves
         self._functions: dict[str, Function] = {}
 
     def put(self, tool_ids: Iterable[str], functions: Mapping[str, Function]) -> None:
-        """Give each of these tools its function, or none: what was given last holds."""
+        """Set or replace the function of each tool id; one that `functions` lacks loses its function."""
         for tool_id in tool_ids:
             if (function := functions.get(tool_id)) is not None:
                 self._functions[tool_id] = function
@@ -53,22 +53,22 @@ class Functions(Mapping[str, Function]):
         return f"Functions({', '.join(self)})"
 
     def call(self, tool_id: str, arguments: Mapping[str, Any]) -> Any:
-        """Call a tool's function and return what it returns: of an async function, its coroutine.
+        """Call a tool's function and return its result; for an async function, its coroutine.
 
-        Arguments are as JSON has them. Each is made what its parameter's annotation says (an Enum, a dataclass, a date,
-        a pydantic model), where msgspec or the model can. Raises RequestInvalid where no function is behind the tool,
-        or the arguments do not fit it; what the function raises is its own.
+        Arguments are JSON values. Each is converted to the type of its parameter's annotation (an Enum, a dataclass, a
+        date, a pydantic model), where msgspec or pydantic can. Raises RequestInvalid where the tool has no function or
+        the arguments do not fit it. Errors of the function itself pass through.
         """
         try:
             function = self[tool_id]
         except KeyError:
             raise RequestInvalid(f"no function is behind {tool_id!r}: there are {', '.join(self) or 'none'}") from None
-        values, named = _bound(function, tool_id, arguments)
-        return function(*values, **named)
+        values, keywords = _bind(function, tool_id, arguments)
+        return function(*values, **keywords)
 
 
-def _bound(function: Function, tool_id: str, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments, by place and by name. Raises RequestInvalid where they do not fit the function."""
+def _bind(function: Function, tool_id: str, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Return positional and keyword arguments. Raises RequestInvalid where they do not fit the function."""
     if not isinstance(arguments, Mapping):
         kind = "None" if arguments is None else type(arguments).__name__
         raise RequestInvalid(f"{tool_id}: the arguments are {kind}, not a dict: `json.loads` makes one of a text")
@@ -76,62 +76,63 @@ def _bound(function: Function, tool_id: str, arguments: Mapping[str, Any]) -> tu
         parameters = signature_of(function).parameters.values()
     except RecordRejected as rejected:
         raise RequestInvalid(f"{tool_id}: {rejected.reason}") from None
-    hints = hints_of(annotated(function))
-    asked = {parameter.name: parameter for parameter in asked_for(function, hints)}
-    # What a framework or a partial fills in is not the model's to give, also where `**kwargs` would take it.
-    filled = ({p.name for p in parameters if p.kind not in VARIADIC} | bound_keywords(function)) - asked.keys()
+    hints = hints_of(annotated_object(function))
+    expected = {parameter.name: parameter for parameter in model_parameters(function, hints)}
+    # A model may not give what a framework or a partial fills in, even where `**kwargs` would take it.
+    filled_in = ({p.name for p in parameters if p.kind not in VARIADIC} | bound_keywords(function)) - expected.keys()
     takes_any = any(p.kind is Parameter.VAR_KEYWORD for p in parameters)
-    if unknown := [name for name in arguments if name not in asked and (name in filled or not takes_any)]:
-        raise RequestInvalid(f"{tool_id}: there is no parameter {unknown[0]!r}: there are {', '.join(asked) or 'none'}")
+    if unknown := [name for name in arguments if name not in expected and (name in filled_in or not takes_any)]:
+        known = ", ".join(expected) or "none"
+        raise RequestInvalid(f"{tool_id}: there is no parameter {unknown[0]!r}: there are {known}")
     for parameter in parameters:
-        if parameter.name in filled and parameter.default is Parameter.empty:
+        if parameter.name in filled_in and parameter.default is Parameter.empty:
             raise RequestInvalid(
                 f"{tool_id}: its parameter {parameter.name!r} is not an argument of the model's: call "
                 f"router.functions[{tool_id!r}] with it"
             )
-    named = {
-        name: _converted(value, hints.get(name), f"{tool_id}: {name}") if name in asked else value
+    keywords = {
+        name: _convert(value, hints.get(name), f"{tool_id}: {name}") if name in expected else value
         for name, value in arguments.items()
     }
-    for name, parameter in asked.items():
-        if name in named:
+    for name, parameter in expected.items():
+        if name in keywords:
             continue
         if (default := default_of(parameter, make=True)) is Parameter.empty:
             raise RequestInvalid(f"{tool_id}: the argument {name!r} is missing")
-        if default is not parameter.default:  # Python would give the function a pydantic Field
-            named[name] = default
-    by_place = [p for p in parameters if p.kind is Parameter.POSITIONAL_ONLY]
-    while by_place and by_place[-1].name not in named:
-        by_place.pop()
-    return [named.pop(p.name, p.default) for p in by_place], named
+        if default is not parameter.default:  # Python would pass the pydantic Field itself
+            keywords[name] = default
+    positional = [p for p in parameters if p.kind is Parameter.POSITIONAL_ONLY]
+    while positional and positional[-1].name not in keywords:
+        positional.pop()
+    return [keywords.pop(p.name, p.default) for p in positional], keywords
 
 
-def _converted(value: Any, hint: Any, where: str) -> Any:
+def _convert(value: Any, hint: Any, where: str) -> Any:
     if hint is None:
         return value
     try:
         return msgspec.convert(value, hint, strict=False, dec_hook=_other_types)
     except msgspec.ValidationError as error:
         raise RequestInvalid(f"{where} is {value!r:.80}: {error}") from None
-    except (TypeError, NotImplementedError):  # of a type that JSON has no form for: the function has what was given
+    except (TypeError, NotImplementedError):  # a type without a JSON form: pass the value unchanged
         return value
 
 
 def _other_types(kind: type, value: Any) -> Any:
-    """Convert what msgspec does not know: pydantic's models, paths."""
+    """Convert a value to a type that msgspec does not know: a pydantic model or a path."""
     if hasattr(kind, "model_validate"):
         try:
             return kind.model_validate(value)
         except ValueError as error:
-            raise ValueError(_said(error)) from None
+            raise ValueError(_one_line(error)) from None
     if isinstance(kind, type) and issubclass(kind, PathLike):
         return kind(value)  # type: ignore[call-arg]
     raise NotImplementedError
 
 
-def _said(error: ValueError) -> str:
-    """Return what is wrong, in one line: pydantic's own text has several, and links."""
-    listed = getattr(error, "errors", None)
-    if listed is None:
+def _one_line(error: ValueError) -> str:
+    """Return an error's message in one line: pydantic's own has several, and links."""
+    errors = getattr(error, "errors", None)
+    if errors is None:
         return str(error)
-    return "; ".join(": ".join(filter(None, (".".join(map(str, one["loc"])), one["msg"]))) for one in listed())
+    return "; ".join(": ".join(filter(None, (".".join(map(str, each["loc"])), each["msg"]))) for each in errors())

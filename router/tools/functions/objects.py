@@ -1,6 +1,6 @@
-"""Whatever stands for one tool in a Python program → a definition that `router.tools.definitions` reads.
+"""Reads one tool of a Python program, of any kind, into a definition for `router.tools.definitions`.
 
-Objects of frameworks are known by their attributes, so that none of the frameworks is imported.
+Objects of frameworks are recognised by their attributes, so that no framework is imported.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,9 +18,8 @@ _EXPECTED = "a function, a definition (a dict), an MCP or LangChain tool, or a T
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """One tool as it was given: its definition, what is called for it, if anything is, where that stands, and what a
-    person should know."""
+class ParsedTool:
+    """One tool: its definition, the function to call (if any), notes for the user, and the function's place."""
 
     definition: Definition
     function: Function | None = None
@@ -28,51 +27,52 @@ class Given:
     origin: Origin | None = None
 
 
-def read_tool(tool: object) -> Given:
-    """Return what one tool says of itself. Raises RecordRejected for what is no tool."""
+def parse_tool(tool: object) -> ParsedTool:
+    """Return the definition and function of one tool. Raises RecordRejected for an object that is no tool."""
     if isinstance(tool, ToolRecord | Mapping):
-        return Given(tool)
+        return ParsedTool(tool)
     if isinstance(tool, str):
         raise RecordRejected(_NOWHERE, f"a text is no tool: it must be {_EXPECTED}")
     named = isinstance(getattr(tool, "name", None), str) and not isinstance(tool, type)
     if named and hasattr(tool, "args_schema"):
         return _langchain(tool)
     if named and isinstance(schema := getattr(tool, "params_json_schema", None), Mapping):  # OpenAI's Agents SDK
-        return Given(_definition(tool, schema))
+        return ParsedTool(_definition(tool, schema))
     if named and hasattr(tool, "model_dump"):  # MCP's Tool
-        return Given(_plain(tool.model_dump(mode="json", by_alias=True, exclude_none=True)))
-    if named and isinstance(schema := _first(tool, "inputSchema", "input_schema", "parameters"), Mapping):
-        return Given(_definition(tool, schema))
+        return ParsedTool(_checked_mapping(tool.model_dump(mode="json", by_alias=True, exclude_none=True)))
+    if named and isinstance(schema := _first_attribute(tool, "inputSchema", "input_schema", "parameters"), Mapping):
+        return ParsedTool(_definition(tool, schema))
     if callable(tool):
         described = function_tool(tool)
-        return Given(described.definition, tool, described.notes, _origin(tool, described.definition["name"]))
+        return ParsedTool(described.definition, tool, described.notes, _origin(tool, described.definition["name"]))
     kind = "" if tool is None else f" of type {type(tool).__name__}"
     raise RecordRejected(_NOWHERE, f"{tool!r:.60}{kind} is no tool: it must be {_EXPECTED}")
 
 
 def _origin(function: Function, name: str) -> Origin:
-    """Return where a function is defined; of a partial, the function within."""
+    """Return where a function is defined; for a partial, the function within."""
     while isinstance(function, partial):
         function = function.func
     return Origin(getattr(function, "__module__", None) or "", getattr(function, "__qualname__", name))
 
 
-def _langchain(tool: Any) -> Given:
-    """Return a LangChain tool: the schema without the arguments that LangChain fills in, called by `invoke`."""
+def _langchain(tool: Any) -> ParsedTool:
+    """Read a LangChain tool: its schema without the arguments that LangChain fills in, called by `invoke`."""
     schema = getattr(tool, "tool_call_schema", None) or tool.args_schema
     if hasattr(schema, "model_json_schema"):
         schema = schema.model_json_schema()
-    return Given(_definition(tool, schema if isinstance(schema, Mapping) else {}), _invoking(tool))
+    return ParsedTool(_definition(tool, schema if isinstance(schema, Mapping) else {}), _invoker(tool))
 
 
-def _invoking(tool: Any) -> Function:
+def _invoker(tool: Any) -> Function:
+    """Return a function that calls a LangChain tool with keyword arguments; async where the tool is only async."""
     only_async = getattr(tool, "func", None) is None and getattr(tool, "coroutine", None) is not None
     invoke: Callable[[dict[str, Any]], Any] = tool.ainvoke if only_async else tool.invoke
 
-    def invoked(**arguments: Any) -> Any:
+    def call(**arguments: Any) -> Any:
         return invoke(arguments)
 
-    return invoked
+    return call
 
 
 def _definition(tool: Any, schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,11 +83,11 @@ def _definition(tool: Any, schema: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _plain(row: object) -> Mapping[str, Any]:
+def _checked_mapping(row: object) -> Mapping[str, Any]:
     if not isinstance(row, Mapping):
         raise RecordRejected(_NOWHERE, f"its model_dump gives {type(row).__name__}, not a dict")
     return row
 
 
-def _first(tool: object, *names: str) -> Any:
+def _first_attribute(tool: object, *names: str) -> Any:
     return next((value for name in names if (value := getattr(tool, name, None)) is not None), None)

@@ -1,4 +1,4 @@
-"""A program's tools → records with ids, the functions behind them, and what a person should know."""
+"""Reads a program's tools into records with ids, the functions behind them, and notes for the user."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,7 +7,7 @@ from typing import Any
 from router.errors import RecordRejected, SettingsInvalid
 from router.record import Origin, ToolRecord
 from router.tools.definitions import records_of
-from router.tools.functions.objects import Given, read_tool
+from router.tools.functions.objects import ParsedTool, parse_tool
 from router.tools.functions.signatures import Function
 
 # A function, a definition or record, or an object of MCP, LangChain or OpenAI's Agents SDK.
@@ -19,7 +19,7 @@ _LIST = "tools"
 
 @dataclass(frozen=True)
 class ToolSet:
-    """`records` in the order that they were given in, the functions behind them by tool id, and `notes`."""
+    """The records in the order of the tools, their functions by tool id, and notes for the user."""
 
     records: tuple[ToolRecord, ...]
     functions: Mapping[str, Function] = field(default_factory=dict)
@@ -27,39 +27,40 @@ class ToolSet:
 
 
 def read_tools(tools: Tools, provider: str | None = None) -> ToolSet:
-    """Return the records of a program's tools; of a mapping, the keys are the providers.
+    """Return the records of a program's tools; in a mapping, the keys are the providers.
 
-    As in a build, of exact duplicates one is kept, and another tool of an id that is taken gets `~2`, `~3` in their
-    order: `notes` say so. Raises SettingsInvalid, with the place of the first that is no tool.
+    As in a build, exact duplicates are dropped, and another tool of an id that is taken gets `~2`, `~3` in order; the
+    notes say so. Raises SettingsInvalid, which names the place of the first object that is no tool.
     """
-    given: dict[str, Given] = {}
+    parsed_tools: dict[str, ParsedTool] = {}
     records: dict[str, ToolRecord] = {}
     for place, tool, label in _places(tools, provider):
         try:
-            one = read_tool(tool)
+            parsed = parse_tool(tool)
         except RecordRejected as rejected:
             raise SettingsInvalid(f"{place}: {rejected.reason}") from None
-        for number, record in enumerate(_records(one, place, label)):
-            # A definition may hold several tools, a function is one.
-            own = f"{place}/{number}" if number else place
-            given[own], records[own] = one, record
-    # Under its place for an origin, each record that is kept leads back to what was given.
-    kept = {r.origin.pointer: r for r in records_of([replace(r, origin=Origin(_LIST, p)) for p, r in records.items()])}
-    functions = {r.tool_id: f for place, r in kept.items() if (f := given[place].function) is not None}
-    served = tuple(replace(record, origin=records[place].origin) for place, record in kept.items())
-    return ToolSet(served, functions, (*_unread(tools), *_notes(given, records, kept)))
+        for number, record in enumerate(_records(parsed, place, label)):
+            # A definition may hold several tools.
+            record_place = f"{place}/{number}" if number else place
+            parsed_tools[record_place], records[record_place] = parsed, record
+    # The place, as the origin, leads from each kept record back to its tool.
+    placed = [replace(record, origin=Origin(_LIST, place)) for place, record in records.items()]
+    kept_records = {record.origin.pointer: record for record in records_of(placed)}
+    functions = {r.tool_id: f for place, r in kept_records.items() if (f := parsed_tools[place].function) is not None}
+    served = tuple(replace(record, origin=records[place].origin) for place, record in kept_records.items())
+    return ToolSet(served, functions, (*_unread(tools), *_notes(parsed_tools, records, kept_records)))
 
 
-def _records(one: Given, place: str, provider: str | None) -> tuple[ToolRecord, ...]:
+def _records(parsed: ParsedTool, place: str, provider: str | None) -> tuple[ToolRecord, ...]:
     try:
-        found = records_of([one.definition], provider)
+        records = records_of([parsed.definition], provider)
     except SettingsInvalid as error:
         raise SettingsInvalid(f"{place}{str(error).removeprefix('tools[0]')}") from None
-    return found if one.origin is None else tuple(replace(record, origin=one.origin) for record in found)
+    return records if parsed.origin is None else tuple(replace(record, origin=parsed.origin) for record in records)
 
 
 def _places(tools: Tools, provider: str | None) -> Iterator[tuple[str, Tool, str | None]]:
-    """Each tool with its place, for messages, and its provider."""
+    """Yield each tool with its place, for messages, and its provider."""
     if not isinstance(provider, str | None):
         raise SettingsInvalid(f"provider is {provider!r:.60}, it must be a text")
     for name, group, label in _groups(tools, provider):
@@ -70,9 +71,10 @@ def _places(tools: Tools, provider: str | None) -> Iterator[tuple[str, Tool, str
 
 
 def _groups(tools: Any, provider: str | None) -> Iterator[tuple[str, Any, str | None]]:
+    """Yield the lists of tools, each with its place and its provider."""
     listed = tools.get(_LIST) if isinstance(tools, Mapping) else getattr(tools, _LIST, None)
     if _is_list(listed):
-        # An answer of MCP's `tools/list`, as JSON or as an object; one with a name is a server with its tools.
+        # A response of MCP's `tools/list`, as JSON or as an object; one with a name is a server with its tools.
         named = isinstance(tools, Mapping) and isinstance(tools.get("name"), str)
         yield _LIST, [tools] if named else listed, provider
     elif isinstance(tools, Mapping) and not isinstance(tools.get("name"), str) and not _is_function(tools):
@@ -91,12 +93,12 @@ def _is_list(value: object) -> bool:
 
 
 def _is_function(tool: Mapping[Any, Any]) -> bool:
-    """Return whether this is one function of OpenAI's, and no list of a provider called "function"."""
+    """Return whether this is one OpenAI function, rather than the list of a provider called "function"."""
     return "function" in tool and not _is_list(tool["function"])
 
 
 def _unread(tools: Any) -> Iterator[str]:
-    """What stands beside the list of an answer of MCP's."""
+    """Yield notes on what was not read of an MCP response, beside its list of tools."""
     if not isinstance(tools, Mapping):
         beside = {"nextCursor": getattr(tools, "next_cursor", None) or getattr(tools, "nextCursor", None)}
     else:
@@ -108,14 +110,14 @@ def _unread(tools: Any) -> Iterator[str]:
 
 
 def _notes(
-    given: Mapping[str, Given], records: Mapping[str, ToolRecord], kept: Mapping[str, ToolRecord]
+    parsed_tools: Mapping[str, ParsedTool], records: Mapping[str, ToolRecord], kept_records: Mapping[str, ToolRecord]
 ) -> Iterator[str]:
-    """What was renamed, merged, or could not be said in JSON."""
+    """Yield notes on tools that were renamed or dropped as duplicates, and the notes of the tools themselves."""
     for place, record in records.items():
-        if place not in kept:
+        if place not in kept_records:
             yield f"{place}: {record.tool_id} is there already, word for word: it is served once"
             continue
-        if (tool_id := kept[place].tool_id) != record.tool_id:
+        if (tool_id := kept_records[place].tool_id) != record.tool_id:
             yield f"{place}: the id {record.tool_id} is taken, this tool is served as {tool_id}"
-        for note in given[place].notes:
+        for note in parsed_tools[place].notes:
             yield f"{place}, {tool_id}: {note}"

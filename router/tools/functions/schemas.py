@@ -1,4 +1,4 @@
-"""Python's annotations → JSON Schema: what holds other types by rules of its own, the rest by msgspec."""
+"""Converts Python annotations to JSON Schema: containers by rules of its own, other types by msgspec."""
 
 import enum
 import os
@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from router.tools.functions.annotations import description_of, field_hints, has_fields, required_fields
-from router.tools.functions.docstrings import read_docstring
+from router.tools.functions.docstrings import parse_docstring
 
 Schema = dict[str, Any]
 
@@ -43,8 +43,8 @@ _MARKS = (typing.Required, typing.NotRequired, typing.ClassVar, typing.Final)
 class SchemaMaker:
     """Makes the schemas of one tool's parameters.
 
-    `definitions` are the types with fields that they refer to, as `#/$defs/<name>`. `unknown` names the types that JSON
-    has no form for: any value is taken there.
+    `definitions` holds the classes with fields that the schemas refer to as `#/$defs/<name>`. `unknown` lists the names
+    of types without a JSON form: their schema takes any value.
     """
 
     def __init__(self) -> None:
@@ -77,12 +77,12 @@ class SchemaMaker:
             return {"type": "object", **({"additionalProperties": values} if values else {})}
         if isinstance(annotation, type):
             return self._of_class(annotation)
-        # Of `type X = …` and of NewType, what stands behind the name; an alias may stand behind itself.
-        behind = getattr(annotation, "__value__", None) or getattr(annotation, "__supertype__", None)
-        if behind is None or annotation in self._aliases:
-            return self._by_msgspec(annotation) if behind is None else {}
+        # `type X = …` and NewType are resolved; an alias may refer to itself.
+        target = getattr(annotation, "__value__", None) or getattr(annotation, "__supertype__", None)
+        if target is None or annotation in self._aliases:
+            return self._by_msgspec(annotation) if target is None else {}
         self._aliases.append(annotation)
-        schema = self.of(behind)
+        schema = self.of(target)
         self._aliases.pop()
         return schema
 
@@ -115,19 +115,19 @@ class SchemaMaker:
     def _tuple(self, inside: tuple[Any, ...]) -> Schema:
         if not inside or inside[-1] is Ellipsis:
             return {"type": "array", **self._items(inside)}
-        # No `prefixItems`: model providers refuse it.
+        # Without `prefixItems`, which model providers refuse.
         items, size = self._union(inside), len(inside)
         return {"type": "array", **({"items": items} if items else {}), "minItems": size, "maxItems": size}
 
     def _with_fields(self, annotation: type) -> Schema:
-        """Return a reference to the definition of a dataclass, a TypedDict or a NamedTuple."""
+        """Return a reference to the definition of a dataclass, a TypedDict or a NamedTuple, added if it is new."""
         if annotation not in self._names:
-            name = self._names[annotation] = self._free(annotation.__name__)
+            name = self._names[annotation] = self._free_name(annotation.__name__)
             schema: Schema = {"type": "object"}
             self.definitions[name] = schema  # before its fields, which may refer to it
-            own = annotation.__doc__ or ""
-            made_up = own.startswith(f"{annotation.__name__}(")  # by dataclass or NamedTuple
-            docs = read_docstring("" if made_up else own)
+            text = annotation.__doc__ or ""
+            is_generated = text.startswith(f"{annotation.__name__}(")  # by dataclass or NamedTuple
+            docs = parse_docstring("" if is_generated else text)
             hints = field_hints(annotation)
             fields = {field: self.of(hint) for field, hint in hints.items()}
             for field in fields.keys() & docs.parameters.keys():
@@ -138,42 +138,42 @@ class SchemaMaker:
         return {"$ref": f"#/$defs/{self._names[annotation]}"}
 
     def _by_pydantic(self, model: Any) -> Schema:
-        """Return a reference to a model's own schema. pydantic is there: the model is made of it."""
+        """Return a reference to the schema that a pydantic model makes of itself."""
         if model not in self._names:
             try:
                 schema = dict(model.model_json_schema())
-            except (TypeError, ValueError, RuntimeError):  # pydantic's: a field's type that JSON has no form for
+            except (TypeError, ValueError, RuntimeError):  # a field's type has no JSON form
                 return self._anything(model)
             names = self._adopt({model.__name__: schema, **schema.pop("$defs", {})})
             self._names[model] = names[model.__name__]
         return {"$ref": f"#/$defs/{self._names[model]}"}
 
     def _by_msgspec(self, annotation: Any) -> Schema:
-        """Return what msgspec makes of dates, UUIDs, decimals, structs and the like."""
+        """Return msgspec's schema of dates, UUIDs, decimals, structs and the like."""
         if isinstance(annotation, str):  # a name that could not be resolved
             return self._anything(annotation)
         try:
             (schema,), definitions = msgspec.json.schema_components([annotation], ref_template="#/$defs/{name}")
         except (TypeError, ValueError, NameError, RecursionError):
             return self._anything(annotation)
-        return dict(_renamed(schema, self._adopt(definitions)))
+        return dict(_rename_references(schema, self._adopt(definitions)))
 
     def _anything(self, annotation: Any) -> Schema:
         self.unknown.append(getattr(annotation, "__qualname__", None) or str(annotation).strip("'\""))
         return {}
 
     def _adopt(self, definitions: Mapping[str, Schema]) -> dict[str, str]:
-        """Put definitions beside those there are; the names that they have there, by their own."""
+        """Add definitions, under free names; return these by the original names."""
         names: dict[str, str] = {}
         for name, schema in definitions.items():
-            names[name] = self._free(name, schema)
+            names[name] = self._free_name(name, schema)
             self.definitions[names[name]] = schema
         for name, schema in definitions.items():
-            self.definitions[names[name]] = _renamed(schema, names)
+            self.definitions[names[name]] = _rename_references(schema, names)
         return names
 
-    def _free(self, name: str, same: Schema | None = None) -> str:
-        """Return a name that no other definition has."""
+    def _free_name(self, name: str, same: Schema | None = None) -> str:
+        """Return the name, with a number where another definition than `same` has it."""
         free, number = name, 1
         while free in self.definitions and self.definitions[free] != same:
             number += 1
@@ -182,22 +182,22 @@ class SchemaMaker:
 
 
 def _choice(values: Iterable[Any]) -> Schema:
-    """Return the schema of some fixed values; those that JSON cannot say stand as text."""
+    """Return the schema of an enumeration; values without a JSON form are written as text."""
     plain = [value.value if isinstance(value, enum.Enum) else value for value in values]
     kinds = {type(value): schema["type"] for value in plain for kind, schema in _PLAIN[:6] if type(value) is kind}
-    said = [value if type(value) in kinds else str(value) for value in plain]
-    types_said = {kinds.get(type(value), "string") for value in said}
-    return {**({"type": types_said.pop()} if len(types_said) == 1 else {}), "enum": said}
+    json_values = [value if type(value) in kinds else str(value) for value in plain]
+    json_types = {kinds.get(type(value), "string") for value in json_values}
+    return {**({"type": json_types.pop()} if len(json_types) == 1 else {}), "enum": json_values}
 
 
-def _renamed(value: Any, names: Mapping[str, str]) -> Any:
-    """Return a schema whose references follow definitions to their new names."""
+def _rename_references(value: Any, names: Mapping[str, str]) -> Any:
+    """Return a schema with the names of the definitions that it refers to replaced."""
     if isinstance(value, list):
-        return [_renamed(item, names) for item in value]
+        return [_rename_references(item, names) for item in value]
     if not isinstance(value, dict):
         return value
-    made = {key: _renamed(item, names) for key, item in value.items()}
+    renamed = {key: _rename_references(item, names) for key, item in value.items()}
     reference = value.get("$ref")
     if isinstance(reference, str) and reference.startswith("#/$defs/"):
-        made["$ref"] = f"#/$defs/{names.get(reference[8:], reference[8:])}"
-    return made
+        renamed["$ref"] = f"#/$defs/{names.get(reference[8:], reference[8:])}"
+    return renamed

@@ -1,4 +1,4 @@
-"""A Python function → a tool's definition: name, description, and the JSON Schema of its parameters."""
+"""Describes a Python function as a tool's definition: name, description, and the JSON Schema of its parameters."""
 
 import functools
 import inspect
@@ -11,12 +11,12 @@ from typing import Any
 from router.errors import RecordRejected
 from router.record import Origin
 from router.tools.functions.annotations import description_of, hints_of
-from router.tools.functions.docstrings import Docs, read_docstring
+from router.tools.functions.docstrings import ParsedDocstring, parse_docstring
 from router.tools.functions.schemas import Schema, SchemaMaker
 
 Function = Callable[..., Any]
 
-# Parameters that an agent framework fills in and no model does, by name or by the name of their type.
+# Parameters that an agent framework fills in, by name or by the name of their type.
 _CONTEXT_NAMES = frozenset({"ctx"})
 _CONTEXT_TYPES = frozenset({"Context", "RunContext", "RunContextWrapper", "ToolContext", "ToolRuntime"})
 VARIADIC = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
@@ -25,25 +25,25 @@ _NOWHERE = Origin("tools", "")
 
 @dataclass(frozen=True, slots=True)
 class FunctionTool:
-    """A function as a tool. `notes` say which parameters take any value, and where there are none but `**kwargs`."""
+    """A function as a tool. The notes name parameters that take any value, and functions with only `**kwargs`."""
 
     definition: Mapping[str, Any]
     notes: tuple[str, ...] = ()
 
 
 def function_tool(function: Function) -> FunctionTool:
-    """Return the tool that a function is, by its signature, annotations and docstring.
+    """Describe a function as a tool, by its signature, annotations and docstring.
 
-    Raises RecordRejected for a function without a name, or whose signature Python cannot read.
+    Raises RecordRejected for a function without a name or with a signature that Python cannot read.
     """
     name = _name(function)
-    docs = _docs(function)
+    docs = _docstring(function)
     maker = SchemaMaker()
     properties: dict[str, Schema] = {}
     required: list[str] = []
     notes: list[str] = []
-    hints = hints_of(annotated(function))
-    for parameter in asked_for(function, hints):
+    hints = hints_of(annotated_object(function))
+    for parameter in model_parameters(function, hints):
         schema = _schema(parameter, hints, docs, maker)
         notes += [f"{parameter.name}: JSON has no form for {unknown}, any value is taken" for unknown in maker.unknown]
         maker.unknown.clear()
@@ -66,10 +66,13 @@ def function_tool(function: Function) -> FunctionTool:
     return FunctionTool(definition, tuple(notes))
 
 
-def asked_for(function: Function, hints: Mapping[str, Any] | None = None) -> list[Parameter]:
-    """Return the parameters that a model gives: not `self`, a context, `*args`, `**kwargs`, or what a partial has."""
+def model_parameters(function: Function, hints: Mapping[str, Any] | None = None) -> list[Parameter]:
+    """Return the parameters that a model gives: without `self`, contexts, `*args`, `**kwargs` and a partial's keywords.
+
+    `hints` are the function's annotations, resolved here where they are None.
+    """
     if hints is None:
-        hints = hints_of(annotated(function))
+        hints = hints_of(annotated_object(function))
     bound = bound_keywords(function)
     return [
         parameter
@@ -82,7 +85,7 @@ def asked_for(function: Function, hints: Mapping[str, Any] | None = None) -> lis
 
 
 def bound_keywords(function: Function) -> frozenset[str]:
-    """Return the names of the keyword arguments that a partial has."""
+    """Return the names of a partial's keyword arguments; empty for another function."""
     return frozenset(function.keywords) if isinstance(function, functools.partial) else frozenset()
 
 
@@ -104,33 +107,35 @@ def _name(function: Function) -> str:
     return str(name)
 
 
-def annotated(function: Function) -> Any:
-    """Return what carries a function's annotations: the function within a partial, a method, an object."""
-    found: Any = function
-    while isinstance(found, functools.partial):
-        found = found.func
-    if inspect.isclass(found):
-        # A class with fields has its annotations itself, another in __init__.
-        return found if "__annotations__" in vars(found) else found.__init__
-    if not inspect.isroutine(found) and callable(found):
-        found = type(found).__call__
-    return inspect.unwrap(found)
+def annotated_object(function: Function) -> Any:
+    """Return the object with a function's annotations: the function in a partial, a class or its method, a callable."""
+    target: Any = function
+    while isinstance(target, functools.partial):
+        target = target.func
+    if inspect.isclass(target):
+        # A class with fields has the annotations itself, any other in __init__.
+        return target if "__annotations__" in vars(target) else target.__init__
+    if not inspect.isroutine(target) and callable(target):
+        target = type(target).__call__
+    return inspect.unwrap(target)
 
 
-def _docs(function: Function) -> Docs:
-    found: Any = function
-    while isinstance(found, functools.partial) and "__doc__" not in vars(found):
-        found = found.func
-    if inspect.isclass(found) and (found.__doc__ or "").startswith(f"{found.__name__}("):
-        return Docs()  # made up by dataclass
-    docs = read_docstring(inspect.getdoc(found))
-    if inspect.isroutine(found) or inspect.isclass(found):
+def _docstring(function: Function) -> ParsedDocstring:
+    target: Any = function
+    while isinstance(target, functools.partial) and "__doc__" not in vars(target):
+        target = target.func
+    if inspect.isclass(target) and (target.__doc__ or "").startswith(f"{target.__name__}("):
+        return ParsedDocstring()  # generated by dataclass
+    docs = parse_docstring(inspect.getdoc(target))
+    if inspect.isroutine(target) or inspect.isclass(target):
         return docs
-    called = read_docstring(inspect.getdoc(type(found).__call__))  # an object: its class says what it is
-    return Docs(docs.description or called.description, {**docs.parameters, **called.parameters}, called.types)
+    called = parse_docstring(inspect.getdoc(type(target).__call__))  # a callable object: `docs` are its class's
+    return ParsedDocstring(
+        docs.description or called.description, {**docs.parameters, **called.parameters}, called.types
+    )
 
 
-def _schema(parameter: Parameter, hints: Mapping[str, Any], docs: Docs, maker: SchemaMaker) -> Schema:
+def _schema(parameter: Parameter, hints: Mapping[str, Any], docs: ParsedDocstring, maker: SchemaMaker) -> Schema:
     hint = hints.get(parameter.name, parameter.annotation)
     default = default_of(parameter)
     if hint is not Parameter.empty:
@@ -143,15 +148,16 @@ def _schema(parameter: Parameter, hints: Mapping[str, Any], docs: Docs, maker: S
         schema = _without_null(schema)
     elif type(default) in (str, bool, int) or (type(default) is float and math.isfinite(default)):
         schema = {**schema, "default": default}
-    said = description_of([parameter.default]) if not isinstance(parameter.default, str) else ""
-    text = schema.get("description") or said or docs.parameters.get(parameter.name, "")
+    field_text = description_of([parameter.default]) if not isinstance(parameter.default, str) else ""
+    text = schema.get("description") or field_text or docs.parameters.get(parameter.name, "")
     return {**schema, "description": text} if text else schema
 
 
 def default_of(parameter: Parameter, *, make: bool = False) -> Any:
-    """Return a parameter's default; of pydantic's `Field(…)` in its place, the default that it names.
+    """Return a parameter's default; for a pydantic `Field(…)` as the default, the field's default.
 
-    Where that names a `default_factory`, it is called if `make` says so: it may give another value each time.
+    A field's `default_factory` is called only with `make`, as it may give another value each time; without, the field
+    itself is returned.
     """
     default = parameter.default
     if type(default).__name__ != "FieldInfo":
@@ -164,7 +170,7 @@ def default_of(parameter: Parameter, *, make: bool = False) -> Any:
 
 
 def _without_null(schema: Schema) -> Schema:
-    """Return a schema of what may be left out without its null: a model then leaves it out."""
+    """Return an optional parameter's schema without null: a model then omits the parameter."""
     options = [option for option in schema.get("anyOf", ()) if option != {"type": "null"}]
     if not options or len(options) == len(schema["anyOf"]):
         return schema

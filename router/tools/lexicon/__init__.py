@@ -1,8 +1,8 @@
-"""Phrases for a tool from the verbs and nouns of APIs: deterministic, free, offline, and weaker than a model's.
+"""Expansions from a lexicon: deterministic, free, offline, and weaker than a model's.
 
-The lexicon (`lexicon.toml`) knows the words people use for the verbs and nouns of APIs, and nothing of what a tool is
-for beyond its name, provider and first sentence. It cannot invent an outcome ("my card was declined") that shares no
-word with the tool. What does not read as somebody would say it is left out rather than kept.
+The lexicon (`lexicon.toml`) lists the words that people use for the verbs and nouns of APIs. It knows only a tool's
+name, provider and first sentence, so it cannot invent an outcome ("my card was declined") that shares no word with
+them. Phrases that do not read naturally are left out. `naming` parses names; `grammar` inflects nouns.
 """
 
 import re
@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from router.expansion import Expansion
 from router.fingerprint import fingerprint
 from router.record import ToolRecord
-from router.text import words
-from router.tools.lexicon.grammar import Thing, singular
-from router.tools.lexicon.naming import Operation, operation
-from router.tools.lexicon.vocabulary import lexicon
-from router.tools.provider_labels import MOST_WORDS, said_label
+from router.text import identifier_words
+from router.tools.lexicon.grammar import NounPhrase, load_lexicon, singular
+from router.tools.lexicon.naming import Operation, parse_operation
+from router.tools.provider_labels import MAX_LABEL_WORDS, label_words
 
 __all__ = ["expand", "lexicon_version"]
 
@@ -25,107 +24,120 @@ _THIRD_PERSON = re.compile(
 )
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _MAX_SENTENCE = 160
-_SAID = 4  # ways to say the verb
-_OTHERS = 2  # and the noun
-# In the model's name, and so in every key, as the words are: raise it with any change to how they are put together.
+_MAX_VERB_FORMS = 4
+_MAX_NOUN_FORMS = 2
+# Part of the model's name, and so of every key, like the lexicon: raise it with any change to how phrases are formed.
 _VERSION = 2
 
 
 def lexicon_version() -> str:
-    """Return a short hash of the lexicon and of how phrases are put together."""
-    return fingerprint([_VERSION, lexicon()])[:8]
+    """Return a short hash of the lexicon and of the version of the code that forms phrases."""
+    return fingerprint([_VERSION, load_lexicon()])[:8]
 
 
 def expand(record: ToolRecord) -> Expansion:
-    """Return the expansion of a record, as `router.trust.trusted` leaves it."""
-    label = said_label(record.provider)[:MOST_WORDS]
-    found = operation(record, [word for part in label for word in (part, *words(part))])
+    """Return the expansion of a record, which must be sanitized."""
+    label = label_words(record.provider)[:MAX_LABEL_WORDS]
+    operation = parse_operation(record, [word for part in label for word in (part, *identifier_words(part))])
     sentence = _first_sentence(record.description)
-    named = " ".join(found.words) or record.name
-    bare = found.thing.bare()
+    name = " ".join(operation.words) or record.name
+    noun = operation.noun_phrase.bare()
     place = f" in {' '.join(label)}" if label else ""
-    said = _said(found, " ".join(label), place) if found.words and named.isascii() else []
-    phrases = [sentence, *said] if sentence else said
+    requests = _requests(operation, " ".join(label), place) if operation.words and name.isascii() else []
+    phrases = [sentence, *requests] if sentence else requests
     concepts = [parameter.path.replace("_", " ") for parameter in record.parameters if "." not in parameter.path][:8]
     return Expansion.from_json(
         {
-            "when_to_use": sentence or (f"{said[0]}{place}" if said and found.verb else named),
-            "user_phrases": [*dict.fromkeys(phrase for phrase in (*phrases, named) if phrase.strip())],
-            "synonyms": _synonyms(found),
+            "when_to_use": sentence or (f"{requests[0]}{place}" if requests and operation.verb else name),
+            "user_phrases": [*dict.fromkeys(phrase for phrase in (*phrases, name) if phrase.strip())],
+            "synonyms": _synonyms(operation),
             "related_concepts": concepts,
-            "task_categories": [*record.categories[:3], *([f"{found.verb} {bare}"] if found.verb and bare else [])],
+            "task_categories": [
+                *record.categories[:3],
+                *([f"{operation.verb} {noun}"] if operation.verb and noun else []),
+            ],
         }
     )
 
 
-def _said(found: Operation, label: str, place: str) -> list[str]:
-    """Return the ways to ask for an operation; of a name without a verb, the thing itself."""
-    thing, verb = found.thing, found.verb
+def _requests(operation: Operation, label: str, place: str) -> list[str]:
+    """Return requests for an operation; for a name without a verb, its noun phrase.
+
+    `label` is the provider's, and `place` the same with "in", to append to a request.
+    """
+    noun_phrase, verb = operation.noun_phrase, operation.verb
     if not verb:
-        known = singular(thing.head) in lexicon()["nouns"] or thing.in_class("value")
-        asked = _ways("get", thing, lexicon()["verbs"]["get"][:2]) if known and not found.is_question else []
-        return [*asked, f"{label} {thing.bare()}".strip()]
-    texts: list[str] = [text for text in lexicon()["verbs"][verb] if not text.startswith("~")]
-    if not thing.nouns:  # `comment_on_issue`
+        is_known = singular(noun_phrase.head) in load_lexicon()["nouns"] or noun_phrase.in_class("value")
+        getting = load_lexicon()["verbs"]["get"][:2] if is_known and not operation.is_question else []
+        return [*_fill_all("get", noun_phrase, getting), f"{label} {noun_phrase.bare()}".strip()]
+    texts: list[str] = [text for text in load_lexicon()["verbs"][verb] if not text.startswith("~")]
+    if not noun_phrase.nouns:  # `comment_on_issue`
         texts = [text for text in texts if re.search(r" (?:on|to|for|from) \{the\}$", text)]
-        everyday = _ways(verb, thing.of_tail(), texts) if thing.tail else []
-        return [f"{verb} {thing.bare()}".strip(), *everyday[:_SAID], *([f"{verb}{place}"] if place else [])]
+        colloquial = _fill_all(verb, noun_phrase.of_tail(), texts) if noun_phrase.tail else []
+        with_place = [f"{verb}{place}"] if place else []
+        return [f"{verb} {noun_phrase.bare()}".strip(), *colloquial[:_MAX_VERB_FORMS], *with_place]
     # "search for", "reply to": the verb with its preposition, where it takes one.
-    own = texts[0] if texts[0].startswith(f"{verb} ") else "" if verb in lexicon()["articles"]["unsaid"] else verb
-    everyday = _ways(verb, thing, [text for text in texts if text != own])
-    others = [said for text, other in zip(texts, thing.others(), strict=False) for said in _ways(verb, other, [text])]
-    pair = f"{verb} {singular(thing.head)}" if len(thing.nouns) == 1 and not thing.tail else ""
-    said = [
-        *(_ways(verb, thing, [own]) if own else []),
-        *everyday[:_SAID],
-        *lexicon()["pairs"].get(pair, []),
-        *others[:_OTHERS],
+    is_unsaid = verb in load_lexicon()["articles"]["unsaid"]
+    literal = texts[0] if texts[0].startswith(f"{verb} ") else "" if is_unsaid else verb
+    colloquial = _fill_all(verb, noun_phrase, [text for text in texts if text != literal])
+    with_synonyms = [
+        request
+        for text, synonym in zip(texts, noun_phrase.synonyms(), strict=False)
+        for request in _fill_all(verb, synonym, [text])
     ]
-    if place and said:
-        said.append(f"{(everyday or said)[0]}{place}")
-    if place and not thing.tail:
-        said.append(f"{thing.bare()}{place}")
-    return said
+    is_simple = len(noun_phrase.nouns) == 1 and not noun_phrase.tail
+    pair = f"{verb} {singular(noun_phrase.head)}" if is_simple else ""
+    requests = [
+        *(_fill_all(verb, noun_phrase, [literal]) if literal else []),
+        *colloquial[:_MAX_VERB_FORMS],
+        *load_lexicon()["pairs"].get(pair, []),
+        *with_synonyms[:_MAX_NOUN_FORMS],
+    ]
+    if place and requests:
+        requests.append(f"{(colloquial or requests)[0]}{place}")
+    if place and not noun_phrase.tail:
+        requests.append(f"{noun_phrase.bare()}{place}")
+    return requests
 
 
-def _ways(verb: str, thing: Thing, texts: Sequence[str]) -> list[str]:
-    return [said for text in texts if (said := _filled(text, verb, thing))]
+def _fill_all(verb: str, noun_phrase: NounPhrase, templates: Sequence[str]) -> list[str]:
+    return [request for template in templates if (request := _fill(template, verb, noun_phrase))]
 
 
-def _filled(text: str, verb: str, thing: Thing) -> str:
-    """Return a verb's text with the thing in its place; empty where the two do not go together."""
+def _fill(text: str, verb: str, noun_phrase: NounPhrase) -> str:
+    """Return a verb's template with the noun phrase in its place; empty where the two do not go together."""
     if not _PLACEHOLDER.search(text):
-        articles = lexicon()["articles"]
+        articles = load_lexicon()["articles"]
         text += " {a}" if verb in articles["a"] else " {all}" if verb in articles["all"] else " {the}"
     # "email the email", "order an order"
-    if {singular(word) for word in _PLACEHOLDER.sub("", text).split()} & {singular(word) for word in thing.nouns}:
+    if {singular(word) for word in _PLACEHOLDER.sub("", text).split()} & {singular(word) for word in noun_phrase.nouns}:
         return ""
     fits = {
-        "value": thing.in_class("value"),
-        "person": thing.in_class("person"),
-        "other": not thing.in_class("person"),
-        "mine": not thing.tail,
+        "value": noun_phrase.in_class("value"),
+        "person": noun_phrase.in_class("person"),
+        "other": not noun_phrase.in_class("person"),
+        "mine": not noun_phrase.tail,
     }
     if not all(fits.get(name, True) for name in _PLACEHOLDER.findall(text)):
         return ""
     forms = {
-        "the": thing.with_the(),
-        "value": thing.with_the(),
-        "person": thing.with_the(),
-        "other": thing.with_the(),
-        "mine": thing.all().bare(),
-        "a": thing.with_a(),
-        "all": thing.all().bare(),
-        "one": thing.one().bare(),
-        "is": "are" if thing.is_plural else "is",
+        "the": noun_phrase.with_the(),
+        "value": noun_phrase.with_the(),
+        "person": noun_phrase.with_the(),
+        "other": noun_phrase.with_the(),
+        "mine": noun_phrase.all().bare(),
+        "a": noun_phrase.with_a(),
+        "all": noun_phrase.all().bare(),
+        "one": noun_phrase.one().bare(),
+        "is": "are" if noun_phrase.is_plural else "is",
     }
     return _PLACEHOLDER.sub(lambda placeholder: forms[placeholder[1]], text).strip()
 
 
-def _synonyms(found: Operation) -> list[str]:
-    said = lexicon()["verbs"].get(found.verb, [])[1:]
-    verbs = [" ".join(_PLACEHOLDER.sub("", text.removeprefix("~")).split()) for text in said]
-    known = [text for noun in found.thing.nouns for text in lexicon()["nouns"].get(singular(noun), [])]
+def _synonyms(operation: Operation) -> list[str]:
+    templates = load_lexicon()["verbs"].get(operation.verb, [])[1:]
+    verbs = [" ".join(_PLACEHOLDER.sub("", template.removeprefix("~")).split()) for template in templates]
+    known = [text for noun in operation.noun_phrase.nouns for text in load_lexicon()["nouns"].get(singular(noun), [])]
     nouns = [text.removeprefix("~") for text in known]
     return [text for text in dict.fromkeys((*verbs, *nouns)) if text]
 

@@ -1,9 +1,14 @@
-"""What of a tool's own text may be searched. Vendors write it: some of them for the model, not for the reader.
+"""The checks of text that vendors wrote, some of it to steer the model: the only place that decides what is indexed.
 
-`pipeline.enrichment.quality` says what these checks are worth, and holds what a model writes against more of them:
-raise its SCREEN_VERSION, and `router.documents.PROJECTION_VERSION`, with any change here.
+`sanitization` removes steering text and hidden characters from a record; `steering_text` finds prompt injection,
+promotion and defamation in a sentence, by the patterns of `prompt_injection`, `claims` and `wording`; `characters`
+finds hidden characters and scripts. `pipeline.phrase_checks` checks generated phrases by the same patterns, and more.
+
+To add a pattern, append a row to its table. To add a kind of check, call it in `steering_text` for single sentences or
+in `sanitization` for whole texts. With either, raise PROJECTION_VERSION (`router.tools.field_text`) and SCREEN_VERSION
+(`pipeline.phrase_checks.record`), so that catalogs are built anew.
 """
 
-from router.tools.trust.trusted import LeftOut, trusted
+from router.tools.trust.sanitization import RemovedText, sanitize
 
-__all__ = ["LeftOut", "trusted"]
+__all__ = ["RemovedText", "sanitize"]

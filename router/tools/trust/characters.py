@@ -1,7 +1,7 @@
-"""Control characters, hidden Unicode, foreign letters: what nobody sees, or what no text of the language holds.
+"""Finds and removes hidden characters, and tells the scripts of a text.
 
-Joiners, direction marks and variation selectors are letters' helpers in some scripts and in emoji; they are hidden text
-anywhere else.
+Joiners, direction marks and variation selectors belong to the text in some scripts and in emoji; elsewhere they are
+hidden characters.
 """
 
 import re
@@ -21,12 +21,12 @@ _DIRECTION = re.compile("[\u200e\u200f\u061c]")
 _SELECTOR = re.compile("[\ufe00-\ufe0f]")
 _IDEOGRAPH_SELECTOR = re.compile("[\ufe00-\ufe0d\U000e0100-\U000e01ef]")
 _MONGOLIAN_SELECTOR = re.compile("[\u180b-\u180f]")
-# Scripts whose letters join, or need telling not to: Arabic, Syriac, the Indic scripts, Myanmar, Khmer, Mongolian.
+# Scripts that use joiners: Arabic, Syriac, the Indic scripts, Myanmar, Khmer, Mongolian.
 _JOINING = re.compile("[\u0600-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefe]")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _IDEOGRAPH = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _KEYCAPS = "#*0123456789"
-# Cyrillic within a Latin word, or Latin within a Cyrillic one: p\u0430ypal. Greek does so honestly (\u03bcm).
+# Cyrillic within a Latin word, or Latin within a Cyrillic one: p\u0430ypal. Greek is legitimate there (\u03bcm).
 _MIXED = re.compile("[A-Za-z][\u0400-\u04ff]|[\u0400-\u04ff][A-Za-z]")
 _LOOKALIKES = str.maketrans(
     "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u04bb\u0501\u051b\u051d"
@@ -34,33 +34,33 @@ _LOOKALIKES = str.maketrans(
     "aeopcyxijshdqwABEKMHOPCTXIJS",
 )
 _CYRILLIC_WORD = re.compile("[\u0400-\u052f]+")
-# Text for machines alone: tag characters, a row of variation selectors (bytes), words turned round.
+# Text that only machines read: tag characters, several variation selectors (encoded bytes), reversed words.
 _SMUGGLED = re.compile("[\U000e0001-\U000e007f]|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3}|[\u202d\u202e]")
 
 
-def hidden(text: str) -> str:
-    """The first hidden character of a text, as U+200B, or the first place of mixed scripts; else empty."""
+def first_hidden_character(text: str) -> str:
+    """Return the first hidden character of a text, as "U+200B", or the first word of disguised letters; else empty."""
     if text.isascii() and text.isprintable():
         return ""
-    for found in _SPECIAL.finditer(text):
-        if not _belongs(text, found.start()):
-            return f"U+{ord(found.group()):04X}"
-    return _disguised(text)
+    for match in _SPECIAL.finditer(text):
+        if not _is_legitimate(text, match.start()):
+            return f"U+{ord(match.group()):04X}"
+    return _first_disguise(text)
 
 
-def smuggled(text: str) -> str:
-    """The first trace of text that is written for machines alone, as U+E0041; else empty. No script needs any."""
-    found = None if text.isascii() else _SMUGGLED.search(text)
-    return f"U+{ord(found.group()[0]):04X}" if found else ""
+def first_smuggled_character(text: str) -> str:
+    """Return the first character of text that only machines read, as "U+E0041"; else empty. No script needs any."""
+    match = None if text.isascii() else _SMUGGLED.search(text)
+    return f"U+{ord(match.group()[0]):04X}" if match else ""
 
 
-def undisguised(text: str) -> str:
-    """A text with the Cyrillic letters that pass for Latin ones as the letters that they pass for."""
-    return text.translate(_LOOKALIKES) if _disguised(text) else text
+def fold_lookalikes(text: str) -> str:
+    """Return a text with Cyrillic letters replaced by the Latin ones that they look like, where they are a disguise."""
+    return text.translate(_LOOKALIKES) if _first_disguise(text) else text
 
 
-def _disguised(text: str) -> str:
-    """A place where scripts are mixed within a word, or a word of nothing but look-alikes among Latin ones."""
+def _first_disguise(text: str) -> str:
+    """Return two letters of mixed scripts within a word, or a word of look-alikes in Latin text; else empty."""
     if mixed := _MIXED.search(text):
         return mixed.group()
     words = _CYRILLIC_WORD.findall(text)
@@ -69,23 +69,23 @@ def _disguised(text: str) -> str:
     return ""
 
 
-def visible(text: str) -> str:
-    """A text without its hidden characters; control characters become spaces."""
+def strip_hidden(text: str) -> str:
+    """Return a text without its hidden characters; control characters become spaces."""
     if text.isascii() and text.isprintable():
         return text
 
-    def shown(found: re.Match[str]) -> str:
-        if _belongs(text, found.start()):
-            return found.group()
-        return " " if unicodedata.category(found.group()) == "Cc" else ""
+    def replacement(match: re.Match[str]) -> str:
+        if _is_legitimate(text, match.start()):
+            return match.group()
+        return " " if unicodedata.category(match.group()) == "Cc" else ""
 
-    return _SPECIAL.sub(shown, text)
+    return _SPECIAL.sub(replacement, text)
 
 
-def _belongs(text: str, at: int) -> bool:
-    """Whether a special character does what it is for: it stands alone, beside a character that takes it."""
-    character = text[at]
-    before, after = text[at - 1 : at], text[at + 1 : at + 2]
+def _is_legitimate(text: str, position: int) -> bool:
+    """Return whether the special character at a position is used as intended, beside a character that takes it."""
+    character = text[position]
+    before, after = text[position - 1 : position], text[position + 1 : position + 2]
     if _JOINER.match(character):
         emoji = character == "\u200d" and _is_emoji(before) and _is_emoji(after)
         return emoji or bool(_JOINING.match(before))
@@ -104,8 +104,8 @@ def _is_emoji(character: str) -> bool:
     return bool(character) and (character == "\ufe0f" or unicodedata.category(character) in ("So", "Sk", "Cn"))
 
 
-def scripts(text: str) -> Counter[str]:
-    """How many letters of each script a text holds, by Unicode's first word for them: LATIN, CYRILLIC, CJK, HANGUL."""
+def count_scripts(text: str) -> Counter[str]:
+    """Return the number of letters per script, by the first word of Unicode's names: LATIN, CYRILLIC, CJK, HANGUL."""
     if text.isascii():
         return Counter(LATIN=sum(map(str.isalpha, text)))
     return Counter(_script(character) for character in text if character.isalpha())
@@ -116,8 +116,8 @@ def _script(letter: str) -> str:
     return unicodedata.name(letter, "UNKNOWN").replace("FULLWIDTH ", "").replace("HALFWIDTH ", "").split()[0]
 
 
-# Every other language is taken to be written in Latin letters.
-_SCRIPTS_OF = {
+# Any other language is assumed to be written in Latin letters.
+_SCRIPTS_BY_LANGUAGE = {
     **dict.fromkeys(("ru", "uk", "be", "bg", "mk", "kk", "ky", "mn", "tg"), ("CYRILLIC",)),
     **dict.fromkeys(("sr", "uz", "az"), ("CYRILLIC", "LATIN")),
     **dict.fromkeys(("ar", "fa", "ur", "ps"), ("ARABIC",)),
@@ -148,24 +148,24 @@ _SCRIPTS_OF = {
 }
 
 
-def scripts_of(languages: Iterable[str]) -> frozenset[str]:
-    """The scripts that languages are written in, by their codes: `zh-TW` is as `zh`."""
+def scripts_of_languages(languages: Iterable[str]) -> frozenset[str]:
+    """Return the scripts of languages, given by their codes; regions are ignored (`zh-TW` is `zh`)."""
     codes = (language.casefold().replace("_", "-").split("-")[0] for language in languages)
-    return frozenset(script for code in codes for script in _SCRIPTS_OF.get(code, ("LATIN",)))
+    return frozenset(script for code in codes for script in _SCRIPTS_BY_LANGUAGE.get(code, ("LATIN",)))
 
 
-def foreign(text: str, allowed: frozenset[str]) -> str:
-    """The script that most letters of a text are in, where that is none of the allowed; else empty.
+def foreign_script(text: str, allowed: frozenset[str]) -> str:
+    """Return the script of most letters of a text, where it is not allowed; else empty.
 
-    Latin words (names, units, code) are at home in every language, but no text of another script is made of them alone.
+    Latin words (names, units, code) may occur in every language, but a text must not consist of them alone.
     """
     if text.isascii() and "LATIN" in allowed:
         return ""
-    found = scripts(text)
-    if not found:
+    counts = count_scripts(text)
+    if not counts:
         return ""
-    own = sum(found[script] for script in allowed)
-    strange = Counter({script: n for script, n in found.items() if script not in allowed and script != "LATIN"})
-    if strange and sum(strange.values()) > own + found["LATIN"] * ("LATIN" not in allowed):
-        return str(strange.most_common(1)[0][0])
-    return "" if own else str(found.most_common(1)[0][0])
+    allowed_letters = sum(counts[script] for script in allowed)
+    foreign = Counter({script: n for script, n in counts.items() if script not in allowed and script != "LATIN"})
+    if foreign and sum(foreign.values()) > allowed_letters + counts["LATIN"] * ("LATIN" not in allowed):
+        return str(foreign.most_common(1)[0][0])
+    return "" if allowed_letters else str(counts.most_common(1)[0][0])

@@ -1,8 +1,8 @@
-"""Claims over other tools, and ill report of them."""
+"""Patterns of promotion (claims over other tools) and of defamation (accusations against other tools), and markup."""
 
-from router.tools.trust.wording import DAMNED, NEAR, OTHER_WORDS, OTHERS, TOOL, USE, VICIOUS, Rows
+from router.tools.trust.wording import MALICIOUS, NEAR, NEGATIVE, OTHER_WORDS, OTHERS, TOOL, USE, Rows
 
-# A claim over other tools, or to every request. Advice to use this tool for its own purpose is none.
+# Claims over other tools, or to every request. Advice to use this tool for its own purpose is legitimate.
 PROMOTION: Rows = (
     (OTHER_WORDS, rf"\b(?:instead of|rather than|in place of|ahead of|over|above|not) {OTHERS} {TOOL}\b"),
     (
@@ -56,7 +56,7 @@ PROMOTION: Rows = (
     ("only", rf"\b(?:the )?only {TOOL} (?:that|which|you|worth|to)\b"),
 )
 
-# Ill report of others, or a call to shun them. That an endpoint is deprecated is no such thing.
+# Accusations against other tools, or advice to avoid them. That an endpoint is deprecated is legitimate.
 DEFAMATION: Rows = (
     (
         OTHER_WORDS,
@@ -64,20 +64,20 @@ DEFAMATION: Rows = (
     ),
     (
         OTHER_WORDS,
-        rf"\b{OTHERS} (?:\w+ )?{TOOL}\b{NEAR}\b(?:is|are|was|were|has been|have been) (?:\w+ ){{0,2}}?{DAMNED}\b",
+        rf"\b{OTHERS} (?:\w+ )?{TOOL}\b{NEAR}\b(?:is|are|was|were|has been|have been) (?:\w+ ){{0,2}}?{NEGATIVE}\b",
     ),
 )
 
-# Ill report of something that is not said to be another tool. What scans, reports and blocks speaks of such things all
-# day: text that EXCUSED finds in the same sentence, up to the end of the ill report, only asks or tells of them.
-ILL_REPORT: Rows = (
+# Accusations against something that may be no tool. Security tools speak of such things legitimately: a match does not
+# count where ACCUSATION_EXCEPTION matches in the same sentence, before the end of the accusation.
+ACCUSATION: Rows = (
     (
         "never not don't avoid stop",
         rf"\b(?:never|do not|don't|avoid|stop)\b{NEAR}\b(?:is|are|was|were|it's|they're|has been|have been|because"
         r"|since|as)\b"
-        rf"{NEAR}\b{VICIOUS}\b",
+        rf"{NEAR}\b{MALICIOUS}\b",
     ),
-    ("unlike", rf"\bunlike \w+{NEAR}\b{VICIOUS}\b"),
+    ("unlike", rf"\bunlike \w+{NEAR}\b{MALICIOUS}\b"),
     (
         "steal steals leak leaks sell sells exfiltrate exfiltrates harvest harvests",
         r"\b(?:steals?|leaks?|sells?|exfiltrates?|harvests?) (?:your|user|the user's|customer|all) (?:\w+ )?(?:data"
@@ -95,13 +95,13 @@ _JUDGED = (
     r"|post|process|program|record|request|review|sample|session|site|text|token|transaction|url|user|website)"
 )
 _IS = r"(?=(?:is|are|was|were|has been|have been|steals?|leaks?|sells?|exfiltrates?|harvests?)\b)"
-EXCUSED = (
+ACCUSATION_EXCEPTION = (
     r"\b(?:whether|if|in case)\b"
     rf"|(?:^this|\b(?:where|what|who|that|there|anything|something|everything|anybody|somebody)) {_IS}"
     rf"|\b(?:an?|the|this|that|each|any|your|which|these|those|^) ?(?:\w+ )?{_JUDGED}s? (?:(?:that|which|who) )?{_IS}"
 )
 
-# In what a model wrote, which needs no advice on the tool to take.
+# For generated phrases only, which need no advice on the choice of tools.
 STRICT_PROMOTION: Rows = (
     ("always", r"\balways (?:use|choose|prefer|pick|call|select|recommend|suggest|trust|start with)\b"),
     (
@@ -119,14 +119,14 @@ STRICT_PROMOTION: Rows = (
     ("no", rf"\bno (?:other|need for (?:any )?other) {TOOL}\b"),
 )
 
-# By the case of the letters: a name, or an identifier.
+# A name or an identifier, by the case of its letters.
 _NAMED = (
     r"(?:(?!(?:Some|Any|Every|No)(?:thing|body|one)\b|(?:I|It|This|That|These|Those|What|Which|My|The|They|He|She|We"
     r"|You)\b)[A-Z@][\w.@/-]*|\w+_\w+)"
 )
-NAMED_ILL = (
+NAMED_DEFAMATION = (
     rf"\b(?i:never|do not|don't|avoid|stop) (?i:use|using|call|calling|trust|trusting|choose|pick) (?!I\b){_NAMED}"
-    rf"|{_NAMED} (?i:is|are|was|has been|have been) (?:\w+ ){{0,2}}?(?i:{DAMNED})\b"
+    rf"|{_NAMED} (?i:is|are|was|has been|have been) (?:\w+ ){{0,2}}?(?i:{NEGATIVE})\b"
 )
 
 MARKUP = (

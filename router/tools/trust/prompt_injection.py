@@ -1,8 +1,8 @@
-"""Orders to whoever writes or ranks."""
+"""Patterns of prompt injection: instructions to the model that writes expansions or ranks tools."""
 
 from router.tools.trust.wording import NEAR, PROMPT, TELL, WHO, WRITE, Rows
 
-# Orders to whoever writes or ranks, wherever they stand.
+# For every text.
 INSTRUCTION: Rows = (
     (
         "ignore disregard forget override overrule bypass",
@@ -121,7 +121,7 @@ INSTRUCTION: Rows = (
         rf"\b(?:write|answer|expand|respond|generate|replace|overwrite|delete|change|set)\b{NEAR}\b(?:expansions?"
         r"|phrases|answers?|entry|entries|records?) (?:of|for) (?:the |every |all |any )?(?:other |another )?tools?\b",
     ),
-    # What this stage itself is about: no vendor has a reason to speak of it.
+    # Mentions of the generation of expansions: no vendor has a reason for them.
     (
         "phrase phrases queries",
         r"\b(?:phrases?|example queries) (?:that )?(?:you (?:write|produce|generate|create|output)|for this (?:entry"
@@ -150,7 +150,7 @@ INSTRUCTION: Rows = (
         r"\b(?:do not|don't) describe (?:this|the) tool\b|\bdescribe (?:this|it) as (?:an? )?(?:\w+ )?(?:tool"
         r"|service|client)\b",
     ),
-    # The same order in the languages that most people write in beside English.
+    # "Ignore the instructions" in the most common languages beside English.
     (
         "ignoriere ignoriert ignorieren vergiss ignore ignorez oubliez oublie ignora ignorad ignorar olvida ignorare "
         "dimentica esque\u00e7a negeer vergeet \u0438\u0433\u043d\u043e\u0440\u0438\u0440\u0443\u0439 "
@@ -168,7 +168,7 @@ INSTRUCTION: Rows = (
     ),
 )
 
-# In what a model wrote, moreover.
+# For generated phrases only.
 STRICT_INSTRUCTION: Rows = (
     (
         "prompt instructions",
@@ -183,7 +183,7 @@ STRICT_INSTRUCTION: Rows = (
         r"\b(?:ignore|disregard) (?:the |all |any |every |my |your )?(?:\w+ )?(?:instruction|rule)s\b",
     ),
 )
-# In the text as it stands: marks of a chat's turns, the keys of an answer.
+# For the text as it stands, not normalised: marks of chat turns, the keys of an expansion.
 CHAT_MARK = (
     r"<\|[a-z_]+\|>|\[/?INST\]|<</?SYS>>|</?(?:system|instructions?|important|admin|prompt|tool|data)>"
     r"|^\W{0,3}(?:system|assistant|human)\W? ?:|^\W{0,3}\[system\]|(?:\u5ffd\u7565|\u65e0\u89c6|\u5fd8\u8bb0"

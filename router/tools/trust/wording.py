@@ -1,7 +1,7 @@
-"""Pieces of the patterns by which hostile sentences are known, and the shape of their tables."""
+"""Building blocks of the patterns of steering text, and the type of their tables."""
 
-# Words of which a text must hold one, then the pattern that decides. The words are there for speed alone: one look-up
-# spares a text the patterns that it cannot meet. Texts are read in lower case, `_`, `-` and humps as spaces.
+# Each row: words of which a text must hold one, then the pattern. The words are there for speed: texts without any skip
+# the pattern. Patterns see lower case, with `_`, `-` and camel-case humps as spaces.
 Rows = tuple[tuple[str, str], ...]
 
 NEAR = r"[^.!?\n]{0,40}?"
@@ -26,10 +26,10 @@ USE = (
     r"|relying on)"
 )
 WHO = r"(?:ai|model|language model|llm|indexer|annotator|enricher)s?"
-DAMNED = (
+NEGATIVE = (
     r"(?:unsafe|insecure|malicious|malware|spyware|a virus|a scam|scams?|fraudulent|untrustworthy|unreliable"
     r"|compromised|hacked|dangerous|harmful|defunct|discontinued|obsolete|broken|inferior|outdated|deprecated"
     r"|shut down|useless|slow)"
 )
-VICIOUS = r"(?:unsafe|insecure|malicious|malware|spyware|a virus|a scam|fraudulent|untrustworthy|compromised|hacked)"
+MALICIOUS = r"(?:unsafe|insecure|malicious|malware|spyware|a virus|a scam|fraudulent|untrustworthy|compromised|hacked)"
 OTHER_WORDS = "other others another competing competitor competitors rival rivals alternative alternatives"

@@ -8,7 +8,7 @@ from pipeline.enrichment import Expansion
 from pipeline.enrichment.generator import Answer
 from pipeline.enrichment.lexicon import LexiconGenerator
 from router.record import Parameter, ToolRecord
-from router.tools.lexicon.vocabulary import lexicon
+from router.tools.lexicon.grammar import load_lexicon
 from tests.pipeline.enrichment.model_server import replies
 from tests.support.factories import make_record
 
@@ -217,7 +217,7 @@ def test_without_a_noun_the_tag_is_the_thing() -> None:
 @pytest.mark.parametrize("description", ["", "Does it."])
 def test_a_verb_alone_has_phrases(description: str) -> None:
     """Without a noun, and without one where the provider's name is taken out of the tool's."""
-    for verb in lexicon()["verbs"]:
+    for verb in load_lexicon()["verbs"]:
         for name, provider in ((verb, None), (f"{verb}_acme", "acme")):
             assert _expand(make_record(name, provider, description=description)).user_phrases
 

@@ -17,7 +17,7 @@ from router.evaluation import Judgement, read_judgements
 from router.expansion import Expansion
 from router.retrieval.retrievers import LexicalRetriever
 from router.text import analyzer, terms, terms_by_language
-from router.tools.field_text import FieldDocuments, project
+from router.tools.field_text import FieldDocuments, project_record
 from tests.support.factories import make_record
 from tests.support.places import DATA
 
@@ -41,7 +41,7 @@ class Searched:
     def __init__(self, folder: Path, languages: Sequence[str]) -> None:
         self.languages = languages
         self.ids = sorted(expansions())
-        documents = [project(make_record(tool_id=i), expansions()[i], languages) for i in self.ids]
+        documents = [project_record(make_record(tool_id=i), expansions()[i], languages) for i in self.ids]
         assert Signal.EXPANSION in write_lexical(documents, folder, languages)
         self.retriever = LexicalRetriever.open(folder / "expansion", len(self.ids), languages)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pipeline.errors import SettingsInvalid
 from pipeline.settings import CatalogSettings, load
 from pipeline.settings.loading import OPTIONS
-from router.validation import requirement
+from router.validation import describe_requirement
 
 SOURCE = '[[source]]\npath = "tools.jsonl"\n'
 # pydantic's own words.
@@ -116,8 +116,8 @@ def test_a_toml_that_cannot_be_read_is_refused_however_it_fails(tmp_path: Path, 
 
 
 def test_a_kind_of_error_that_is_not_known_is_told_without_its_own_words() -> None:
-    assert requirement("url_parsing", {"error": "Input should be"}) == "has a value that is not allowed here"
-    assert requirement("string_pattern_mismatch", {"pattern": r"\S"}) == "must not be blank"
+    assert describe_requirement("url_parsing", {"error": "Input should be"}) == "has a value that is not allowed here"
+    assert describe_requirement("string_pattern_mismatch", {"pattern": r"\S"}) == "must not be blank"
 
 
 _SCALARS = st.one_of(

@@ -14,7 +14,7 @@ from router import Router
 from router.errors import SettingsInvalid
 from router.provider_formats import Form
 from router.tools.definitions import record_of
-from router.tools.definitions.json_text import parse_json, unusable
+from router.tools.definitions.json_values import parse_json, storage_problem
 from tests.pipeline.sources.reading import apart, api
 
 HUGE = 10**308  # 309 digits
@@ -107,7 +107,7 @@ def test_a_whole_catalog_is_built_without_the_one_record(tmp_path: Path, write_j
 
 
 def test_numbers_are_found_wherever_they_stand() -> None:
-    assert unusable({"a": [1, {"b": (2.5, LARGEST)}], "c": True}) is None
-    assert unusable([{"a": {"b": HUGE}}]) == "it holds a whole number of more than 308 digits"
+    assert storage_problem({"a": [1, {"b": (2.5, LARGEST)}], "c": True}) is None
+    assert storage_problem([{"a": {"b": HUGE}}]) == "it holds a whole number of more than 308 digits"
     assert parse_json(f"[{LARGEST}, -{LARGEST}]") == [LARGEST, -LARGEST]
     assert parse_json(f"[{HUGE}, -{HUGE}]", lenient=True) == [float("inf"), float("-inf")]

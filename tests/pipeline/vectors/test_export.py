@@ -14,7 +14,7 @@ from pipeline.vectors import ReferenceEncoder, export, resolve, user_cache
 from router.encoding.encoder import OnnxEncoder
 from router.encoding.export import PACKAGED, EncoderModel, Export, ExportCache
 from router.encoding.export.agreement_texts import AGREEMENT_TEXTS
-from router.encoding.export.bert import obstacle
+from router.encoding.export.bert import unsupported_reason
 from tests.support.small_encoder import save
 
 
@@ -41,7 +41,7 @@ def traced(folder: Path) -> Path:
 @pytest.mark.parametrize("pooling", ["cls", "mean", "max"])
 def test_what_torch_exports_agrees_with_the_model_for_every_pooling(tmp_path: Path, pooling: str) -> None:
     model = model_of(traced(save(tmp_path / "model", pooling=pooling)))
-    assert obstacle(model) is not None
+    assert unsupported_reason(model) is not None
     made = exported(model, tmp_path / "cache")
     assert made.agreement["least"] >= 0.9999
     assert made.agreement["texts"] == len(AGREEMENT_TEXTS)

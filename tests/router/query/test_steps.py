@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.query.intent_detection import asks, opens
 from router.query.steps import Steps, find_steps
 
 SEVERAL = {
@@ -153,30 +152,3 @@ def test_any_text_gives_steps_of_its_own_words(text: str) -> None:
 @pytest.mark.parametrize("text", [", a" * 6000, "a. " * 6000, " " * 20000, "'a" * 9000, '"' * 20000, "and " * 5000])
 def test_a_hostile_text_is_cut_in_linear_time(text: str) -> None:
     assert len(find_steps(text)) <= 8
-
-
-@pytest.mark.parametrize("text", ["File a ticket", "please could you also check", "let's see", "then ping Ana"])
-def test_a_demand_opens_with_a_verb_after_courtesies(text: str) -> None:
-    assert opens(text, joined=False)
-
-
-@pytest.mark.parametrize("text", ["which is late", "I want the blue one"])
-def test_after_a_bare_comma_a_question_word_or_a_wish_goes_on_with_the_sentence(text: str) -> None:
-    assert opens(text, joined=True)
-    assert not opens(text, joined=False)
-
-
-@pytest.mark.parametrize(
-    ("text", "asked"),
-    [
-        ("the build is red", False),
-        ("my account number is 12345", False),
-        ("is the build red?", True),
-        ("(could it be the cache?)", True),
-        ("we'd really like a refund", True),
-        ("somebody has to call them", True),
-        ("refund order 7765", True),
-    ],
-)
-def test_a_demand_a_question_and_a_wish_ask_and_a_statement_does_not(text: str, asked: bool) -> None:
-    assert asks(text) is asked

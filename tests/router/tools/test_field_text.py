@@ -8,7 +8,7 @@ from pipeline.enrichment import Expansion
 from router import Signal
 from router.contract import DOCUMENT_SIGNALS
 from router.record import Parameter, ToolRecord
-from router.tools.field_text import FieldDocuments, project
+from router.tools.field_text import FieldDocuments, project_record
 from tests.support.factories import make_expansion, make_record
 
 _MEGABYTE = "words " * 170_000
@@ -38,7 +38,7 @@ _EXPANSION = Expansion(
 
 
 def test_the_documents_of_one_small_tool() -> None:
-    assert project(_RECORD, _EXPANSION) == FieldDocuments(
+    assert project_record(_RECORD, _EXPANSION) == FieldDocuments(
         tool_id="acme/create_invoice",
         name="create_invoice\nacme\nbilling\nfinance",
         # Paths by their last part; names, descriptions and values once each.
@@ -53,42 +53,42 @@ def test_the_documents_of_one_small_tool() -> None:
 
 
 def test_without_expansion_its_document_is_empty_and_there_are_no_phrases() -> None:
-    documents = project(_RECORD, None)
+    documents = project_record(_RECORD, None)
     assert documents.expansion == ""
     assert documents.phrases == ()
     assert documents.dense == "acme: create_invoice. Bills a customer.. Categories: billing, finance"
 
 
 def test_an_expansion_changes_neither_name_nor_description() -> None:
-    with_one, without = project(_RECORD, _EXPANSION), project(_RECORD, None)
+    with_one, without = project_record(_RECORD, _EXPANSION), project_record(_RECORD, None)
     assert (with_one.name, with_one.description) == (without.name, without.description)
 
 
 def test_a_tool_with_nothing_but_a_name_is_its_name() -> None:
-    documents = project(make_record("ping", None, description=""), None)
+    documents = project_record(make_record("ping", None, description=""), None)
     assert documents == FieldDocuments("ping", name="ping", description="", expansion="", dense="ping", phrases=())
 
 
 def test_when_to_use_is_the_last_phrase() -> None:
-    assert project(_RECORD, make_expansion("b", "a", when_to_use="c")).phrases == ("b", "a", "c")
+    assert project_record(_RECORD, make_expansion("b", "a", when_to_use="c")).phrases == ("b", "a", "c")
 
 
 def test_an_empty_when_to_use_is_no_phrase() -> None:
-    assert project(_RECORD, make_expansion("a", when_to_use="")).phrases == ("a",)
+    assert project_record(_RECORD, make_expansion("a", when_to_use="")).phrases == ("a",)
 
 
 def test_a_phrase_that_is_also_the_when_to_use_counts_once() -> None:
-    assert project(_RECORD, make_expansion("a", "b", when_to_use="a")).phrases == ("a", "b")
+    assert project_record(_RECORD, make_expansion("a", "b", when_to_use="a")).phrases == ("a", "b")
 
 
 @pytest.mark.parametrize("signal", DOCUMENT_SIGNALS)
 def test_a_signal_reads_the_field_of_its_name(signal: Signal) -> None:
-    documents = project(_RECORD, _EXPANSION)
+    documents = project_record(_RECORD, _EXPANSION)
     assert documents.text(signal) == getattr(documents, signal.value)
 
 
 def test_the_dense_document_takes_500_characters_of_a_description_so_that_phrases_fit() -> None:
-    dense = project(make_record("ping", None, description="d" * 501), make_expansion("is it up")).dense
+    dense = project_record(make_record("ping", None, description="d" * 501), make_expansion("is it up")).dense
     assert dense == f"ping. {'d' * 500}. is it up"
 
 
@@ -106,16 +106,16 @@ def test_the_dense_document_takes_500_characters_of_a_description_so_that_phrase
 )
 def test_every_document_is_bounded(fields: dict[str, Any]) -> None:
     record: ToolRecord = make_record(tool_id="a", **fields)
-    documents = project(record, _EXPANSION)
+    documents = project_record(record, _EXPANSION)
     assert max(len(documents.text(signal)) for signal in DOCUMENT_SIGNALS) <= 20_000
 
 
 def test_equal_tools_have_equal_documents() -> None:
-    assert project(_RECORD, _EXPANSION) == project(ToolRecord.from_json(_RECORD.to_json()), _EXPANSION)
+    assert project_record(_RECORD, _EXPANSION) == project_record(ToolRecord.from_json(_RECORD.to_json()), _EXPANSION)
 
 
 def test_a_long_label_is_cut_in_the_dense_document_alone() -> None:
     label = "The GitHub's official OpenAPI specification and extensions"
-    documents = project(make_record("issues/create", label, description="Create an issue."), None)
+    documents = project_record(make_record("issues/create", label, description="Create an issue."), None)
     assert documents.dense == "github and extensions: issues/create. Create an issue."
     assert documents.name == f"issues/create\n{label}"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from router.tools.provider_labels import is_long, said_label, short_label
+from router.tools.provider_labels import is_long, label_words, short_label
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_a_label_is_long_past_three_words_or_24_characters(label: str, long: boo
     ],
 )
 def test_a_label_is_said_without_its_path_and_boilerplate(provider: str | None, said: tuple[str, ...]) -> None:
-    assert said_label(provider) == said
+    assert label_words(provider) == said
 
 
 @pytest.mark.parametrize(

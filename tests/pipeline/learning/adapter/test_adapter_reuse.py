@@ -18,7 +18,7 @@ from pipeline.settings import load
 from router import Router
 from router.contract import ADAPTER, EncoderManifest, Manifest
 from router.fingerprint import file_sha256
-from router.tools.field_text import project
+from router.tools.field_text import project_record
 from tests.support.factories import make_expansion, make_record
 
 KEYS = np.arange(1_000, dtype=np.uint64)
@@ -29,7 +29,7 @@ ENCODER = EncoderManifest("small", "r1", "mean", "", 4, 64, "fp32")
 def keys(*phrases: str, description: str = "Returns charges.", original: tuple[str, ...] = ("stripe/list",)) -> Any:
     record = make_record("list", "stripe", tool_id="stripe/list", description=description)
     catalog = Catalog((record,), {record.tool_id: record_hash(record)}, ())
-    return phrase_keys(catalog, [project(record, make_expansion(*phrases))], original)
+    return phrase_keys(catalog, [project_record(record, make_expansion(*phrases))], original)
 
 
 def test_a_phrase_is_known_by_its_text_and_its_tools_record() -> None:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from pipeline.learning.adapter import training as learning
 from pipeline.learning.adapter.phrase_space import PhraseSpace
 from pipeline.learning.adapter.training import learn_adapter
-from router.encoding.adapter import adapted
+from router.encoding.encoder import apply_adapter
 
 TOOLS, DIM, EACH = 30, 16, 8
 
@@ -41,7 +41,7 @@ def test_an_adapter_undoes_what_sets_phrases_apart_from_their_tools() -> None:
     assert evidence.mrr_after > evidence.mrr_before and (evidence.p or 0) < 0.05
     fresh = unit(space.records @ turned(1.2))
     own = np.arange(TOOLS)
-    found = (adapted(fresh, learned) @ space.records.T).argmax(axis=1) == own
+    found = (apply_adapter(fresh, learned) @ space.records.T).argmax(axis=1) == own
     assert found.mean() > ((fresh @ space.records.T).argmax(axis=1) == own).mean()
 
 
@@ -124,5 +124,5 @@ def test_a_left_out_phrase_is_ranked_by_its_tools_document_and_its_other_phrases
 
 
 def test_adapted_vectors_are_moved_and_of_length_one() -> None:
-    moved = adapted(np.array([[1, 0], [0, 1]], np.float32), np.array([[0, 1], [0, 0]], np.float32))
+    moved = apply_adapter(np.array([[1, 0], [0, 1]], np.float32), np.array([[0, 1], [0, 0]], np.float32))
     assert moved == pytest.approx(np.array([[0.5**0.5, 0.5**0.5], [0, 1]]))

@@ -13,7 +13,7 @@ from pipeline.learning.calibration.background import background
 from pipeline.learning.calibration.cohort import Asker, survey
 from pipeline.learning.calibration.fitting import Calibrated
 from pipeline.learning.calibration.reuse import ReusedCalibration, calibrated_before, reuse_calibration
-from router.contract import COHORT, VECTORS, EncoderManifest, Manifest, Signal
+from router.contract import BACKGROUND_SCORES, VECTORS, EncoderManifest, Manifest, Signal
 from router.fingerprint import file_sha256
 from router.retrieval.calibration import Calibration
 from router.snapshot.snapshot import Snapshot
@@ -91,7 +91,7 @@ def test_what_judged_requests_settled_is_settled_anew(serving: Path) -> None:
     assert taken(serving) is None
 
 
-@pytest.mark.parametrize("name", [COHORT, VECTORS])
+@pytest.mark.parametrize("name", [BACKGROUND_SCORES, VECTORS])
 def test_of_a_damaged_file_nothing_is_taken(serving: Path, name: str) -> None:
     (serving / name).write_bytes(b"damaged")
     assert taken(serving) is None
@@ -115,16 +115,16 @@ def test_the_cohort_of_an_unchanged_catalog_is_as_it_was(serving: Path) -> None:
 def test_of_tools_with_other_vectors_the_statistics_are_measured(
     serving: Path, tmp_path: Path, changed: list[int]
 ) -> None:
-    vectors, table = Asker(Snapshot.open(serving)).vectors, np.load(serving / COHORT)
+    vectors, table = Asker(Snapshot.open(serving)).vectors, np.load(serving / BACKGROUND_SCORES)
     rows, measured = np.array(vectors.rows), table[list(Signal).index(Signal.DENSE)].copy()
     now = shutil.copytree(serving, tmp_path / "now")
     for tool in changed:  # before, these had other vectors and other means
         rows[vectors.offsets[tool]] = -rows[vectors.offsets[tool]]
         table[list(Signal).index(Signal.DENSE), 0, tool] = 9
-    for name, array in ((VECTORS, rows), (COHORT, table)):
+    for name, array in ((VECTORS, rows), (BACKGROUND_SCORES, table)):
         np.save(serving / name, array)
     manifest = Manifest.read(serving)
-    files = {name: file_sha256(serving / name) for name in (VECTORS, COHORT)}
+    files = {name: file_sha256(serving / name) for name in (VECTORS, BACKGROUND_SCORES)}
     replace(manifest, files={**manifest.files, **files}).write(serving)
     found = taken(serving)
     assert found is not None

@@ -11,7 +11,7 @@ from pipeline.learning.calibration.background import background
 from pipeline.learning.calibration.cohort import Asker, survey
 from pipeline.learning.calibration.whole_lists import dense_scores, lexical_scores
 from router import Signal
-from router.encoding.adapter import adapted
+from router.encoding.encoder import apply_adapter
 from router.retrieval.retrievers import DenseRetriever, DenseView, ToolVectors
 from router.retrieval.score_normalization import length_normalized
 from router.snapshot.snapshot import Snapshot
@@ -80,7 +80,7 @@ def test_an_adapter_moves_every_request(opened: Snapshot) -> None:
     assert moved.encoder is not None
     (asked,) = Asker(moved).ask(["refund the customer"])
     assert asked.vector == pytest.approx(
-        adapted(moved.encoder.encode_request("refund the customer"), adapter), abs=1e-6
+        apply_adapter(moved.encoder.encode_request("refund the customer"), adapter), abs=1e-6
     )
 
 

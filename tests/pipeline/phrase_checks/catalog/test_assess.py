@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pipeline.phrase_checks.catalog import Assessment, Subject, assess
 from pipeline.settings import AssessmentSettings
-from router.tools.field_text import project
+from router.tools.field_text import project_record
 from tests.pipeline.phrase_checks.catalog.makers import Catalog, vectors
 from tests.support.factories import make_expansion, make_record
 
@@ -20,8 +20,8 @@ LOOSE = AssessmentSettings(misplaced_lead=1, inconsistent_lead=1, max_share=1)
 def test_a_subject_holds_the_record_as_the_encoder_reads_it_without_what_was_written() -> None:
     record, expansion = make_record(description="Returns charges."), make_expansion("show me", "list all")
     subject = Subject.of(record, expansion)
-    assert subject.text == project(record, None).dense == "stripe: list_charges. Returns charges."
-    assert subject.phrases == project(record, expansion).phrases == ("show me", "list all", "Use it.")
+    assert subject.text == project_record(record, None).dense == "stripe: list_charges. Returns charges."
+    assert subject.phrases == project_record(record, expansion).phrases == ("show me", "list all", "Use it.")
     assert Subject.of(record, None).phrases == ()
 
 

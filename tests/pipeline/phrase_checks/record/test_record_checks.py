@@ -9,7 +9,7 @@ from pipeline.enrichment.prompt import INSTRUCTIONS
 from pipeline.enrichment.verdict import Consequence, Verdict
 from pipeline.phrase_checks.record import Screen
 from router.record import Parameter, ToolRecord
-from router.tools.text_overlap import repeated
+from router.tools.text_overlap import find_near_duplicates
 from tests.support.factories import make_expansion, make_record
 
 LIST = make_record(
@@ -174,5 +174,5 @@ def test_texts_repeat_one_another_where_four_of_five_terms_are_the_same() -> Non
         "and so",
     ]
     # Terms: refund one late card payment; the same; 4 of 6; none.
-    assert repeated(texts) == {1: 0}
-    assert repeated(["a b c d e".replace(" ", "x "), "ax bx cx dx e fx"]) == {1: 0}  # 5 of 6
+    assert find_near_duplicates(texts) == {1: 0}
+    assert find_near_duplicates(["a b c d e".replace(" ", "x "), "ax bx cx dx e fx"]) == {1: 0}  # 5 of 6

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from router.expansion import Expansion
-from router.tools.field_text import project
+from router.tools.field_text import project_record
 from tests.support.factories import make_expansion, make_record
 
 _TRANSLATED = make_expansion("do it", translations={"de": ("mach es", "tu es"), "ja": ("やって",)})
@@ -63,14 +63,14 @@ def test_translations_of_the_wrong_shape_are_refused_by_name(value: Any, reason:
 
 
 def test_a_field_document_has_the_translations_that_the_catalog_asks_for() -> None:
-    documents = project(make_record(), _TRANSLATED, ("en", "de", "es"))
+    documents = project_record(make_record(), _TRANSLATED, ("en", "de", "es"))
     assert documents.translations == {"de": ("mach es", "tu es")}
     assert (documents.translation("de"), documents.translation("es")) == ("mach es\ntu es", "")
 
 
 def test_translations_change_no_text_that_english_is_indexed_or_encoded_by() -> None:
     english = make_expansion("do it")
-    with_them, without = (project(make_record(), e, ("en", "de", "ja")) for e in (_TRANSLATED, english))
+    with_them, without = (project_record(make_record(), e, ("en", "de", "ja")) for e in (_TRANSLATED, english))
     for field in ("name", "description", "expansion", "dense", "phrases"):
         assert getattr(with_them, field) == getattr(without, field)
-    assert project(make_record(), _TRANSLATED) == project(make_record(), english)
+    assert project_record(make_record(), _TRANSLATED) == project_record(make_record(), english)

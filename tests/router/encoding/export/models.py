@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from router.encoding.export import EncoderModel, describe
+from router.encoding.export import EncoderModel, describe_model
 from tests.support.small_encoder import save
 
 
@@ -20,7 +20,7 @@ def strong(folder: Path, *, pooling: str = "mean", hidden: int = 32, seed: int =
     drawn = {name: random.normal(0, 0.4, held.shape).astype(np.float32) for name, held in load_file(path).items()}
     save_file(drawn, path)
     change(folder / "config.json", **config)
-    return describe("small", folder)
+    return describe_model("small", folder)
 
 
 def change(path: Path, **fields: Any) -> None:

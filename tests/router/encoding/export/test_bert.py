@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from router.encoding.encoder import OnnxEncoder
-from router.encoding.export import EncoderModel, describe
-from router.encoding.export.bert import load_weights, obstacle, write_bert
-from router.encoding.export.bert_arithmetic import BertArithmetic, _gelu
+from router.encoding.export import EncoderModel, describe_model
+from router.encoding.export.bert import load_weights, unsupported_reason, write_bert
+from router.encoding.export.bert_numpy import NumpyBert, _gelu
 from router.errors import EncoderInvalid
 from tests.router.encoding.export.models import change, strong
 
@@ -31,7 +31,7 @@ def opened(model: EncoderModel, folder: Path) -> OnnxEncoder:
 
 def agrees(model: EncoderModel, folder: Path) -> None:
     """The graph's vectors are the arithmetic's, alone and padded."""
-    encoder, arithmetic = opened(model, folder), BertArithmetic(model)
+    encoder, arithmetic = opened(model, folder), NumpyBert(model)
     expected = np.stack([arithmetic.vector(encoder.feeds([text])["input_ids"][0].tolist()) for text in TEXTS])
     assert np.sum(encoder.encode(TEXTS) * expected, axis=1) == pytest.approx(1, abs=1e-5)
     assert encoder.encode(TEXTS[:1])[0] == pytest.approx(expected[0], abs=1e-4)
@@ -65,7 +65,7 @@ def test_weights_in_half_precision_and_under_a_heads_prefix_are_read(tmp_path: P
     path = tmp_path / "model.safetensors"
     halves = {f"bert.{name}": held.astype(np.float16) for name, held in load_file(path).items()}
     save_file({**halves, "cls.predictions.bias": np.zeros(3, np.float32)}, path)
-    assert obstacle(model) is None
+    assert unsupported_reason(model) is None
     assert load_weights(model)["embeddings.LayerNorm.bias"].dtype == np.float32
     agrees(model, tmp_path)
 
@@ -84,7 +84,7 @@ def test_without_a_layer_a_vector_is_the_normalised_sum_of_three_embeddings(tmp_
     )
     scaled = (total - np.mean(total)) / math.sqrt(np.var(total) + 1e-12)
     scaled = scaled * weights["embeddings.LayerNorm.weight"] + weights["embeddings.LayerNorm.bias"]
-    assert BertArithmetic(model).vector([5, 9]) == pytest.approx(scaled / np.linalg.norm(scaled), abs=1e-5)
+    assert NumpyBert(model).vector([5, 9]) == pytest.approx(scaled / np.linalg.norm(scaled), abs=1e-5)
 
 
 @given(st.floats(-30, 30, width=32))
@@ -139,23 +139,23 @@ OBSTACLES: list[tuple[Callable[[Path], object], str]] = [
 @pytest.mark.parametrize(("edit", "said"), OBSTACLES, ids=[said for _, said in OBSTACLES])
 def test_what_is_no_plain_bert_is_told(tmp_path: Path, edit: Callable[[Path], object], said: str) -> None:
     model = strong(tmp_path)
-    assert obstacle(model) is None
+    assert unsupported_reason(model) is None
     edit(tmp_path)
-    assert said in str(obstacle(model))
+    assert said in str(unsupported_reason(model))
 
 
 def test_a_pooling_that_the_graph_has_not_is_told(tmp_path: Path) -> None:
     strong(tmp_path)
     (tmp_path / "1_Pooling" / "config.json").write_text('{"pooling_mode": "lasttoken"}', encoding="utf-8")
-    assert obstacle(describe("small", tmp_path)) == "its pooling is 'lasttoken'"
+    assert unsupported_reason(describe_model("small", tmp_path)) == "its pooling is 'lasttoken'"
 
 
 def test_a_bare_transformer_is_pooled_by_its_mean(tmp_path: Path) -> None:
     strong(tmp_path)
     (tmp_path / "modules.json").unlink()
     shutil.rmtree(tmp_path / "1_Pooling")
-    model = describe("small", tmp_path)
-    assert (model.pooling, obstacle(model)) == ("mean", None)
+    model = describe_model("small", tmp_path)
+    assert (model.pooling, unsupported_reason(model)) == ("mean", None)
     agrees(model, tmp_path)
 
 
@@ -164,11 +164,11 @@ def test_a_damaged_file_is_named(tmp_path: Path, name: str) -> None:
     model = strong(tmp_path)
     (tmp_path / name).write_bytes(b"\x00damaged")
     with pytest.raises(EncoderInvalid, match=name):
-        obstacle(model)
+        unsupported_reason(model)
 
 
 def test_a_models_json_that_is_no_json_is_named(tmp_path: Path) -> None:
     strong(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps({})[:1], encoding="utf-8")
     with pytest.raises(EncoderInvalid, match=r"config\.json cannot be read"):
-        describe("small", tmp_path)
+        describe_model("small", tmp_path)

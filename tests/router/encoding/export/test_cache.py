@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from router.contract import EncoderManifest
-from router.encoding.export import Export, ExportCache, cache_folder, spec_of
+from router.encoding.export import Export, ExportCache, cache_folder, read_spec
 from router.encoding.export.cache import _name
 from router.errors import EncoderInvalid
 from tests.support.places import ROOT
@@ -58,7 +58,7 @@ def test_an_export_is_made_once_and_found_again(tmp_path: Path) -> None:
     assert first == ExportCache([tmp_path]).get(SPEC, make) == ExportCache([tmp_path]).find(SPEC)
     assert first == Export(first.folder, SPEC, {"least": 1.0})
     assert (make.made, contents(tmp_path)) == (1, [first.folder.name])
-    assert spec_of(first.folder) == SPEC
+    assert read_spec(first.folder) == SPEC
 
 
 def test_two_workspaces_share_the_users_folder(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_a_killed_process_blocks_nobody_and_its_remains_go(tmp_path: Path) -> No
 import time
 from pathlib import Path
 from router.contract import EncoderManifest
-from router.encoding import ExportCache
+from router.encoding.export import ExportCache
 def make(folder):
     (folder / "model.onnx").write_bytes(b"half")
     print("exporting", flush=True)
@@ -223,4 +223,4 @@ def test_a_refusal_is_remembered_with_its_reason(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_no_export_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EncoderInvalid, match="no exported encoder"):
-        spec_of(tmp_path)
+        read_spec(tmp_path)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from router.tools.definitions import records_of
-from router.tools.definitions.nesting import listed, under
+from router.tools.definitions.nesting import definitions_within, find_definitions
 
 A, B = {"name": "a", "description": "Does a."}, {"name": "b", "inputSchema": {}}
 X = {"name": "x", "tools": [A]}
@@ -15,7 +15,7 @@ NAMELESS = {"description": "Does a.", "parameters": {}}
 
 
 def found(document: Any) -> list[tuple[str, Any, str | None]] | None:
-    tools = listed(document)
+    tools = find_definitions(document)
     return None if tools is None else [(one.pointer, one.row["name"], one.provider) for one in tools]
 
 
@@ -86,16 +86,16 @@ def test_nesting_past_any_use_holds_none() -> None:
     document: Any = [A]
     for _ in range(190):
         document = {"tools": document}
-    assert listed(document) is None
+    assert find_definitions(document) is None
 
 
 def test_a_row_holds_its_tools_or_is_one() -> None:
-    assert [(one.pointer, one.provider) for one in under({"name": "x", "tools": [A, B]}, "line 3")] == [
+    assert [(one.pointer, one.provider) for one in definitions_within({"name": "x", "tools": [A, B]}, "line 3")] == [
         ("line 3/tools/0", "x"),
         ("line 3/tools/1", "x"),
     ]
-    assert [one.row for one in under(A, "line 3")] == [A]
-    assert [one.row for one in under(7, "line 3")] == [7]
+    assert [one.row for one in definitions_within(A, "line 3")] == [A]
+    assert [one.row for one in definitions_within(7, "line 3")] == [7]
 
 
 def test_at_run_time_servers_may_be_given_with_their_tools() -> None:
@@ -125,6 +125,6 @@ DOCUMENTS = st.recursive(
 
 @given(DOCUMENTS)
 def test_whatever_a_document_is_its_tools_are_listed_once(document: Any) -> None:
-    tools = listed(document)
+    tools = find_definitions(document)
     if tools is not None:
         assert len({one.pointer for one in tools}) == len(tools)

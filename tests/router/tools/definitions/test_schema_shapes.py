@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from router.tools.definitions.dialects import to_json_schema
-from router.tools.definitions.schema_shapes import Parameters, parameters_of, with_required
+from router.tools.definitions.schema_shapes import ParsedParameters, parse_parameters, with_required
 
 RIGHT: list[dict[str, Any]] = [
     {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]},
@@ -25,23 +25,23 @@ RIGHT: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("schema", RIGHT)
 def test_a_schema_that_is_right_is_the_same_object(schema: dict[str, Any]) -> None:
-    found = parameters_of(schema)
+    found = parse_parameters(schema)
     assert found is not None and found.schema is schema
     assert found.shape == "JSON Schema"
 
 
 @pytest.mark.parametrize("nothing", [None, {}, [], ""])
 def test_nothing_declares_nothing(nothing: Any) -> None:
-    assert parameters_of(nothing) == Parameters()
+    assert parse_parameters(nothing) == ParsedParameters()
 
 
 @pytest.mark.parametrize("value", ["x", "--city CITY", "[1, 2", 7, True, [1], [{"a": 1, "b": 2}], ["--city"], [["a"]]])
 def test_what_is_of_no_known_shape_is_none(value: Any) -> None:
-    assert parameters_of(value) is None
+    assert parse_parameters(value) is None
 
 
 def properties(value: Any) -> dict[str, Any]:
-    found = parameters_of(value)
+    found = parse_parameters(value)
     assert found is not None
     made: dict[str, Any] = found.schema["properties"]
     return made
@@ -92,7 +92,7 @@ def test_names_are_told_from_keywords(value: Any, expected: set[str]) -> None:
     ],
 )
 def test_what_stands_under_a_name_is_a_schema(value: Any, schema: dict[str, Any], required: bool) -> None:
-    found = parameters_of({"it": value, "other": {"type": "string"}})
+    found = parse_parameters({"it": value, "other": {"type": "string"}})
     assert found is not None and found.schema["properties"]["it"] == schema
     assert found.schema.get("required", []) == (["it"] if required else [])
 
@@ -129,7 +129,7 @@ VALUES = st.recursive(
 @given(VALUES)
 def test_whatever_is_declared_is_read_or_refused_and_what_is_read_is_read_the_same_again(value: Any) -> None:
     before = json.dumps(value)
-    found = parameters_of(value)
+    found = parse_parameters(value)
     assert json.dumps(value) == before  # nothing that was given is changed
     if found is None:
         return

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.tools.definitions.types import Typed, type_of, typed_text
+from router.tools.definitions.types import ParsedType, parse_type, parse_typed_text
 
 
 @pytest.mark.parametrize(
@@ -37,12 +37,12 @@ from router.tools.definitions.types import Typed, type_of, typed_text
     ],
 )
 def test_a_type_in_any_dialect_is_json_schemas(text: str, schema: dict[str, Any], required: bool | None) -> None:
-    assert type_of(text) == Typed(schema, required)
+    assert parse_type(text) == ParsedType(schema, required)
 
 
 @pytest.mark.parametrize("text", ["", "Address", "the city", "str, sorted", "Callable[[int], str]", "string " * 99])
 def test_what_is_not_known_for_a_type_is_none(text: str) -> None:
-    assert type_of(text) is None
+    assert parse_type(text) is None
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_what_is_not_known_for_a_type_is_none(text: str) -> None:
 def test_a_type_in_a_text_is_taken_where_it_is_beyond_doubt(
     text: str, schema: dict[str, Any], required: bool | None
 ) -> None:
-    assert typed_text(text) == Typed(schema, required)
+    assert parse_typed_text(text) == ParsedType(schema, required)
 
 
 PIECES = [
@@ -99,7 +99,7 @@ PIECES = [
 
 @given(st.text(max_size=40) | st.lists(st.sampled_from(PIECES), max_size=30).map("".join))
 def test_any_text_is_read_and_none_of_its_words_of_prose_is_lost(text: str) -> None:
-    typed = typed_text(text)
+    typed = parse_typed_text(text)
     assert isinstance(typed.schema.get("description", ""), str)
     assert typed.schema or not text.strip() or typed.required is not None
 
@@ -109,5 +109,5 @@ def test_any_text_is_read_and_none_of_its_words_of_prose_is_lost(text: str) -> N
 )
 def test_a_long_text_takes_no_time(text: str) -> None:
     started = time.process_time()
-    typed_text(text)
+    parse_typed_text(text)
     assert time.process_time() - started < 1

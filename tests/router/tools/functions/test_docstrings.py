@@ -2,7 +2,7 @@
 
 import pytest
 
-from router.tools.functions.docstrings import Docs, read_docstring
+from router.tools.functions.docstrings import ParsedDocstring, parse_docstring
 
 GOOGLE = """Refund a charge.
 
@@ -57,7 +57,7 @@ EPYDOC = """Refund a charge.
 
 @pytest.mark.parametrize("text", [GOOGLE, NUMPY, SPHINX, EPYDOC], ids=["google", "numpy", "sphinx", "epydoc"])
 def test_each_style_says_the_same(text: str) -> None:
-    assert read_docstring(text) == Docs(
+    assert parse_docstring(text) == ParsedDocstring(
         "Refund a charge.\n\nAll of it, or a part.",
         {"charge": "The charge, such as ch_1: the one to pay back.", "amount": "Cents.", "rest": "Whatever else."},
         {"charge": "string", "amount": "integer"},
@@ -65,14 +65,14 @@ def test_each_style_says_the_same(text: str) -> None:
 
 
 def test_numpy_describes_several_parameters_at_once() -> None:
-    docs = read_docstring("Draw.\n\nParameters\n----------\nx, y : float\n    Where.\n")
+    docs = parse_docstring("Draw.\n\nParameters\n----------\nx, y : float\n    Where.\n")
     assert docs.parameters == {"x": "Where.", "y": "Where."}
     assert docs.types == {"x": "number", "y": "number"}
 
 
 @pytest.mark.parametrize("text", [None, "", "  \n"])
 def test_no_docstring_says_nothing(text: str | None) -> None:
-    assert read_docstring(text) == Docs()
+    assert parse_docstring(text) == ParsedDocstring()
 
 
 @pytest.mark.parametrize(
@@ -86,10 +86,10 @@ def test_no_docstring_says_nothing(text: str | None) -> None:
     ],
 )
 def test_a_text_of_no_style_is_the_description(text: str) -> None:
-    assert read_docstring(text).description.startswith(text.split(":")[0].split("@")[0])
-    assert not read_docstring(text).parameters
+    assert parse_docstring(text).description.startswith(text.split(":")[0].split("@")[0])
+    assert not parse_docstring(text).parameters
 
 
 def test_a_docstring_that_tells_of_the_answer_alone_is_a_description() -> None:
-    assert read_docstring("Returns:\n    The weather of a city.").description == "Returns:\nThe weather of a city."
-    assert read_docstring("\n    Args:\n        city: Where.\n") == Docs("", {"city": "Where."})
+    assert parse_docstring("Returns:\n    The weather of a city.").description == "Returns:\nThe weather of a city."
+    assert parse_docstring("\n    Args:\n        city: Where.\n") == ParsedDocstring("", {"city": "Where."})

@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.tools.lexicon.grammar import Thing, plural, singular
-from router.tools.lexicon.vocabulary import lexicon
+from router.tools.lexicon.grammar import NounPhrase, load_lexicon, plural, singular
 
-KNOWN = sorted(set(lexicon()["nouns"]) | set(lexicon()["classes"]["singular"]))
+KNOWN = sorted(set(load_lexicon()["nouns"]) | set(load_lexicon()["classes"]["singular"]))
 
 
 @pytest.mark.parametrize(
@@ -69,5 +68,5 @@ def test_a_plural_is_its_own_plural_and_leads_back(noun: str) -> None:
     ],
 )
 def test_articles_stand_where_people_say_them(words: str, a: str, the: str) -> None:
-    thing = Thing.of(words.split())
+    thing = NounPhrase.of(words.split())
     assert (thing.with_a(), thing.with_the()) == (a, the)

@@ -2,7 +2,13 @@
 
 import pytest
 
-from router.tools.trust.characters import foreign, hidden, scripts_of, smuggled, visible
+from router.tools.trust.characters import (
+    first_hidden_character,
+    first_smuggled_character,
+    foreign_script,
+    scripts_of_languages,
+    strip_hidden,
+)
 
 
 @pytest.mark.parametrize(
@@ -20,7 +26,7 @@ from router.tools.trust.characters import foreign, hidden, scripts_of, smuggled,
     ],
 )
 def test_what_a_script_needs_is_not_hidden(text: str) -> None:
-    assert hidden(text) == "" and visible(text) == text
+    assert first_hidden_character(text) == "" and strip_hidden(text) == text
 
 
 @pytest.mark.parametrize(
@@ -40,19 +46,19 @@ def test_what_a_script_needs_is_not_hidden(text: str) -> None:
     ],
 )
 def test_what_nobody_sees_is_named_and_taken_away(text: str, found: str, shown: str) -> None:
-    assert hidden(text) == found
-    assert visible(text) == shown
+    assert first_hidden_character(text) == found
+    assert strip_hidden(text) == shown
 
 
 @pytest.mark.parametrize("text", ["p\u0430ypal", "\u0440\u0430ypal", "book \u0430 flight"])
 def test_letters_that_pass_for_others_are_hidden_text(text: str) -> None:
-    assert hidden(text) != ""
+    assert first_hidden_character(text) != ""
 
 
 def test_only_text_for_machines_alone_is_smuggled() -> None:
-    assert smuggled("a\U000e0041b") == "U+E0041"
-    assert smuggled("\U0001f642\ufe01\ufe02\ufe03") == "U+FE01"
-    assert smuggled("a\u200bb\u00ad \u2764\ufe0f") == ""
+    assert first_smuggled_character("a\U000e0041b") == "U+E0041"
+    assert first_smuggled_character("\U0001f642\ufe01\ufe02\ufe03") == "U+FE01"
+    assert first_smuggled_character("a\u200bb\u00ad \u2764\ufe0f") == ""
 
 
 @pytest.mark.parametrize(
@@ -70,4 +76,4 @@ def test_only_text_for_machines_alone_is_smuggled() -> None:
     ],
 )
 def test_most_letters_are_in_a_script_of_the_language(text: str, languages: tuple[str, ...], script: str) -> None:
-    assert foreign(text, scripts_of(languages)) == script
+    assert foreign_script(text, scripts_of_languages(languages)) == script

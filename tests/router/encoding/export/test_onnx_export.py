@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from router.encoding.default_encoder import default_encoder, spec_of
+from router.encoding.default_encoder import find_default_encoder
 from router.encoding.encoder import OnnxEncoder
-from router.encoding.export import EncoderModel, ExportCache
+from router.encoding.export import EncoderModel, ExportCache, read_spec
 from router.encoding.export.agreement_texts import AGREEMENT_TEXTS
 from router.encoding.export.bert import write_bert
-from router.encoding.export.exporting import Disagreement, export
+from router.encoding.export.onnx_export import ExportDisagreement, export
 from router.errors import EncoderInvalid
 from tests.router.encoding.export.models import change, strong
 from tests.support.places import ROOT
@@ -33,9 +33,9 @@ def test_both_precisions_are_exported_and_agree(tmp_path: Path) -> None:
 
 
 def test_auto_is_int8_where_it_agrees(tmp_path: Path) -> None:
-    from router.encoding.export import describe
+    from router.encoding.export import describe_model
 
-    model = describe("small", save(tmp_path / "model"))
+    model = describe_model("small", save(tmp_path / "model"))
     made = export(model, "auto", ExportCache([tmp_path / "cache"]))
     assert made.spec.precision == "int8" and made.agreement["mean"] >= 0.99
     assert len(list((tmp_path / "cache").glob("[!.]*"))) == 1  # the fp32 that it was made from is not kept
@@ -50,11 +50,11 @@ def test_auto_is_fp32_where_int8_does_not_agree_and_that_is_tried_once(
         tries.append(path)
         write_bert(strong(tmp_path / f"other{len(tries)}", seed=5), path)
 
-    monkeypatch.setattr("router.encoding.export.exporting.quantize", spoil)
+    monkeypatch.setattr("router.encoding.export.onnx_export.quantize", spoil)
     model, cache = strong(tmp_path / "model"), ExportCache([tmp_path / "cache"])
     assert [export(model, "auto", cache).spec.precision for _ in range(2)] == ["fp32", "fp32"]
     assert len(tries) == 1
-    with pytest.raises(Disagreement, match=r"Set vectors\.precision to fp32"):
+    with pytest.raises(ExportDisagreement, match=r"Set vectors\.precision to fp32"):
         export(model, "int8", cache)
 
 
@@ -62,8 +62,8 @@ def test_a_graph_of_other_weights_is_refused(tmp_path: Path, monkeypatch: pytest
     def wrong(model: EncoderModel, path: Path) -> None:
         write_bert(strong(tmp_path / "other", seed=5), path)
 
-    monkeypatch.setattr("router.encoding.export.exporting.write_bert", wrong)
-    with pytest.raises(Disagreement, match=r"least cosine.*it must be 0\.9999"):
+    monkeypatch.setattr("router.encoding.export.onnx_export.write_bert", wrong)
+    with pytest.raises(ExportDisagreement, match=r"least cosine.*it must be 0\.9999"):
         export(strong(tmp_path / "model"), "fp32", ExportCache([tmp_path / "cache"]))
 
 
@@ -84,19 +84,19 @@ def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_default_encoder_is_made_once_and_found_again(packaged: Path, tmp_path: Path) -> None:
-    assert default_encoder(make=False) is None
-    folder = default_encoder()
-    assert folder is not None and folder == default_encoder(make=False)
+    assert find_default_encoder(make=False) is None
+    folder = find_default_encoder()
+    assert folder is not None and folder == find_default_encoder(make=False)
     assert folder.parent == tmp_path / "cache" / "encoders"
-    assert OnnxEncoder.open(folder, spec_of(folder)).encode_request("refund").shape == (32,)
+    assert OnnxEncoder.open(folder, read_spec(folder)).encode_request("refund").shape == (32,)
 
 
 def test_a_default_encoder_that_is_damaged_is_told_and_not_used(packaged: Path) -> None:
-    folder = default_encoder()
+    folder = find_default_encoder()
     assert folder is not None
     (folder / "model.onnx").write_bytes(b"")
     notes: list[str] = []
-    assert default_encoder(make=False, note=notes.append) is None
+    assert find_default_encoder(make=False, note=notes.append) is None
     assert notes == [f"the exported encoder in {folder} is damaged and not used: the next build makes it again"]
 
 
@@ -106,15 +106,15 @@ def test_there_is_no_default_encoder_without_the_package_or_what_exports_it(
     monkeypatch.setattr(
         "router.encoding.default_encoder.util.find_spec", lambda name: None if name == "onnx" else object()
     )
-    assert default_encoder() is None
+    assert find_default_encoder() is None
     monkeypatch.setattr("router.encoding.default_encoder.packaged_folder", lambda: None)
-    assert default_encoder() is None
+    assert find_default_encoder() is None
 
 
 def test_an_export_serves_an_environment_without_the_weights(packaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = default_encoder()
+    folder = find_default_encoder()
     monkeypatch.setattr("router.encoding.default_encoder.packaged_folder", lambda: None)
-    assert default_encoder(make=False) == folder
+    assert find_default_encoder(make=False) == folder
 
 
 def test_an_export_needs_no_torch(packaged: Path, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ from pathlib import Path
 import router.encoding.default_encoder
 router.encoding.default_encoder.packaged_folder = lambda: Path({str(packaged)!r})
 early = [name for name in ("onnx", "onnxruntime", "safetensors", "filelock") if name in sys.modules]
-folder = router.encoding.default_encoder.default_encoder()
+folder = router.encoding.default_encoder.find_default_encoder()
 print(early, sorted(path.name for path in folder.iterdir()))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)

@@ -1,4 +1,4 @@
-"""RawTool → ToolRecord: ids, provider, evened-out text, parameter rows."""
+"""Normalizes a RawTool to a ToolRecord: id, provider, stripped text, parameter rows."""
 
 import re
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ _LETTER = re.compile(r"[A-Za-z0-9]")
 
 
 def normalize(raw: RawTool) -> ToolRecord:
-    """The record of one raw tool, its id before collisions are settled."""
+    """Return the record of a raw tool. Its id may collide with another's: see `numbered_id`."""
     name = raw.name.strip()
     provider = (raw.provider or "").strip() or None
     categories = (part.strip() for category in raw.categories for part in category.split(","))
     return ToolRecord(
-        tool_id=raw.id or tool_id(provider, name),
+        tool_id=raw.id or compose_tool_id(provider, name),
         provider=provider,
         name=name,
         description=raw.description.strip(),
@@ -32,23 +32,22 @@ def normalize(raw: RawTool) -> ToolRecord:
     )
 
 
-def tool_id(provider: str | None, name: str) -> str:
-    """`<provider>/<name>`, each part in [A-Za-z0-9._-]; the name alone where there is no provider."""
+def compose_tool_id(provider: str | None, name: str) -> str:
+    """Return `<provider>/<name>`, each part in [A-Za-z0-9._-]; the name alone where there is no provider."""
     return "/".join(_id_part(part) for part in (provider, name) if part)
 
 
-def numbered(wanted: str, numbers: dict[str, int], kept: Mapping[str, ToolRecord]) -> str:
-    """The next free `wanted~2`, `wanted~3`, … for a tool whose id is taken; `numbers` keeps count."""
-    numbers.setdefault(wanted, 1)
+def numbered_id(tool_id: str, numbers: dict[str, int], records: Mapping[str, ToolRecord]) -> str:
+    """Return the next free `tool_id~2`, `tool_id~3`, … for an id that is taken; updates the counts in `numbers`."""
+    numbers.setdefault(tool_id, 1)
     while True:
-        numbers[wanted] += 1
-        tool_id = f"{wanted}~{numbers[wanted]}"
-        if tool_id not in kept:
-            return tool_id
+        numbers[tool_id] += 1
+        candidate = f"{tool_id}~{numbers[tool_id]}"
+        if candidate not in records:
+            return candidate
 
 
 def _id_part(text: str) -> str:
     part = _RUNS.sub("-", _NOT_ID.sub("-", text))
-    # Of a name in another script the rule leaves dashes alone: every such tool would be `-`, told apart only by its
-    # place in the file. Its code points stand for it instead.
+    # A name in another script becomes only dashes, so that all such tools would share an id: use its code points.
     return part if _LETTER.search(part) else "-".join(f"u{ord(character):04x}" for character in text)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from router.record import Origin, Parameter, ToolRecord
-from router.tools.definitions.normalize import normalize, tool_id
+from router.tools.definitions.normalization import compose_tool_id, normalize
 from tests.support.factories import make_raw
 
 
@@ -30,12 +30,12 @@ from tests.support.factories import make_raw
     ],
 )
 def test_an_id_is_provider_and_name_in_a_few_characters(provider: str | None, name: str, expected: str) -> None:
-    assert tool_id(provider, name) == expected
+    assert compose_tool_id(provider, name) == expected
 
 
 def test_names_of_other_scripts_do_not_collapse_to_one_id() -> None:
     names = ["顧客", "請求", "Привет", "مرحبا", "🎉", "---", "///"]
-    assert len({tool_id("a", name) for name in names}) == len(names)
+    assert len({compose_tool_id("a", name) for name in names}) == len(names)
 
 
 def test_a_source_s_own_id_is_kept() -> None:

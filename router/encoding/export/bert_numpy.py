@@ -1,6 +1,6 @@
-"""BERT's arithmetic written out in numpy, a text at a time: what an exported graph is checked against.
+"""A reference implementation of BERT in numpy, which exported graphs are checked against.
 
-It shares no operator and no kernel with ONNX Runtime, and nothing with the graph but the weights.
+It shares only the weights with the graph, and no kernel with ONNX Runtime.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,8 +19,8 @@ _ERF = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
 _ERF_P = 0.3275911
 
 
-class BertArithmetic:
-    """Token ids to vectors, by the weights in a model's folder. For models that have no `obstacle`."""
+class NumpyBert:
+    """Turns token ids into vectors, one text at a time. `unsupported_reason` of the model must be None."""
 
     def __init__(self, model: EncoderModel) -> None:
         self._pooling = model.pooling
@@ -29,15 +29,15 @@ class BertArithmetic:
         self._epsilon = float(self._config.get("layer_norm_eps", 1e-12))
 
     def vector(self, ids: Sequence[int]) -> Array:
-        """The L2-normalised vector of one text's tokens, float32 of shape (dim,)."""
-        tokens = self._embedded(ids)
+        """Return the L2-normalised vector of one text's token ids, float32 of shape (dim,)."""
+        tokens = self._embed(ids)
         for layer in range(self._config["num_hidden_layers"]):
             tokens = self._layer(f"encoder.layer.{layer}", tokens)
         pooled = tokens[0] if self._pooling == "cls" else getattr(tokens, self._pooling)(axis=0)
         vector: Array = pooled / max(float(np.linalg.norm(pooled)), 1e-12)
         return vector
 
-    def _embedded(self, ids: Sequence[int]) -> Array:
+    def _embed(self, ids: Sequence[int]) -> Array:
         words, places, kinds = (
             self._weights[f"embeddings.{kind}_embeddings.weight"] for kind in ("word", "position", "token_type")
         )
@@ -58,14 +58,14 @@ class BertArithmetic:
         return self._norm(f"{place}.output", x + self._dense(f"{place}.output.dense", inner))
 
     def _dense(self, name: str, x: Array) -> Array:
-        made: Array = x @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
-        return made
+        output: Array = x @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
+        return output
 
     def _norm(self, name: str, x: Array) -> Array:
         centered = x - x.mean(axis=-1, keepdims=True)
         scaled = centered / np.sqrt((centered**2).mean(axis=-1, keepdims=True) + np.float32(self._epsilon))
-        made: Array = scaled * self._weights[f"{name}.LayerNorm.weight"] + self._weights[f"{name}.LayerNorm.bias"]
-        return made
+        output: Array = scaled * self._weights[f"{name}.LayerNorm.weight"] + self._weights[f"{name}.LayerNorm.bias"]
+        return output
 
 
 def _gelu(x: Array) -> Array:

@@ -1,0 +1,129 @@
+"""JSON values: parsing within limits (finite numbers, valid Unicode, bounded depth), and JSON pointers."""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote
+
+# JSON may escape half of a surrogate pair, and NUL: neither can be stored.
+_UNSTORABLE = re.compile("[\ud800-\udfff\x00]")
+_ESCAPED_UNSTORABLE = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
+# Many JSON readers hold a number as a double, which ends at 1.8e308.
+_MAX_DIGITS = 308
+_TOO_LARGE = 10**_MAX_DIGITS
+# Python's limit is about 1,000 calls, and recursive functions over a value take two or three per level.
+MAX_DEPTH = 200
+
+
+def parse_json(text: str, *, lenient: bool = False) -> Any:
+    """Parse JSON. Raises ValueError for invalid JSON, deep nesting, NaN, Infinity and numbers that are too large.
+
+    With `lenient` such numbers are read as non-finite floats. For a document of many records, `storage_problem` then
+    finds the record that holds them.
+    """
+    try:
+        if lenient:
+            value = json.loads(text, parse_int=lenient_integer)
+        else:
+            value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_integer)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if text.count("[") + text.count("{") > MAX_DEPTH:
+        check_depth(value)
+    return replace_unstorable(value) if _ESCAPED_UNSTORABLE.search(text) else value
+
+
+def replace_unstorable(value: Any) -> Any:
+    """Return a JSON value with the characters that cannot be stored replaced by U+FFFD."""
+    if isinstance(value, str):
+        return _UNSTORABLE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [replace_unstorable(item) for item in value]
+    if isinstance(value, dict):
+        return {replace_unstorable(key): replace_unstorable(item) for key, item in value.items()}
+    return value
+
+
+def check_depth(value: Any) -> None:
+    """Raise ValueError where a value is nested more than MAX_DEPTH levels deep."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            child
+            for item in level
+            if isinstance(item, dict | list)
+            for child in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return
+    raise ValueError(f"nested more than {MAX_DEPTH} levels deep")
+
+
+def storage_problem(value: Any) -> str | None:
+    """Return why a value cannot be stored or sent; None where it can.
+
+    Non-finite numbers have no JSON, and numbers beyond the range of a double fail in other readers.
+    """
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            stack.extend(item.values())
+        elif isinstance(item, list | tuple):
+            stack.extend(item)
+        elif isinstance(item, float):
+            if not math.isfinite(item):
+                return "it holds a number that is too large, or none (NaN, Infinity)"
+        elif isinstance(item, int) and abs(item) >= _TOO_LARGE:
+            return f"it holds a whole number of more than {_MAX_DIGITS} digits"
+    return None
+
+
+def lenient_integer(digits: str) -> float:
+    """Return a whole number, or an infinite float where it exceeds the range of a double."""
+    if len(digits.lstrip("+-")) <= _MAX_DIGITS:
+        return int(digits)
+    return -math.inf if digits.startswith("-") else math.inf
+
+
+def _integer(digits: str) -> float:
+    value = lenient_integer(digits)
+    if math.isinf(value):
+        raise ValueError(f"{digits[:20]}… has {len(digits.lstrip('-'))} digits: it is too large a number")
+    return value
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ValueError(f"{digits} is too large a number")
+    return value
+
+
+def value_at_pointer(document: Any, reference: str) -> Any:
+    """Return the value at a local reference (`#/a/b~1c`, RFC 6901). Raises LookupError where there is none."""
+    value = document
+    anchor, *parts = reference.removeprefix("#").split("/")
+    if anchor:
+        raise LookupError(f"the reference {reference[:200]} is no JSON pointer")
+    for part in parts:
+        part = unquote(part).replace("~1", "/").replace("~0", "~")
+        if isinstance(value, Mapping) and part in value:
+            value = value[part]
+        # The limit on the length: Python refuses to parse thousands of digits.
+        elif isinstance(value, list) and part.isdecimal() and len(part) < 10 and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            raise LookupError(f"the reference {reference[:200]} points to nothing")
+    return value
+
+
+def escape_pointer_part(key: object) -> str:
+    """Return a key, escaped as a part of a JSON pointer (RFC 6901)."""
+    return str(key).replace("~", "~0").replace("/", "~1")
