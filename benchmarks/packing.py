@@ -78,7 +78,7 @@ def measure(snapshot: Snapshot, judgements: Sequence[Judgement], form: Form) -> 
     """Figures by budget and packing, over the requests that have required tools."""
     router = Router(snapshot)
     tool_id = cache(router.tool_id)
-    costs = snapshot.token_counts[:, list(Form).index(form)]
+    costs = snapshot.tokens.of(form, range(len(snapshot.records)))
     asked = [judgement for judgement in judgements if judgement.kind != "none" and judgement.steps]
     lists = [router.lists(judgement.request)[1].ordinals for judgement in asked]
     unbound = np.mean([full_recall([*map(tool_id, o[:K].tolist())], j) for o, j in zip(lists, asked, strict=True)])

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from typing import Any
 
 import msgspec
@@ -61,10 +62,10 @@ class TokenCounter:
     def _of_variants(self, record: ToolRecord) -> Iterator[int]:
         # The schema is most of a tool's text, and most forms have the same one: it is counted once.
         schemas: dict[int, _Text] = {}
-        for tool, schema in variants(record):
+        for (form, _), (tool, schema) in zip(product(Form, Detail), variants(record), strict=True):
             if id(schema) not in schemas:
                 schemas[id(schema)] = self._text(_json(schema))
-            before, after = _around(tool, schema)
+            before, after = _around_schema(tool, form.spec.schema_path)
             yield self._joined(before, schemas[id(schema)], after)
 
     def _text(self, text: str) -> "_Text":
@@ -105,15 +106,18 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _around(tool: dict[str, Any], schema: dict[str, Any]) -> tuple[str, str]:
-    """The compact JSON of a tool before its schema and behind it."""
-    body = tool.get("function", tool)
-    key = next(key for key, value in body.items() if value is schema)
-    marked = {**body, key: 0}
+def _around_schema(tool: dict[str, Any], path: Sequence[str]) -> tuple[str, str]:
+    """Return the compact JSON of a tool before the schema that `path` leads to, and behind it."""
     # No text within has it: there a quotation mark has a backslash before it.
-    mark = f'"{key}":0'
-    before, _, after = _json(marked if body is tool else {**tool, "function": marked}).partition(mark)
+    mark = f'"{path[-1]}":0'
+    before, _, after = _json(_with_zero(tool, path)).partition(mark)
     return before + mark[:-1], after
+
+
+def _with_zero(tool: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
+    """Return a copy of a tool with 0 at `path`."""
+    key, *below = path
+    return {**tool, key: _with_zero(tool[key], below) if below else 0}
 
 
 @cache

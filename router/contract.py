@@ -21,7 +21,7 @@ CURRENT = "CURRENT"
 CATALOG_DB = "catalog.duckdb"
 RECORDS = "records.jsonl"
 RECORD_OFFSETS = "record_offsets.npy"
-TOKEN_COUNTS = "token_counts.npy"  # int32 (tools, forms, details), see `forms`  # noqa: S105 - no secret
+TOKEN_COUNTS = "token_counts.npy"  # int32 (tools, formats, details)  # noqa: S105 - no secret
 # See `ToolVectors`; the index and the moments only in a catalog that is too large to score every vector.
 VECTORS = "vectors.npy"  # int8 (documents and phrases, dim)
 VECTOR_SCALES = "vector_scales.npy"  # float32, one a row
@@ -48,6 +48,10 @@ ENCODER_TOKENS = "tokens"  # the model's second output, where a vector is the me
 # Fields of each Tantivy index. TEXT_FIELD is English; the expansion's has one more a language: `text_field`.
 TEXT_FIELD = "text"
 ORDINAL_FIELD = "ordinal"
+
+# The provider formats and details of token counts in snapshots whose manifest does not name them.
+UNNAMED_TOKEN_FORMATS = ("openai", "responses", "anthropic", "mcp", "langchain")
+UNNAMED_TOKEN_DETAILS = ("full", "short", "signature")
 
 _CHECKSUM = "checksum"
 
@@ -109,6 +113,7 @@ class Manifest:
     `evaluation` is how the catalog's judged requests were answered when it was built; None where it has none. `tuning`
     is what was learned from the catalog, each with its evidence, or the reason why it was not. `field_lengths` are by
     lexical signal the mean number of terms of its documents, in English: what BM25 weighs a document's own length by.
+    `token_formats` and `token_details` name the provider formats and details of the token counts, in their order.
     """
 
     snapshot: str
@@ -129,6 +134,8 @@ class Manifest:
     evaluation: Mapping[str, Any] | None = None
     tuning: Mapping[str, Any] = field(default_factory=dict)
     field_lengths: Mapping[str, float] = field(default_factory=dict)
+    token_formats: tuple[str, ...] = UNNAMED_TOKEN_FORMATS
+    token_details: tuple[str, ...] = UNNAMED_TOKEN_DETAILS
 
     def write(self, folder: Path) -> None:
         """Write `manifest.json`, with a checksum of itself, into the folder of a snapshot under construction."""
@@ -158,6 +165,8 @@ class Manifest:
         try:
             raw["held"] = tuple(raw["held"])
             raw["languages"] = tuple(raw["languages"])
+            raw["token_formats"] = tuple(raw.get("token_formats", UNNAMED_TOKEN_FORMATS))
+            raw["token_details"] = tuple(raw.get("token_details", UNNAMED_TOKEN_DETAILS))
             raw["signals"] = tuple(Signal(signal) for signal in raw["signals"])
             raw["encoder"] = EncoderManifest(**raw["encoder"]) if raw["encoder"] else None
             return cls(**{f.name: raw[f.name] for f in fields(cls)})

@@ -15,7 +15,7 @@ from router.answer.respond import answer, explanation, with_vectors
 from router.answer.results import RoutedTool, RoutedTools
 from router.contract import Manifest
 from router.errors import RequestInvalid, SettingsInvalid
-from router.provider_formats import Detail, Form, chosen, id_of
+from router.provider_formats import Detail, Form, id_of, parse_choice
 from router.record import ToolRecord
 from router.retrieval.recipe import Recipe
 from router.retrieval.retrievers import Ranking
@@ -242,9 +242,9 @@ class Router:
         ordinal = snapshot.records.ordinal(tool_id)
         if ordinal is None:
             return None
-        counts = snapshot.token_counts[ordinal].tolist()
         details = [str(detail) for detail in Detail]
-        return {str(form): dict(zip(details, row, strict=True)) for form, row in zip(Form, counts, strict=True)}
+        counts = {form: snapshot.tokens.of(form, [ordinal])[0].tolist() for form in Form}
+        return {str(form): dict(zip(details, row, strict=True)) for form, row in counts.items()}
 
     def tool_id_of(self, name: str) -> str | None:
         """The id of the tool that any answer hands over under this name; None where there is no such tool.
@@ -372,8 +372,8 @@ class Router:
             category,
             category_confidence,
             token_budget,
-            None if form is None else chosen(Form, form),
-            chosen(Detail, detail),
+            None if form is None else parse_choice(Form, form),
+            parse_choice(Detail, detail),
             shorten,
             self._rerank,
         )

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.errors import RequestInvalid
-from router.provider_formats.form import Detail
+from router.provider_formats import Detail
 
 Costs = NDArray[np.integer]
 

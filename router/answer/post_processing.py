@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from router.answer.options import Options
 from router.answer.packing import pack
 from router.answer.reranking import Reranking, RerankingFailed, rerank, text_of
-from router.provider_formats import PROVIDER_LIMITS, Detail, Form
+from router.provider_formats import Detail, Form
 from router.retrieval.calibration import Verdict
 from router.retrieval.recipe import Recipe
 from router.search.search import SearchResult
@@ -20,7 +20,7 @@ from router.selection import Admission, filtered
 from router.snapshot.record_store import Entry
 from router.snapshot.snapshot import Snapshot
 
-_FORMS, _DETAILS = list(Form), list(Detail)
+_DETAILS = list(Detail)
 _logger = logging.getLogger("router")
 _GENERIC = "empty_if_none_fits goes by a guess: the snapshot's calibration is generic, not fitted to this catalog"
 _UNCALIBRATED = "empty_if_none_fits does nothing: the snapshot has no calibration for this recipe"
@@ -119,21 +119,21 @@ def _kept(
 
 def _packed(snapshot: Snapshot, chosen: PostProcessed, ordinals: NDArray[np.int64], options: Options) -> PostProcessed:
     """The first k of the candidates, or those that fit the budget, and of them as many as the provider takes."""
-    cap = None if options.form is None else PROVIDER_LIMITS[options.form].cap
+    cap = None if options.form is None else options.form.spec.limits.cap
     limit = options.k if cap is None else min(options.k, max(cap - len(chosen.always), 0))
     always = [options.detail] * len(chosen.always)
     if options.token_budget is None:
         rows, out = chosen.rows[:limit], _capped(chosen.rows[limit : options.k], ordinals, options.form, cap)
         return replace(chosen, rows=rows, details=always + [options.detail] * len(rows), out=[*chosen.out, *out])
-    counts = snapshot.token_counts[:, _FORMS.index(options.form or Form.OPENAI)]
-    spent = int(counts[list(chosen.always), _DETAILS.index(options.detail)].sum())
+    form = options.form or Form.OPENAI
+    spent = int(snapshot.tokens.of(form, chosen.always)[:, _DETAILS.index(options.detail)].sum())
     left = options.token_budget - spent
     if left < 1 or limit < 1:
         why = f"the tools in `always` take {spent:,} of {options.token_budget:,} tokens"
         out = [(int(ordinals[row]), "budget", why) for row in chosen.rows[: options.k]]
         return replace(chosen, rows=(), details=always, out=[*chosen.out, *out], tokens=spent)
     allowed = _SHORTENED if options.shorten and options.detail is Detail.FULL else (options.detail,)
-    packing = pack(counts[ordinals[list(chosen.rows)]], left, limit, allowed)
+    packing = pack(snapshot.tokens.of(form, ordinals[list(chosen.rows)]), left, limit, allowed)
     out = [(int(ordinals[chosen.rows[skipped.position]]), "budget", skipped.reason) for skipped in packing.skipped]
     if len(packing.positions) == limit < options.k:
         past = packing.positions[-1] + 1

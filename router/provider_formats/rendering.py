@@ -6,12 +6,11 @@ from typing import Any, Literal
 
 from router.errors import RequestInvalid
 from router.provider_formats.arguments import without_nulls
-from router.provider_formats.form import PROVIDER_LIMITS, Detail, Form, chosen
+from router.provider_formats.formats import Detail, Form, parse_choice
 from router.provider_formats.names import legal_name
-from router.provider_formats.quota import Quota
 from router.provider_formats.schemas import Schema
 from router.provider_formats.shaping import Shapes
-from router.provider_formats.strict import NotStrict
+from router.provider_formats.strict import NotStrict, Quota
 from router.record import ToolRecord
 
 
@@ -78,13 +77,14 @@ def render(
     note. `cap` is the most tools, the provider's own by default, None for no limit. No record is changed.
     Raises SettingsInvalid for a form or detail that there is not, ValueError where not each record has a detail.
     """
-    form = chosen(Form, form)
-    details = [chosen(Detail, d) for d in ([detail] * len(records) if isinstance(detail, str) else detail)]
+    form = parse_choice(Form, form)
+    details = [parse_choice(Detail, d) for d in ([detail] * len(records) if isinstance(detail, str) else detail)]
     if len(details) != len(records):
         raise ValueError(f"{len(records)} records and {len(details)} details: give one for all, or one for each record")
-    most = PROVIDER_LIMITS[form].cap if cap == "provider" else cap
+    most = form.spec.limits.cap if cap == "provider" else cap
     tools: list[dict[str, Any]] = []
-    quota = Quota() if form is Form.ANTHROPIC else None
+    request_limits = form.spec.strict_limits.request if form.spec.strict_limits else None
+    quota = Quota(request_limits) if request_limits else None
     names: dict[str, str] = {}
     parameters: dict[str, Mapping[str, str]] = {}
     open_schemas: dict[str, Schema] = {}

@@ -6,7 +6,7 @@ of names and values. Anthropic, "JSON schema limitations": every object closed, 
 recursion, no bounds of numbers, texts and arrays.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,12 +28,27 @@ class NotStrict(QuartermasterError):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What a provider's strict mode takes. `null_for_optional`: an optional property is required and may be null."""
+class RequestLimits:
+    """What a provider's strict mode takes in one request, all its tools together: strict tools, optional properties and
+    properties of several types."""
+
+    tools: int
+    optional: int
+    unions: int
+
+
+@dataclass(frozen=True, slots=True)
+class StrictLimits:
+    """What a provider's strict mode takes in one schema; `request` says what it takes in one request, None for any.
+
+    `null_for_optional` says that an optional property is required and may be null, `bounds` that numbers, texts and
+    arrays may be bounded, `recursion` that a schema may refer to itself.
+    """
 
     null_for_optional: bool
     bounds: bool
     recursion: bool
+    request: RequestLimits | None = None
     properties: int = 5_000
     levels: int = 10
     values: int = 1_000
@@ -43,11 +58,14 @@ class Limits:
     many_characters: int = 15_000
 
 
-OPENAI = Limits(null_for_optional=True, bounds=True, recursion=True)
-ANTHROPIC = Limits(null_for_optional=False, bounds=False, recursion=False)
+OPENAI = StrictLimits(null_for_optional=True, bounds=True, recursion=True)
+# Anthropic, "JSON schema limitations": beyond them the whole request fails, "Schema is too complex for compilation".
+ANTHROPIC = StrictLimits(
+    null_for_optional=False, bounds=False, recursion=False, request=RequestLimits(tools=20, optional=24, unions=16)
+)
 
 
-def strict(root: Schema, limits: Limits) -> Schema:
+def strict(root: Schema, limits: StrictLimits) -> Schema:
     """The strict form of an object root without combinations (`roots.joined`). Raises NotStrict.
 
     What only narrows a value and is not taken (minLength, not, a default) is left out: the tool still checks it.
@@ -66,7 +84,7 @@ class _Closing:
     """One schema on its way: what was counted, and which definitions it needs."""
 
     root: Schema
-    limits: Limits
+    limits: StrictLimits
     pending: list[str] = field(default_factory=list)
     edges: dict[str, set[str]] = field(default_factory=dict)
     within: str = ""
@@ -219,3 +237,38 @@ def _kind(value: Any) -> str:
     if value is None:
         return "null"
     return "string" if isinstance(value, str) else "integer" if isinstance(value, int) else "number"
+
+
+@dataclass(slots=True)
+class Quota:
+    """The strict tools, optional properties and properties of several types that a request has so far."""
+
+    limits: RequestLimits
+    tools: int = 0
+    optional: int = 0
+    unions: int = 0
+
+    def take(self, schema: Schema) -> None:
+        """Count a strict schema in. Raises NotStrict, and counts nothing, where it is too much for the request."""
+        properties = list(_properties(schema))
+        optional = self.optional + sum(not required for _, required in properties)
+        unions = self.unions + sum("anyOf" in child or isinstance(child.get("type"), list) for child, _ in properties)
+        for counted, count, most in (
+            ("strict tools", self.tools + 1, self.limits.tools),
+            ("optional properties", optional, self.limits.optional),
+            ("properties of several types", unions, self.limits.unions),
+        ):
+            if count > most:
+                raise NotStrict(f"a request takes at most {most} {counted}; with this tool there would be {count}")
+        self.tools, self.optional, self.unions = self.tools + 1, optional, unions
+
+
+def _properties(schema: Any) -> Iterator[tuple[Schema, bool]]:
+    """Yield every property in a strict schema, and whether it is required."""
+    required = set(schema.get("required", ()))
+    for name, child in schema.get("properties", {}).items():
+        yield child, name in required
+        yield from _properties(child)
+    inner = (*schema.get("$defs", {}).values(), *schema.get("anyOf", ()), *filter(None, (schema.get("items"),)))
+    for child in inner:
+        yield from _properties(child)

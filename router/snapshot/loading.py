@@ -11,7 +11,6 @@ from router import contract
 from router.contract import Manifest, Signal
 from router.encoding.encoder import Encoder, OnnxEncoder
 from router.errors import SnapshotInvalid
-from router.provider_formats import Detail, Form
 from router.retrieval.calibration import Calibration
 from router.retrieval.retrievers import (
     MOST_COPIED,
@@ -27,17 +26,6 @@ from router.retrieval.retrievers import (
 from router.retrieval.score_normalization import BackgroundScores
 
 _logger = logging.getLogger("router")
-
-
-def token_counts(folder: Path, tools: int) -> NDArray[np.int32]:
-    """Tokens of each tool as a model is given it, int32 (tools, forms, details), in the orders of Form and Detail."""
-    held = array(folder / contract.TOKEN_COUNTS)
-    if held.shape != (tools, len(Form), len(Detail)) or held.dtype != np.int32:
-        raise SnapshotInvalid(
-            f"{folder}: token counts of shape {held.shape} ({held.dtype}) do not fit {tools} tools "
-            f"in {len(Form)} forms and {len(Detail)} details"
-        )
-    return held
 
 
 def open_dense(folder: Path, manifest: Manifest, tools: int) -> DenseRetriever | None:

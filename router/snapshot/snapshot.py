@@ -3,7 +3,7 @@
 On disk, anything wrong fails closed with SnapshotInvalid.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot import loading
 from router.snapshot.overlay import Overlay
 from router.snapshot.record_store import Entries, RecordStore
+from router.snapshot.token_counts import TokenCounts
 
 
 def resolve(path: Path) -> Path:
@@ -71,16 +72,16 @@ def _checked(manifest: Manifest, whole: bool) -> Mapping[str, str]:
 class Snapshot:
     """An opened snapshot. Everything in it is immutable and safe to read from many threads.
 
-    `folder` is None in memory. `counting` gives the token counts, which memory has counted where they are first asked
-    for. `overlay` is what lies over it (`router.snapshot.overlay.layering`). Of the ordinals then only
-    those in `served` are tools; None where all are.
+    `folder` is None in memory. `tokens` are those of each tool as a model is given it.
+    `overlay` is what lies over it (`router.snapshot.overlay.layering`). Of the ordinals then only those in `served` are
+    tools; None where all are.
     """
 
     folder: Path | None
     manifest: Manifest
     recipe: Recipe
     records: Entries
-    counting: Callable[[], NDArray[np.int32]]
+    tokens: TokenCounts
     lexical: Mapping[Signal, Lexical]
     dense: DenseRetriever | None
     encoder: Encoder | None
@@ -129,15 +130,16 @@ class Snapshot:
             for signal in contract.LEXICAL_SIGNALS
             if signal in manifest.signals
         }
-        token_counts = loading.token_counts(folder, tools)
+        records = RecordStore(lines, offsets)
+        tokens = TokenCounts.open(folder, manifest, records)
         cohort, calibrations = loading.fitting(folder, manifest, tools)
         shared = before is not None and loading.encoder_files(before.manifest) == loading.encoder_files(manifest)
         return cls(
             folder=folder,
             manifest=manifest,
             recipe=recipe,
-            records=RecordStore(lines, offsets),
-            counting=lambda: token_counts,
+            records=records,
+            tokens=tokens,
             lexical=lexical,
             dense=loading.open_dense(folder, manifest, tools),
             encoder=before.encoder if before and shared else loading.open_encoder(folder, manifest),
@@ -151,8 +153,8 @@ class Snapshot:
 
     @property
     def token_counts(self) -> NDArray[np.int32]:
-        """Tokens of each tool, int32 (tools, forms, details): counted by a build, or estimated."""
-        return self.counting()
+        """Return the tokens of every tool, int32 (tools, forms, details), for study; an answer takes `tokens.of`."""
+        return self.tokens.table()
 
     def serving(self, admitted: Admitted | None) -> Admitted | None:
         """Of the admitted tools those that serve; None where that is every ordinal."""

@@ -8,7 +8,6 @@ nothing is learned.
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from router.contract import FORMAT_VERSION, Expanded, Manifest, Signal
 from router.encoding.encoder import Encoder
 from router.expansion import Expansion
 from router.fingerprint import fingerprint
+from router.provider_formats import Detail, Form
 from router.record import ToolRecord
 from router.retrieval.calibration import generic_calibrations
 from router.retrieval.deduplication import duplicates
@@ -26,9 +26,9 @@ from router.retrieval.retrievers.indexing import FieldIndex, index_fields
 from router.snapshot.cached_encoder import vectors_of
 from router.snapshot.memory.encoders import OpenedEncoder
 from router.snapshot.memory.screening import screened
-from router.snapshot.overlay.estimate import estimated_tokens
 from router.snapshot.record_store import Entry, RecordStore
 from router.snapshot.snapshot import Snapshot
+from router.snapshot.token_counts import TokenCounts
 from router.text import TEXT_VERSION
 from router.tools import field_text as documents
 from router.tools import lexicon
@@ -62,12 +62,13 @@ def snapshot_of(
     vectors = _vectors(fields, encoder.encoder) if encoder else None
     ordered = [tool.record for tool in tools]
     groups = duplicates(ordered)
+    store = RecordStore.of(Entry(tool.record, tool.documents.phrases) for tool in tools)
     return Snapshot(
         folder=None,
         manifest=_manifest(tools, indexes, encoder),
         recipe=DEFAULT,
-        records=RecordStore.of(Entry(tool.record, tool.documents.phrases) for tool in tools),
-        counting=cache(lambda: np.stack([estimated_tokens(record) for record in ordered])),
+        records=store,
+        tokens=TokenCounts(store),
         lexical={signal: LexicalRetriever(field.index) for signal, field in indexes.items()},
         dense=DenseRetriever(vectors) if vectors else None,
         encoder=encoder.encoder if encoder else None,
@@ -136,6 +137,8 @@ def _manifest(
             "rejected": 0,
         },
         token_counter="estimate",  # noqa: S106 - no secret
+        token_formats=tuple(map(str, Form)),
+        token_details=tuple(map(str, Detail)),
         files={},
         field_lengths={str(signal): round(field.mean_length, 3) for signal, field in indexes.items()},
     )

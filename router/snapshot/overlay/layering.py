@@ -14,7 +14,7 @@ in a snapshot of all .958 and .985. Of the 404 other requests hit@1 .906 and .91
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,10 +108,11 @@ def _laid(
     for place, at in enumerate(held):
         if at is not None:
             places[at] = first + place
+    records = OverlaidRecords(base.records, tools, hidden)
     return replace(
         base,
-        records=OverlaidRecords(base.records, tools, hidden),
-        counting=cache(lambda: _token_counts(base, tools)),
+        records=records,
+        tokens=base.tokens.over(records),
         lexical={signal: _lexical(base, signal, tools) for signal in base.lexical},
         dense=_dense(base.dense, tools),
         expanded=_expanded(base, tools),
@@ -137,12 +138,6 @@ def _dense(dense: DenseRetriever | None, tools: Sequence[Prepared]) -> DenseRetr
         return dense
     offsets = np.cumsum([0, *map(len, vectors)])
     return dense.with_later(ToolVectors(*quantize(np.concatenate(vectors)), offsets))
-
-
-def _token_counts(base: Snapshot, tools: Sequence[Prepared]) -> NDArray[np.int32]:
-    if not tools:
-        return base.token_counts
-    return np.concatenate([base.token_counts, np.stack([tool.tokens for tool in tools])])
 
 
 def _expanded(base: Snapshot, tools: Sequence[Prepared]) -> NDArray[np.uint8] | None:

@@ -1,4 +1,4 @@
-"""A registered tool as a snapshot's lists read it: its entry, the terms of its texts, its vectors, its tokens."""
+"""A registered tool as a snapshot's lists read it: its entry, the terms of its texts, its vectors."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,6 @@ from router.contract import Expanded, Signal
 from router.encoding.encoder import Encoder
 from router.record import ToolRecord
 from router.snapshot.cached_encoder import vectors_of
-from router.snapshot.overlay.estimate import estimated_tokens
 from router.snapshot.record_store import Entry
 from router.text import terms
 from router.tools.field_text import dense_document, description_document, joined, name_document
@@ -24,14 +23,13 @@ Providers = Mapping[int, str | None]
 class Prepared:
     """`terms` are those of its text by signal, with their counts. `vectors`, float32 (1 + phrases, dim), are its
     document's and its phrases'; None without an encoder. `steers` says that the vendor's own text speaks to the model:
-    those sentences are in neither. `tokens` are int32 (forms, details), estimated. `duplicates` are the tools of
+    those sentences are in neither. `duplicates` are the tools of
     the snapshot with the same name and description, by ordinal, with their providers."""
 
     entry: Entry
     terms: Mapping[Signal, Counter[str]]
     vectors: NDArray[np.float32] | None
     steers: bool
-    tokens: NDArray[np.int32]
     duplicates: Providers
 
     @property
@@ -75,7 +73,7 @@ class _Draft:
         """With the vectors of its texts, by text; none without an encoder."""
         counted = {signal: Counter(terms(text)) for signal, text in self._documents.items()}
         made = np.stack([vectors[text] for text in self.texts]) if vectors else None
-        return Prepared(self._entry, counted, made, self._steers, estimated_tokens(self._entry.record), duplicates)
+        return Prepared(self._entry, counted, made, self._steers, duplicates)
 
 
 def _same(entry: Entry, known: Mapping[str, Prepared]) -> bool:
