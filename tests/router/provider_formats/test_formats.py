@@ -10,7 +10,7 @@ import pytest
 from pipeline.tokens import TokenCounter
 from router import Router
 from router.provider_formats import Detail, Form, ProviderFormat, ProviderLimits, ToolParts, id_of, legal_name, render
-from router.provider_formats.shaping import Shapes
+from router.provider_formats.shaping import ToolShaper
 from router.snapshot.token_counts import estimated_tokens
 from tests.support.factories import make_record
 
@@ -37,11 +37,11 @@ def bedrock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Form]:
 
 @pytest.mark.parametrize("form", Form)
 def test_the_schema_stands_where_the_format_says(form: Form) -> None:
-    shapes = Shapes(RECORD)
-    part: Any = shapes.tool(form, Detail.FULL, "send", None)
+    shaper = ToolShaper(RECORD)
+    part: Any = shaper.tool(form, Detail.FULL, "send", None)
     for key in form.spec.schema_path:
         part = part[key]
-    assert part is shapes.schema(form, Detail.FULL)
+    assert part is shaper.schema(form, Detail.FULL)
 
 
 def test_a_new_format_renders_names_and_reads_them_back(bedrock: Form) -> None:
