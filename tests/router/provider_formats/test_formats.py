@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import regex
 
 from pipeline.tokens import TokenCounter
 from router import Router
 from router.provider_formats import Detail, Form, ProviderFormat, ProviderLimits, ToolParts, id_of, legal_name, render
 from router.provider_formats.shaping import ToolShaper
 from router.snapshot.token_counts import estimated_tokens
+from tests.pipeline.test_tokens import CL100K
 from tests.support.factories import make_record
 
 RECORD = make_record("send.mail", input_schema={"type": "object", "properties": {"to": {"type": "string"}}})
@@ -55,7 +57,8 @@ def test_a_new_format_renders_names_and_reads_them_back(bedrock: Form) -> None:
     assert len(render([make_record(f"tool_{n}") for n in range(5)], bedrock).tools) == 2
 
 
-def test_a_new_format_is_counted_with_the_others(bedrock: Form) -> None:
+def test_a_new_format_is_counted_with_the_others(bedrock: Form, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.tokens._tiktoken", lambda name: regex.compile(CL100K).findall)
     counter = TokenCounter()
     assert counter.counts([RECORD]).shape == (1, len(Form), len(Detail)) == (1, 6, 3)
     text = json.dumps(render([RECORD], bedrock).tools[0], separators=(",", ":"), ensure_ascii=False)
