@@ -275,8 +275,8 @@ class Router(ToolRegistration):
     def tool_id_of(self, name: str) -> str | None:
         """Return the id of the tool that any answer hands over under this name; None where there is no such tool.
 
-        A name in which nothing was lost is read backwards; for one that ends in a hash the ids of all tools are read,
-        once for each snapshot and overlay: .3 s for 10,000.
+        Most names can be decoded; for one that ends in a hash the ids of all tools are read, once for each snapshot and
+        overlay: .3 s for 10,000.
         """
         records = self._live.snapshot.records
         return id_of(name, lambda tool_id: records.ordinal(tool_id) is not None, lambda: records.facets.hashed_names)

@@ -19,10 +19,10 @@ Choice = TypeVar("Choice", bound=StrEnum)
 class ProviderLimits:
     """What a provider accepts.
 
-    `length` is the greatest length of a name, `marks` are the characters that a name may have besides letters and
-    digits. `cap` is the greatest number of tools in one request, None for any number. `combined_root` says that the
-    root of a schema may be a combination (anyOf, oneOf, allOf). `plain_parameters` says that the names of root
-    parameters must match `^[a-zA-Z0-9_.-]{1,64}$`.
+    `length` is the greatest length of a name, `marks` are the characters that a name may have besides ASCII letters and
+    digits: `_` and `-` must be among them. `cap` is the greatest number of tools in one request, None for any number.
+    `combined_root` says that the root of a schema may be a combination (anyOf, oneOf, allOf). `plain_parameters` says
+    that the names of root parameters must match `^[a-zA-Z0-9_.-]{1,64}$`.
     """
 
     length: int

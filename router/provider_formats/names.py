@@ -4,9 +4,9 @@
     @acme/mail-mcp/send.now~2      → _-acme__mail-mcp__send-_now--2    (an MCP name keeps its dot)
     顧客/検索                        → tool--k5xw3qzb
 
-Most names are reversible: `/`, `@`, `.` and `~` are written as pairs, and the name read backwards is the id. Where that
-fails (another character, too long, a pair in the id itself) the name keeps a part of the id and ends in a hash. No
-reversible name ends like a hashed one, so that two ids get the same name only where their hashes are equal.
+Most names can be decoded: `/`, `@`, `.` and `~` are written as pairs of marks. Where that fails (another character, too
+long, a pair in the id itself) the name keeps a part of the id and ends in a hash. No decodable name ends like a hashed
+one, so that two ids get the same name only where their hashes are equal.
 """
 
 import re
@@ -28,7 +28,7 @@ _HASHED = re.compile(rf"--[a-z2-7]{{{_HASH_LENGTH}}}\Z")
 def legal_name(tool_id: str, form: Form) -> str:
     """Return the tool's name in a form: legal, always the same, and equal in all forms with equal rules."""
     limits = form.spec.limits
-    return _reversible_name(tool_id, limits) or _hashed_name(tool_id, limits)
+    return _decodable_name(tool_id, limits) or _hashed_name(tool_id, limits)
 
 
 def id_of(name: str, has: Callable[[str], bool], hashed: Callable[[], Mapping[str, str]]) -> str | None:
@@ -39,8 +39,8 @@ def id_of(name: str, has: Callable[[str], bool], hashed: Callable[[], Mapping[st
     """
     if _HASHED.search(name):
         return hashed().get(name)
-    tool_id = _reversed(name)
-    is_legal = any(_reversible_name(tool_id, limits) == name for limits in _name_limits())
+    tool_id = _decoded(name)
+    is_legal = any(_decodable_name(tool_id, limits) == name for limits in _name_limits())
     return tool_id if is_legal and has(tool_id) else None
 
 
@@ -51,7 +51,7 @@ def hashed_names(tool_ids: Iterable[str]) -> dict[str, str]:
     rules = _name_limits()
     for tool_id in tool_ids:
         for limits in rules:
-            if _reversible_name(tool_id, limits) is None:
+            if _decodable_name(tool_id, limits) is None:
                 name = _hashed_name(tool_id, limits)
                 if ids_by_name.setdefault(name, tool_id) != tool_id:
                     ambiguous.add(name)
@@ -69,15 +69,15 @@ def _spelling(marks: str) -> dict[int, str]:
     return str.maketrans({letter: pair for letter, pair in _PAIRS.items() if letter not in marks})
 
 
-def _reversible_name(tool_id: str, limits: ProviderLimits) -> str | None:
-    """Return the name that can be read backwards; None where there is none."""
+def _decodable_name(tool_id: str, limits: ProviderLimits) -> str | None:
+    """Return the name that can be decoded to the id; None where there is none."""
     name = tool_id.translate(_spelling(limits.marks))
-    legal = 0 < len(name) <= limits.length and not re.search(f"[^A-Za-z0-9{limits.marks}]", name)
-    return name if legal and _reversed(name) == tool_id and not _HASHED.search(name) else None
+    legal = 0 < len(name) <= limits.length and not re.search(f"[^A-Za-z0-9{re.escape(limits.marks)}]", name)
+    return name if legal and _decoded(name) == tool_id and not _HASHED.search(name) else None
 
 
-def _reversed(name: str) -> str:
-    """Return the id that a name spells."""
+def _decoded(name: str) -> str:
+    """Return the id that a decodable name stands for."""
     return _PAIR.sub(lambda pair: _LETTERS[pair[0]], name)
 
 
@@ -86,7 +86,9 @@ def _hashed_name(tool_id: str, limits: ProviderLimits) -> str:
     digest = sha256(tool_id.encode("utf-8", "surrogatepass")).digest()
     ending = f"--{b32encode(digest).decode().lower()[:_HASH_LENGTH]}"
     room = limits.length - len(ending)
-    provider, _, name = (re.sub(f"[^A-Za-z0-9/{limits.marks}]+", "-", tool_id).replace("/", "__")).rpartition("__")
+    provider, _, name = (
+        re.sub(f"[^A-Za-z0-9/{re.escape(limits.marks)}]+", "-", tool_id).replace("/", "__")
+    ).rpartition("__")
     name = name.strip("-_.")[: max(room - len(provider) - 2, room // 2)]
     provider = provider.strip("-_.")[: max(room - len(name) - 2, 0)]
     return (f"{provider}__{name}" if provider and name else provider or name or "tool") + ending

@@ -27,7 +27,7 @@ def bedrock_tool(parts: ToolParts) -> dict[str, Any]:
 @pytest.fixture
 def bedrock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Form]:
     """An entry more in the table."""
-    limits = ProviderLimits(length=64, cap=2, marks="_-")
+    limits = ProviderLimits(length=64, cap=2, marks="-_:")
     form = str.__new__(Form, "bedrock")
     form._name_, form._value_ = "BEDROCK", "bedrock"
     form.spec = ProviderFormat(limits, bedrock_tool, ("toolSpec", "inputSchema", "json"))
