@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from benchmarks.support.measuring import about, on_one_thread, report
 from router import Router
-from router.answer.packing import Packing, pack
+from router.answer.packing import PackedTools, pack
 from router.evaluation import Judgement, K, judgements_of, read_judgements
 from router.evaluation.metrics import full_recall
 from router.provider_formats import Detail, Form
@@ -27,10 +27,10 @@ from router.snapshot.snapshot import Snapshot
 
 BUDGETS = (250, 500, 1_000, 2_000, 4_000)
 Costs = NDArray[np.int32]
-Pack = Callable[[Costs, int], Packing]
+Pack = Callable[[Costs, int], PackedTools]
 
 
-def knapsack(costs: Costs, budget: int, less: float = 0.1) -> Packing:
+def knapsack(costs: Costs, budget: int, less: float = 0.1) -> PackedTools:
     """The packing of full and short tools with the greatest sum of 1 / log2(rank + 1), a short tool worth a tenth less.
 
     By dynamic programming over tools and tokens: best[n, b] is the value of at most n tools in at most b tokens.
@@ -53,7 +53,7 @@ def knapsack(costs: Costs, budget: int, less: float = 0.1) -> Packing:
             taken.insert(0, (position, column))
             places, left = places - 1, left - int(rows[position, column])
     details = tuple(Detail)
-    return Packing(tuple(p for p, _ in taken), tuple(details[c] for _, c in taken), budget - left, ())
+    return PackedTools(tuple(p for p, _ in taken), tuple(details[c] for _, c in taken), budget - left, ())
 
 
 def _one(detail: Detail) -> Pack:
@@ -78,7 +78,7 @@ def measure(snapshot: Snapshot, judgements: Sequence[Judgement], form: Form) -> 
     """Figures by budget and packing, over the requests that have required tools."""
     router = Router(snapshot)
     tool_id = cache(router.tool_id)
-    costs = snapshot.token_counts[:, list(Form).index(form)]
+    costs = snapshot.tokens.of(form, range(len(snapshot.records)))
     asked = [judgement for judgement in judgements if judgement.kind != "none" and judgement.steps]
     lists = [router.lists(judgement.request)[1].ordinals for judgement in asked]
     unbound = np.mean([full_recall([*map(tool_id, o[:K].tolist())], j) for o, j in zip(lists, asked, strict=True)])

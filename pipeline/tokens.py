@@ -1,4 +1,4 @@
-"""Tokens: of a tool as a model is given it, and of what a model is asked."""
+"""Counts tokens: of tools as a model is given them, and of prompts."""
 
 import math
 import re
@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from typing import Any
 
 import msgspec
@@ -18,17 +19,18 @@ from router.record import ToolRecord
 _ENCODING = "cl100k_base"
 _LATEST = "o200k_base"
 _DEADLINE_S = 10.0
-# Between two ASCII marks and a letter every encoding of OpenAI's cuts: its pattern takes a run of marks whole, and one
-# mark alone with the letters behind it. So the pieces of a text are counted by themselves, and add up.
+# Every encoding of OpenAI's cuts between two ASCII marks and a letter: its pattern takes a run of marks whole, and only
+# a single mark together with the letters behind it. So the pieces of a text can be counted apart and added up.
 _SEAM = re.compile(r"(?<=[!-/:-@\[-`{-~]{2})(?=[A-Za-z])")
-# Schemas are made of few pieces, and the forms of a tool of the same; memory is bounded by forgetting all at once.
+# Schemas consist of few pieces, and the formats of a tool share them. The cache is cleared when it is full.
 _MAX_REMEMBERED = 200_000
 
 
 class TokenCounter:
-    """Counts with tiktoken where its file is at hand, else by a quarter of the characters, rounded up.
+    """Counts with tiktoken, or estimates a quarter of the characters, rounded up, where its file cannot be had.
 
-    `name` says which: the encoding, or "estimate" (ToolPicker's, which errs on the high side for JSON).
+    `name` is that of the encoding, or "estimate" (as in ToolPicker, which errs on the high side for JSON). `length`
+    returns the tokens of a text.
     """
 
     def __init__(self, encoding: str = _ENCODING) -> None:
@@ -41,7 +43,7 @@ class TokenCounter:
 
     @classmethod
     def of_model(cls, model: str) -> "TokenCounter":
-        """The counter of a chat model; of OpenAI's latest encoding where tiktoken does not know the model."""
+        """Return the counter of a chat model; of OpenAI's latest encoding for a model unknown to tiktoken."""
         import tiktoken.model
 
         try:
@@ -50,31 +52,34 @@ class TokenCounter:
             return cls(_LATEST)
 
     def counts(self, records: Sequence[ToolRecord]) -> NDArray[np.int32]:
-        """Tokens of each tool in every form and detail, as compact JSON: int32 (tools, forms, details)."""
+        """Return the tokens of each tool in every form and detail, as compact JSON: int32 (tools, forms, details)."""
         rows = [list(self._of_variants(record)) for record in records]
         return np.array(rows, np.int32).reshape(len(records), len(Form), len(Detail))
 
     def count(self, record: ToolRecord, form: Form = Form.OPENAI, detail: Detail = Detail.FULL) -> int:
-        """Tokens of a tool in one form and detail."""
+        """Return the tokens of a tool in one form and detail."""
         return int(self.counts([record])[0, list(Form).index(form), list(Detail).index(detail)])
 
     def _of_variants(self, record: ToolRecord) -> Iterator[int]:
+        """Yield the tokens of a tool in each form, and in each form in each detail."""
         # The schema is most of a tool's text, and most forms have the same one: it is counted once.
         schemas: dict[int, _Text] = {}
-        for tool, schema in variants(record):
+        for (form, _), (tool, schema) in zip(product(Form, Detail), variants(record), strict=True):
             if id(schema) not in schemas:
                 schemas[id(schema)] = self._text(_json(schema))
-            before, after = _around(tool, schema)
-            yield self._joined(before, schemas[id(schema)], after)
+            before, after = _around_schema(tool, form.spec.schema_path)
+            yield self._between(before, schemas[id(schema)], after)
 
     def _text(self, text: str) -> "_Text":
+        """Return a text with the pieces between its ends counted."""
         if self.name == "estimate":
             return _Text(text, 0, "")
         first, *pieces = _SEAM.split(text)
         last = pieces.pop() if pieces else ""
         return _Text(first, sum(map(self._piece, pieces)), last)
 
-    def _joined(self, before: str, text: "_Text", after: str) -> int:
+    def _between(self, before: str, text: "_Text", after: str) -> int:
+        """Return the tokens of a text between two others."""
         if self.name == "estimate":
             return self.length(f"{before}{text.first}{after}")
         if not text.last:
@@ -83,6 +88,7 @@ class TokenCounter:
         return text.tokens + sum(map(self._piece, around))
 
     def _piece(self, piece: str) -> int:
+        """Return the tokens of a piece, from the cache where it is known."""
         known = self._remembered.get(piece)
         if known is None:
             if len(self._remembered) > _MAX_REMEMBERED:
@@ -93,8 +99,7 @@ class TokenCounter:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A text between others: its first piece and its last, which what stands beside it may belong to, and the tokens of
-    those between."""
+    """A text between others: the tokens between its first and its last piece, which may merge with their neighbours."""
 
     first: str
     tokens: int
@@ -102,35 +107,42 @@ class _Text:
 
 
 def _json(value: Any) -> str:
+    """Return a value as compact JSON."""
     return msgspec.json.encode(value).decode()
 
 
-def _around(tool: dict[str, Any], schema: dict[str, Any]) -> tuple[str, str]:
-    """The compact JSON of a tool before its schema and behind it."""
-    body = tool.get("function", tool)
-    key = next(key for key, value in body.items() if value is schema)
-    marked = {**body, key: 0}
+def _around_schema(tool: dict[str, Any], path: Sequence[str]) -> tuple[str, str]:
+    """Return the compact JSON of a tool before the schema that `path` leads to, and behind it."""
     # No text within has it: there a quotation mark has a backslash before it.
-    mark = f'"{key}":0'
-    before, _, after = _json(marked if body is tool else {**tool, "function": marked}).partition(mark)
+    mark = f'"{path[-1]}":0'
+    before, _, after = _json(_with_zero(tool, path)).partition(mark)
     return before + mark[:-1], after
+
+
+def _with_zero(tool: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
+    """Return a copy of a tool with 0 at `path`."""
+    key, *below = path
+    return {**tool, key: _with_zero(tool[key], below) if below else 0}
 
 
 @cache
 def _tiktoken(encoding: str) -> Callable[[str], list[int]] | None:
-    """tiktoken's encoder, or None: it fetches its file at first use, without a time-out of its own."""
+    """Return tiktoken's encoder, or None where its file cannot be had within the deadline.
+
+    tiktoken fetches the file at first use, without a time-out of its own.
+    """
     import requests
     import tiktoken
 
-    found: list[tiktoken.Encoding] = []
+    loaded: list[tiktoken.Encoding] = []
 
     def load() -> None:
         try:
-            found.append(tiktoken.get_encoding(encoding))
+            loaded.append(tiktoken.get_encoding(encoding))
         except (requests.RequestException, OSError, ValueError):
-            return  # no file and no network: the estimate says that it is one
+            return  # no file and no network: the counter estimates
 
     thread = threading.Thread(target=load, daemon=True)
     thread.start()
     thread.join(_DEADLINE_S)
-    return found[0].encode_ordinary if found else None
+    return loaded[0].encode_ordinary if loaded else None

@@ -49,6 +49,10 @@ ENCODER_TOKENS = "tokens"  # the name of the model's second output, the token ve
 TEXT_FIELD = "text"
 ORDINAL_FIELD = "ordinal"
 
+# The provider formats and details of token counts in snapshots whose manifest does not name them.
+UNNAMED_TOKEN_FORMATS = ("openai", "responses", "anthropic", "mcp", "langchain")
+UNNAMED_TOKEN_DETAILS = ("full", "short", "signature")
+
 _CHECKSUM = "checksum"
 
 
@@ -109,6 +113,7 @@ class Manifest:
     first. `evaluation` has the metrics on the catalog's judged requests; None without any. `tuning` maps what was
     learned to its evidence, or to the reason why it was not learned. `field_lengths` is the mean number of English
     terms of a document, per lexical signal, for BM25's length normalisation.
+    `token_formats` and `token_details` name the provider formats and details of the token counts, in their order.
     """
 
     snapshot: str
@@ -129,6 +134,8 @@ class Manifest:
     evaluation: Mapping[str, Any] | None = None
     tuning: Mapping[str, Any] = field(default_factory=dict)
     field_lengths: Mapping[str, float] = field(default_factory=dict)
+    token_formats: tuple[str, ...] = UNNAMED_TOKEN_FORMATS
+    token_details: tuple[str, ...] = UNNAMED_TOKEN_DETAILS
 
     def write(self, folder: Path) -> None:
         """Write `manifest.json`, with a checksum of its content, into a snapshot's folder."""
@@ -161,6 +168,8 @@ class Manifest:
         try:
             raw["held"] = tuple(raw["held"])
             raw["languages"] = tuple(raw["languages"])
+            raw["token_formats"] = tuple(raw.get("token_formats", UNNAMED_TOKEN_FORMATS))
+            raw["token_details"] = tuple(raw.get("token_details", UNNAMED_TOKEN_DETAILS))
             raw["signals"] = tuple(Signal(signal) for signal in raw["signals"])
             raw["encoder"] = EncoderManifest(**raw["encoder"]) if raw["encoder"] else None
             return cls(**{f.name: raw[f.name] for f in fields(cls)})

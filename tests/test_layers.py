@@ -23,7 +23,7 @@ LEVELS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("snapshot",),
         ("selection", "search", "store"),
         ("answer",),
-        ("dialogue",),
+        ("dialogue", "registration"),
         ("router",),
         ("__init__",),
         ("serving", "adapters", "evaluation"),

@@ -27,6 +27,7 @@ from pipeline.vectors import Vectors
 from router import Router
 from router.contract import CATALOG_DB, FORMAT_VERSION, Expanded, Manifest, Signal
 from router.fingerprint import file_sha256
+from router.provider_formats import Detail, Form
 from router.store import SnapshotStore, Stored, WritableStore, current_folder
 from router.text import TEXT_VERSION
 from router.tools.field_text import PROJECTION_VERSION, FieldDocuments
@@ -146,6 +147,8 @@ def _manifest(
             "thin": contents.catalog.count("thin"),
         },
         token_counter=counter.name,
+        token_formats=tuple(map(str, Form)),
+        token_details=tuple(map(str, Detail)),
         files=_checksums(folder),
         held=contents.held,
         agreement=vectors.export.agreement if vectors else None,

@@ -1,4 +1,4 @@
-"""Work aside of an event loop: a few threads of the router's own, started when first asked for."""
+"""The threads of a router's async methods, started at the first call."""
 
 import os
 import threading
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _CLOSED = "the router is closed: open another"
 
-# Routing computes and never waits: more threads than cores would only share them. And a fifth of a route's CPU time (at
+# Routing computes and never waits, so that more threads than cores gain nothing. And a fifth of a route's CPU time (at
 # 10,000 tools: fusing, records, reasons) holds the interpreter's lock: past four or five, threads would wait for it.
 _MOST_THREADS = 4
 
@@ -34,18 +34,19 @@ class Executor:
         self._closed = False
 
     async def run(self, call: Callable[[], _T]) -> _T:
-        """What a call returns or raises. Cancelled, a waiting call is dropped and a running one ends unheard.
+        """Return what a call returns, or raise what it raises. The call sees the caller's context variables.
 
-        The call sees the caller's context variables. Raises RequestInvalid after `close`, and where that came first.
+        When the task is cancelled, a waiting call is dropped, and the result of a running one is ignored. Raises
+        RequestInvalid after `close`, and where `close` cancels the call.
         """
-        import asyncio  # 40 ms, which who has an event loop has paid
+        import asyncio  # 40 ms, which a program with an event loop has paid
 
         try:
-            begun = asyncio.get_running_loop().run_in_executor(self._threads(), copy_context().run, call)
+            future = asyncio.get_running_loop().run_in_executor(self._threads(), copy_context().run, call)
         except RuntimeError as error:  # closed between the two
             raise RequestInvalid(_CLOSED) from error
         try:
-            return await begun
+            return await future
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if self._closed and not (task and task.cancelling()):
@@ -53,7 +54,7 @@ class Executor:
             raise
 
     def close(self) -> None:
-        """Wait for the calls that run, cancel those that wait, end the threads."""
+        """Wait for running calls, cancel waiting ones, and end the threads."""
         with self._starting:
             pool, self._pool, self._closed = self._pool, None, True
         if pool is not None and self._process == os.getpid():

@@ -1,4 +1,4 @@
-"""The tools of an answer with their reasons: ranks, contributions, the step and the phrase that brought them."""
+"""The reasons for each tool of an answer: ranks, contributions, the step and the phrase that matched."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,33 +10,32 @@ from router.search.search import SearchResult
 from router.snapshot.snapshot import Snapshot
 
 
-class Explanation:
-    """Explains `tools`, by ordinal, of one answer by their ranks in `rankings`."""
+class Explainer:
+    """Explains the tools `ordinals` of one search result by their ranks in `rankings`."""
 
     def __init__(
-        self, snapshot: Snapshot, found: SearchResult, rankings: Mapping[Signal, Ranking], tools: Sequence[int]
+        self, snapshot: Snapshot, result: SearchResult, rankings: Mapping[Signal, Ranking], ordinals: Sequence[int]
     ) -> None:
         self._snapshot = snapshot
         self._phrases: dict[int, int | None] = {}
-        if found.query.adapted_vector is not None and snapshot.dense is not None:
-            self._phrases = dict(
-                zip(tools, snapshot.dense.best_phrases(found.query.adapted_vector, tools), strict=True)
-            )
-        self._found = found
-        self._ranks = {signal: _places(ranking) for signal, ranking in rankings.items()}
-        self._whole = _places(found.whole)
-        self._covered = _places(found.covered.ranking) if found.covered else {}
+        if result.query.adapted_vector is not None and snapshot.dense is not None:
+            nearest = snapshot.dense.best_phrases(result.query.adapted_vector, ordinals)
+            self._phrases = dict(zip(ordinals, nearest, strict=True))
+        self._result = result
+        self._ranks = {signal: _ranks(ranking) for signal, ranking in rankings.items()}
+        self._whole = _ranks(result.whole)
+        self._covered = _ranks(result.covered.ranking) if result.covered else {}
 
     def tool(self, ordinal: int, score: float) -> RoutedTool:
-        """A tool that was found, with its reasons."""
+        """Return a tool with its reasons."""
         entry = self._snapshot.records.entry(ordinal)
         contributions, assumed = self._contributions(ordinal)
         step, gain = None, 0.0
-        if self._found.covered is not None and (place := self._covered.get(ordinal)):
-            share, gain = self._found.steps.share, float(self._found.covered.gains[place - 1])
+        if self._result.covered is not None and (rank := self._covered.get(ordinal)):
+            share, gain = self._result.steps.share, float(self._result.covered.gains[rank - 1])
             contributions = {signal: share * part for signal, part in contributions.items()}
-            which = int(self._found.covered.steps[place - 1])
-            step, assumed = self._found.steps.texts[which] if which >= 0 else None, share * assumed
+            step_number = int(self._result.covered.steps[rank - 1])
+            step, assumed = self._result.steps.texts[step_number] if step_number >= 0 else None, share * assumed
         return RoutedTool(
             entry.record.tool_id,
             entry.record,
@@ -47,21 +46,23 @@ class Explanation:
             assumed=assumed,
             step=step,
             gain=gain,
-            also_from=also_from(self._snapshot, self._found, ordinal),
+            also_from=also_from(self._snapshot, self._result, ordinal),
         )
 
     def _contributions(self, ordinal: int) -> tuple[Contributions, float]:
-        place = self._whole.get(ordinal)
-        if place is None:
+        """Return what each list gave to a tool's fused score, and how much of it was assumed."""
+        rank = self._whole.get(ordinal)
+        if rank is None:
             return {}, 0.0
-        return self._found.contributions[place - 1], float(self._found.assumed[place - 1])
+        return self._result.contributions[rank - 1], float(self._result.assumed[rank - 1])
 
 
-def also_from(snapshot: Snapshot, found: SearchResult, ordinal: int) -> tuple[str, ...]:
-    """The ids of the duplicates that a tool stands for."""
-    return tuple(snapshot.records.tool_id(twin) for twin in found.duplicates.get(ordinal, ()))
+def also_from(snapshot: Snapshot, result: SearchResult, ordinal: int) -> tuple[str, ...]:
+    """Return the ids of a tool's duplicates that the answer leaves out."""
+    return tuple(snapshot.records.tool_id(duplicate) for duplicate in result.duplicates.get(ordinal, ()))
 
 
-def _places(ranking: Ranking) -> dict[int, int]:
-    """Ranks, from 1, by ordinal: one look a tool, where every answer looks fifty times."""
+def _ranks(ranking: Ranking) -> dict[int, int]:
+    """Return ranks, from 1, by ordinal."""
+    # Every answer looks up fifty ranks: a dict is faster than the ranking's own search.
     return dict(zip(ranking.ordinals.tolist(), range(1, len(ranking) + 1), strict=True))

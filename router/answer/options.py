@@ -1,19 +1,38 @@
-"""How one request is to be answered: all that `Router.route` takes beside the request, checked."""
+"""The options of a route: declared, documented and checked here, and nowhere else."""
 
-from dataclasses import dataclass, field
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, field, fields
 from numbers import Integral
-from typing import TypedDict
+from typing import Any, TypedDict, TypeVar
 
 from router.answer.reranking import Reranking
 from router.errors import RequestInvalid, SettingsInvalid
-from router.provider_formats import Detail, Form
+from router.provider_formats import Detail, Form, parse_choice
 from router.retrieval.recipe import RECIPES, Recipe
 from router.selection import Selection
 from router.snapshot.snapshot import Snapshot
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
 
 class RouteOptions(TypedDict, total=False):
-    """What `Router.route` takes beside the request."""
+    """Options, each of which may be left out:
+
+    k: The greatest number of tools. An answer holds no more tools than the recipe's lists do together (`depth` each),
+        so it may be shorter.
+    explain: Add ranks, contributions and the matching phrase to each tool, and the tools that filters left out.
+    recipe: A Recipe, or the name of one ("default", "adaptive", "published", "lexical"). The snapshot's own for None.
+    selection: Filters and orders the tools, in place of the router's own selection.
+    category: The category of the request, where the caller knows it.
+    category_confidence: How sure the caller is of `category`, from 0 to 1.
+    token_budget: The greatest number of tokens of all tools together, counted in `form`: in OpenAI's for None. Tools of
+        the selection's `always` are paid from it first, and are not shortened.
+    form: The provider's format: "openai", "responses", "anthropic", "mcp" or "langchain". The answer then holds no more
+        tools than the provider accepts; for None any number.
+    detail: The most that is told of each tool: "full", "short" or "signature".
+    shorten: Whether full tools may be shortened where more of them then fit the budget.
+    """
 
     k: int
     explain: bool
@@ -27,13 +46,11 @@ class RouteOptions(TypedDict, total=False):
     shorten: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """`category` and its `confidence`, from 0 to 1, come with the request: the router never invents one.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedOptions:
+    """`RouteOptions` with their defaults, checked, and the router's own `rerank`.
 
-    `token_budget` holds for all tools of an answer, as tokens of `form`: OpenAI's where that is None, and then no
-    provider's cap holds. `detail` is the most that is told of each, `shorten` whether full ones may be shortened where
-    more tools then fit.
+    Raises RequestInvalid or SettingsInvalid for a value out of its range.
     """
 
     k: int = 10
@@ -41,7 +58,7 @@ class Options:
     recipe: str | Recipe | None = None
     selection: Selection = field(default_factory=Selection)
     category: str | None = None
-    confidence: float | None = None
+    category_confidence: float | None = None
     token_budget: int | None = None
     form: Form | None = None
     detail: Detail = Detail.FULL
@@ -49,11 +66,12 @@ class Options:
     rerank: Reranking | None = None
 
     def __post_init__(self) -> None:
-        at_least_one("k", self.k)
+        _check_count("k", self.k)
         if self.token_budget is not None:
-            at_least_one("token_budget", self.token_budget)
-        if self.confidence is not None and not _is_share(self.confidence):
-            raise RequestInvalid(f"category_confidence is {self.confidence!r}, it must be a number from 0 to 1")
+            _check_count("token_budget", self.token_budget)
+        confidence = self.category_confidence
+        if confidence is not None and not _is_share(confidence):
+            raise RequestInvalid(f"category_confidence is {confidence!r}, it must be a number from 0 to 1")
         if not isinstance(self.category, str | None):
             raise RequestInvalid(f"category is {self.category!r}, it must be a text")
         if not isinstance(self.selection, Selection):
@@ -65,18 +83,61 @@ class Options:
                 f"rerank is {self.rerank!r:.80}, it must be a Reranking; `Reranking` takes a function"
             )
 
+    @classmethod
+    def of(cls, options: RouteOptions, selection: Selection, rerank: Reranking | None) -> "CheckedOptions":
+        """Check the options of a call. `selection` is used where they have none.
+
+        Raises TypeError for an unknown option, RequestInvalid or SettingsInvalid for a value out of its range.
+        """
+        values: dict[str, Any] = {**options}
+        for name in values:
+            if name not in RouteOptions.__annotations__:
+                raise TypeError(f"Router.route() got an unexpected keyword argument {name!r}")
+        if values.get("selection") is None:
+            values["selection"] = selection
+        if values.get("form") is not None:
+            values["form"] = parse_choice(Form, values["form"])
+        if "detail" in values:
+            values["detail"] = parse_choice(Detail, values["detail"])
+        return cls(**values, rerank=rerank)
+
     @property
     def plain(self) -> bool:
-        """Whether the answer is the fused ranking, cut to k, and nothing more."""
-        told = self.detail is Detail.FULL and self.token_budget is None and self.form is None
-        return told and self.rerank is None and self.selection == _PLAIN
+        """Return whether the answer is the fused ranking, cut to k, and nothing more."""
+        whole = self.detail is Detail.FULL and self.token_budget is None and self.form is None
+        return whole and self.rerank is None and self.selection == _PLAIN
 
 
 _PLAIN = Selection()
 
 
-def at_least_one(name: str, value: int) -> None:
-    """Raise RequestInvalid for what is no whole number, or below 1."""
+def documents_route_options(function: _Function) -> _Function:
+    """Let `help` and `inspect.signature` show each of the RouteOptions that a function takes as `**options`."""
+    signature = inspect.signature(function)
+    *parameters, _ = signature.parameters.values()
+    defaults = {option.name: None if option.default is MISSING else option.default for option in fields(CheckedOptions)}
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=annotation)
+        for name, annotation in RouteOptions.__annotations__.items()
+    ]
+    function.__signature__ = signature.replace(parameters=[*parameters, *options])  # type: ignore[attr-defined]
+    function.__doc__ = f"{inspect.getdoc(function)}\n\n{inspect.getdoc(RouteOptions)}"
+    return function
+
+
+def recipe_of(snapshot: Snapshot, recipe: str | Recipe | None) -> Recipe:
+    """Return the recipe of a name; the snapshot's own for None. Raises SettingsInvalid for an unknown name."""
+    if recipe is None:
+        return snapshot.recipe
+    if isinstance(recipe, Recipe):
+        return recipe
+    if recipe not in RECIPES:
+        raise SettingsInvalid(f"there is no recipe {recipe!r}: choose from {', '.join(RECIPES)}")
+    return RECIPES[recipe]
+
+
+def _check_count(name: str, value: int) -> None:
+    """Raise RequestInvalid for a value that is no whole number, or below 1."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise RequestInvalid(f"{name} is {value!r}, it must be a whole number, at least 1")
     if value < 1:
@@ -85,14 +146,3 @@ def at_least_one(name: str, value: int) -> None:
 
 def _is_share(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-
-
-def recipe_of(snapshot: Snapshot, recipe: str | Recipe | None) -> Recipe:
-    """The recipe that a name stands for; the snapshot's own for None. Raises SettingsInvalid."""
-    if recipe is None:
-        return snapshot.recipe
-    if isinstance(recipe, Recipe):
-        return recipe
-    if recipe not in RECIPES:
-        raise SettingsInvalid(f"there is no recipe {recipe!r}: choose from {', '.join(RECIPES)}")
-    return RECIPES[recipe]

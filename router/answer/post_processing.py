@@ -1,18 +1,19 @@
-"""From what a request finds to the tools of its answer: filtered, reranked, packed, cut to k."""
+"""From a search result to the tools of an answer: filtered, reranked, packed into the budget, cut to k."""
 
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from router.answer.options import Options
+from router.answer.options import CheckedOptions
 from router.answer.packing import pack
 from router.answer.reranking import Reranking, RerankingFailed, rerank, text_of
-from router.provider_formats import PROVIDER_LIMITS, Detail, Form
+from router.provider_formats import Detail, Form
 from router.retrieval.calibration import FitEstimate
 from router.retrieval.recipe import Recipe
 from router.search.search import SearchResult
@@ -20,25 +21,33 @@ from router.selection import Admission, filter_candidates
 from router.snapshot.record_store import ToolEntry
 from router.snapshot.snapshot import Snapshot
 
-_FORMS, _DETAILS = list(Form), list(Detail)
+_DETAILS = list(Detail)
 _logger = logging.getLogger("router")
 _GENERIC = "empty_if_none_fits goes by a guess: the snapshot's calibration is generic, not fitted to this catalog"
 _UNCALIBRATED = "empty_if_none_fits does nothing: the snapshot has no calibration for this recipe"
 _SHORTENED = (Detail.FULL, Detail.SHORT)
 
-# An ordinal, the filter's name, what it said.
-Out = tuple[int, str, str]
+
+class Exclusion(NamedTuple):
+    """A tool that was left out, by ordinal: `by` names the filter, the budget or the cap, `reason` is a sentence."""
+
+    ordinal: int
+    by: str
+    reason: str
 
 
 @dataclass(frozen=True)
-class PostProcessed:
-    """The tools of an answer by their rows in the ranking, in order, each with the detail it is handed over with;
-    `always` the ordinals beside them. `out` are candidates that were left out. `tokens` are those of all tools."""
+class PostProcessingResult:
+    """The tools of an answer by their rows in the ranking, in order; `always` are the ordinals of those beside them.
+
+    `details` are those of the tools of `always`, then of the rows. `excluded` are the candidates that were left out.
+    `tokens` are those of all tools, where there is a budget. `ms` are milliseconds by stage.
+    """
 
     rows: Sequence[int]
     details: Sequence[Detail]
     always: Sequence[int] = ()
-    out: Sequence[Out] = ()
+    excluded: Sequence[Exclusion] = ()
     notes: Sequence[str] = ()
     failed: str = ""
     tokens: int | None = None
@@ -46,30 +55,34 @@ class PostProcessed:
 
 
 def post_process(
-    snapshot: Snapshot, found: SearchResult, recipe: Recipe, verdict: FitEstimate | None, options: Options
-) -> PostProcessed:
-    """The tools of an answer; `verdict` says whether any fits. Raises SettingsInvalid for a combined score without
-    vectors."""
+    snapshot: Snapshot, result: SearchResult, recipe: Recipe, verdict: FitEstimate | None, options: CheckedOptions
+) -> PostProcessingResult:
+    """Return the tools of an answer. `verdict` says whether any tool fits, None where that is unknown.
+
+    Raises SettingsInvalid for a combined score without vectors.
+    """
     if options.plain:
-        rows = range(min(options.k, len(found.ranking)))
-        return PostProcessed(rows, [Detail.FULL] * len(rows))
+        rows = range(min(options.k, len(result.ranking)))
+        return PostProcessingResult(rows, [Detail.FULL] * len(rows))
     start = perf_counter()
     always, notes = _always(snapshot, options.selection.always)
     if options.selection.empty_if_none_fits and (verdict is None or not verdict.calibrated):
         notes.append(_GENERIC if verdict else _UNCALIBRATED)
         _warn(snapshot.manifest.snapshot, notes[-1])
     none_fits = verdict is not None and verdict.none_fits
-    kept, entries, out = _kept(snapshot, found, recipe, none_fits, always, options)
+    candidates, entries, excluded = _filter(snapshot, result, recipe, none_fits, always, options)
     ms, failed = [("select", _since(start))], ""
-    if options.rerank and kept:
+    if options.rerank and candidates:
         start = perf_counter()
         try:
-            kept = _reranked(options.rerank, found.query.text, options.k, kept, entries)
+            candidates = _reranked(options.rerank, result.query.text, options.k, candidates, entries)
         except RerankingFailed as error:
             failed = str(error)
         ms.append(("rerank", _since(start)))
-    chosen = PostProcessed(kept, (), always, out, notes, failed, None, tuple(ms))
-    return _packed(snapshot, chosen, found.ranking.ordinals, options)
+    draft = PostProcessingResult(candidates, (), always, excluded, notes, failed, None, tuple(ms))
+    if options.token_budget is None:
+        return _capped(draft, result.ranking.ordinals, options)
+    return _packed(snapshot, draft, result.ranking.ordinals, options, options.token_budget)
 
 
 @cache
@@ -79,27 +92,34 @@ def _warn(snapshot: str, note: str) -> None:
 
 
 def _always(snapshot: Snapshot, tool_ids: Sequence[str]) -> tuple[list[int], list[str]]:
-    """The ordinals of the tools that every answer has, and a note for each that there is not."""
-    found = {tool_id: snapshot.records.ordinal(tool_id) for tool_id in tool_ids}
-    notes = [f"always: there is no tool {tool_id!r}" for tool_id, ordinal in found.items() if ordinal is None]
-    return [ordinal for ordinal in found.values() if ordinal is not None], notes
+    """Return the ordinals of the tools that every answer has, and a note for each unknown id."""
+    ordinals = {tool_id: snapshot.records.ordinal(tool_id) for tool_id in tool_ids}
+    notes = [f"always: there is no tool {tool_id!r}" for tool_id, ordinal in ordinals.items() if ordinal is None]
+    return [ordinal for ordinal in ordinals.values() if ordinal is not None], notes
 
 
-def _kept(
-    snapshot: Snapshot, found: SearchResult, recipe: Recipe, none_fits: bool, always: Sequence[int], options: Options
-) -> tuple[list[int], list[ToolEntry], list[Out]]:
-    """The candidates that the selection keeps, by row and best first, their entries where a reranker reads them, and
-    those that it left out."""
-    selection, ordinals = options.selection, found.ranking.ordinals
-    first = selection.pool(options.k)
+def _filter(
+    snapshot: Snapshot,
+    result: SearchResult,
+    recipe: Recipe,
+    none_fits: bool,
+    always: Sequence[int],
+    options: CheckedOptions,
+) -> tuple[list[int], list[ToolEntry], list[Exclusion]]:
+    """Return the candidates that the selection keeps, by row and best first, and those that it leaves out.
+
+    The entries are those of the kept candidates, and empty where neither the selection nor a reranker reads them.
+    """
+    selection, ordinals = options.selection, result.ranking.ordinals
+    size = selection.pool(options.k)
     if options.rerank:
-        first = max(first, options.rerank.candidates(options.k))
-    within = range(min(first + len(always), len(ordinals)))
-    beside = frozenset(always)
-    pool = [row for row in within if int(ordinals[row]) not in beside][:first]
+        size = max(size, options.rerank.candidates(options.k))
+    always_set = frozenset(always)
+    first_rows = range(min(size + len(always), len(ordinals)))
+    pool = [row for row in first_rows if int(ordinals[row]) not in always_set][:size]
     if none_fits and selection.empty_if_none_fits:
-        said = "no tool is likely to fit the request"
-        return [], [], [(int(ordinals[row]), "none fits", said) for row in pool[: options.k]]
+        reason = "no tool is likely to fit the request"
+        return [], [], [Exclusion(int(ordinals[row]), "none fits", reason) for row in pool[: options.k]]
     if not selection.scores and not options.rerank:
         return pool, [], []
     entries = [snapshot.records.entry(int(ordinals[row])) for row in pool]
@@ -107,66 +127,79 @@ def _kept(
         return pool, entries, []
 
     def cosines() -> NDArray[np.float64] | None:
-        if found.query.adapted_vector is None or snapshot.dense is None:
+        if result.query.adapted_vector is None or snapshot.dense is None:
             return None
-        return snapshot.dense.similarities(found.query.adapted_vector, ordinals[pool], recipe.dense_view)
+        return snapshot.dense.similarities(result.query.adapted_vector, ordinals[pool], recipe.dense_view)
 
     records = [entry.record for entry in entries]
-    kept = filter_candidates(selection, found.query.text, options.category, records, cosines)
-    out = [(int(ordinals[pool[place]]), by, said) for place, by, said in kept.refused]
-    return [pool[place] for place in kept.places], [entries[place] for place in kept.places], out
-
-
-def _packed(snapshot: Snapshot, chosen: PostProcessed, ordinals: NDArray[np.int64], options: Options) -> PostProcessed:
-    """The first k of the candidates, or those that fit the budget, and of them as many as the provider takes."""
-    cap = None if options.form is None else PROVIDER_LIMITS[options.form].cap
-    limit = options.k if cap is None else min(options.k, max(cap - len(chosen.always), 0))
-    always = [options.detail] * len(chosen.always)
-    if options.token_budget is None:
-        rows, out = chosen.rows[:limit], _capped(chosen.rows[limit : options.k], ordinals, options.form, cap)
-        return replace(chosen, rows=rows, details=always + [options.detail] * len(rows), out=[*chosen.out, *out])
-    counts = snapshot.token_counts[:, _FORMS.index(options.form or Form.OPENAI)]
-    spent = int(counts[list(chosen.always), _DETAILS.index(options.detail)].sum())
-    left = options.token_budget - spent
-    if left < 1 or limit < 1:
-        why = f"the tools in `always` take {spent:,} of {options.token_budget:,} tokens"
-        out = [(int(ordinals[row]), "budget", why) for row in chosen.rows[: options.k]]
-        return replace(chosen, rows=(), details=always, out=[*chosen.out, *out], tokens=spent)
-    allowed = _SHORTENED if options.shorten and options.detail is Detail.FULL else (options.detail,)
-    packing = pack(counts[ordinals[list(chosen.rows)]], left, limit, allowed)
-    out = [(int(ordinals[chosen.rows[skipped.position]]), "budget", skipped.reason) for skipped in packing.skipped]
-    if len(packing.positions) == limit < options.k:
-        past = packing.positions[-1] + 1
-        out += _capped(chosen.rows[past : options.k], ordinals, options.form, cap)
-    return replace(
-        chosen,
-        rows=[chosen.rows[position] for position in packing.positions],
-        details=[*always, *packing.details],
-        out=[*chosen.out, *out],
-        tokens=spent + packing.tokens,
-    )
-
-
-def _capped(rows: Sequence[int], ordinals: NDArray[np.int64], form: Form | None, cap: int | None) -> list[Out]:
-    """Candidates past a provider's cap."""
-    return [(int(ordinals[row]), "cap", f"{form} takes at most {cap} tools") for row in rows]
-
-
-def left_out(admission: Admission, unfiltered: SearchResult, k: int, always: Sequence[int]) -> list[Out]:
-    """The tools of the first k of a search without filters that filters kept from being found; those of every answer
-    are in it all the same."""
-    refused = [(ordinal, admission.refusal(ordinal)) for ordinal in unfiltered.ranking.ordinals[:k].tolist()]
-    return [(ordinal, *why) for ordinal, why in refused if why is not None and ordinal not in always]
+    kept = filter_candidates(selection, result.query.text, options.category, records, cosines)
+    excluded = [Exclusion(int(ordinals[pool[place]]), by, reason) for place, by, reason in kept.refused]
+    return [pool[place] for place in kept.places], [entries[place] for place in kept.places], excluded
 
 
 def _reranked(
     reranking: Reranking, request: str, k: int, pool: Sequence[int], entries: Sequence[ToolEntry]
 ) -> list[int]:
-    """The best of the pool in the reranker's order, and behind them the others as they were."""
+    """Return the best of the pool in the reranker's order, and behind them the others as they were."""
     count = reranking.candidates(k)
     order = rerank(reranking.scorer, request, [text_of(entry.record, entry.phrases) for entry in entries[:count]]).order
     return [*(pool[place] for place in order), *pool[count:]]
 
 
+def _capped(draft: PostProcessingResult, ordinals: NDArray[np.int64], options: CheckedOptions) -> PostProcessingResult:
+    """Return the first k candidates, and of them as many as the provider accepts."""
+    limit = _limit(draft, options)
+    rows, beyond = draft.rows[:limit], _beyond_cap(draft.rows[limit : options.k], ordinals, options.form)
+    details = [options.detail] * (len(draft.always) + len(rows))
+    return replace(draft, rows=rows, details=details, excluded=[*draft.excluded, *beyond])
+
+
+def _packed(
+    snapshot: Snapshot, draft: PostProcessingResult, ordinals: NDArray[np.int64], options: CheckedOptions, budget: int
+) -> PostProcessingResult:
+    """Return the candidates that fit the budget, and of them as many as the provider accepts."""
+    form, limit = options.form or Form.OPENAI, _limit(draft, options)
+    always = [options.detail] * len(draft.always)
+    spent = int(snapshot.tokens.of(form, draft.always)[:, _DETAILS.index(options.detail)].sum())
+    left = budget - spent
+    if left < 1 or limit < 1:
+        reason = f"the tools in `always` take {spent:,} of {budget:,} tokens"
+        excluded = [Exclusion(int(ordinals[row]), "budget", reason) for row in draft.rows[: options.k]]
+        return replace(draft, rows=(), details=always, excluded=[*draft.excluded, *excluded], tokens=spent)
+    allowed = _SHORTENED if options.shorten and options.detail is Detail.FULL else (options.detail,)
+    packed = pack(snapshot.tokens.of(form, ordinals[list(draft.rows)]), left, limit, allowed)
+    excluded = [Exclusion(int(ordinals[draft.rows[out.position]]), "budget", out.reason) for out in packed.skipped]
+    if len(packed.positions) == limit < options.k:
+        behind = packed.positions[-1] + 1
+        excluded += _beyond_cap(draft.rows[behind : options.k], ordinals, options.form)
+    return replace(
+        draft,
+        rows=[draft.rows[position] for position in packed.positions],
+        details=[*always, *packed.details],
+        excluded=[*draft.excluded, *excluded],
+        tokens=spent + packed.tokens,
+    )
+
+
+def _limit(draft: PostProcessingResult, options: CheckedOptions) -> int:
+    """Return how many ranked tools an answer may have: k, or what the provider's cap leaves beside `always`."""
+    cap = None if options.form is None else options.form.spec.limits.cap
+    return options.k if cap is None else min(options.k, max(cap - len(draft.always), 0))
+
+
+def _beyond_cap(rows: Sequence[int], ordinals: NDArray[np.int64], form: Form | None) -> list[Exclusion]:
+    """Return the candidates that the provider's cap leaves out."""
+    if form is None:
+        return []
+    return [Exclusion(int(ordinals[row]), "cap", f"{form} takes at most {form.spec.limits.cap} tools") for row in rows]
+
+
+def tools_kept_out(admission: Admission, unfiltered: SearchResult, k: int, always: Sequence[int]) -> list[Exclusion]:
+    """Return the tools of the first k of a search without filters that a filter kept out, except those of `always`."""
+    refusals = [(ordinal, admission.refusal(ordinal)) for ordinal in unfiltered.ranking.ordinals[:k].tolist()]
+    return [Exclusion(ordinal, *why) for ordinal, why in refusals if why is not None and ordinal not in always]
+
+
 def _since(start: float) -> float:
+    """Return the milliseconds since a `perf_counter` time."""
     return 1_000 * (perf_counter() - start)

@@ -1,7 +1,7 @@
-"""An optional second pass: a model reads request and tool together and orders the first candidates anew.
+"""An optional second pass: a model reads request and tool together and reorders the first candidates.
 
-Agentium's SemanticToolSelector has the same pass (`reranker`, `rerankMultiplier`); the model is that of Nogueira and
-Cho, *Passage Re-ranking with BERT*, 2019. It runs once for each candidate: on a CPU that is most of an answer's time.
+The model is that of Nogueira and Cho, *Passage Re-ranking with BERT*, 2019; Agentium's SemanticToolSelector has the
+same pass (`reranker`, `rerankMultiplier`). It runs once for each candidate: on a CPU that is most of an answer's time.
 """
 
 import importlib
@@ -18,26 +18,25 @@ from router.process import renew_in_child
 from router.record import ToolRecord
 from router.text import identifier_words
 
-# The request and, for each candidate, what `text_of` gives of it; a score for each, higher is better.
+# From the request and the text of each candidate (`text_of`) to a score for each, higher is better.
 Scorer = Callable[[str, Sequence[str]], Sequence[float]]
 
 MOST_MULTIPLIER = 50
-# Characters and counts. A cross-encoder takes time by the token, and these make 76 of a tool of catalogs/demo, on
-# average; 88 with three phrases. Nine in ten of the 9,976 tools of a public registry (smithery) have a description that
-# is whole within it.
+# Characters and counts. A cross-encoder's time grows with the tokens: these make 76 of a tool of catalogs/demo on
+# average, and leave the description of nine in ten tools of a public registry whole.
 _NAME, _DESCRIPTION, _PARAMETERS, _PARAMETER, _PHRASES, _PHRASE = 120, 300, 8, 40, 2, 80
 
 
 class RerankingFailed(QuartermasterError):
-    """A scorer raised, or gave what orders nothing. The ranking before it still stands."""
+    """A scorer raised, or gave no usable scores. The ranking before it still holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reranking:
     """Order the best `k × multiplier` tools of each answer by `scorer`, and keep the first k.
 
-    `scorer` is called once an answer, from whichever thread routes: `cross_encoder`, or any function of a request and
-    texts. Raises SettingsInvalid for a multiplier outside of 1 to 50.
+    `scorer` is called once for each answer, from the thread that routes: `cross_encoder`, or any function of a request
+    and texts. Raises SettingsInvalid for a multiplier outside of 1 to 50.
     """
 
     scorer: Scorer
@@ -46,27 +45,27 @@ class Reranking:
     def __post_init__(self) -> None:
         if not callable(self.scorer):
             raise SettingsInvalid(f"reranking: scorer is {self.scorer!r}, it must be a function of a request and texts")
-        whole = isinstance(self.multiplier, int) and not isinstance(self.multiplier, bool)
-        if not whole or not 1 <= self.multiplier <= MOST_MULTIPLIER:
+        is_whole = isinstance(self.multiplier, int) and not isinstance(self.multiplier, bool)
+        if not is_whole or not 1 <= self.multiplier <= MOST_MULTIPLIER:
             raise SettingsInvalid(
                 f"reranking: multiplier is {self.multiplier!r}, it must be a whole number from 1 to {MOST_MULTIPLIER}"
             )
 
     def candidates(self, k: int) -> int:
-        """How many tools are read for an answer of k."""
+        """Return how many tools the scorer reads for an answer of k."""
         return k * self.multiplier
 
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """`order`: positions of the candidates, best first. `scores`: the scorer's, by that order."""
+    """The positions of the candidates, best first, and their scores in that order."""
 
     order: tuple[int, ...]
     scores: tuple[float, ...]
 
 
 def rerank(scorer: Scorer, request: str, texts: Sequence[str]) -> Reranked:
-    """Candidates, best first as they were ranked before, ordered by what a scorer says of their texts.
+    """Return the candidates with these texts, which are best first, ordered by a scorer.
 
     Equal scores keep the order before. Raises RerankingFailed where the scorer raises, gives another number of scores
     than texts, or a score that is no finite number.
@@ -74,27 +73,27 @@ def rerank(scorer: Scorer, request: str, texts: Sequence[str]) -> Reranked:
     if not texts:
         return Reranked((), ())
     try:
-        # A list of numbers, a NumPy array or a tensor: whatever has them in a row.
-        found = list(scorer(request, texts))
+        # A list of numbers, a NumPy array or a tensor.
+        raw_scores = list(scorer(request, texts))
     except Exception as error:
         raise RerankingFailed(f"the reranker raised {type(error).__name__}: {error}") from error
-    if len(found) != len(texts):
-        raise RerankingFailed(f"the reranker gave {len(found)} scores for {len(texts)} tools")
-    scores = [_number(place, score) for place, score in enumerate(found)]
+    if len(raw_scores) != len(texts):
+        raise RerankingFailed(f"the reranker gave {len(raw_scores)} scores for {len(texts)} tools")
+    scores = [_number(place, score) for place, score in enumerate(raw_scores)]
     order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
     return Reranked(tuple(order), tuple(scores[place] for place in order))
 
 
 def text_of(record: ToolRecord, phrases: Sequence[str] = ()) -> str:
-    """What a reranker reads of a tool: provider, name in words, description, parameters' names, a few phrases.
+    """Return the text of a tool for a reranker: provider, name in words, description, parameters' names, a few phrases.
 
-    One line, and bounded, whatever a vendor wrote: some thousand characters at most.
+    It is one line of at most a thousand characters or so, whatever a vendor wrote.
     """
     name = " ".join(identifier_words(record.name)) or record.name
     parts = [_cut(f"{record.provider or ''} {name}", _NAME), _cut(record.description, _DESCRIPTION)]
-    top = [parameter.path for parameter in record.parameters if "." not in parameter.path]
-    if top:
-        parts.append(f"Parameters: {', '.join(_cut(path, _PARAMETER) for path in top[:_PARAMETERS])}")
+    names = [parameter.path for parameter in record.parameters if "." not in parameter.path]
+    if names:
+        parts.append(f"Parameters: {', '.join(_cut(path, _PARAMETER) for path in names[:_PARAMETERS])}")
     if phrases:
         parts.append(f"Asked for as: {'; '.join(_cut(phrase, _PHRASE) for phrase in phrases[:_PHRASES])}")
     return ". ".join(part.rstrip(". ") for part in parts if part.strip()) + "."
@@ -108,13 +107,14 @@ def cross_encoder(
     device: str | None = None,
     download: bool = False,
 ) -> Scorer:
-    """A scorer of a sentence-transformers CrossEncoder with one label: a folder, or a name that the hub's cache holds.
+    """Return a scorer by a sentence-transformers CrossEncoder with one label.
 
-    Nothing is fetched unless `download` says so. Its calls exclude one another, for its tokenizer does not bear two
-    threads. Raises SettingsInvalid where sentence-transformers is not installed, or there is no such model.
+    `model` is a folder, or a name in the hub's cache; it is fetched only with `download`. Calls exclude one another,
+    because the tokenizer is not thread-safe. Raises SettingsInvalid where sentence-transformers is not installed, or
+    there is no such model.
     """
     try:
-        # By name: the router imports nothing of it, and pays its seconds only where a reranker is asked for.
+        # By name: importing it takes seconds, which only a router with a reranker pays.
         library: Any = importlib.import_module("sentence_transformers")
     except ModuleNotFoundError as error:
         raise SettingsInvalid(
@@ -138,6 +138,8 @@ def cross_encoder(
 
 
 class _CrossEncoder:
+    """A scorer that several threads may call."""
+
     def __init__(self, model: Any, batch_size: int) -> None:
         self._model, self._batch_size = model, batch_size
         self._lock = threading.Lock()
@@ -151,6 +153,7 @@ class _CrossEncoder:
 
 
 def _number(place: int, score: object) -> float:
+    """Return a score as a float. Raises RerankingFailed, with its place, for what is no finite number."""
     # NumPy's and torch's scalars are no Python numbers and convert all the same; so would "0.5", which is a mistake.
     value = float(score) if isinstance(score, SupportsFloat) and not getattr(score, "ndim", 0) else math.nan
     if not math.isfinite(value):
@@ -159,6 +162,6 @@ def _number(place: int, score: object) -> float:
 
 
 def _cut(text: str, most: int) -> str:
-    """A text in one line, cut after a word."""
+    """Return a text on one line, cut after a word."""
     line = " ".join(text[: 4 * most].split())
     return line if len(line) <= most else line[:most].rsplit(" ", 1)[0]

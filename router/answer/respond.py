@@ -1,12 +1,13 @@
-"""A request answered by one snapshot: what it finds, what of that is chosen, each tool with its reasons."""
+"""From a request to its answer: search, post-processing, and each tool with its reasons."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from time import perf_counter
 
-from router.answer.explanation import Explanation, also_from
-from router.answer.options import Options, recipe_of
-from router.answer.post_processing import PostProcessed, left_out, post_process
+from router.answer import tracing
+from router.answer.explanation import Explainer, also_from
+from router.answer.options import CheckedOptions, recipe_of
+from router.answer.post_processing import Exclusion, PostProcessingResult, post_process, tools_kept_out
 from router.answer.results import Dropped, RoutedTool, RoutedTools
 from router.errors import NothingSelected, RequestInvalid
 from router.provider_formats import Form
@@ -14,7 +15,7 @@ from router.query.steps import Steps, find_steps
 from router.retrieval.calibration import FitEstimate
 from router.retrieval.recipe import Recipe
 from router.retrieval.retrievers import Admitted
-from router.search.conversation import UserMessages, combine_messages
+from router.search.conversation import Message, UserMessages, combine_messages, user_messages
 from router.search.search import (
     SearchResult,
     clean_request,
@@ -29,29 +30,97 @@ from router.snapshot.cached_encoder import with_request_cache
 from router.snapshot.snapshot import Snapshot
 
 
-def answer(snapshot: Snapshot, said: UserMessages, options: Options) -> RoutedTools:
-    """The tools that best fit a clean request.
+def respond(snapshot: Snapshot, request: str | Sequence[Message], options: CheckedOptions) -> RoutedTools:
+    """Return the answer to one request, traced. Raises what `Router.route` raises."""
+    with tracing.route_span(request, options.k) as span:
+        latest_first = user_messages(request)
+        messages = UserMessages(clean_request(latest_first.latest), tuple(map(clean_request, latest_first.earlier)))
+        routed = _answer(snapshot, messages, options)
+        span.record(routed)
+    return routed
 
-    Raises NothingSelected where none is left and the selection wants an error then, SettingsInvalid for a combined
-    score without vectors.
+
+def respond_many(snapshot: Snapshot, requests: Sequence[str], options: CheckedOptions) -> list[RoutedTools]:
+    """Return the answers to many requests, in their order. They and their steps are encoded first, in batches.
+
+    Raises RequestInvalid, with its place, for a request that cannot be answered, before any is.
+    """
+    if isinstance(requests, str):
+        raise RequestInvalid("requests is a single text, it must be a sequence of texts: `route` takes one")
+    if not isinstance(requests, Iterable):
+        raise RequestInvalid(f"requests is {requests!r:.80}, it must be a sequence of texts")
+    cleaned = [_clean_at(place, request) for place, request in enumerate(requests)]
+    snapshot = _with_encoded(snapshot, cleaned, recipe_of(snapshot, options.recipe))
+    answers = []
+    for request in cleaned:
+        with tracing.route_span(request, options.k) as span:
+            answers.append(_answer(snapshot, UserMessages(request), options))
+            span.record(answers[-1])
+    return answers
+
+
+def explain_tool(snapshot: Snapshot, request: str, tool_id: str, recipe: Recipe) -> tuple[RoutedTool, int | None]:
+    """Return a tool with its rank in every whole list, and its fused rank. Raises RequestInvalid for an unknown id."""
+    ordinal = snapshot.records.ordinal(tool_id)
+    if ordinal is None:
+        raise RequestInvalid(f"the snapshot {snapshot.manifest.snapshot} has no tool {tool_id!r}")
+    # A tool that stands under its duplicate has a rank of its own here.
+    result = search(snapshot, clean_request(request), replace(recipe, collapse=False))
+    fused_rank = result.ranking.rank_of(ordinal)
+    score = float(result.ranking.scores[fused_rank - 1]) if fused_rank else 0.0
+    rankings = rank(snapshot, result.query, recipe, max(len(snapshot.records), 1))
+    return Explainer(snapshot, result, rankings, [ordinal]).tool(ordinal, score), fused_rank
+
+
+def _clean_at(place: int, request: str) -> str:
+    """Return a request cleaned. Raises RequestInvalid, with its place among the requests."""
+    if not isinstance(request, str):
+        raise RequestInvalid(f"requests[{place}] is {request!r}, it must be a text")
+    try:
+        return clean_request(request)
+    except RequestInvalid as error:
+        raise RequestInvalid(f"requests[{place}]: {error}") from None
+
+
+def _with_encoded(snapshot: Snapshot, requests: Sequence[str], recipe: Recipe) -> Snapshot:
+    """Return the snapshot with the vectors of clean requests, and of their steps, encoded in batches and cached."""
+    if not requests or needed_encoder(snapshot, recipe) is None:
+        return snapshot
+    steps_by_request = [find_steps(request) if recipe.steps else Steps() for request in requests]
+    with_cache = with_request_cache(snapshot, len(requests) + sum(map(len, steps_by_request)))
+    if with_cache.encoder is None:
+        return snapshot
+    texts: list[str] = []
+    for request, steps in zip(requests, steps_by_request, strict=True):
+        if not steps or with_cache.encoder.encode_parts(steps.request, steps.spans) is None:
+            texts += [request, *steps.texts]
+    with_cache.encoder.encode_requests(texts)
+    return with_cache
+
+
+def _answer(snapshot: Snapshot, messages: UserMessages, options: CheckedOptions) -> RoutedTools:
+    """Return the answer to clean messages.
+
+    Raises NothingSelected where no tool is left and the selection asks for an error then, SettingsInvalid for a
+    combined score without vectors.
     """
     recipe, selection = recipe_of(snapshot, options.recipe), options.selection
     start = perf_counter()
-    admission = admit(lambda: snapshot.records.facets, selection, options.category, options.confidence)
-    heard = _heard(snapshot, said, recipe, admission.admitted)
-    found = _together(snapshot, heard, recipe)
-    verdict = _fit(snapshot, heard, recipe)
+    admission = admit(lambda: snapshot.records.facets, selection, options.category, options.category_confidence)
+    results = _search_messages(snapshot, messages, recipe, admission.admitted)
+    result = _merge_messages(snapshot, results, recipe)
+    verdict = _best_verdict(snapshot, results, recipe)
     searched = perf_counter()
-    chosen = post_process(snapshot, found, recipe, verdict, options)
-    out = list(chosen.out)
+    final = post_process(snapshot, result, recipe, verdict, options)
+    excluded = list(final.excluded)
     if options.explain and admission.filters:
-        unfiltered = _together(snapshot, _heard(snapshot, said, recipe, None), recipe)
-        out = left_out(admission, unfiltered, options.k, chosen.always) + out
-    if not chosen.rows and not selection.fallback_to_empty:
-        raise NothingSelected(_why_nothing(len(found.ranking), out))
-    tools = _tools(snapshot, found, chosen, options.explain)
+        unfiltered = _merge_messages(snapshot, _search_messages(snapshot, messages, recipe, None), recipe)
+        excluded = tools_kept_out(admission, unfiltered, options.k, final.always) + excluded
+    if not final.rows and not selection.fallback_to_empty:
+        raise NothingSelected(_why_nothing(len(result.ranking), excluded))
+    tools = _tools(snapshot, result, final, options.explain)
     ended = perf_counter()
-    count = len(chosen.always)
+    count = len(final.always)
     return RoutedTools(
         tools=tools[count:],
         snapshot=snapshot.manifest.snapshot,
@@ -59,98 +128,70 @@ def answer(snapshot: Snapshot, said: UserMessages, options: Options) -> RoutedTo
         fits=verdict.fits if verdict else None,
         none_fits=verdict is not None and verdict.none_fits,
         calibrated=verdict is not None and verdict.calibrated,
-        steps=_steps_of(found, said),
+        # The last steps are the earlier messages.
+        steps=result.steps.texts[: len(result.steps) - len(messages.earlier)],
         always=tools[:count],
-        dropped=tuple(Dropped(snapshot.records.tool_id(ordinal), by, reason) for ordinal, by, reason in out),
-        notes=(*admission.notes, *chosen.notes),
-        failed=chosen.failed,
+        dropped=tuple(Dropped(snapshot.records.tool_id(out.ordinal), out.by, out.reason) for out in excluded),
+        notes=(*admission.notes, *final.notes),
+        failed=final.failed,
         overlay=snapshot.overlay.revision,
         form=options.form or Form.OPENAI,
-        tokens=chosen.tokens,
-        ms={"find": 1_000 * (searched - start), **dict(chosen.ms), "all": 1_000 * (ended - start)},
+        tokens=final.tokens,
+        ms={"find": 1_000 * (searched - start), **dict(final.ms), "all": 1_000 * (ended - start)},
     )
 
 
-def with_vectors(snapshot: Snapshot, requests: Sequence[str], recipe: Recipe) -> Snapshot:
-    """The snapshot with the vectors of these clean requests, and of their steps, at hand: made in batches."""
-    if not requests or needed_encoder(snapshot, recipe) is None:
-        return snapshot
-    steps = [find_steps(request) if recipe.steps else Steps() for request in requests]
-    ahead = with_request_cache(snapshot, len(requests) + sum(map(len, steps)))
-    if ahead.encoder is None:
-        return snapshot
-    texts: list[str] = []
-    for request, found in zip(requests, steps, strict=True):
-        if not found or ahead.encoder.encode_parts(found.request, found.spans) is None:
-            texts += [request, *found.texts]
-    ahead.encoder.encode_requests(texts)
-    return ahead
+def _search_messages(
+    snapshot: Snapshot, messages: UserMessages, recipe: Recipe, admitted: Admitted | None
+) -> list[SearchResult]:
+    """Return the search result of each message, the latest first; where there are several, with duplicates apart."""
+    apart = replace(recipe, collapse=False) if messages.earlier else recipe
+    return [search(snapshot, text, apart, admitted) for text in (messages.latest, *messages.earlier)]
 
 
-def explanation(snapshot: Snapshot, request: str, tool_id: str, recipe: Recipe) -> tuple[RoutedTool, int | None]:
-    """A tool with its rank in every whole list, and its fused rank; raises RequestInvalid where there is none such."""
-    ordinal = snapshot.records.ordinal(tool_id)
-    if ordinal is None:
-        raise RequestInvalid(f"the snapshot {snapshot.manifest.snapshot} has no tool {tool_id!r}")
-    # A tool that stands under its twin has a place of its own here.
-    found = search(snapshot, clean_request(request), replace(recipe, collapse=False))
-    place = found.ranking.rank_of(ordinal)
-    score = float(found.ranking.scores[place - 1]) if place else 0.0
-    whole = rank(snapshot, found.query, recipe, max(len(snapshot.records), 1))
-    return Explanation(snapshot, found, whole, [ordinal]).tool(ordinal, score), place
-
-
-def _heard(snapshot: Snapshot, said: UserMessages, recipe: Recipe, admitted: Admitted | None) -> list[SearchResult]:
-    """What each message finds, the latest first; where there are several, with duplicates apart."""
-    apart = replace(recipe, collapse=False) if said.earlier else recipe
-    return [search(snapshot, text, apart, admitted) for text in (said.latest, *said.earlier)]
-
-
-def _together(snapshot: Snapshot, heard: Sequence[SearchResult], recipe: Recipe) -> SearchResult:
-    """What the latest message finds, with those before it."""
-    latest, *earlier = heard
+def _merge_messages(snapshot: Snapshot, results: Sequence[SearchResult], recipe: Recipe) -> SearchResult:
+    """Return the result of the latest message in the context of those before it."""
+    latest, *earlier = results
     return collapse_duplicates(snapshot, combine_messages(latest, earlier), recipe) if earlier else latest
 
 
-def _fit(snapshot: Snapshot, heard: Sequence[SearchResult], recipe: Recipe) -> FitEstimate | None:
-    """Whether a tool fits some message: no tool fits "and the same for Bob" alone."""
-    verdicts = [verdict for found in heard if (verdict := estimate_fit(snapshot, found, recipe))]
+def _best_verdict(snapshot: Snapshot, results: Sequence[SearchResult], recipe: Recipe) -> FitEstimate | None:
+    """Return the verdict on the message that a tool fits best: no tool fits "and the same for Bob" alone."""
+    verdicts = [verdict for result in results if (verdict := estimate_fit(snapshot, result, recipe))]
     return max(verdicts, key=lambda verdict: (not verdict.none_fits, verdict.fits), default=None)
 
 
-def _tools(snapshot: Snapshot, found: SearchResult, chosen: PostProcessed, explain: bool) -> tuple[RoutedTool, ...]:
-    """The tools of an answer: those of `always`, then the ranked ones."""
-    rows = list(chosen.rows)
-    ordinals = [*chosen.always, *found.ranking.ordinals[rows].tolist()]
-    scores = [*(_score(found, ordinal) for ordinal in chosen.always), *found.ranking.scores[rows].tolist()]
-    reasons = Explanation(snapshot, found, found.rankings, ordinals) if explain else None
-    made = []
-    for ordinal, score, detail in zip(ordinals, scores, chosen.details, strict=True):
-        if reasons is not None:
-            tool = reasons.tool(ordinal, score)
+def _tools(
+    snapshot: Snapshot, result: SearchResult, final: PostProcessingResult, explain: bool
+) -> tuple[RoutedTool, ...]:
+    """Return the tools of an answer: those of `always`, then the ranked ones."""
+    rows = list(final.rows)
+    ordinals = [*final.always, *result.ranking.ordinals[rows].tolist()]
+    scores = [*(_score(result, ordinal) for ordinal in final.always), *result.ranking.scores[rows].tolist()]
+    explainer = Explainer(snapshot, result, result.rankings, ordinals) if explain else None
+    tools = []
+    for ordinal, score, detail in zip(ordinals, scores, final.details, strict=True):
+        if explainer is not None:
+            tool = explainer.tool(ordinal, score)
         else:
             record = snapshot.records.entry(ordinal).record
-            tool = RoutedTool(record.tool_id, record, score, also_from=also_from(snapshot, found, ordinal))
-        made.append(tool if detail is tool.detail else replace(tool, detail=detail))
-    return tuple(made)
+            tool = RoutedTool(record.tool_id, record, score, also_from=also_from(snapshot, result, ordinal))
+        tools.append(tool if detail is tool.detail else replace(tool, detail=detail))
+    return tuple(tools)
 
 
-def _score(found: SearchResult, ordinal: int) -> float:
-    """The fused score of a tool; 0 where no list has it."""
-    ranking = found.covered.ranking if found.covered else found.whole  # with duplicates that stand under another
+def _score(result: SearchResult, ordinal: int) -> float:
+    """Return the fused score of a tool; 0 where no list has it."""
+    # Not `result.ranking`, from which duplicates have been removed.
+    ranking = result.covered.ranking if result.covered else result.whole
     place = ranking.rank_of(ordinal)
     return float(ranking.scores[place - 1]) if place else 0.0
 
 
-def _steps_of(found: SearchResult, said: UserMessages) -> tuple[str, ...]:
-    """The steps of the latest message, without the messages before it."""
-    return found.steps.texts[: len(found.steps) - len(said.earlier)]
-
-
-def _why_nothing(count: int, out: Sequence[tuple[int, str, str]]) -> str:
-    if not count:
+def _why_nothing(candidates: int, excluded: Sequence[Exclusion]) -> str:
+    """Return the message of NothingSelected: how many tools each filter left out."""
+    if not candidates:
         return "no tool that the selection allows has anything in common with the request"
-    by = ", ".join(
-        f"{sum(which == name for _, which, _ in out)} by {name}" for name in dict.fromkeys(b for _, b, _ in out)
-    )
-    return f"every tool that was found is left out: {by or 'all of them are in `always`'}"
+    filters = dict.fromkeys(out.by for out in excluded)
+    counts = ", ".join(f"{sum(out.by == name for out in excluded)} by {name}" for name in filters)
+    return f"every tool that was found is left out: {counts or 'all of them are in `always`'}"

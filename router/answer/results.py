@@ -1,4 +1,4 @@
-"""What the router answers: tools with their reasons, and whether any fits."""
+"""The router's answers: tools with their reasons, and whether any fits."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,15 +12,14 @@ from router.record import ToolRecord
 class RoutedTool:
     """One tool of an answer.
 
-    `score` is the fused score: it orders the tools of one answer and says nothing across answers. `also_from` are the
-    ids of the same tool of other providers, which take no place of their own.
+    `score` is the fused score. It orders the tools of one answer and cannot be compared across answers; a selection or
+    a reranker may order them otherwise. `also_from` are the ids of the tool's duplicates, which the answer leaves out.
 
     With `explain`, `ranks` and `contributions` hold each list that ranked the tool, by the signal's name ("name", or
-    `Signal.NAME`, which equals it), and `phrase` the nearest of its generated phrases. `assumed` is how much of the
-    expansion's contribution no list gave: a tool without expansion is not placed behind the others for the lack of it.
-    `step` is the part of a request of several steps that the tool serves best, or the earlier message, and `gain` what
-    it gave. Contributions and gain add up to the score, the fused one: a selection or a reranker may order the tools of
-    an answer otherwise.
+    `Signal.NAME`, which equals it), and `phrase` is the nearest of its generated phrases. `assumed` is the part of the
+    expansion's contribution that was estimated, because the tool has no expansion. `step` is the step of the request
+    that the tool serves best, or the earlier message, and `gain` is what the step added. Contributions and gain add up
+    to the score.
 
     `detail` is how much of the tool is handed over: less than all where a token budget is tight.
     """
@@ -38,7 +37,7 @@ class RoutedTool:
     detail: Detail = Detail.FULL
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON-ready dict, for programs."""
+        """Return a JSON-ready dict."""
         return {
             "tool_id": self.tool_id,
             "score": self.score,
@@ -56,7 +55,7 @@ class RoutedTool:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A tool that was found and left out: `by` names the filter, the budget or the cap, `reason` is a sentence."""
+    """A candidate that was left out: `by` names the filter, the budget or the cap, `reason` is a sentence."""
 
     tool_id: str
     by: str
@@ -65,19 +64,18 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class RoutedTools:
-    """An answer: tools by falling score, the id of the one snapshot that gave it, and the recipe that made it.
+    """An answer: the best tools first, the id of the one snapshot that gave it, and the name of its recipe.
 
-    `fits` is the probability that some tool fits; None where the snapshot has no calibration for the recipe's lists; of
-    a dialogue, that of the message that a tool fits best. `none_fits` says that it is below the threshold: the tools
-    are then what came closest. `calibrated` says whether requests or phrases of this catalog set both; where it is
-    False, they were fitted on other catalogs, and are a hint. `steps` are the parts of a request of several steps.
+    `fits` is the probability that some tool fits, None where the snapshot has no calibration for the recipe's lists. Of
+    a dialogue it is that of the message that a tool fits best. `none_fits` says that it is below the threshold: the
+    tools are then the closest ones. `calibrated` says that both were fitted to this catalog; where it is False, they
+    were fitted on other catalogs, and are a hint. `steps` are the steps of a request of several.
 
     `always` are the tools that the selection adds to every answer: they take no ranked place. `dropped` are the
-    candidates that it, the budget or a provider's cap left out, best first; with `explain` also those that a filter
-    kept from being found. `notes` say what was asked for and not done. `failed` says what of the selection went wrong:
-    the tools are then the fused ranking's, not "none". `overlay` is the revision of what is registered over the
-    snapshot. `tokens` are those of all that is handed over in `form`, where a budget asked for them. `ms` are
-    milliseconds by stage.
+    candidates that the selection, the budget or a provider's cap left out, best first; with `explain` also those that a
+    filter kept out of the search. `notes` say which options had no effect. `failed` says why reranking failed: the
+    tools are then in the order before it. `overlay` is the revision of the tools registered over the snapshot. `tokens`
+    are those of all tools in `form`, None without a budget. `ms` are milliseconds by stage.
     """
 
     tools: tuple[RoutedTool, ...]
@@ -107,23 +105,23 @@ class RoutedTools:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The tools' ids, best first."""
+        """Return the tools' ids, best first."""
         return tuple(tool.tool_id for tool in self.tools)
 
     @property
     def doubt(self) -> str:
-        """A sentence where `none_fits`, for people and models: as sure as the calibration allows; else empty."""
+        """Return a sentence for people and models where `none_fits`; an empty text where a tool fits."""
         if not self.none_fits:
             return ""
         if not self.calibrated:
             return "Perhaps no tool fits this request; that is a guess, not calibrated for this catalog."
-        sure = "" if self.fits is None else f" (probability that one does: {self.fits:.2f})"
-        return f"Most likely no tool fits this request{sure}."
+        probability = "" if self.fits is None else f" (probability that one does: {self.fits:.2f})"
+        return f"Most likely no tool fits this request{probability}."
 
     def render(self, form: Form | str | None = None, *, strict: bool = False) -> Rendered:
-        """The tools as a provider takes them, those of `always` first, with the way back from a name to its id.
+        """Return the tools in a provider's format, those of `always` first, with the way back from a name to its id.
 
-        `form` is that of the answer where it is left out. `strict` marks the tools that OpenAI's strict mode can take.
+        `form` is that of the answer by default. `strict` marks the tools that the provider's strict mode accepts.
         Raises SettingsInvalid for an unknown form.
         """
         tools = (*self.always, *self.tools)
@@ -131,7 +129,7 @@ class RoutedTools:
         return render(records, self.form if form is None else form, detail=details, strict=strict)
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON-ready dict, for programs."""
+        """Return a JSON-ready dict."""
         return {
             "snapshot": self.snapshot,
             "recipe": self.recipe,
@@ -141,7 +139,7 @@ class RoutedTools:
             "steps": list(self.steps),
             "tools": [tool.to_json() for tool in self.tools],
             "always": [tool.to_json() for tool in self.always],
-            "dropped": [{"tool_id": out.tool_id, "by": out.by, "reason": out.reason} for out in self.dropped],
+            "dropped": [{"tool_id": tool.tool_id, "by": tool.by, "reason": tool.reason} for tool in self.dropped],
             "notes": list(self.notes),
             "failed": self.failed,
             "overlay": self.overlay,

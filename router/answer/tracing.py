@@ -1,13 +1,13 @@
-"""OpenTelemetry spans of routes, where the program that holds the router traces.
+"""OpenTelemetry spans of routes, for a program that traces.
 
-The API is never imported here: a program that configures tracing has imported it, and one that has not sees no spans.
-So there is no dependency, and a route that nobody traces pays for one look into `sys.modules`.
+The API is never imported here: a program that configures tracing has imported it already, any other sees no spans. So
+there is no dependency, and a route that is not traced pays for one look into `sys.modules`.
 
     quartermaster.route                 snapshot, recipe, k, tools, none_fits, fits, calibrated, dropped, tokens; errors
     └── quartermaster.find, .rerank, …  one for each stage that `RoutedTools.ms` names, end to end
 
-A request is what somebody said, and stays out of the spans unless OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT
-says otherwise, the variable by which other instrumentations keep or show messages.
+Requests are private, and stay out of the spans unless OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT, the variable
+that other instrumentations read, says otherwise.
 """
 
 import os
@@ -19,13 +19,13 @@ from typing import Any, Protocol, Self
 
 from router.answer.results import RoutedTools
 
-_CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
-_SHOWN = ("true", "span_only", "span_and_event")
-_WHOLE = "all"  # the stage of RoutedTools.ms that is the sum of the others
+_CONTENT_VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+_CONTENT_SHOWN = ("true", "span_only", "span_and_event")
+_TOTAL = "all"  # the stage of RoutedTools.ms that is the sum of the others
 
 
-class Traced(Protocol):
-    """What `route` gives: entered around the routing of a request, and told the answer."""
+class RouteSpan(Protocol):
+    """A context in which a request is routed, and which is then given the answer."""
 
     def __enter__(self) -> Self: ...
 
@@ -33,24 +33,24 @@ class Traced(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
 
-    def answered(self, routed: RoutedTools) -> None:
-        """Say what the answer was."""
+    def record(self, routed: RoutedTools) -> None:
+        """Record the answer."""
 
 
-def route(request: object, k: int) -> Traced:
-    """A span around one route, which ends with the block and records an error that leaves it.
+def route_span(request: object, k: int) -> RouteSpan:
+    """Return a span around one route. It ends with the block, and records an error that leaves the block.
 
-    with tracing.route(request, k) as span:
-        span.answered(routed := …)
+    with tracing.route_span(request, k) as span:
+        span.record(routed := …)
     """
     api = sys.modules.get("opentelemetry.trace")
     if api is None or getattr(api.__spec__, "_initializing", False):  # another thread is in the middle of its import
-        return _UNTRACED
-    return _Span(api, request, k)
+        return _NO_SPAN
+    return _OpenTelemetrySpan(api, request, k)
 
 
-class _Untraced:
-    """Nothing, for all routes at once."""
+class _NoSpan:
+    """The span of every route that is not traced. It does nothing."""
 
     def __enter__(self) -> Self:
         return self
@@ -60,20 +60,20 @@ class _Untraced:
     ) -> None:
         return None
 
-    def answered(self, routed: RoutedTools) -> None:
+    def record(self, routed: RoutedTools) -> None:
         return None
 
 
-_UNTRACED = _Untraced()
+_NO_SPAN = _NoSpan()
 
 
 _last: tuple[Any, Any] = (None, None)  # a provider and its tracer
 
 
 def _tracer(api: Any) -> Any:
-    """The tracer of the provider that is set now, which may be set, or another be, after the first route.
+    """Return the tracer of the current provider, which a program may set or replace after the first route.
 
-    Kept, for the SDK's provider takes a lock and changes the warnings filter whenever it is asked for one.
+    It is kept, because the SDK's provider takes a lock and changes the warnings filter for each tracer that it gives.
     """
     global _last
     provider = api.get_tracer_provider()
@@ -84,8 +84,8 @@ def _tracer(api: Any) -> Any:
     return tracer
 
 
-class _Span:
-    """A span that is current while a request is routed, so that it hangs under the caller's."""
+class _OpenTelemetrySpan:
+    """A span that is current while a request is routed, so that the caller's span is its parent."""
 
     def __init__(self, api: Any, request: object, k: int) -> None:
         self._api, self._request, self._k = api, request, k
@@ -98,7 +98,7 @@ class _Span:
         self._entered.__enter__()
         if self._span.is_recording():
             self._span.set_attribute("quartermaster.k", self._k)
-            if os.environ.get(_CONTENT, "").lower() in _SHOWN:
+            if os.environ.get(_CONTENT_VARIABLE, "").lower() in _CONTENT_SHOWN:
                 self._span.set_attribute("quartermaster.request", str(self._request))
         return self
 
@@ -107,11 +107,11 @@ class _Span:
     ) -> None:
         self._entered.__exit__(kind, error, trace)
 
-    def answered(self, routed: RoutedTools) -> None:
-        """Its attributes, and a span for each stage."""
+    def record(self, routed: RoutedTools) -> None:
+        """Set the attributes of the answer, and add a span for each stage."""
         if not self._span.is_recording():
             return
-        said = {
+        attributes = {
             "snapshot": routed.snapshot,
             "recipe": routed.recipe,
             "tools": routed.ids,
@@ -124,13 +124,12 @@ class _Span:
             "tokens": routed.tokens,
             "failed": routed.failed or None,
         }
-        known = {f"quartermaster.{name}": value for name, value in said.items() if value is not None}
+        known = {f"quartermaster.{name}": value for name, value in attributes.items() if value is not None}
         self._span.set_attributes(known)
         began = self._began
-        # The router knows how long each stage took, in their order; that they begin where the one before ended leaves
-        # what lies between them for the end.
+        # Only the length of each stage is known: each is taken to begin where the one before it ended.
         for stage, ms in routed.ms.items():
-            if stage != _WHOLE:
+            if stage != _TOTAL:
                 ended = began + round(ms * 1e6)
                 self._tracer.start_span(f"quartermaster.{stage}", start_time=began).end(end_time=ended)
                 began = ended

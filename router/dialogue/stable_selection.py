@@ -13,8 +13,7 @@ from router.answer.results import RoutedTools
 from router.dialogue.placement import ToolCapacity, place_tools
 from router.dialogue.turn import RenderedTool, Turn, prefix_tokens
 from router.errors import RequestInvalid, SettingsInvalid
-from router.provider_formats import Detail, Form, render
-from router.provider_formats.form import chosen
+from router.provider_formats import Detail, Form, parse_choice, render
 from router.record import ToolRecord
 from router.search.conversation import Message
 from router.selection import Selection
@@ -85,7 +84,7 @@ class StableSelection:
         self._router, self._k, self._within, self._keep_called = router, k, within, keep_called
         self._capacity, self._budget = capacity, token_budget
         self._selection = router.selection if selection is None else selection
-        self._form, self._detail = chosen(Form, form), chosen(Detail, detail)
+        self._form, self._detail = parse_choice(Form, form), parse_choice(Detail, detail)
         self._count = count
         records = (router.record(tool_id) for tool_id in dict.fromkeys(held))
         self._tools: Mapping[str, RenderedTool] = {

@@ -1,22 +1,28 @@
-"""Tools in the forms that providers take, from one record: names, schemas, how much is said, and the way back."""
+"""Tools in the formats of providers, and the way back from a model's call. No network, no snapshot.
+
+`formats` is the table of formats and details, `rendering` makes the tools of a request, `shaping` those of one record,
+`names` the tools' names. Schemas pass through `schemas` (repair), `roots` (object roots), `compact` (shortening) and
+`strict` (strict mode).
+"""
 
 from router.provider_formats.compact import signature
-from router.provider_formats.form import PROVIDER_LIMITS, Detail, Form, ProviderLimits, chosen
+from router.provider_formats.formats import Detail, Form, ProviderFormat, ProviderLimits, ToolParts, parse_choice
 from router.provider_formats.names import hashed_names, id_of, legal_name
-from router.provider_formats.rendering import Note, Rendered, render
+from router.provider_formats.rendering import Rendered, RenderNote, render
 from router.provider_formats.shaping import variants
 
 __all__ = [
-    "PROVIDER_LIMITS",
     "Detail",
     "Form",
-    "Note",
+    "ProviderFormat",
     "ProviderLimits",
+    "RenderNote",
     "Rendered",
-    "chosen",
+    "ToolParts",
     "hashed_names",
     "id_of",
     "legal_name",
+    "parse_choice",
     "render",
     "signature",
     "variants",

@@ -1,24 +1,23 @@
-"""Tools said in less: descriptions cut to a sentence, schemas without prose, a signature of one line."""
+"""Shorter tools: descriptions cut to a sentence, schemas without prose, a signature of one line."""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from router.fingerprint import canonical_json
-from router.provider_formats.references import resolved
-from router.provider_formats.roots import joined, object_root
-from router.provider_formats.schemas import Schema, valid
+from router.provider_formats.roots import merge_combinations, object_root
+from router.provider_formats.schemas import Schema, resolve_reference, valid_schema
 from router.record import ToolRecord
 
 # Characters. Half of the first sentences of 9,998 real MCP tools have at most 62, nine in ten at most 131.
-_TOOL_PROSE = 140
-_PARAMETER_PROSE = 60
+_MAX_TOOL_DESCRIPTION = 140
+_MAX_PARAMETER_DESCRIPTION = 60
 # Keywords whose value maps names to schemas, is a schema, or is a list of them.
 _NAMED = ("properties", "$defs", "patternProperties")
 _NESTED = ("items", "additionalProperties")
 _BRANCHES = ("anyOf", "oneOf", "allOf", "prefixItems")
-# What a call is made by; the rest says how a value may look, and whoever runs the tool checks that anyway.
-_KEPT = ("type", "enum", "const", "required", "format", "$ref")
+# Keywords that a call needs. The others restrict values, which the tool itself checks.
+_CALL_KEYWORDS = ("type", "enum", "const", "required", "format", "$ref")
 _SENTENCE = re.compile(r"(?<![ (]e\.g\.)(?<![ (]i\.e\.)(?<=[.!?])\s+(?=[^a-z])|(?<=[。！？])|\s*\n")
 _MAX_PARAMETERS = 24
 _MAX_MEMBERS = 6
@@ -28,67 +27,74 @@ _MAX_NESTED = 2
 
 
 def first_sentence(text: str, most: int) -> str:
-    """The first sentence of a text, or of its first line, in at most `most` characters; a cut one ends in "…"."""
-    # Twice the room: blanks that run on are one.
-    said = _line(_SENTENCE.split(text.strip()[: 2 * most], maxsplit=1)[0])
-    if len(said) <= most:
-        return said
-    return said[: most - 1].rsplit(" ", 1)[0].rstrip(",;:- ") + "…"
+    """Return the first sentence of a text, or of its first line, cut at `most` characters with a "…"."""
+    # Twice the length, because runs of blanks become one.
+    sentence = _one_line(_SENTENCE.split(text.strip()[: 2 * most], maxsplit=1)[0])
+    if len(sentence) <= most:
+        return sentence
+    return sentence[: most - 1].rsplit(" ", 1)[0].rstrip(",;:- ") + "…"
 
 
 def short_description(record: ToolRecord) -> str:
-    """What the tool does, in one sentence."""
-    return first_sentence(record.description or "", _TOOL_PROSE)
+    """Return the first sentence of a tool's description; an empty text where it has none."""
+    return first_sentence(record.description or "", _MAX_TOOL_DESCRIPTION)
 
 
 def short_schema(root: Schema) -> Schema:
-    """A schema by which the tool can still be called: names, types, enums, what is required; of the descriptions those
-    of the root's properties, cut."""
+    """Return a schema by which the tool can still be called: names, types, enums and required properties.
+
+    Of the descriptions it keeps those of the root's properties, cut.
+    """
     short: Schema = _short(root, 0)
     return short
 
 
 def _short(schema: Any, depth: int) -> Any:
+    """Return a part of a schema, shortened; `depth` is how many properties and items it lies in."""
     if not isinstance(schema, Mapping):
         return schema
-    made: Schema = {}
+    short: Schema = {}
     for keyword, value in schema.items():
-        if keyword in _KEPT or (keyword in _NESTED and value is True):
-            made[keyword] = value
+        if keyword in _CALL_KEYWORDS or (keyword in _NESTED and value is True):
+            short[keyword] = value
         elif keyword in _NAMED:
             below = depth + (keyword == "properties")
-            made[keyword] = {name: _short(child, below) for name, child in value.items()}
+            short[keyword] = {name: _short(child, below) for name, child in value.items()}
         elif keyword in _NESTED and value is not False:
-            made[keyword] = _short(value, depth + 1)
+            short[keyword] = _short(value, depth + 1)
         elif keyword in _BRANCHES:
-            made[keyword] = [_short(branch, depth + 1) for branch in value]
-        elif keyword == "description" and depth == 1 and (said := first_sentence(value, _PARAMETER_PROSE)):
-            made[keyword] = said
-    return made
+            short[keyword] = [_short(branch, depth + 1) for branch in value]
+        elif (
+            keyword == "description" and depth == 1 and (sentence := first_sentence(value, _MAX_PARAMETER_DESCRIPTION))
+        ):
+            short[keyword] = sentence
+    return short
 
 
 def signature(record: ToolRecord) -> str:
-    """One line: `refund(charge: string, amount?: integer) — Gives money back.` Required parameters come first."""
-    return signature_of(record, joined(object_root(valid(record.input_schema))))
+    """Return a line like `refund(charge: string, amount?: integer) — Gives money back.`, required parameters first."""
+    return signature_of(record, merge_combinations(object_root(valid_schema(record.input_schema))))
 
 
 def signature_of(record: ToolRecord, root: Schema) -> str:
-    """The signature of a record whose object root, without combinations, is at hand."""
+    """Return the signature of a record; `root` is the object root of its schema, without combinations."""
     members = _members(root, root, 0, _MAX_PARAMETERS)
-    line = f"{_line(record.name)}({members})"
-    return f"{line} — {said}" if (said := short_description(record)) else line
+    line = f"{_one_line(record.name)}({members})"
+    return f"{line} — {description}" if (description := short_description(record)) else line
 
 
 def _members(schema: Mapping[str, Any], root: Schema, depth: int, most: int) -> str:
+    """Return the first `most` properties of a schema, required ones first."""
     properties = schema.get("properties", {})
     required = {name: "" for name in schema.get("required", ()) if name in properties}
     names = [*{**required, **{name: "?" for name in properties if name not in required}}.items()]
-    said = [f"{_line(name)}{mark}: {_type(properties[name], root, depth + 1)}" for name, mark in names[:most]]
-    return ", ".join([*said, "…"] if len(names) > most else said)
+    members = [f"{_one_line(name)}{mark}: {_type(properties[name], root, depth + 1)}" for name, mark in names[:most]]
+    return ", ".join([*members, "…"] if len(names) > most else members)
 
 
 def _type(schema: Any, root: Schema, depth: int) -> str:
-    schema = resolved(schema, root)
+    """Return the type of a schema, such as `integer`, `"open"|"closed"` or `string[]`."""
+    schema = resolve_reference(schema, root)
     if not isinstance(schema, Mapping):
         return "any"
     if "const" in schema or "enum" in schema:
@@ -99,10 +105,11 @@ def _type(schema: Any, root: Schema, depth: int) -> str:
                 return "any"
             return "|".join(dict.fromkeys(_type(branch, root, depth + 1) for branch in schema[keyword][:_MAX_VALUES]))
     kind = schema.get("type", "object" if "properties" in schema else "any")
-    return "|".join(_one(k, schema, root, depth) for k in (kind if isinstance(kind, list) else [kind]))
+    return "|".join(_single_type(k, schema, root, depth) for k in (kind if isinstance(kind, list) else [kind]))
 
 
-def _one(kind: str, schema: Mapping[str, Any], root: Schema, depth: int) -> str:
+def _single_type(kind: str, schema: Mapping[str, Any], root: Schema, depth: int) -> str:
+    """Return the type of a schema of one kind, with that of its items or properties."""
     if kind == "array" and "items" in schema and depth <= _MAX_NESTED:
         item = _type(schema["items"], root, depth + 1)
         return f"({item})[]" if "|" in item else f"{item}[]"
@@ -112,13 +119,14 @@ def _one(kind: str, schema: Mapping[str, Any], root: Schema, depth: int) -> str:
 
 
 def _values(values: list[Any]) -> str:
-    said = [
+    """Return the values of an enum as JSON, the first few and each cut."""
+    texts = [
         value if len(value := canonical_json(v)) <= _MAX_VALUE else f"{value[:_MAX_VALUE]}…"
         for v in values[:_MAX_VALUES]
     ]
-    return "|".join([*said, "…"] if len(values) > _MAX_VALUES else said)
+    return "|".join([*texts, "…"] if len(values) > _MAX_VALUES else texts)
 
 
-def _line(text: str) -> str:
-    """A text on one line: what is untrusted must not look like the next tool's."""
+def _one_line(text: str) -> str:
+    """Return a text on one line, so that an untrusted one cannot look like the next tool's."""
     return " ".join(text.split())

@@ -1,29 +1,23 @@
-"""Names of tools that a provider takes, each a function of the tool's id alone, and the way back to the id.
+"""Names of tools that a provider accepts, each a function of the tool's id alone, and the way back to the id.
 
     stripe/createRefund            → stripe__createRefund
     @acme/mail-mcp/send.now~2      → _-acme__mail-mcp__send-_now--2    (an MCP name keeps its dot)
     顧客/検索                        → tool--k5xw3qzb
 
-A name that can be spelled out is: `/`, `@`, `.` and `~` have pairs of their own, and who reads it backwards has the id.
-Where that fails (another character, too long, a pair in the id itself) the name says what it can and ends in a hash.
-No name of the first kind ends as one of the second does, so two ids meet only where their hashes do.
+Most names can be decoded: `/`, `@`, `.` and `~` are written as pairs of marks. Where that fails (another character, too
+long, a pair in the id itself) the name keeps a part of the id and ends in a hash. No decodable name ends like a hashed
+one, so that two ids get the same name only where their hashes are equal.
 """
 
 import re
 from base64 import b32encode
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from hashlib import sha256
 
-from router.provider_formats.form import PROVIDER_LIMITS, Form, ProviderLimits
+from router.provider_formats.formats import Form, ProviderLimits
 
 _PAIRS = {"/": "__", "@": "_-", ".": "-_", "~": "--"}
-# By the marks that may stay as they are.
-_SPELLING = {
-    marks: str.maketrans({letter: pair for letter, pair in _PAIRS.items() if letter not in marks})
-    for marks in {terms.marks for terms in PROVIDER_LIMITS.values()}
-}
-# Forms of equal rules give equal names.
-_RULES = tuple({(terms.length, terms.marks): terms for terms in PROVIDER_LIMITS.values()}.values())
 _LETTERS = {pair: letter for letter, pair in _PAIRS.items()}
 _PAIR = re.compile("__|_-|-_|--")
 # 40 bits: ids that share the rest of the name are few, and `render` hands out no name twice.
@@ -32,54 +26,69 @@ _HASHED = re.compile(rf"--[a-z2-7]{{{_HASH_LENGTH}}}\Z")
 
 
 def legal_name(tool_id: str, form: Form) -> str:
-    """The tool's name in a form: legal, stable from turn to turn, equal in all forms of equal rules."""
-    terms = PROVIDER_LIMITS[form]
-    return _spelled(tool_id, terms) or _hashed(tool_id, terms)
+    """Return the tool's name in a form: legal, always the same, and equal in all forms with equal rules."""
+    limits = form.spec.limits
+    return _decodable_name(tool_id, limits) or _hashed_name(tool_id, limits)
 
 
 def id_of(name: str, has: Callable[[str], bool], hashed: Callable[[], Mapping[str, str]]) -> str | None:
-    """The id of the tool that a form gave this name; None where no tool has it.
+    """Return the id of the tool that has this name in some form; None where no tool has it.
 
-    `has` tells whether there is a tool of an id. `hashed` gives `hashed_names` of the catalog's ids: asked only for a
-    name that ends in a hash, so that a name that a model made up costs no look at every id.
+    `has` tells whether there is a tool of an id. `hashed` gives `hashed_names` of the catalog's ids. It is called only
+    for a name that ends in a hash, so that a name that a model made up is cheap.
     """
     if _HASHED.search(name):
         return hashed().get(name)
-    tool_id = _read(name)
-    spelled = any(_spelled(tool_id, terms) == name for terms in _RULES)
-    return tool_id if spelled and has(tool_id) else None
+    tool_id = _decoded(name)
+    is_legal = any(_decodable_name(tool_id, limits) == name for limits in _name_limits())
+    return tool_id if is_legal and has(tool_id) else None
 
 
 def hashed_names(tool_ids: Iterable[str]) -> dict[str, str]:
-    """By name the ids whose names, in any form, end in a hash. Two ids of one name are both left out."""
-    found: dict[str, str] = {}
-    twice: set[str] = set()
+    """Return by name the ids whose names, in any form, end in a hash. Two ids of one name are both left out."""
+    ids_by_name: dict[str, str] = {}
+    ambiguous: set[str] = set()
+    rules = _name_limits()
     for tool_id in tool_ids:
-        for terms in _RULES:
-            if _spelled(tool_id, terms) is None:
-                name = _hashed(tool_id, terms)
-                if found.setdefault(name, tool_id) != tool_id:
-                    twice.add(name)
-    return {name: tool_id for name, tool_id in found.items() if name not in twice}
+        for limits in rules:
+            if _decodable_name(tool_id, limits) is None:
+                name = _hashed_name(tool_id, limits)
+                if ids_by_name.setdefault(name, tool_id) != tool_id:
+                    ambiguous.add(name)
+    return {name: tool_id for name, tool_id in ids_by_name.items() if name not in ambiguous}
 
 
-def _spelled(tool_id: str, terms: ProviderLimits) -> str | None:
-    """The name that can be read back; None where there is none."""
-    name = tool_id.translate(_SPELLING[terms.marks])
-    legal = 0 < len(name) <= terms.length and not re.search(f"[^A-Za-z0-9{terms.marks}]", name)
-    return name if legal and _read(name) == tool_id and not _HASHED.search(name) else None
+def _name_limits() -> tuple[ProviderLimits, ...]:
+    """Return the limits of all forms, one of those with equal rules for names: they give equal names."""
+    return tuple({(form.spec.limits.length, form.spec.limits.marks): form.spec.limits for form in Form}.values())
 
 
-def _read(name: str) -> str:
+@cache
+def _spelling(marks: str) -> dict[int, str]:
+    """Return the translation of characters to pairs, except for `marks`, which may stay as they are."""
+    return str.maketrans({letter: pair for letter, pair in _PAIRS.items() if letter not in marks})
+
+
+def _decodable_name(tool_id: str, limits: ProviderLimits) -> str | None:
+    """Return the name that can be decoded to the id; None where there is none."""
+    name = tool_id.translate(_spelling(limits.marks))
+    legal = 0 < len(name) <= limits.length and not re.search(f"[^A-Za-z0-9{re.escape(limits.marks)}]", name)
+    return name if legal and _decoded(name) == tool_id and not _HASHED.search(name) else None
+
+
+def _decoded(name: str) -> str:
+    """Return the id that a decodable name stands for."""
     return _PAIR.sub(lambda pair: _LETTERS[pair[0]], name)
 
 
-def _hashed(tool_id: str, terms: ProviderLimits) -> str:
-    """What can be kept of the id, the provider and the name of each a share, and the hash of the whole."""
+def _hashed_name(tool_id: str, limits: ProviderLimits) -> str:
+    """Return a part of the id, with a share for the provider and one for the name, and the hash of the whole id."""
     digest = sha256(tool_id.encode("utf-8", "surrogatepass")).digest()
     ending = f"--{b32encode(digest).decode().lower()[:_HASH_LENGTH]}"
-    room = terms.length - len(ending)
-    provider, _, name = (re.sub(f"[^A-Za-z0-9/{terms.marks}]+", "-", tool_id).replace("/", "__")).rpartition("__")
+    room = limits.length - len(ending)
+    provider, _, name = (
+        re.sub(f"[^A-Za-z0-9/{re.escape(limits.marks)}]+", "-", tool_id).replace("/", "__")
+    ).rpartition("__")
     name = name.strip("-_.")[: max(room - len(provider) - 2, room // 2)]
     provider = provider.strip("-_.")[: max(room - len(name) - 2, 0)]
     return (f"{provider}__{name}" if provider and name else provider or name or "tool") + ending

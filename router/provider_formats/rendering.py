@@ -1,23 +1,21 @@
-"""Records as the tools of a provider's request: names, descriptions and schemas that it takes, and the way back."""
+"""Records → the tools of a provider's request, and a model's calls → tool ids and arguments."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from router.errors import RequestInvalid
-from router.provider_formats.arguments import without_nulls
-from router.provider_formats.form import PROVIDER_LIMITS, Detail, Form, chosen
+from router.provider_formats.formats import Detail, Form, parse_choice
 from router.provider_formats.names import legal_name
-from router.provider_formats.quota import Quota
-from router.provider_formats.schemas import Schema
-from router.provider_formats.shaping import Shapes
-from router.provider_formats.strict import NotStrict
+from router.provider_formats.schemas import Schema, resolve_reference
+from router.provider_formats.shaping import ToolShaper
+from router.provider_formats.strict import NotStrict, Quota
 from router.record import ToolRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
-    """What should be known of one tool: why it is not strict, or why it is not among the tools."""
+class RenderNote:
+    """A remark on one tool: why it is not strict, or why it is not among the tools."""
 
     tool_id: str
     reason: str
@@ -27,10 +25,10 @@ class Note:
 class Rendered:
     """Tools in one form, in the order of their records.
 
-    `names` leads from the name that the provider knows to the tool's id. Likewise by the tool's name: `parameters` has
-    the new names and the old of parameters whose names the provider refuses, `strict` the schema, before it was made
-    strict, of each tool that is. `dropped` are the tools past the provider's cap; `notes` say what else could not be as
-    it was asked for.
+    `names` maps the name that the provider knows to the tool's id. Likewise by the tool's name, `parameters` maps new
+    names of parameters to old ones, where the provider refuses those, and `strict` has the schemas of strict tools
+    before they were made strict. `dropped` are the tools that were left out, such as those past the provider's cap.
+    `notes` say which tools could not be made strict.
     """
 
     form: Form
@@ -38,11 +36,11 @@ class Rendered:
     names: Mapping[str, str]
     parameters: Mapping[str, Mapping[str, str]]
     strict: Mapping[str, Schema]
-    dropped: tuple[Note, ...] = ()
-    notes: tuple[Note, ...] = ()
+    dropped: tuple[RenderNote, ...] = ()
+    notes: tuple[RenderNote, ...] = ()
 
     def tool_id(self, name: str) -> str:
-        """The id of the tool that the model calls by this name. Raises RequestInvalid where none was handed over."""
+        """Return the id of the tool that the model calls by this name. Raises RequestInvalid for an unknown name."""
         try:
             return self.names[name]
         except KeyError:
@@ -51,15 +49,17 @@ class Rendered:
             ) from None
 
     def arguments(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments that the model gave for a tool, as the tool itself takes them: under its own names for them,
-        and without the nulls that a strict schema has in the place of what is left out. Raises RequestInvalid where no
-        tool of that name was handed over, and for what is no dict."""
+        """Return the arguments that a model gave for a tool, as the tool itself takes them.
+
+        They have the tool's own names, and no nulls that a strict schema requires for properties left out. Raises
+        RequestInvalid for an unknown name, and for a value that is no dict.
+        """
         self.tool_id(name)
         if not isinstance(given, Mapping):
             kind = "None" if given is None else type(given).__name__
             raise RequestInvalid(f"{name}: the arguments are {kind}, not a dict: `json.loads` makes one of a text")
         if (schema := self.strict.get(name)) is not None:
-            given = without_nulls(given, schema, schema)
+            given = _without_optional_nulls(given, schema, schema)
         old = self.parameters.get(name, {})
         return {old.get(parameter, parameter): value for parameter, value in given.items()}
 
@@ -72,53 +72,91 @@ def render(
     strict: bool = False,
     cap: int | Literal["provider"] | None = "provider",
 ) -> Rendered:
-    """Records as tools of a form, each record once; `detail` is one for all or one a record.
+    """Return records as tools of a form, each record once. `detail` is one for all, or one for each record.
 
-    `strict` asks for the provider's strict mode: a tool whose schema has no strict form is handed over as it is, with a
-    note. `cap` is the most tools, the provider's own by default, None for no limit. No record is changed.
-    Raises SettingsInvalid for a form or detail that there is not, ValueError where not each record has a detail.
+    `strict` asks for the provider's strict mode: a tool whose schema has no strict form stays as it is, with a note.
+    `cap` is the greatest number of tools, the provider's own by default, None for any number. No record is changed.
+    Raises SettingsInvalid for an unknown form or detail, ValueError where the number of details is another than that of
+    the records.
     """
-    form = chosen(Form, form)
-    details = [chosen(Detail, d) for d in ([detail] * len(records) if isinstance(detail, str) else detail)]
+    form = parse_choice(Form, form)
+    details = [parse_choice(Detail, d) for d in ([detail] * len(records) if isinstance(detail, str) else detail)]
     if len(details) != len(records):
         raise ValueError(f"{len(records)} records and {len(details)} details: give one for all, or one for each record")
-    most = PROVIDER_LIMITS[form].cap if cap == "provider" else cap
+    most = form.spec.limits.cap if cap == "provider" else cap
     tools: list[dict[str, Any]] = []
-    quota = Quota() if form is Form.ANTHROPIC else None
+    request_limits = form.spec.strict_limits.request if form.spec.strict_limits else None
+    quota = Quota(request_limits) if request_limits else None
     names: dict[str, str] = {}
     parameters: dict[str, Mapping[str, str]] = {}
     open_schemas: dict[str, Schema] = {}
-    dropped: list[Note] = []
-    notes: list[Note] = []
-    for record, how_much in zip(records, details, strict=True):
+    dropped: list[RenderNote] = []
+    notes: list[RenderNote] = []
+    for record, its_detail in zip(records, details, strict=True):
         name = legal_name(record.tool_id, form)
         if names.get(name) == record.tool_id:
             continue
         if most is not None and len(tools) >= most:
-            dropped.append(Note(record.tool_id, f"{form} takes at most {most} tools"))
+            dropped.append(RenderNote(record.tool_id, f"{form} takes at most {most} tools"))
             continue
         if name in names:
-            dropped.append(Note(record.tool_id, f"its name {name} is already that of {names[name]}"))
+            dropped.append(RenderNote(record.tool_id, f"its name {name} is already that of {names[name]}"))
             continue
-        shapes = Shapes(record)
-        closed, why_not = _strict(shapes, form, how_much, quota) if strict else (None, "")
+        shaper = ToolShaper(record)
+        closed, why_not = _strict_schema(shaper, form, its_detail, quota) if strict else (None, "")
         if closed is not None:
-            open_schemas[name] = shapes.schema(form, how_much)
+            open_schemas[name] = shaper.schema(form, its_detail)
         if why_not:
-            notes.append(Note(record.tool_id, f"not strict: {why_not}"))
+            notes.append(RenderNote(record.tool_id, f"not strict: {why_not}"))
         names[name] = record.tool_id
-        if renamed := shapes.renamed(form, how_much):
+        if renamed := shaper.renamed_parameters(form, its_detail):
             parameters[name] = renamed
-        tools.append(shapes.tool(form, how_much, name, closed))
+        tools.append(shaper.tool(form, its_detail, name, closed))
     return Rendered(form, tuple(tools), names, parameters, open_schemas, tuple(dropped), tuple(notes))
 
 
-def _strict(shapes: Shapes, form: Form, detail: Detail, quota: Quota | None) -> tuple[Schema | None, str]:
-    """The strict schema, or why there is none."""
+def _strict_schema(shaper: ToolShaper, form: Form, detail: Detail, quota: Quota | None) -> tuple[Schema | None, str]:
+    """Return the strict schema and an empty text, or None and the reason why there is none."""
     try:
-        closed = shapes.strict(form, detail)
+        closed = shaper.strict_schema(form, detail)
         if quota is not None:
             quota.take(closed)
     except NotStrict as reason:
         return None, str(reason)
     return closed, ""
+
+
+def _without_optional_nulls(arguments: Any, schema: Any, root: Schema) -> Any:
+    """Return arguments without the nulls of optional properties that do not accept null.
+
+    `schema` is that of `arguments`, `root` the whole schema that its references point into. Branches (anyOf) are not
+    looked into, because nothing says which of them was meant.
+    """
+    schema = resolve_reference(schema, root)
+    if not isinstance(schema, Mapping):
+        return arguments
+    if isinstance(arguments, list):
+        return [_without_optional_nulls(item, schema.get("items"), root) for item in arguments]
+    properties = schema.get("properties")
+    if not isinstance(arguments, Mapping) or not isinstance(properties, Mapping):
+        return arguments
+    required = schema.get("required", ())
+    return {
+        name: _without_optional_nulls(value, properties.get(name), root)
+        for name, value in arguments.items()
+        if value is not None or name in required or name not in properties or _accepts_null(properties[name], root)
+    }
+
+
+def _accepts_null(schema: Any, root: Schema) -> bool:
+    """Return whether a schema accepts null."""
+    schema = resolve_reference(schema, root)
+    if not isinstance(schema, Mapping):
+        return True
+    if "enum" in schema or "const" in schema:
+        return None in schema.get("enum", [schema.get("const")])
+    for keyword in ("anyOf", "oneOf"):
+        if keyword in schema:
+            return any(_accepts_null(branch, root) for branch in schema[keyword])
+    kind = schema.get("type", "null")
+    return kind == "null" or "null" in kind

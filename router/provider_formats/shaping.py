@@ -1,78 +1,74 @@
-"""One record in every form: the tool as each provider takes it, what the forms have in common made once."""
+"""One record in every form: the parts of the tool, which the forms share, are made once."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from router.provider_formats import strict as strictly
 from router.provider_formats.compact import short_description, short_schema, signature_of
-from router.provider_formats.form import PROVIDER_LIMITS, Detail, Form
+from router.provider_formats.formats import Detail, Form, ToolParts
 from router.provider_formats.names import legal_name
-from router.provider_formats.roots import joined, object_root, plain_parameters
-from router.provider_formats.schemas import Schema, valid
+from router.provider_formats.roots import merge_combinations, object_root, with_plain_parameters
+from router.provider_formats.schemas import Schema, valid_schema
+from router.provider_formats.strict import NotStrict, strict_schema
 from router.record import ToolRecord
 
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
-_STRICT = {
-    **dict.fromkeys((Form.OPENAI, Form.RESPONSES, Form.LANGCHAIN), strictly.OPENAI),
-    Form.ANTHROPIC: strictly.ANTHROPIC,
-}
 
 
-class Shapes:
-    """A record's tools. Their schemas are made anew, so that who is handed one may change it; values in them, such as
-    those of an enum or a default, are the record's own."""
+class ToolShaper:
+    """Makes the tools of one record.
+
+    Their schemas are copies that a caller may change. Values in them, such as those of an enum or a default, are the
+    record's own.
+    """
 
     def __init__(self, record: ToolRecord) -> None:
         self._record = record
-        self._object = object_root(valid(record.input_schema))
-        self._joined = joined(self._object)
-        self._open: Schema = {"type": "object", "properties": {}}
+        self._object = object_root(valid_schema(record.input_schema))
+        self._without_combinations = merge_combinations(self._object)
+        self._open_schema: Schema = {"type": "object", "properties": {}}
         self._schemas: dict[tuple[bool, bool, Detail], tuple[Schema, dict[str, str]]] = {}
         self._descriptions: dict[Detail, str] = {}
 
     def tool(self, form: Form, detail: Detail, name: str, closed: Schema | None) -> dict[str, Any]:
-        """The record in a form; `closed` is its strict schema, where it is to be strict."""
-        schema = closed or self.schema(form, detail)
-        said = self._description(detail)
-        named = {"name": name, "description": said} if said else {"name": name}
-        strict = {"strict": True} if closed else {}
-        if form is Form.OPENAI:
-            return {"type": "function", "function": {**named, "parameters": schema, **strict}}
-        if form is Form.RESPONSES:
-            # Responses is strict unless told otherwise.
-            return {"type": "function", **named, "parameters": schema, "strict": bool(closed)}
-        if form is Form.ANTHROPIC:
-            return {**named, "input_schema": schema, **strict}
-        if form is Form.LANGCHAIN:
-            return {**named, "parameters": schema, **strict}
-        return {**named, **self._title(detail), "inputSchema": schema, **self._annotations(detail)}
+        """Return the record in a form; `closed` is its strict schema, None for a tool that is not strict."""
+        description = self._description(detail)
+        parts = ToolParts(
+            named={"name": name, "description": description} if description else {"name": name},
+            schema=closed or self.schema(form, detail),
+            is_strict=bool(closed),
+            title=self._title(detail),
+            hints=self._hints(detail),
+        )
+        return form.spec.shape(parts)
 
-    def strict(self, form: Form, detail: Detail) -> Schema:
-        """The strict schema. Raises NotStrict."""
-        if form not in _STRICT:
-            raise strictly.NotStrict(f"{form} has no strict mode")
+    def strict_schema(self, form: Form, detail: Detail) -> Schema:
+        """Return the strict schema. Raises NotStrict, with the reason, where there is none."""
+        limits = form.spec.strict_limits
+        if limits is None:
+            raise NotStrict(f"{form} has no strict mode")
         if detail is Detail.SIGNATURE:
-            raise strictly.NotStrict("a signature has no schema to hold it to")
+            raise NotStrict("a signature has no schema to hold it to")
         if not self._record.input_schema:
-            raise strictly.NotStrict("the record has no schema")
-        return strictly.strict(self.schema(form, detail), _STRICT[form])
+            raise NotStrict("the record has no schema")
+        return strict_schema(self.schema(form, detail), limits)
 
-    def renamed(self, form: Form, detail: Detail) -> dict[str, str]:
-        """By new name the old one of each parameter that the form names anew."""
+    def renamed_parameters(self, form: Form, detail: Detail) -> dict[str, str]:
+        """Return the old names, by new name, of the parameters that the form renames."""
         return self._shaped(form, detail)[1]
 
     def schema(self, form: Form, detail: Detail) -> Schema:
-        """The schema of the parameters."""
+        """Return the schema of the parameters."""
         return self._shaped(form, detail)[0]
 
     def _shaped(self, form: Form, detail: Detail) -> tuple[Schema, dict[str, str]]:
+        """Return the schema and the renamed parameters."""
         if detail is Detail.SIGNATURE:
-            return self._open, {}
-        terms = PROVIDER_LIMITS[form]
-        key = (terms.combined_root, terms.plain_parameters, detail)
+            return self._open_schema, {}
+        limits = form.spec.limits
+        key = (limits.combined_root, limits.plain_parameters, detail)
         if key not in self._schemas:
-            root = self._object if terms.combined_root else self._joined
-            root, renamed = plain_parameters(root) if terms.plain_parameters else (root, {})
+            root = self._object if limits.combined_root else self._without_combinations
+            root, renamed = with_plain_parameters(root) if limits.plain_parameters else (root, {})
             self._schemas[key] = (short_schema(root) if detail is Detail.SHORT else root), renamed
         return self._schemas[key]
 
@@ -80,27 +76,30 @@ class Shapes:
         if detail is Detail.FULL:
             return self._record.description or ""
         if detail not in self._descriptions:
-            short = detail is Detail.SHORT
-            said = short_description(self._record) if short else signature_of(self._record, self._joined)
-            self._descriptions[detail] = said
+            is_short = detail is Detail.SHORT
+            description = (
+                short_description(self._record) if is_short else signature_of(self._record, self._without_combinations)
+            )
+            self._descriptions[detail] = description
         return self._descriptions[detail]
 
-    def _title(self, detail: Detail) -> dict[str, str]:
+    def _title(self, detail: Detail) -> str | None:
         title = self._record.annotations.get("title")
-        return {"title": title} if isinstance(title, str) and detail is Detail.FULL else {}
+        return title if isinstance(title, str) and detail is Detail.FULL else None
 
-    def _annotations(self, detail: Detail) -> dict[str, Any]:
-        hints = {hint: value for hint in _HINTS if isinstance(value := self._record.annotations.get(hint), bool)}
-        return {"annotations": hints} if hints and detail is not Detail.SIGNATURE else {}
+    def _hints(self, detail: Detail) -> dict[str, bool]:
+        if detail is Detail.SIGNATURE:
+            return {}
+        return {hint: value for hint in _HINTS if isinstance(value := self._record.annotations.get(hint), bool)}
 
 
-def variants(record: ToolRecord) -> Iterator[tuple[dict[str, Any], Schema]]:
-    """A record in every form, and in each in every detail, as `render` gives it without `strict`, and the schema in it.
+def variants(record: ToolRecord, forms: Iterable[Form] | None = None) -> Iterator[tuple[dict[str, Any], Schema]]:
+    """Yield a record in each of the forms (all of them for None), and in each form in every detail, with its schema.
 
-    What a build counts the tokens of. Equal schemas of a record are one object.
+    The tools are those of `render` without `strict`. Equal schemas of a record are one object.
     """
-    shapes = Shapes(record)
-    for form in Form:
+    shaper = ToolShaper(record)
+    for form in Form if forms is None else forms:
         name = legal_name(record.tool_id, form)
         for detail in Detail:
-            yield shapes.tool(form, detail, name, None), shapes.schema(form, detail)
+            yield shaper.tool(form, detail, name, None), shaper.schema(form, detail)

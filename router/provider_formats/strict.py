@@ -1,4 +1,4 @@
-"""The strict subset of JSON Schema, in which a provider holds the model's arguments to the schema token by token.
+"""The strict subset of JSON Schema, for which a provider forces the model's arguments to follow the schema.
 
 OpenAI, Structured Outputs, "Supported schemas": every object closed, every property required, an optional one allowed
 to be null; no allOf, not, if, dependent* or default; 5,000 properties, 10 levels, 1,000 enum values, 120,000 characters
@@ -6,7 +6,7 @@ of names and values. Anthropic, "JSON schema limitations": every object closed, 
 recursion, no bounds of numbers, texts and arrays.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,17 +23,31 @@ _KEYWORDS = {
 
 
 class NotStrict(QuartermasterError):
-    """A schema that has no strict form; the message says what stands in the way, and where. Nobody but `render` sees
-    it: the tool is handed over as it is, with a note."""
+    """A schema has no strict form; the message says why, and where. `render` turns it into a note."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What a provider's strict mode takes. `null_for_optional`: an optional property is required and may be null."""
+class RequestLimits:
+    """What a provider's strict mode takes in one request, all its tools together: strict tools, optional properties and
+    properties of several types."""
+
+    tools: int
+    optional: int
+    unions: int
+
+
+@dataclass(frozen=True, slots=True)
+class StrictLimits:
+    """What a provider's strict mode takes in one schema; `request` says what it takes in one request, None for any.
+
+    `null_for_optional` says that an optional property is required and may be null, `bounds` that numbers, texts and
+    arrays may be bounded, `recursion` that a schema may refer to itself.
+    """
 
     null_for_optional: bool
     bounds: bool
     recursion: bool
+    request: RequestLimits | None = None
     properties: int = 5_000
     levels: int = 10
     values: int = 1_000
@@ -43,30 +57,38 @@ class Limits:
     many_characters: int = 15_000
 
 
-OPENAI = Limits(null_for_optional=True, bounds=True, recursion=True)
-ANTHROPIC = Limits(null_for_optional=False, bounds=False, recursion=False)
+OPENAI = StrictLimits(null_for_optional=True, bounds=True, recursion=True)
+# Anthropic, "JSON schema limitations": beyond them the whole request fails, "Schema is too complex for compilation".
+ANTHROPIC = StrictLimits(
+    null_for_optional=False, bounds=False, recursion=False, request=RequestLimits(tools=20, optional=24, unions=16)
+)
 
 
-def strict(root: Schema, limits: Limits) -> Schema:
-    """The strict form of an object root without combinations (`roots.joined`). Raises NotStrict.
+def strict_schema(root: Schema, limits: StrictLimits) -> Schema:
+    """Return the strict form of an object root without combinations (`roots.merge_combinations`). Raises NotStrict.
 
-    What only narrows a value and is not taken (minLength, not, a default) is left out: the tool still checks it.
+    Keywords that only narrow a value and are not supported (minLength, not, a default) are left out: the tool still
+    checks them.
     """
-    closing = _Closing(root, limits)
-    # Of a root without properties and without a word about others, MCP's own examples mean: no arguments.
-    closed = closing.object_of({"additionalProperties": False, **root}, "the root", 1)
-    definitions = closing.definitions()
+    conversion = _StrictConversion(root, limits)
+    # In MCP's own examples a root without properties and without `additionalProperties` means: no arguments.
+    closed = conversion.object_of({"additionalProperties": False, **root}, "the root", 1)
+    definitions = conversion.definitions()
     if "description" in root:
         closed["description"] = root["description"]
     return {**closed, "$defs": definitions} if definitions else closed
 
 
 @dataclass(slots=True)
-class _Closing:
-    """One schema on its way: what was counted, and which definitions it needs."""
+class _StrictConversion:
+    """The conversion of one schema: its counts so far, and the definitions that it needs.
+
+    `pending` are definitions yet to be converted, `edges` the definitions that each refers to, `within` the one that is
+    being converted.
+    """
 
     root: Schema
-    limits: Limits
+    limits: StrictLimits
     pending: list[str] = field(default_factory=list)
     edges: dict[str, set[str]] = field(default_factory=dict)
     within: str = ""
@@ -75,11 +97,11 @@ class _Closing:
     characters: int = 0
 
     def schema(self, schema: Any, place: str, level: int) -> Schema:
-        """The strict form of a part; `level` is how many objects it lies in."""
+        """Return the strict form of a part; `place` is its path for messages, `level` how many objects it lies in."""
         if not isinstance(schema, Mapping) or not schema:
             raise NotStrict(f"{place} accepts any value")
         if "$ref" in schema:
-            made = self._reference(schema["$ref"], place)
+            closed = self._reference(schema["$ref"], place)
         elif "allOf" in schema:
             if len(schema["allOf"]) > 1:
                 raise NotStrict(f"{place} has an allOf")
@@ -88,32 +110,32 @@ class _Closing:
         elif branches := schema.get("anyOf") or schema.get("oneOf"):
             if "properties" in schema:
                 raise NotStrict(f"{place} has properties beside its alternatives")
-            made = {"anyOf": [self.schema(branch, place, level) for branch in branches]}
+            closed = {"anyOf": [self.schema(branch, place, level) for branch in branches]}
         elif "const" in schema or "enum" in schema:
-            made = self._enum(schema, place)
+            closed = self._enum(schema, place)
         else:
-            made = self._typed(schema, place, level)
+            closed = self._typed(schema, place, level)
         if "description" not in schema:
-            return made
-        # A reference stands alone.
-        return {**({"anyOf": [made]} if "$ref" in made else made), "description": schema["description"]}
+            return closed
+        # A reference has no keywords beside it.
+        return {**({"anyOf": [closed]} if "$ref" in closed else closed), "description": schema["description"]}
 
     def definitions(self) -> Schema:
-        """The strict forms of all definitions that what was closed so far refers to, and they to each other."""
-        made: Schema = {}
+        """Return the strict forms of all definitions that the schema refers to, directly or through others."""
+        converted: Schema = {}
         while self.pending:
             name = self.pending.pop()
-            if name not in made:
+            if name not in converted:
                 self.within = name
-                made[name] = {}  # holds its place
-                made[name] = self.schema(self.root["$defs"][name], f"$defs/{name}", 1)
+                converted[name] = {}  # holds its place
+                converted[name] = self.schema(self.root["$defs"][name], f"$defs/{name}", 1)
                 self._count(name)
-        if not self.limits.recursion and self._circle():
+        if not self.limits.recursion and self._is_circular():
             raise NotStrict("it refers to itself")
-        return made
+        return converted
 
     def object_of(self, schema: Mapping[str, Any], place: str, level: int) -> Schema:
-        """An object, closed."""
+        """Return the strict form of an object: closed, with all its properties."""
         if level > self.limits.levels:
             raise NotStrict(f"{place} is more than {self.limits.levels} levels deep")
         members = schema.get("properties", {})
@@ -125,16 +147,17 @@ class _Closing:
         if self.properties > self.limits.properties:
             raise NotStrict(f"it has more than {self.limits.properties:,} properties")
         required = [name for name in schema.get("required", ()) if name in members]
-        made: Schema = {}
+        properties: Schema = {}
         for name, child in members.items():
             self._count(name)
             closed = self.schema(child, f"{place}/{name}" if level > 1 else name, level + 1)
-            made[name] = _nullable(closed) if self.limits.null_for_optional and name not in required else closed
+            properties[name] = _nullable(closed) if self.limits.null_for_optional and name not in required else closed
         if self.limits.null_for_optional:
             required = list(members)
-        return {"type": "object", "properties": made, "required": required, "additionalProperties": False}
+        return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
     def _reference(self, reference: str, place: str) -> Schema:
+        """Return a reference to a definition, which is then converted too."""
         start, _, name = reference.rpartition("/")
         if reference == "#" and self.limits.recursion:
             return {"$ref": "#"}
@@ -145,6 +168,7 @@ class _Closing:
         return {"$ref": reference}
 
     def _enum(self, schema: Mapping[str, Any], place: str) -> Schema:
+        """Return an enum, or a const as an enum of one value, with its types."""
         values = schema.get("enum", [schema.get("const")])
         if any(isinstance(value, dict | list) for value in values):
             raise NotStrict(f"{place} has an enum of objects or lists")
@@ -161,35 +185,38 @@ class _Closing:
         return {"type": kind, "enum": list(values)}
 
     def _typed(self, schema: Mapping[str, Any], place: str, level: int) -> Schema:
+        """Return a part with a type, or with several as alternatives."""
         kind = schema.get("type") or ("object" if "properties" in schema else "array" if "items" in schema else None)
         if kind is None:
             raise NotStrict(f"{place} has no type")
         kinds = [k for k in kind if k != "null"] if isinstance(kind, list) else [kind]
         branches = [self._of_kind(k, schema, place, level) for k in kinds]
-        made = branches[0] if len(branches) == 1 else {"anyOf": branches} if branches else {"type": "null"}
-        return _nullable(made) if isinstance(kind, list) and "null" in kind and branches else made
+        closed = branches[0] if len(branches) == 1 else {"anyOf": branches} if branches else {"type": "null"}
+        return _nullable(closed) if isinstance(kind, list) and "null" in kind and branches else closed
 
     def _of_kind(self, kind: str, schema: Mapping[str, Any], place: str, level: int) -> Schema:
+        """Return a part as one of its types, with the keywords of that type that the provider supports."""
         if kind == "object":
             return self.object_of(schema, place, level)
-        kept = {keyword: schema[keyword] for keyword in _KEYWORDS.get(kind, ()) if keyword in schema}
+        keywords = {keyword: schema[keyword] for keyword in _KEYWORDS.get(kind, ()) if keyword in schema}
         if not self.limits.bounds:
-            kept = {keyword: value for keyword, value in kept.items() if keyword == "format"}
-        if kept.get("format") not in _FORMATS:
-            kept.pop("format", None)
+            keywords = {keyword: value for keyword, value in keywords.items() if keyword == "format"}
+        if keywords.get("format") not in _FORMATS:
+            keywords.pop("format", None)
         if kind == "array":
             if "prefixItems" in schema:
                 raise NotStrict(f"{place} is a tuple")
-            return {"type": "array", "items": self.schema(schema["items"], f"{place}[]", level), **kept}
-        return {"type": kind, **kept}
+            return {"type": "array", "items": self.schema(schema["items"], f"{place}[]", level), **keywords}
+        return {"type": kind, **keywords}
 
     def _count(self, *texts: str) -> None:
+        """Count the characters of names and values. Raises NotStrict where there are too many."""
         self.characters += sum(map(len, texts))
         if self.characters > self.limits.characters:
             raise NotStrict(f"its names and values have more than {self.limits.characters:,} characters")
 
-    def _circle(self) -> bool:
-        """Whether some definition leads back to itself: what never gets free of its references."""
+    def _is_circular(self) -> bool:
+        """Return whether some definition refers to itself, directly or through others."""
         left = {name: set(others) for name, others in self.edges.items() if name}
         while free := [name for name, others in left.items() if not others & left.keys()]:
             for name in free:
@@ -198,7 +225,7 @@ class _Closing:
 
 
 def _nullable(schema: Schema) -> Schema:
-    """A strict schema that also allows null."""
+    """Return a strict schema that also allows null."""
     kind = schema.get("type")
     kinds = kind if isinstance(kind, list) else [kind]
     if "anyOf" in schema:
@@ -209,13 +236,49 @@ def _nullable(schema: Schema) -> Schema:
         return {"anyOf": [{k: v for k, v in schema.items() if k != "description"}, {"type": "null"}], **beside}
     if "null" in kinds:
         return schema
-    made = {**schema, "type": [*kinds, "null"]}
-    return {**made, "enum": [*schema["enum"], None]} if "enum" in schema else made
+    nullable = {**schema, "type": [*kinds, "null"]}
+    return {**nullable, "enum": [*schema["enum"], None]} if "enum" in schema else nullable
 
 
 def _kind(value: Any) -> str:
+    """Return the JSON type of a scalar."""
     if isinstance(value, bool):
         return "boolean"
     if value is None:
         return "null"
     return "string" if isinstance(value, str) else "integer" if isinstance(value, int) else "number"
+
+
+@dataclass(slots=True)
+class Quota:
+    """The strict tools, optional properties and properties of several types that a request has so far."""
+
+    limits: RequestLimits
+    tools: int = 0
+    optional: int = 0
+    unions: int = 0
+
+    def take(self, schema: Schema) -> None:
+        """Count a strict schema in. Raises NotStrict, and counts nothing, where it is too much for the request."""
+        properties = list(_properties(schema))
+        optional = self.optional + sum(not required for _, required in properties)
+        unions = self.unions + sum("anyOf" in child or isinstance(child.get("type"), list) for child, _ in properties)
+        for counted, count, most in (
+            ("strict tools", self.tools + 1, self.limits.tools),
+            ("optional properties", optional, self.limits.optional),
+            ("properties of several types", unions, self.limits.unions),
+        ):
+            if count > most:
+                raise NotStrict(f"a request takes at most {most} {counted}; with this tool there would be {count}")
+        self.tools, self.optional, self.unions = self.tools + 1, optional, unions
+
+
+def _properties(schema: Any) -> Iterator[tuple[Schema, bool]]:
+    """Yield every property in a strict schema, and whether it is required."""
+    required = set(schema.get("required", ()))
+    for name, child in schema.get("properties", {}).items():
+        yield child, name in required
+        yield from _properties(child)
+    inner = (*schema.get("$defs", {}).values(), *schema.get("anyOf", ()), *filter(None, (schema.get("items"),)))
+    for child in inner:
+        yield from _properties(child)

@@ -13,7 +13,6 @@ from router import contract
 from router.contract import Manifest, Signal
 from router.encoding.encoder import Encoder, OnnxEncoder
 from router.errors import SnapshotInvalid
-from router.provider_formats import Detail, Form
 from router.retrieval.arrays import load_array
 from router.retrieval.calibration import Calibration
 from router.retrieval.score_normalization import BackgroundScores
@@ -27,17 +26,6 @@ def load_records(folder: Path, manifest: Manifest) -> RecordStore:
     if tools != manifest.counts.get("tools"):
         raise SnapshotInvalid(f"{folder} holds {tools} tools, its manifest says {manifest.counts.get('tools')}")
     return RecordStore(load_bytes(folder / contract.RECORDS), offsets)
-
-
-def load_token_counts(folder: Path, tools: int) -> NDArray[np.int32]:
-    """Return the tokens of each rendered tool, int32 (tools, forms, details), in the orders of Form and Detail."""
-    counts = load_array(folder / contract.TOKEN_COUNTS)
-    if counts.shape != (tools, len(Form), len(Detail)) or counts.dtype != np.int32:
-        raise SnapshotInvalid(
-            f"{folder}: token counts of shape {counts.shape} ({counts.dtype}) do not fit {tools} tools "
-            f"in {len(Form)} forms and {len(Detail)} details"
-        )
-    return counts
 
 
 def open_encoder(folder: Path, manifest: Manifest) -> Encoder | None:

@@ -3,7 +3,7 @@
 It is read-only. A folder that is incomplete, corrupt or of another version raises SnapshotInvalid.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,7 @@ from router.snapshot import loading
 from router.snapshot.overlay import Overlay
 from router.snapshot.record_store import ToolEntries
 from router.snapshot.store.pointer import snapshot_folder
+from router.snapshot.token_counts import TokenCounts
 
 
 def verify_checksums(folder: Path, files: Mapping[str, str]) -> None:
@@ -51,17 +52,17 @@ class Snapshot:
     """An opened snapshot. Everything in it is immutable and safe to read from many threads.
 
     `retrievers` are in the order of `Signal`. An ordinal is a tool's row in every array. `folder` is None in memory.
-    `count_tokens` returns the token counts; in memory they are estimated at the first call. `expanded` has the
-    `Expanded` mark of each tool; None where all have an expansion. `adapter` is the query adapter, float32 (dim, dim).
-    `duplicates` has for each tool the first ordinal of its duplicates; None where there are none. `served` masks the
-    ordinals that are tools; None where all are, which is so without an overlay.
+    `tokens` are those of each tool as a model is given it. `expanded` has the `Expanded` mark of each tool; None where
+    all have an expansion. `adapter` is the query adapter, float32 (dim, dim). `duplicates` has for each tool the first
+    ordinal of its duplicates; None where there are none. `served` masks the ordinals that are tools; None where all
+    are, which is so without an overlay.
     """
 
     folder: Path | None
     manifest: Manifest
     recipe: Recipe
     records: ToolEntries
-    count_tokens: Callable[[], NDArray[np.int32]]
+    tokens: TokenCounts
     retrievers: Mapping[Signal, Retriever]
     encoder: Encoder | None
     expanded: NDArray[np.uint8] | None = None
@@ -98,7 +99,7 @@ class Snapshot:
             raise SnapshotInvalid(f"{folder}: {error}") from error
         records = loading.load_records(folder, manifest)
         tools = len(records)
-        token_counts = loading.load_token_counts(folder, tools)
+        tokens = TokenCounts.open(folder, manifest, records)
         background_scores, calibrations = loading.load_calibration(folder, manifest, tools)
         shared = before is not None and loading.encoder_identity(before.manifest) == loading.encoder_identity(manifest)
         return cls(
@@ -106,7 +107,7 @@ class Snapshot:
             manifest=manifest,
             recipe=recipe,
             records=records,
-            count_tokens=lambda: token_counts,
+            tokens=tokens,
             retrievers=open_retrievers(folder, manifest, tools),
             encoder=before.encoder if before and shared else loading.open_encoder(folder, manifest),
             expanded=loading.load_expansion_marks(folder, manifest, tools),
@@ -128,8 +129,8 @@ class Snapshot:
 
     @property
     def token_counts(self) -> NDArray[np.int32]:
-        """Return the tokens of each tool, int32 (tools, forms, details): counted by a build, or estimated."""
-        return self.count_tokens()
+        """Return the tokens of every tool, int32 (tools, forms, details), for study; an answer takes `tokens.of`."""
+        return self.tokens.table()
 
     def restrict_to_served(self, admitted: Admitted | None) -> Admitted | None:
         """Return the admitted tools that are also served; None where that is every ordinal."""

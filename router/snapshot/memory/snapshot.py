@@ -7,7 +7,6 @@ Vectors come from the request encoder, tokens are estimated, the calibration is 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from router.contract import FORMAT_VERSION, Expanded, Manifest, Signal
 from router.encoding.encoder import Encoder
 from router.expansion import Expansion
 from router.fingerprint import fingerprint
+from router.provider_formats import Detail, Form
 from router.record import ToolRecord
 from router.retrieval.calibration import generic_calibrations
 from router.retrieval.deduplication import duplicate_groups
@@ -25,9 +25,9 @@ from router.retrieval.retrievers.indexing import FieldIndex, index_fields
 from router.snapshot.cached_encoder import encode_in_batches
 from router.snapshot.memory.encoders import OpenedEncoder
 from router.snapshot.memory.screening import screen_expansion
-from router.snapshot.overlay.indexed_tool import estimated_tokens
 from router.snapshot.record_store import RecordStore, ToolEntry
 from router.snapshot.snapshot import Snapshot
+from router.snapshot.token_counts import TokenCounts
 from router.text import TEXT_VERSION
 from router.tools import field_text as documents
 from router.tools import lexicon
@@ -65,12 +65,13 @@ def snapshot_from_records(
         retrievers[Signal.DENSE] = DenseRetriever(_vectors(fields, encoder.encoder))
     ordered = [tool.record for tool in tools]
     groups = duplicate_groups(ordered)
+    store = RecordStore.of(ToolEntry(tool.record, tool.documents.phrases) for tool in tools)
     return Snapshot(
         folder=None,
         manifest=_manifest(tools, indexes, encoder),
         recipe=DEFAULT,
-        records=RecordStore.of(ToolEntry(tool.record, tool.documents.phrases) for tool in tools),
-        count_tokens=cache(lambda: np.stack([estimated_tokens(record) for record in ordered])),
+        records=store,
+        tokens=TokenCounts(store),
         retrievers=retrievers,
         encoder=encoder.encoder if encoder else None,
         expanded=_expanded(tools, indexes),
@@ -138,6 +139,8 @@ def _manifest(
             "rejected": 0,
         },
         token_counter="estimate",  # noqa: S106 - no secret
+        token_formats=tuple(map(str, Form)),
+        token_details=tuple(map(str, Detail)),
         files={},
         field_lengths={str(signal): round(field.mean_length, 3) for signal, field in indexes.items()},
     )

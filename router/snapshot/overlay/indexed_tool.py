@@ -1,7 +1,5 @@
-"""A registered tool, ready to search: its entry, the terms of its texts, its vectors and its tokens."""
+"""A registered tool, ready to search: its entry, the terms of its texts and its vectors."""
 
-import json
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +9,6 @@ from numpy.typing import NDArray
 
 from router.contract import Expanded, Signal
 from router.encoding.encoder import Encoder
-from router.provider_formats import Detail, Form, variants
 from router.record import ToolRecord
 from router.snapshot.cached_encoder import encode_in_batches
 from router.snapshot.record_store import ToolEntry
@@ -28,15 +25,14 @@ class IndexedTool:
 
     `terms` are the counted terms of its text by signal. `vectors`, float32 (1 + phrases, dim), are those of its
     document and its phrases; None without an encoder. Where the vendor's own text speaks to the model, `steers` is True
-    and those sentences are in neither. `tokens` are estimated, int32 (forms, details). `duplicates` are the snapshot's
-    tools of the same name and description, by ordinal, with their providers.
+    and those sentences are in neither. `duplicates` are the snapshot's tools of the same name and
+    description, by ordinal, with their providers.
     """
 
     entry: ToolEntry
     terms: Mapping[Signal, Counter[str]]
     vectors: NDArray[np.float32] | None
     steers: bool
-    tokens: NDArray[np.int32]
     duplicates: ProvidersByOrdinal
 
     @property
@@ -83,18 +79,9 @@ class _Texts:
         """Return the tool with the vectors of its texts, given by text; empty without an encoder."""
         counts = {signal: Counter(terms(text)) for signal, text in self._documents.items()}
         rows = np.stack([vectors[text] for text in self.encoded]) if vectors else None
-        return IndexedTool(self._entry, counts, rows, self._steers, estimated_tokens(self._entry.record), duplicates)
+        return IndexedTool(self._entry, counts, rows, self._steers, duplicates)
 
 
 def _is_unchanged(entry: ToolEntry, known: Mapping[str, IndexedTool]) -> bool:
     before = known.get(entry.record.tool_id)
     return before is not None and before.entry == entry
-
-
-def estimated_tokens(record: ToolRecord) -> NDArray[np.int32]:
-    """Return the estimated tokens of a tool, int32 (forms, details), since a router has no tokeniser file.
-
-    The estimate is a quarter of the characters, rounded up, which is on the high side for JSON.
-    """
-    texts = (json.dumps(tool, separators=(",", ":"), ensure_ascii=False) for tool, _ in variants(record))
-    return np.array([math.ceil(len(text) / 4) for text in texts], np.int32).reshape(len(Form), len(Detail))

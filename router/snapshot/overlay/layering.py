@@ -12,7 +12,7 @@ the catalog is taken as unchanged. See docs/decisions/0142-tools-at-run-time.md.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,10 +114,11 @@ def _combined(
     for place, ordinal in enumerate(replaced):
         if ordinal is not None:
             moved_to[ordinal] = first + place
+    records = OverlaidRecords(base.records, tools, hidden)
     return replace(
         base,
-        records=OverlaidRecords(base.records, tools, hidden),
-        count_tokens=cache(lambda: _token_counts(base, tools)),
+        records=records,
+        tokens=base.tokens.over(records),
         retrievers={signal: _retriever(base, signal, tools, moved_to) for signal in base.retrievers},
         expanded=_expanded(base, tools),
         duplicates=merged_duplicate_groups(
@@ -150,12 +151,6 @@ def _dense(dense: DenseRetriever, tools: Sequence[IndexedTool]) -> DenseRetrieve
         return dense
     offsets = np.cumsum([0, *map(len, vectors)])
     return dense.with_later(ToolVectors(*quantize(np.concatenate(vectors)), offsets))
-
-
-def _token_counts(base: Snapshot, tools: Sequence[IndexedTool]) -> NDArray[np.int32]:
-    if not tools:
-        return base.token_counts
-    return np.concatenate([base.token_counts, np.stack([tool.tokens for tool in tools])])
 
 
 def _expanded(base: Snapshot, tools: Sequence[IndexedTool]) -> NDArray[np.uint8] | None:

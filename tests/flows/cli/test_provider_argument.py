@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.errors import SettingsInvalid
 from pipeline.settings import load, with_provider
-from router.provider_formats.form import Form
+from router.provider_formats.formats import Form
 from router.provider_formats.names import legal_name
 from tests.support.command_line import called
 

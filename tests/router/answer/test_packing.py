@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.answer.packing import Packing, Skipped, pack
+from router.answer.packing import PackedTools, SkippedCandidate, pack
 from router.errors import RequestInvalid
 from router.provider_formats import Detail
 
@@ -23,11 +23,11 @@ def alike(*full: int) -> np.ndarray:
 
 def test_a_tool_too_large_is_skipped_and_smaller_ones_follow() -> None:
     packed = pack(alike(30, 500, 40, 20, 20), 100, 4, [FULL])
-    assert packed == Packing(
+    assert packed == PackedTools(
         (0, 2, 3),
         (FULL, FULL, FULL),
         90,
-        (Skipped(1, "needs 500 tokens, 70 left of 100"),),
+        (SkippedCandidate(1, "needs 500 tokens, 70 left of 100"),),
     )
 
 
@@ -59,8 +59,8 @@ def test_a_tool_that_costs_less_in_full_is_said_in_full() -> None:
 
 
 def test_without_room_everything_is_skipped() -> None:
-    assert pack(alike(5), 0, 3).skipped == (Skipped(0, "needs 5 tokens, 0 left of 0"),)
-    assert pack(alike(), 10, 3) == pack(alike(5), 10, 0) == Packing((), (), 0, ())
+    assert pack(alike(5), 0, 3).skipped == (SkippedCandidate(0, "needs 5 tokens, 0 left of 0"),)
+    assert pack(alike(), 10, 3) == pack(alike(5), 10, 0) == PackedTools((), (), 0, ())
 
 
 def test_without_a_detail_there_is_nothing_to_pack() -> None:

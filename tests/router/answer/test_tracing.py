@@ -37,8 +37,8 @@ def by_name(spans: Sequence[ReadableSpan]) -> dict[str, ReadableSpan]:
 
 
 def test_a_route_is_a_span_that_says_what_was_answered_and_not_what_was_asked(exporter: InMemorySpanExporter) -> None:
-    with tracing.route("refund Ada Lovelace", 5) as span:
-        span.answered(ROUTED)
+    with tracing.route_span("refund Ada Lovelace", 5) as span:
+        span.record(ROUTED)
     (*_, ended) = exporter.get_finished_spans()
     assert ended.name == "quartermaster.route" and ended.status.status_code is StatusCode.UNSET
     assert dict(ended.attributes or {}) == {
@@ -59,15 +59,15 @@ def test_the_request_is_shown_where_the_variable_of_other_instrumentations_says_
     exporter: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "True")
-    with tracing.route("refund Ada Lovelace", 5):
+    with tracing.route_span("refund Ada Lovelace", 5):
         pass
     (ended,) = exporter.get_finished_spans()
     assert (ended.attributes or {})["quartermaster.request"] == "refund Ada Lovelace"
 
 
 def test_stages_are_children_one_after_the_other_and_the_sum_of_all_is_none(exporter: InMemorySpanExporter) -> None:
-    with tracing.route("refund", 5) as span:
-        span.answered(ROUTED)
+    with tracing.route_span("refund", 5) as span:
+        span.record(ROUTED)
     spans = by_name(exporter.get_finished_spans())
     assert set(spans) == {"quartermaster.route", "quartermaster.find", "quartermaster.rerank"}
     whole, first, second = (spans[f"quartermaster.{name}"] for name in ("route", "find", "rerank"))
@@ -77,7 +77,7 @@ def test_stages_are_children_one_after_the_other_and_the_sum_of_all_is_none(expo
 
 
 def test_a_route_hangs_under_the_span_of_its_caller(exporter: InMemorySpanExporter) -> None:
-    with trace.get_tracer("agent").start_as_current_span("turn") as turn, tracing.route("refund", 5):
+    with trace.get_tracer("agent").start_as_current_span("turn") as turn, tracing.route_span("refund", 5):
         assert trace.get_current_span() is not turn
     spans = by_name(exporter.get_finished_spans())
     parent = spans["quartermaster.route"].parent
@@ -85,7 +85,7 @@ def test_a_route_hangs_under_the_span_of_its_caller(exporter: InMemorySpanExport
 
 
 def test_an_error_is_recorded_and_raised(exporter: InMemorySpanExporter) -> None:
-    with pytest.raises(ValueError, match="no such tool"), tracing.route("refund", 5):
+    with pytest.raises(ValueError, match="no such tool"), tracing.route_span("refund", 5):
         raise ValueError("no such tool")
     (ended,) = exporter.get_finished_spans()
     assert ended.status.status_code is StatusCode.ERROR
@@ -93,8 +93,8 @@ def test_an_error_is_recorded_and_raised(exporter: InMemorySpanExporter) -> None
 
 
 def test_with_the_api_alone_nothing_is_recorded_and_nothing_fails() -> None:
-    with tracing.route("refund", 5) as span:
-        span.answered(ROUTED)
+    with tracing.route_span("refund", 5) as span:
+        span.record(ROUTED)
     assert not trace.get_current_span().is_recording()
 
 
@@ -104,9 +104,9 @@ import sys
 sys.modules["opentelemetry"] = None   # as if it were not installed
 from router import Router
 from router.answer import tracing
-from router.routed import RoutedTools
-with tracing.route("refund", 5) as span:
-    span.answered(RoutedTools((), "one", "default"))
+from router.answer.results import RoutedTools
+with tracing.route_span("refund", 5) as span:
+    span.record(RoutedTools((), "one", "default"))
 print([name for name, module in sys.modules.items() if name.startswith("opentelemetry") and module])
 """
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=ROOT)
@@ -118,7 +118,7 @@ def test_a_program_that_does_not_trace_is_spared_the_import() -> None:
 import sys
 from router import Router
 from router.answer import tracing
-tracing.route("refund", 5).__enter__()
+tracing.route_span("refund", 5).__enter__()
 print([name for name in sys.modules if name.startswith("opentelemetry")])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)

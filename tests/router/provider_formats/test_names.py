@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.provider_formats import PROVIDER_LIMITS, Form, hashed_names, id_of, legal_name
+from router.provider_formats import Form, hashed_names, id_of, legal_name
 
 # Everything that an id's own spelling could be confused with, and what no provider takes.
 IDS = st.text("ab/@.~_-2:é顧 ", min_size=1, max_size=12) | st.text(min_size=1, max_size=90)
@@ -50,9 +50,9 @@ def test_a_name_is_one_of_its_tool_alone_whatever_else_is_in_the_catalog() -> No
 @given(st.lists(IDS, unique=True, max_size=12), st.sampled_from(Form))
 def test_two_ids_never_meet_and_each_name_is_legal_and_leads_back(ids: list[str], form: Form) -> None:
     names = {legal_name(tool_id, form): tool_id for tool_id in ids}
-    terms = PROVIDER_LIMITS[form]
+    limits = form.spec.limits
     assert len(names) == len(ids)
-    assert all(re.fullmatch(f"[a-zA-Z0-9{terms.marks}]{{1,{terms.length}}}", name) for name in names)
+    assert all(re.fullmatch(f"[a-zA-Z0-9{limits.marks}]{{1,{limits.length}}}", name) for name in names)
     known = hashed_names(ids)
     assert {name: id_of(name, set(ids).__contains__, lambda: known) for name in names} == names
 

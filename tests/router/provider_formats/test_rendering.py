@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 
 from router.errors import RequestInvalid, SettingsInvalid
-from router.provider_formats import Detail, Form, Note, render, variants
+from router.provider_formats import Detail, Form, RenderNote, render, variants
 from tests.router.provider_formats.test_schemas import HOSTILE
 from tests.support.factories import make_record
 
@@ -69,7 +69,7 @@ def test_openai_is_handed_the_first_128_tools_and_told_which_are_left_out() -> N
     records = [make_record(f"tool_{number}") for number in range(130)]
     rendered = render(records, Form.OPENAI)
     assert len(rendered.tools) == len(rendered.names) == 128
-    assert rendered.dropped[0] == Note("stripe/tool_128", "openai takes at most 128 tools")
+    assert rendered.dropped[0] == RenderNote("stripe/tool_128", "openai takes at most 128 tools")
     assert [len(render(records, form).tools) for form in Form] == [128, 128, 130, 130, 130]
     assert len(render(records, Form.OPENAI, cap=None).tools) == 130
     assert len(render(records, Form.MCP, cap=2).tools) == 2
@@ -83,7 +83,7 @@ def test_of_two_ids_whose_names_meet_the_second_is_dropped(monkeypatch: pytest.M
     monkeypatch.setattr("router.provider_formats.rendering.legal_name", lambda tool_id, form: "same")
     rendered = render([REFUND, make_record()], Form.OPENAI)
     assert rendered.names == {"same": "stripe/refund"}
-    assert rendered.dropped == (Note("stripe/list_charges", "its name same is already that of stripe/refund"),)
+    assert rendered.dropped == (RenderNote("stripe/list_charges", "its name same is already that of stripe/refund"),)
 
 
 def test_a_strict_tool_says_so_and_the_nulls_of_its_arguments_are_taken_back() -> None:
@@ -142,7 +142,7 @@ def test_a_tool_that_cannot_be_strict_is_handed_over_as_it_is_with_a_note(
 ) -> None:
     record = make_record(input_schema=schema)
     rendered = render([record], form, strict=True, detail=detail)
-    assert rendered.notes == (Note("stripe/list_charges", why),)
+    assert rendered.notes == (RenderNote("stripe/list_charges", why),)
     assert rendered.tools == render([record], form, detail=detail).tools
 
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from router.provider_formats.roots import joined, object_root, plain_parameters
-from router.provider_formats.schemas import valid
+from router.provider_formats.roots import merge_combinations, object_root, with_plain_parameters
+from router.provider_formats.schemas import valid_schema
 
 META = Draft202012Validator(Draft202012Validator.META_SCHEMA)
 
@@ -37,13 +37,13 @@ HOSTILE: st.SearchStrategy[Any] = st.recursive(
 
 def rooted(schema: Any) -> dict[str, Any]:
     """As OpenAI takes it."""
-    return joined(object_root(valid(schema)))
+    return merge_combinations(object_root(valid_schema(schema)))
 
 
 @settings(max_examples=150)
 @given(HOSTILE)
 def test_whatever_a_vendor_wrote_gives_a_valid_schema_of_an_object(schema: Any) -> None:
-    for made in (object_root(valid(schema)), rooted(schema), plain_parameters(rooted(schema))[0]):
+    for made in (object_root(valid_schema(schema)), rooted(schema), with_plain_parameters(rooted(schema))[0]):
         META.validate(made)
         assert made["type"] == "object" and isinstance(made["properties"], dict)
     assert not {"anyOf", "oneOf", "allOf", "enum", "not", "const"} & set(rooted(schema))
@@ -61,7 +61,7 @@ def test_what_is_right_stays_as_it_is() -> None:
         "additionalProperties": False,
         "$defs": {"line": {"type": "object", "properties": {"lines": {"$ref": "#/properties/lines"}}}},
     }
-    assert valid(schema) == rooted(schema) == schema
+    assert valid_schema(schema) == rooted(schema) == schema
 
 
 @pytest.mark.parametrize(
@@ -91,14 +91,14 @@ def test_what_is_right_stays_as_it_is() -> None:
     ],
 )
 def test_what_is_wrong_is_mended_or_left_out(written: Any, made: dict[str, Any]) -> None:
-    assert valid(written) == made
+    assert valid_schema(written) == made
 
 
 def test_a_schema_of_endless_depth_ends() -> None:
     schema: dict[str, Any] = {"type": "string"}
     for _ in range(400):
         schema = {"type": "object", "properties": {"a": schema}}
-    META.validate(valid(schema))
+    META.validate(valid_schema(schema))
 
 
 def test_a_root_that_is_no_object_leaves_the_arguments_open() -> None:
@@ -145,7 +145,7 @@ def test_parameters_that_anthropic_refuses_are_named_anew_and_found_again() -> N
         "properties": {"$top": {}, "_top": {}, "filter[id]": {}, "ok": {}},
         "required": ["$top", "ok"],
     }
-    made, old = plain_parameters(root)
+    made, old = with_plain_parameters(root)
     new = {name: plain for plain, name in old.items()}
     assert set(old.values()) == {"$top", "filter[id]"} and new["filter[id]"] == "filter_id_"
     assert made["required"] == [new["$top"], "ok"] and list(made["properties"]) == [

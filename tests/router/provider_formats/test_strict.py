@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from router.provider_formats.strict import ANTHROPIC, OPENAI, NotStrict, strict
+from router.provider_formats.strict import ANTHROPIC, OPENAI, NotStrict, strict_schema
 from tests.router.provider_formats.test_schemas import HOSTILE, META, rooted
 
 ALLOWED = frozenset(
@@ -22,7 +22,7 @@ def of(*required: str, **properties: Any) -> dict[str, Any]:
 
 
 def test_every_property_is_required_and_an_optional_one_may_be_null() -> None:
-    made = strict(of("charge", charge={"type": "string"}, amount={"type": "integer", "minimum": 1}), OPENAI)
+    made = strict_schema(of("charge", charge={"type": "string"}, amount={"type": "integer", "minimum": 1}), OPENAI)
     assert made == {
         "type": "object",
         "properties": {"charge": {"type": "string"}, "amount": {"type": ["integer", "null"], "minimum": 1}},
@@ -69,11 +69,11 @@ def test_every_property_is_required_and_an_optional_one_may_be_null() -> None:
 )
 def test_an_optional_property(optional: dict[str, Any], made: dict[str, Any]) -> None:
     root = {**of(x=optional), "$defs": {"a": {"type": "string"}, "unused": {}}}
-    assert strict(root, OPENAI)["properties"]["x"] == made
+    assert strict_schema(root, OPENAI)["properties"]["x"] == made
 
 
 def test_anthropic_keeps_what_is_optional_and_takes_no_bounds() -> None:
-    made = strict(
+    made = strict_schema(
         of("a", a={"type": "integer", "minimum": 1}, b={"type": "array", "items": {"type": "string"}, "minItems": 2}),
         ANTHROPIC,
     )
@@ -83,7 +83,7 @@ def test_anthropic_keeps_what_is_optional_and_takes_no_bounds() -> None:
 
 def test_a_tool_without_arguments_is_strict() -> None:
     closed = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
-    assert strict({"type": "object", "properties": {}}, OPENAI) == closed
+    assert strict_schema({"type": "object", "properties": {}}, OPENAI) == closed
 
 
 NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}
@@ -91,9 +91,9 @@ NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}
 
 def test_a_recursive_schema_is_strict_at_openai_alone() -> None:
     root = {**of(list={"$ref": "#/$defs/node"}), "$defs": {"node": NODE}}
-    assert strict(root, OPENAI)["$defs"]["node"]["required"] == ["next"]
+    assert strict_schema(root, OPENAI)["$defs"]["node"]["required"] == ["next"]
     with pytest.raises(NotStrict, match="refers to itself"):
-        strict(root, ANTHROPIC)
+        strict_schema(root, ANTHROPIC)
 
 
 @pytest.mark.parametrize(
@@ -121,16 +121,16 @@ def test_a_recursive_schema_is_strict_at_openai_alone() -> None:
 )
 def test_what_has_no_strict_form_says_why(properties: dict[str, Any], why: str) -> None:
     with pytest.raises(NotStrict, match=why):
-        strict(of(**properties), OPENAI)
+        strict_schema(of(**properties), OPENAI)
 
 
 def test_eleven_levels_are_too_many_for_openai() -> None:
     schema: dict[str, Any] = {"type": "string"}
     for _ in range(10):
         schema = of("a", a=schema)
-    strict(schema, OPENAI)
+    strict_schema(schema, OPENAI)
     with pytest.raises(NotStrict, match="more than 10 levels"):
-        strict(of("a", a=schema), OPENAI)
+        strict_schema(of("a", a=schema), OPENAI)
 
 
 def parts(schema: Any) -> Iterator[dict[str, Any]]:
@@ -147,7 +147,7 @@ def parts(schema: Any) -> Iterator[dict[str, Any]]:
 @given(HOSTILE)
 def test_a_strict_schema_has_only_what_openai_takes(schema: Any) -> None:
     try:
-        made = strict(rooted(schema), OPENAI)
+        made = strict_schema(rooted(schema), OPENAI)
     except NotStrict:
         return
     META.validate(made)
@@ -180,7 +180,7 @@ def test_arguments_that_the_strict_schema_takes_fit_the_records_own_once_nulls_a
     }
     # What is optional is null where the model leaves it out.
     given_ = {n: value if needed or said else None for n, ((_, value), needed, said) in drawn.items()}
-    Draft202012Validator(strict(own, OPENAI)).validate(given_)
+    Draft202012Validator(strict_schema(own, OPENAI)).validate(given_)
     kept = {
         n: value for n, value in given_.items() if value is not None or drawn[n][0][0] == {"type": ["boolean", "null"]}
     }

@@ -202,9 +202,10 @@ def test_the_tools_of_every_answer_come_out_of_its_budget(router: Router, opened
 
 
 def test_a_provider_takes_at_most_its_cap(opened: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
-    from router.provider_formats import PROVIDER_LIMITS, Form
+    from router.provider_formats import Form
 
-    monkeypatch.setitem(PROVIDER_LIMITS, Form.OPENAI, replace(PROVIDER_LIMITS[Form.OPENAI], cap=3))
+    spec = Form.OPENAI.spec
+    monkeypatch.setattr(Form.OPENAI, "spec", replace(spec, limits=replace(spec.limits, cap=3)))
     selection = Selection(always=("weather/getForecast",))
     routed = Router(opened).route(REQUEST, k=4, form="openai", selection=selection)
     assert len(routed) == 2 and [out.by for out in routed.dropped] == ["cap", "cap"]
@@ -212,9 +213,10 @@ def test_a_provider_takes_at_most_its_cap(opened: Snapshot, monkeypatch: pytest.
 
 
 def test_within_a_budget_the_cap_is_told_too(opened: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
-    from router.provider_formats import PROVIDER_LIMITS, Form
+    from router.provider_formats import Form
 
-    monkeypatch.setitem(PROVIDER_LIMITS, Form.OPENAI, replace(PROVIDER_LIMITS[Form.OPENAI], cap=3))
+    spec = Form.OPENAI.spec
+    monkeypatch.setattr(Form.OPENAI, "spec", replace(spec, limits=replace(spec.limits, cap=3)))
     routed = Router(opened).route(REQUEST, k=5, form="openai", token_budget=100_000)
     whole = Router(opened).route(REQUEST, k=5)
     assert routed.ids == whole.ids[:3]

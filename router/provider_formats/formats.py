@@ -1,0 +1,155 @@
+"""The table of provider formats: `Form` has one entry for each, and `Detail` says how much of a tool is told.
+
+To add a format, write its entry in `Form` and nothing else.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from router.errors import SettingsInvalid
+from router.provider_formats import strict
+from router.provider_formats.schemas import Schema
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderLimits:
+    """What a provider accepts.
+
+    `length` is the greatest length of a name, `marks` are the characters that a name may have besides ASCII letters and
+    digits: `_` and `-` must be among them. `cap` is the greatest number of tools in one request, None for any number.
+    `combined_root` says that the root of a schema may be a combination (anyOf, oneOf, allOf). `plain_parameters` says
+    that the names of root parameters must match `^[a-zA-Z0-9_.-]{1,64}$`.
+    """
+
+    length: int
+    marks: str = "_-"
+    cap: int | None = None
+    combined_root: bool = False
+    plain_parameters: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolParts:
+    """The parts of one tool, from which a format makes the tool that its provider takes.
+
+    `named` has `name`, and `description` where there is one. `is_strict` says that `schema` is to be followed strictly.
+    `title` and `hints` are those of the record's annotations; None and empty where it has none.
+    """
+
+    named: Mapping[str, str]
+    schema: Schema
+    is_strict: bool
+    title: str | None
+    hints: Mapping[str, bool]
+
+    @property
+    def strict_flag(self) -> dict[str, bool]:
+        """Return `{"strict": True}` for a strict tool, and an empty dict for any other."""
+        return {"strict": True} if self.is_strict else {}
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderFormat:
+    """How a provider takes tools.
+
+    `shape` makes the tool from its parts, `schema_path` are the keys that lead to the schema in it. `strict_limits` are
+    those of the provider's strict mode, None where it has none.
+    """
+
+    limits: ProviderLimits
+    shape: Callable[[ToolParts], dict[str, Any]]
+    schema_path: tuple[str, ...]
+    strict_limits: strict.StrictLimits | None = None
+
+
+def _openai(parts: ToolParts) -> dict[str, Any]:
+    return {"type": "function", "function": {**parts.named, "parameters": parts.schema, **parts.strict_flag}}
+
+
+def _responses(parts: ToolParts) -> dict[str, Any]:
+    # Responses is strict unless told otherwise.
+    return {"type": "function", **parts.named, "parameters": parts.schema, "strict": parts.is_strict}
+
+
+def _anthropic(parts: ToolParts) -> dict[str, Any]:
+    return {**parts.named, "input_schema": parts.schema, **parts.strict_flag}
+
+
+def _mcp(parts: ToolParts) -> dict[str, Any]:
+    title = {} if parts.title is None else {"title": parts.title}
+    annotations = {"annotations": dict(parts.hints)} if parts.hints else {}
+    return {**parts.named, **title, "inputSchema": parts.schema, **annotations}
+
+
+def _langchain(parts: ToolParts) -> dict[str, Any]:
+    return {**parts.named, "parameters": parts.schema, **parts.strict_flag}
+
+
+# Limits that are not in a provider's reference are in its error messages:
+#   OpenAI: "The name of the function to be called. Must be a-z, A-Z, 0-9, or contain underscores and dashes, with a
+#     maximum length of 64"; "A max of 128 functions are supported" (API reference, chat completions);
+#     "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'const'/'not' at the top level".
+#   Anthropic: "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'"; "input_schema does not
+#     support oneOf, allOf, or anyOf at the top level"; "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'".
+#   MCP 2025-11-25, server/tools, Tool Names: 1 to 128 of A-Z, a-z, 0-9, underscore, hyphen and dot.
+#   LangChain hands a dict on to any model; OpenAI's limits are the narrowest.
+class Form(StrEnum):
+    """The format of a provider's tools. `spec` says how its tools are made."""
+
+    spec: ProviderFormat
+
+    def __new__(cls, name: str, *specs: ProviderFormat) -> "Form":
+        """Return the member of one entry: its name and its format. A look-up, `Form("mcp")`, takes the name alone."""
+        member = str.__new__(cls, name)
+        member._value_ = name
+        (member.spec,) = specs
+        return member
+
+    # Chat completions.
+    OPENAI = (
+        "openai",
+        ProviderFormat(ProviderLimits(length=64, cap=128), _openai, ("function", "parameters"), strict.OPENAI),
+    )
+    # OpenAI's Responses API.
+    RESPONSES = (
+        "responses",
+        ProviderFormat(ProviderLimits(length=64, cap=128), _responses, ("parameters",), strict.OPENAI),
+    )
+    ANTHROPIC = (
+        "anthropic",
+        ProviderFormat(
+            ProviderLimits(length=128, plain_parameters=True), _anthropic, ("input_schema",), strict.ANTHROPIC
+        ),
+    )
+    MCP = (
+        "mcp",
+        ProviderFormat(ProviderLimits(length=128, marks="_.-", combined_root=True), _mcp, ("inputSchema",)),
+    )
+    LANGCHAIN = (
+        "langchain",
+        ProviderFormat(ProviderLimits(length=64), _langchain, ("parameters",), strict.OPENAI),
+    )
+
+
+class Detail(StrEnum):
+    """How much of a tool is told, the most first.
+
+    FULL is the record. SHORT keeps each name, type, enum and required parameter, and cuts what is prose: the tool can
+    still be called. SIGNATURE is one line and an open schema: the model asks for the schema, or calls by the line.
+    """
+
+    FULL = "full"
+    SHORT = "short"
+    SIGNATURE = "signature"
+
+
+def parse_choice(kind: type[Choice], value: str) -> Choice:
+    """Return the member of an enum, such as `Form`, that a value names. Raises SettingsInvalid where there is none."""
+    try:
+        return kind(value)
+    except ValueError:
+        raise SettingsInvalid(f"there is no {kind.__name__.lower()} {value!r}: choose from {', '.join(kind)}") from None

@@ -1,0 +1,94 @@
+"""Tools that a program registers, changes and removes while a router serves, and the functions behind them."""
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from router.record import ToolRecord
+from router.snapshot.overlay import Overlay
+from router.snapshot.phrases import phrases_by_id
+from router.snapshot.reloading import ReloadingSnapshot
+from router.tools.functions import Functions, Tools, ToolSet, read_tools
+
+_logger = logging.getLogger("router")
+
+
+class ToolRegistration:
+    """The methods of `Router` that change its tools and call them. They hold over every snapshot that it serves."""
+
+    def __init__(self, live: ReloadingSnapshot) -> None:
+        self._live = live
+        self._functions = Functions(lambda tool_id: live.snapshot.records.ordinal(tool_id) is not None)
+
+    def register(
+        self,
+        tools: Tools,
+        *,
+        provider: str | None = None,
+        source: str | None = None,
+        phrases: Mapping[str, Sequence[str]] | None = None,
+    ) -> tuple[ToolRecord, ...]:
+        """Add tools, or change those of the same ids, from the next request on. Return their records.
+
+        They also lie over the next snapshots, until one has them unchanged: from then on they are the build's. `tools`
+        and `provider` are as in `from_tools`. `source` is who lists them, for `replace`. `phrases`, by id or name, are
+        requests that a tool is for; without any, a tool of the snapshot keeps its own. Raises SettingsInvalid for a
+        value that is no tool: then nothing is changed.
+        """
+        tool_set = read_with_warnings(tools, provider)
+        by_id = phrases_by_id(phrases, tool_set.records)
+        self._live.change(lambda overlay: overlay.registered(tool_set.records, source, by_id))
+        return self._with_functions(tool_set)
+
+    def replace(
+        self, source: str, tools: Tools, *, phrases: Mapping[str, Sequence[str]] | None = None
+    ) -> tuple[ToolRecord, ...]:
+        """Make these the only tools of a source, as after MCP's `list_changed`. Return their records.
+
+        `source` is the label of their provider, of which the router serves no other tool from then on. Raises as
+        `register` does.
+        """
+        tool_set = read_with_warnings(tools, source)
+        by_id = phrases_by_id(phrases, tool_set.records)
+        self._live.change(lambda overlay: overlay.replaced(source, tool_set.records, by_id))
+        return self._with_functions(tool_set)
+
+    def remove(self, tool_ids: Iterable[str]) -> None:
+        """Take tools out of the next request and out of every snapshot to come, until they are registered again."""
+        self._live.change(lambda overlay: overlay.removed(tool_ids))
+
+    @property
+    def overlay(self) -> Overlay:
+        """Return what is registered and removed over the snapshot that serves; empty where nothing is."""
+        return self._live.overlay
+
+    def save_overlay(self, path: str | Path) -> None:
+        """Write what is registered and removed, for `open(overlay=…)`. Raises OSError where that cannot be done."""
+        self._live.save(Path(path))
+
+    @property
+    def functions(self) -> Functions:
+        """Return the Python functions behind the tools that serve, by tool id."""
+        return self._functions
+
+    def call(self, tool_id: str, arguments: Mapping[str, Any]) -> Any:
+        """Call the function behind a tool with the arguments of a model. Return its result, or its coroutine.
+
+        Arguments are converted to the types of the annotations: an Enum, a dataclass, a date. Raises RequestInvalid
+        where the tool has no function, or the arguments do not fit it, and whatever the function raises.
+        """
+        return self._functions.call(tool_id, arguments)
+
+    def _with_functions(self, tool_set: ToolSet) -> tuple[ToolRecord, ...]:
+        """Keep the functions behind some tools. Return the tools' records."""
+        self._functions.put((record.tool_id for record in tool_set.records), tool_set.functions)
+        return tool_set.records
+
+
+def read_with_warnings(tools: Tools, provider: str | None) -> ToolSet:
+    """Read tools, and warn of what was renamed, merged, or has no JSON form."""
+    tool_set = read_tools(tools, provider)
+    for note in tool_set.notes:
+        _logger.warning("%s", note)
+    return tool_set
