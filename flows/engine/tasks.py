@@ -1,8 +1,9 @@
 """A build's stages as Prefect tasks, one batch a task."""
 
 from collections.abc import Callable
+from functools import partial
 from traceback import clear_frames
-from typing import Any, TypeVar
+from typing import Any, TypeVar, TypeVarTuple
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
@@ -15,10 +16,11 @@ from pipeline.progress import Progress
 from pipeline.settings import FlowSettings
 
 T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
 
 
 def _may_pass(task: Task[Any, Any], run: TaskRun, state: State[Any]) -> bool:
-    """Only what did not answer is worth another try: a wrong key or a broken file stays wrong."""
+    """Return whether another try may succeed: what did not answer may; a wrong key or a broken file stays wrong."""
     return isinstance(state.data, Unavailable)
 
 
@@ -35,38 +37,42 @@ def stage(work: Callable[[], Any], progress: Progress) -> Any:
 
 
 def release(error: BaseException) -> None:
-    """Let go of what the frames of an error hold, a ledger's connection say: Prefect keeps the error until the process
-    ends, and DuckDB then reports on the terminal each object that is still held."""
-    found: BaseException | None = error
-    while found is not None:
-        clear_frames(found.__traceback__)
-        found = found.__cause__ or found.__context__
+    """Let go of what the frames of an error hold, such as a ledger's connection.
+
+    Prefect keeps the error until the process ends, and DuckDB then reports each open object on the terminal.
+    """
+    link: BaseException | None = error
+    while link is not None:
+        clear_frames(link.__traceback__)
+        link = link.__cause__ or link.__context__
 
 
 class Tasks:
-    """Carries out the stages of a build as tasks: retried where something did not answer, and with a time-out."""
+    """An execution that runs each stage as a task: retried where something did not answer, and with a time-out."""
 
     def __init__(self, settings: FlowSettings, progress: Progress) -> None:
         self.batch_size: int | None = settings.batch_size
         self._settings = settings
         self._progress = progress
 
-    def __call__(self, verb: str, work: Callable[[], T], label: str = "") -> T:
+    def run(self, stage_name: str, function: Callable[[*Arguments], T], *arguments: *Arguments, label: str = "") -> T:
         """Run a stage as a task and return its result, or raise what it raised."""
         settings = self._settings
         named = stage.with_options(
-            name=verb,
+            name=stage_name,
             # Prefect formats this name with the parameters.
-            task_run_name=f"{verb} {label}".strip().replace("{", "{{").replace("}", "}}"),
+            task_run_name=f"{stage_name} {label}".strip().replace("{", "{{").replace("}", "}}"),
             retries=settings.retries,
             retry_delay_seconds=[settings.retry_delay_s * 2**attempt for attempt in range(settings.retries)] or 0.0,
             timeout_seconds=settings.timeout_s,
         )
+        # Prefect looks for futures in all parameters: one callable spares it a walk over the catalog's records.
+        work = partial(function, *arguments)
         state: State[T] = named(work, self._progress, return_state=True)
         if state.name == "TimedOut":
-            smaller = ", or make its batches smaller with flow.batch_size" if verb == "enrich" else ""
+            smaller = ", or make its batches smaller with flow.batch_size" if stage_name == "enrich" else ""
             raise RunAborted(
-                f"the stage {f'{verb} {label}'.strip()!r} did not finish within {settings.timeout_s:g} s: "
+                f"the stage {f'{stage_name} {label}'.strip()!r} did not finish within {settings.timeout_s:g} s: "
                 f"raise flow.timeout_s{smaller}"
             )
         return state.result()

@@ -11,7 +11,7 @@ from flows.output.screen import err, out, plain, rows_table
 from pipeline.build.plan import Plan
 from pipeline.build.report import BuildReport
 from pipeline.enrichment.estimate import Estimate
-from pipeline.publish.missing import Missing
+from pipeline.publish.missing_tools import MissingTools
 from pipeline.sources import Gap
 from pipeline.sources.gaps import empties
 
@@ -122,7 +122,7 @@ def show_left_out(names: Sequence[str]) -> None:
         err.print(plain(f"not read: {shown}{more}; a catalog.toml can name them", "yellow"), soft_wrap=True)
 
 
-def _missing(missing: Missing) -> None:
+def _missing(missing: MissingTools) -> None:
     """Print every source that was skipped, with the serving tools that it takes along, and a few that are empty."""
     for gap in missing.skipped:
         err.print(plain(f"skipped: {' '.join(gap.reason.split())[:600]}{_gone(gap)}", "yellow"), soft_wrap=True)

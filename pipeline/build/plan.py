@@ -8,12 +8,12 @@ from typing import Any
 from pipeline import records, sources
 from pipeline.enrichment.chain import generators
 from pipeline.enrichment.estimate import Estimate, estimate
-from pipeline.execution import Direct
+from pipeline.execution import DirectExecution
 from pipeline.inspection.difference import ToolDifference
 from pipeline.ledger import Ledger
-from pipeline.progress import Progress, Silent
-from pipeline.publish import current
-from pipeline.publish.missing import Missing, missing
+from pipeline.progress import Progress, SilentProgress
+from pipeline.publish import serving_folder
+from pipeline.publish.missing_tools import MissingTools, count_missing_tools
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
 from pipeline.sources.coverage import Coverage, by_source
 from pipeline.sources.gaps import no_tool
@@ -38,7 +38,7 @@ class Plan:
     max_cost_usd: float | None
     estimate: Estimate
     coverage: tuple[Coverage, ...] = ()
-    missing: Missing = field(default_factory=Missing)
+    missing: MissingTools = field(default_factory=MissingTools)
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict, for programs."""
@@ -50,9 +50,9 @@ class Plan:
 
 def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, progress: Progress | None = None) -> Plan:
     """What `build` would find and ask. Raises SettingsInvalid or RunAborted as it would."""
-    progress = progress or Silent()
+    progress = progress or SilentProgress()
     progress.start("read", None)
-    reading = sources.read(settings, Direct())
+    reading = sources.read(settings, DirectExecution())
     catalog = records.catalog_records(reading.tools)
     if not catalog.records:
         raise no_tool(settings.name, reading.gaps, reading.sources, reading.rejected, reading.coverage)
@@ -74,6 +74,6 @@ def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, prog
         mode=settings.enrichment.mode,
         max_cost_usd=settings.enrichment.max_cost_usd,
         estimate=expected,
-        missing=missing(reading.gaps, reading.sources, catalog.hashes, current(store)),
+        missing=count_missing_tools(reading.gaps, reading.sources, catalog.hashes, serving_folder(store)),
         coverage=reading.coverage,
     )

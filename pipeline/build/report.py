@@ -12,7 +12,7 @@ from pipeline.enrichment.generator import Usage
 from pipeline.enrichment.verdict import Verdict
 from pipeline.errors import RecordRejected
 from pipeline.inspection.difference import ToolDifference
-from pipeline.publish.missing import Missing
+from pipeline.publish.missing_tools import MissingTools
 from pipeline.records import Notice
 from pipeline.sources.coverage import Coverage, by_source
 
@@ -43,7 +43,7 @@ class BuildReport:
     coverage: tuple[Coverage, ...] = ()
     encoder: str | None = None
     removed: tuple[str, ...] = ()
-    missing: Missing = field(default_factory=Missing)
+    missing: MissingTools = field(default_factory=MissingTools)
     difference: ToolDifference = field(default_factory=ToolDifference)
     evaluation: Mapping[str, Any] | None = None
     tuning: Mapping[str, Any] = field(default_factory=dict)

@@ -52,7 +52,7 @@ def build(
     """
     from flows.output.build import show_left_out, show_plan, show_report
     from flows.output.screen import Bars, out, plain
-    from pipeline.build.build import build as run
+    from pipeline.build import build as run
     from pipeline.build.plan import plan as plan_build
     from pipeline.settings import left_out, load, overrides, with_provider
 

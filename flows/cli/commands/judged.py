@@ -36,7 +36,7 @@ def build_bench(
     bench: Path, workspace: Path, bars: Any, *, without: bool = False, generator: str | None, encoder: str | None
 ) -> Path:
     """The folder of a snapshot of the bench, built apart from what serves; `without` leaves out all expansions."""
-    from pipeline.build.build import build
+    from pipeline.build import build
     from pipeline.settings import load, overrides
 
     settings = load(bench, overrides("none" if without else generator, encoder))
