@@ -1,7 +1,7 @@
 """The state of a build after each stage: frozen values, each made by one stage and read by later ones."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pipeline.build.learning import TrainingSet
@@ -9,10 +9,14 @@ from pipeline.enrichment import Enrichment, Generator
 from pipeline.errors import RecordRejected
 from pipeline.inspection.difference import ToolDifference
 from pipeline.learning import PastRequests, ReusedCalibration
+from pipeline.publish import VERSIONS
 from pipeline.publish.missing_tools import MissingTools
 from pipeline.records import Catalog
+from pipeline.settings import CatalogSettings
 from pipeline.sources import Reading
 from pipeline.vectors import Embedding, EncoderExports
+from router.evaluation import judgements_of
+from router.fingerprint import file_sha256, fingerprint
 from router.tools.field_text import FieldDocuments
 
 
@@ -70,3 +74,31 @@ class SnapshotOutcome:
     outcome: str
     held: tuple[str, ...]
     removed: tuple[str, ...] = ()
+
+
+def content_hash_of(
+    settings: CatalogSettings, read: CatalogRead, encoder: BuildEncoder | None, expanded: ExpandedCatalog
+) -> str:
+    """Return the hash of all that decides a snapshot's answers: equal hashes, equal rankings."""
+    catalog, enrichment = read.catalog, expanded.enrichment
+    model = encoder.embedding.model if encoder else None
+    judgements = judgements_of(settings.folder) if settings.tuning.judged else None
+    expansions: Mapping[str, list[object]] = {
+        tool_id: [written.key, written.expansion.to_json()] for tool_id, written in enrichment.written.items()
+    }
+    return fingerprint(
+        {
+            "versions": VERSIONS,
+            "tools": [[r.tool_id, catalog.hashes[r.tool_id]] for r in catalog.records],
+            "expansions": expansions,
+            "languages": settings.enrichment.languages,
+            "verdicts": [asdict(verdict) for verdict in enrichment.verdicts],
+            "siblings": dict(enrichment.siblings),
+            "encoder": [model.key, model.query_prefix, settings.vectors.precision] if model else None,
+            "tuning": settings.tuning.model_dump(mode="json"),
+            "adapter": expanded.training_set.content() if expanded.training_set else None,
+            "judged": file_sha256(judgements) if judgements else None,
+            "past": read.past.content() if read.past else None,
+            "recipe": settings.retrieval.resolve().to_json(),
+        }
+    )

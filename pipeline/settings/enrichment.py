@@ -104,7 +104,7 @@ class AssessmentSettings(Section):
     """
 
     enabled: bool = True
-    # Tools whose phrases together have no better fit and at least this lead lose them.
+    # Tools whose phrases together have a lower fit and a higher lead lose them.
     misplaced_fit: float = 2.0
     misplaced_lead: float = Field(3.0, gt=0)
     # A single phrase is lost in the same way.

@@ -76,7 +76,7 @@ def test_an_export_of_other_weights_is_refused(tmp_path: Path) -> None:
     class Other(ReferenceEncoder):
         """Exports one model and encodes with another, as a faulty exporter would."""
 
-        def export_encoder(self, path: Path) -> None:
+        def export(self, path: Path) -> None:
             ReferenceEncoder(model_of(save(tmp_path / "other", seed=7)), 8).export(path)
 
     model = model_of(traced(save(tmp_path / "model")))
