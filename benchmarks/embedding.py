@@ -21,9 +21,9 @@ from benchmarks.support.measuring import RESULTS, about, report
 from pipeline import records, sources
 from pipeline.enrichment.file import FileGenerator
 from pipeline.enrichment.generator import Answer, Question
-from pipeline.progress import Silent
+from pipeline.progress import SilentProgress
 from pipeline.settings import load
-from pipeline.vectors import BatchEncoder, ReferenceEncoder, export, resolve
+from pipeline.vectors import BatchEncoder, ReferenceEncoder, export_encoder, resolve_encoder
 from router.encoding.export import ExportCache
 from router.tools.field_text import project_record
 
@@ -60,7 +60,7 @@ def main() -> None:
     given = parser.parse_args()
     found = about()
     settings = load(given.catalog, {"vectors": {"encoder": given.encoder}}, environment={}).vectors
-    model = resolve(settings, Silent())
+    model = resolve_encoder(settings, SilentProgress())
     if model is None:
         raise SystemExit("--encoder none embeds nothing")
     from sentence_transformers import SentenceTransformer
@@ -72,7 +72,9 @@ def main() -> None:
     }
     with tempfile.TemporaryDirectory() as folder:
         for precision in ("fp32", "int8"):
-            copy = export(model, precision, ReferenceEncoder(model, settings.batch_size), ExportCache([Path(folder)]))
+            copy = export_encoder(
+                model, precision, ReferenceEncoder(model, settings.batch_size), ExportCache([Path(folder)])
+            )
             ways[precision] = BatchEncoder(copy, settings.batch_size).encode
             ways[f"{precision}, one thread"] = BatchEncoder(copy, settings.batch_size, 1).encode
         for encode in ways.values():

@@ -40,7 +40,7 @@ def _ask(count: int, url: str, alone: bool = False, **settings: Any) -> dict[str
     from pipeline.enrichment.generator import Question
     from pipeline.enrichment.openai import OpenAIGenerator
     from pipeline.ledger import Ledger
-    from pipeline.progress import Silent
+    from pipeline.progress import SilentProgress
     from pipeline.records import catalog_records
     from pipeline.settings import EnrichmentSettings
     from tests.support.factories import make_raw
@@ -53,7 +53,7 @@ def _ask(count: int, url: str, alone: bool = False, **settings: Any) -> dict[str
     result = Enrichment()
     with tempfile.TemporaryDirectory() as folder, Ledger.open(Path(folder)) as ledger:
         context = EnrichmentContext(
-            catalog, ledger, ledger.start_run("rate"), Silent(), lambda _, expansion: (expansion, ())
+            catalog, ledger, ledger.start_run("rate"), SilentProgress(), lambda _, expansion: (expansion, ())
         )
         enrich(context, [generator], batch=catalog.records[:1], into=result)  # all that is imported late is there
         before, cpu, begun = _rss(), time.process_time(), time.monotonic()

@@ -30,7 +30,7 @@ from typing import Any
 
 from benchmarks.support.measuring import DATA, about, on_one_thread, percentiles, report
 from flows.cli.commands.benches import build_bench, read_bench
-from pipeline.progress import Silent
+from pipeline.progress import SilentProgress
 from router import DenseView, Fusion, Recipe, Router, Signal
 from router.evaluation import Judgement
 from router.selection import Selection, Weights
@@ -130,7 +130,9 @@ def main() -> None:
     )
     with TemporaryDirectory() as temporary:
         workspace = asked.workspace or Path(temporary)
-        snapshot = build_bench(asked.folder, workspace, Silent(), generator="lexicon", encoder="all-MiniLM-L6-v2")
+        snapshot = build_bench(
+            asked.folder, workspace, SilentProgress(), generator="lexicon", encoder="all-MiniLM-L6-v2"
+        )
         found = about(snapshot)
         with Router.open(snapshot) as router:
             measured = measure(router, judgements)

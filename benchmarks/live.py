@@ -128,7 +128,7 @@ def _held() -> dict[str, float]:
 
 def build_three(workspace: Path) -> Path:
     """Three snapshots of the demo: of all its sources but the first, the last, and three in the middle."""
-    from pipeline.build.build import build
+    from pipeline.build import build
     from pipeline.settings import load
 
     settings = load(ROOT / "catalogs" / "demo", {"publish": {"judged": False}}, environment={})

@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.support.memoized_encoder import Remembering
-from pipeline.build.build import build
+from pipeline.build import build
 from pipeline.learning.calibration import logistic
 from pipeline.learning.calibration.background import background
 from pipeline.learning.calibration.cohort import Asked, Asker, survey

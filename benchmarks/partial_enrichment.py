@@ -17,7 +17,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.build.build import build
+from pipeline.build import build
 from pipeline.settings import load
 from router import Router
 from router.evaluation import Judgement, K, evaluate, judgements_of, read_judgements

@@ -11,7 +11,7 @@ from flows.engine.progress import FlowProgress
 from flows.engine.tasks import TaskExecution, release_frames
 from flows.evaluate import evaluate_catalog
 from flows.output.artifacts import show_build
-from pipeline.build.build import build
+from pipeline.build import build
 from pipeline.errors import QuartermasterError
 from pipeline.settings import load, overrides, with_provider
 from router.evaluation import judgements_of

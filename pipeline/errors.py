@@ -1,4 +1,4 @@
-"""What a build can meet, by consequence.
+"""The errors of a build, by consequence.
 
 QuartermasterError
 ├── SettingsInvalid    stop before anything starts: a setting is wrong               (exit code 2)
@@ -14,8 +14,8 @@ __all__ = ["QuartermasterError", "RecordRejected", "RunAborted", "SettingsInvali
 
 
 class RunAborted(QuartermasterError):
-    """The build cannot go on; the message says what failed, where, and what would mend it."""
+    """The build cannot go on. The message says what failed, where, and what would mend it."""
 
 
 class Unavailable(RunAborted):
-    """A server or program outside did not answer: the same build may do better later, and a flow tries again."""
+    """An outside server or program did not answer. The same build may succeed later, and a flow tries again."""

@@ -1,9 +1,15 @@
-"""How a build's stages are carried out: called one after the other, or each as a task of a flow."""
+"""How a build's stages are carried out: called one after the other, each as a task of a flow, or in other processes."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, TypeVarTuple
 
 T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
+
+# Stages that hold the ledger, the store, progress, a network connection or a budget: they run in the build's own
+# process. Every other stage is a module-level function of picklable data that returns picklable data.
+# See docs/decisions/0200-stages-of-plain-data.md.
+DRIVER_STAGES = frozenset({"read", "resolve", "export", "enrich", "contrast", "inspect", "learn", "verify", "publish"})
 
 
 class Execution(Protocol):
@@ -11,23 +17,26 @@ class Execution(Protocol):
 
     batch_size: int | None
 
-    def __call__(self, verb: str, work: Callable[[], T], label: str = "") -> T:
-        """Do the work of a stage and return what it gives; `label` tells stages of one verb apart."""
+    def run(self, stage_name: str, function: Callable[[*Arguments], T], *arguments: *Arguments, label: str = "") -> T:
+        """Return what `function` returns for `arguments`, or raise what it raises.
+
+        `label` tells stages of one name apart. A stage outside `DRIVER_STAGES` may run in another process.
+        """
         ...
 
 
-class Direct:
-    """Calls each stage as it comes."""
+class DirectExecution:
+    """Calls each stage in this process."""
 
     batch_size: int | None = None
 
-    def __call__(self, verb: str, work: Callable[[], T], label: str = "") -> T:
-        """Do the work."""
-        return work()
+    def run(self, stage_name: str, function: Callable[[*Arguments], T], *arguments: *Arguments, label: str = "") -> T:
+        """Return what `function` returns for `arguments`."""
+        return function(*arguments)
 
 
 def parts(items: Sequence[T], size: int | None) -> Iterator[tuple[str, Sequence[T]]]:
-    """Parts of a sequence, each with a label: "257–512 of 1,000"."""
+    """Yield parts of at most `size` items (None for all in one), each with a label: "257–512 of 1,000"."""
     size = size or max(len(items), 1)
     for first in range(0, len(items), size):
         part = items[first : first + size]

@@ -1,43 +1,49 @@
-"""How a build tells what it is doing. The command line draws it; a flow may log it; a library call hears nothing."""
+"""How a build tells what it is doing. The command line draws it; a flow may log it; a library call ignores it."""
 
 import resource
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Protocol
 
 
 class Progress(Protocol):
-    """Stages by name. `total` is None where it is not known beforehand."""
+    """Hears of a build's stages by name."""
 
     def start(self, stage: str, total: int | None = None) -> None:
-        """A stage begins, and the one before it has ended."""
+        """Begin a stage, and end the one before. `total` is None where it is not known beforehand."""
         ...
 
     def advance(self, count: int = 1) -> None:
-        """Part of the stage is done."""
+        """Add `count` to what is done of the stage."""
         ...
 
     def note(self, message: str) -> None:
-        """Something that the person at the terminal should read, such as which encoder was chosen and why."""
+        """Show a message that a person should read, such as which encoder was chosen and why."""
         ...
 
 
-class Silent:
-    """Hears everything and says nothing."""
+class SilentProgress:
+    """Ignores everything."""
 
     def start(self, stage: str, total: int | None = None) -> None:
-        """A stage begins."""
+        """Ignore that a stage begins."""
 
     def advance(self, count: int = 1) -> None:
-        """Part of the stage is done."""
+        """Ignore what is done."""
 
     def note(self, message: str) -> None:
-        """Something to read."""
+        """Ignore a message."""
 
 
-class Clock:
-    """Passes progress on, and adds up by stage the `seconds` and `cpu_seconds`, of all threads, that it took;
-    `peak_mb` is the most memory that the process had held by the end of the stage."""
+class StageClock:
+    """Passes progress on and measures each stage.
+
+    By stage: wall-clock `seconds`; `cpu_seconds` of all threads; `peak_mb`, the most memory that the process had held
+    by the end of the stage.
+    """
 
     def __init__(self, inner: Progress) -> None:
         self.seconds: dict[str, float] = {}
@@ -49,21 +55,21 @@ class Clock:
         self._cpu_since = 0.0
 
     def start(self, stage: str, total: int | None = None) -> None:
-        """A stage begins, and the one before it has ended."""
+        """Begin a stage, and end the one before."""
         self.stop()
         self._stage, self._since, self._cpu_since = stage, time.perf_counter(), time.process_time()
         self._inner.start(stage, total)
 
     def advance(self, count: int = 1) -> None:
-        """Part of the stage is done."""
+        """Pass on what is done of the stage."""
         self._inner.advance(count)
 
     def note(self, message: str) -> None:
-        """Something to read."""
+        """Pass on a message."""
         self._inner.note(message)
 
     def stop(self) -> None:
-        """The last stage has ended."""
+        """End the last stage."""
         if (stage := self._stage) is not None:
             self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - self._since
             self.cpu_seconds[stage] = self.cpu_seconds.get(stage, 0.0) + time.process_time() - self._cpu_since
@@ -71,3 +77,31 @@ class Clock:
             unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
             self.peak_mb[stage] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // unit
         self._stage = None
+
+
+_ADVANCE: ContextVar[Callable[[int], None] | None] = ContextVar("advance", default=None)
+
+
+def advance_stage(count: int) -> None:
+    """Report `count` from inside a stage function; nobody hears it in a process of its own."""
+    if (advance := _ADVANCE.get()) is not None:
+        advance(count)
+
+
+@contextmanager
+def forward_advance(progress: Progress, total: int) -> Iterator[None]:
+    """Pass to `progress` what a stage function reports inside, and at a normal end the rest of `total`."""
+    reported = 0
+
+    def advance(count: int) -> None:
+        nonlocal reported
+        reported += count
+        progress.advance(count)
+
+    token = _ADVANCE.set(advance)
+    try:
+        yield
+    finally:
+        _ADVANCE.reset(token)
+    if reported < total:
+        progress.advance(total - reported)

@@ -128,7 +128,7 @@ def catalog_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def workspace(catalog_folder: Path, encoder_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The workspace of the run's one built catalog: four signals, the small encoder. To be read, or copied."""
-    from pipeline.build.build import build
+    from pipeline.build import build
     from pipeline.settings import load
 
     settings = load(catalog_folder, {"vectors": {"encoder": str(encoder_folder)}}, environment={})

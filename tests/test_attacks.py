@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipeline.build.build import build
+from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.enrichment.prompt import INSTRUCTIONS
 from pipeline.ledger import Ledger

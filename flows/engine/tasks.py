@@ -1,8 +1,9 @@
 """The stages of a build as Prefect tasks, one task for each batch."""
 
 from collections.abc import Callable
+from functools import partial
 from traceback import clear_frames
-from typing import Any, TypeVar
+from typing import Any, TypeVar, TypeVarTuple
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
@@ -14,11 +15,12 @@ from pipeline.errors import QuartermasterError, RunAborted, Unavailable
 from pipeline.progress import Progress
 from pipeline.settings import FlowSettings
 
-_T = TypeVar("_T")
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
 
 
 def _is_retryable(task: Task[Any, Any], run: TaskRun, state: State[Any]) -> bool:
-    """Return whether to retry: only if something did not answer, since a wrong key or file stays wrong."""
+    """Return whether another try may succeed: what did not answer may; a wrong key or a broken file stays wrong."""
     return isinstance(state.data, Unavailable)
 
 
@@ -35,40 +37,42 @@ def stage(work: Callable[[], Any], progress: Progress) -> Any:
 
 
 def release_frames(error: BaseException) -> None:
-    """Clear the frames of an error and its causes, which may hold the ledger's connection.
+    """Let go of what the frames of an error hold, such as a ledger's connection.
 
-    Prefect keeps the error until the process ends; DuckDB would then report each open object on the terminal.
+    Prefect keeps the error until the process ends, and DuckDB then reports each open object on the terminal.
     """
-    cause: BaseException | None = error
-    while cause is not None:
-        clear_frames(cause.__traceback__)
-        cause = cause.__cause__ or cause.__context__
+    link: BaseException | None = error
+    while link is not None:
+        clear_frames(link.__traceback__)
+        link = link.__cause__ or link.__context__
 
 
 class TaskExecution:
-    """Runs the stages of a build as tasks with retries and a time-out: an execution for `pipeline.build`."""
+    """An execution that runs each stage as a task: retried where something did not answer, and with a time-out."""
 
     def __init__(self, settings: FlowSettings, progress: Progress) -> None:
         self.batch_size: int | None = settings.batch_size
         self._settings = settings
         self._progress = progress
 
-    def __call__(self, verb: str, work: Callable[[], _T], label: str = "") -> _T:
-        """Run a stage as a task and return its result, or raise its error. Raises RunAborted if it times out."""
+    def run(self, stage_name: str, function: Callable[[*Arguments], T], *arguments: *Arguments, label: str = "") -> T:
+        """Run a stage as a task and return its result, or raise what it raised."""
         settings = self._settings
-        task_run = stage.with_options(
-            name=verb,
+        named = stage.with_options(
+            name=stage_name,
             # Prefect formats this name with the parameters.
-            task_run_name=f"{verb} {label}".strip().replace("{", "{{").replace("}", "}}"),
+            task_run_name=f"{stage_name} {label}".strip().replace("{", "{{").replace("}", "}}"),
             retries=settings.retries,
             retry_delay_seconds=[settings.retry_delay_s * 2**attempt for attempt in range(settings.retries)] or 0.0,
             timeout_seconds=settings.timeout_s,
         )
-        state: State[_T] = task_run(work, self._progress, return_state=True)
+        # Prefect looks for futures in all parameters: one callable spares it a walk over the catalog's records.
+        work = partial(function, *arguments)
+        state: State[T] = named(work, self._progress, return_state=True)
         if state.name == "TimedOut":
-            smaller = ", or make its batches smaller with flow.batch_size" if verb == "enrich" else ""
+            smaller = ", or make its batches smaller with flow.batch_size" if stage_name == "enrich" else ""
             raise RunAborted(
-                f"the stage {f'{verb} {label}'.strip()!r} did not finish within {settings.timeout_s:g} s: "
+                f"the stage {f'{stage_name} {label}'.strip()!r} did not finish within {settings.timeout_s:g} s: "
                 f"raise flow.timeout_s{smaller}"
             )
         return state.result()

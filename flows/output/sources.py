@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from flows.output.terminal import err, out, plain_text, rows_table
-from pipeline.publish.missing import Missing
+from pipeline.publish.missing_tools import MissingTools
 from pipeline.sources import Gap
 from pipeline.sources.coverage import Coverage, by_source
 from pipeline.sources.gaps import empties
@@ -55,7 +55,7 @@ def coverage_cells(coverage: Coverage) -> tuple[str, ...]:
     )
 
 
-def show_missing(missing: Missing) -> None:
+def show_missing(missing: MissingTools) -> None:
     """Print every skipped source, with the serving tools that the new snapshot lacks, and some of the empty ones."""
     for gap in missing.skipped:
         err.print(

@@ -1,92 +1,100 @@
-"""What a build learns from its catalog, and what it takes over from the snapshot that serves."""
+"""What a build learns from its catalog, and what it reuses of the snapshot that serves."""
 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline import enrichment, publish, records, learning, vectors
-from pipeline.vectors.exports import EncoderExports
+from pipeline import learning, publish
+from pipeline.enrichment import Enrichment
 from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.execution import Execution
-from pipeline.progress import Clock
-from pipeline.settings import CatalogSettings
+from pipeline.progress import Progress
+from pipeline.records import Catalog
+from pipeline.settings import TuningSettings
+from pipeline.vectors import CatalogVectors, Embedding, EncoderExports
+from router.retrieval.recipe import Recipe
 from router.tools.field_text import FieldDocuments
 
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """What the query adapter is learned from: the tools whose phrases were written for them, and the keys of those; or,
-    while few have changed, what the snapshot that serves learned."""
+    """What the query adapter is learned from.
+
+    `original` are the ids of the tools whose phrases were written for them, `keys` those phrases' keys. `reused` is the
+    adapter of the snapshot that serves, where few phrases have changed since it was learned.
+    """
 
     original: frozenset[str]
     keys: NDArray[np.uint64]
-    taken: learning.ReusedAdapter | None
+    reused: learning.ReusedAdapter | None
 
     def content(self) -> str:
-        """The hash of the phrases that the adapter is, or will have been, learned from."""
-        return hashlib.sha256((self.taken.keys if self.taken else self.keys).tobytes()).hexdigest()
+        """Return the hash of the phrases that the adapter is learned from."""
+        return hashlib.sha256((self.reused.keys if self.reused else self.keys).tobytes()).hexdigest()
 
 
 def training_set_of(
-    settings: CatalogSettings,
-    catalog: records.Catalog,
-    expanded: enrichment.Enrichment,
-    projected: Sequence[FieldDocuments],
-    copies: EncoderExports | None,
+    settings: TuningSettings,
+    catalog: Catalog,
+    enrichment: Enrichment,
+    documents: Sequence[FieldDocuments],
+    exports: EncoderExports | None,
     serving: Path | None,
 ) -> TrainingSet | None:
-    """What the adapter is learned from; None where there is none: without an encoder, or by the settings."""
-    if copies is None or not settings.tuning.adapter:
+    """Return what the adapter is learned from; None without an encoder, or where the settings want no adapter."""
+    if exports is None or not settings.adapter:
         return None
-    original = frozenset(tool_id for tool_id, w in expanded.written.items() if w.generator != LexiconGenerator.name)
-    keys = learning.phrase_keys(catalog, projected, original)
-    most = settings.tuning.max_stale_share
-    taken = learning.reuse_adapter(serving, keys, copies.of_tools().spec, learning.TUNING_VERSION, most)
-    return TrainingSet(original, keys, taken)
+    original = frozenset(tool_id for tool_id, w in enrichment.written.items() if w.generator != LexiconGenerator.name)
+    keys = learning.phrase_keys(catalog, documents, original)
+    reused = learning.reuse_adapter(
+        serving, keys, exports.of_tools().spec, learning.TUNING_VERSION, settings.max_stale_share
+    )
+    return TrainingSet(original, keys, reused)
 
 
-def calibration_of(
-    settings: CatalogSettings,
-    lesson: TrainingSet | None,
+def reusable_calibration(
+    settings: TuningSettings,
+    training_set: TrainingSet | None,
     past: learning.PastRequests | None,
-    copies: EncoderExports | None,
+    exports: EncoderExports | None,
     serving: Path | None,
+    languages: Sequence[str],
+    recipe: Recipe,
 ) -> learning.ReusedCalibration | None:
-    """The calibration of the snapshot that serves, where its adapter is taken over and no request teaches this one."""
-    asked = settings.tuning.calibrate and not settings.tuning.judged and past is None
-    if not asked or lesson is None or lesson.taken is None or copies is None or serving is None:
+    """Return the serving snapshot's calibration, where its adapter is reused and no request is learned from."""
+    wanted = settings.calibrate and not settings.judged and past is None
+    if not wanted or training_set is None or training_set.reused is None or exports is None or serving is None:
         return None
     return learning.reuse_calibration(
         serving,
         publish.VERSIONS,
-        copies.of_requests().spec,
-        settings.enrichment.languages,
-        settings.retrieval.resolve().to_json(),
-        settings.tuning.max_refused_share,
+        exports.of_requests().spec,
+        tuple(languages),
+        recipe.to_json(),
+        settings.max_refused_share,
     )
 
 
 def tune(
-    lesson: TrainingSet | None,
-    catalog: records.Catalog,
-    projected: Sequence[FieldDocuments],
-    collected: vectors.Vectors | None,
-    embedding: vectors.Embedding | None,
-    do: Execution,
-    clock: Clock,
+    training_set: TrainingSet | None,
+    catalog: Catalog,
+    documents: Sequence[FieldDocuments],
+    vectors: CatalogVectors | None,
+    embedding: Embedding | None,
+    execution: Execution,
+    progress: Progress,
 ) -> learning.Tuning:
-    """Learn the adapter, or take it over."""
-    if collected is None or embedding is None:
+    """Return the adapter, learned or reused, with its evidence."""
+    if vectors is None or embedding is None:
         return learning.Tuning()
-    if lesson is None:
+    if training_set is None:
         return learning.Tuning(evidence={"adapter": {"skipped": "tuning.adapter is false"}})
-    if lesson.taken is not None:
-        return learning.reused(lesson.taken)
-    space = learning.phrase_space(catalog, projected, lesson.original, collected, embedding)
-    clock.start("tune", None)
-    return do("tune", partial(learning.tune, space, lesson.keys))
+    if training_set.reused is not None:
+        return learning.reused(training_set.reused)
+    space = learning.phrase_space(catalog, documents, training_set.original, vectors, embedding)
+    progress.start("tune", None)
+    return execution.run("tune", learning.tune, space, training_set.keys)

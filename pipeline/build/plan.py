@@ -1,5 +1,4 @@
-"""What a build would do and cost, before anything is spent: the catalog is read, no model is asked, nothing is written
-but an empty ledger where there was none."""
+"""What a build would do and cost. The catalog is read; no model is asked; at most an empty ledger is written."""
 
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -8,12 +7,12 @@ from typing import Any
 from pipeline import records, sources
 from pipeline.enrichment.chain import generators
 from pipeline.enrichment.estimate import Estimate, estimate
-from pipeline.execution import Direct
+from pipeline.execution import DirectExecution
 from pipeline.inspection.difference import ToolDifference
 from pipeline.ledger import Ledger
-from pipeline.progress import Progress, Silent
-from pipeline.publish import current
-from pipeline.publish.missing import Missing, missing
+from pipeline.progress import Progress, SilentProgress
+from pipeline.publish import serving_folder
+from pipeline.publish.missing_tools import MissingTools, count_missing_tools
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
 from pipeline.sources.coverage import Coverage, by_source
 from pipeline.sources.gaps import no_tool
@@ -22,9 +21,13 @@ from router.store import SnapshotStore
 
 @dataclass(frozen=True)
 class Plan:
-    """Tools of the catalog against the snapshot that serves (None where none does), records that would be rejected, and
-    what the model's part would take. `mode`, "direct" or "batch", and `max_cost_usd` are those of the settings.
-    `coverage` says how much of each source was read, `missing` names the sources that gave no tool."""
+    """The plan of a build.
+
+    `new`, `changed`, `unchanged` and `removed` count tools against the snapshot `serving` (None where none serves),
+    `rejected` the records that would be rejected. `estimate` is what the model's part would take; `mode` ("direct" or
+    "batch") and `max_cost_usd` are those of the settings. `coverage` says how much of each source was read, `missing`
+    names the sources that gave no tool.
+    """
 
     catalog: str
     serving: str | None
@@ -38,42 +41,42 @@ class Plan:
     max_cost_usd: float | None
     estimate: Estimate
     coverage: tuple[Coverage, ...] = ()
-    missing: Missing = field(default_factory=Missing)
+    missing: MissingTools = field(default_factory=MissingTools)
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict, for programs."""
-        told = asdict(self)
-        del told["missing"]
-        coverage = {name: one.to_json() for name, one in by_source(self.coverage).items()}
-        return {**told, "coverage": coverage, **self.missing.to_json()}
+        fields = asdict(self)
+        del fields["missing"]
+        coverage = {name: source.to_json() for name, source in by_source(self.coverage).items()}
+        return {**fields, "coverage": coverage, **self.missing.to_json()}
 
 
 def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, progress: Progress | None = None) -> Plan:
-    """What `build` would find and ask. Raises SettingsInvalid or RunAborted as it would."""
-    progress = progress or Silent()
+    """Return what `build` would do. Raises SettingsInvalid or RunAborted as it would."""
+    progress = progress or SilentProgress()
     progress.start("read", None)
-    reading = sources.read(settings, Direct())
+    reading = sources.read(settings, DirectExecution())
     catalog = records.catalog_records(reading.tools)
     if not catalog.records:
         raise no_tool(settings.name, reading.gaps, reading.sources, reading.rejected, reading.coverage)
     progress.start("estimate", None)
     with Ledger.open(workspace) as ledger:
         chain = generators(settings, ledger, progress.note)
-        expected = estimate(catalog, chain, settings.enrichment, ledger, assessed=settings.assesses)
+        estimated = estimate(catalog, chain, settings.enrichment, ledger, assessed=settings.assesses)
     store = SnapshotStore(Path(workspace), settings.name)
-    found = ToolDifference.since_serving(store, catalog.hashes)
+    difference = ToolDifference.since_serving(store, catalog.hashes)
     return Plan(
         catalog=settings.name,
-        serving=found.snapshot,
-        new=len(found.added),
-        changed=len(found.changed),
-        unchanged=len(catalog.hashes) - len(found.added) - len(found.changed),
-        removed=len(found.removed),
+        serving=difference.snapshot,
+        new=len(difference.added),
+        changed=len(difference.changed),
+        unchanged=len(catalog.hashes) - len(difference.added) - len(difference.changed),
+        removed=len(difference.removed),
         rejected=len(reading.rejected),
         model=settings.enrichment.model,
         mode=settings.enrichment.mode,
         max_cost_usd=settings.enrichment.max_cost_usd,
-        estimate=expected,
-        missing=missing(reading.gaps, reading.sources, catalog.hashes, current(store)),
+        estimate=estimated,
+        missing=count_missing_tools(reading.gaps, reading.sources, catalog.hashes, serving_folder(store)),
         coverage=reading.coverage,
     )

@@ -1,4 +1,4 @@
-"""What a build did, for people and programs."""
+"""The report of a build, for people and programs."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -6,25 +6,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pipeline.build.state import BuildEncoder, CatalogRead, ExpandedCatalog, SnapshotIdentity, SnapshotOutcome
 from pipeline.enrichment import Failure
 from pipeline.enrichment.estimate import Estimate
 from pipeline.enrichment.generator import Usage
 from pipeline.enrichment.verdict import Verdict
 from pipeline.errors import RecordRejected
 from pipeline.inspection.difference import ToolDifference
-from pipeline.publish.missing import Missing
+from pipeline.progress import StageClock
+from pipeline.publish.missing_tools import MissingTools
 from pipeline.records import Notice
 from pipeline.sources.coverage import Coverage, by_source
+from router import Manifest
 
 
 @dataclass(frozen=True)
 class BuildReport:
-    """What a build did. `outcome` is "published", "unchanged" (the current snapshot says the same already) or "held"
-    (written, not serving). `held` says what the gate found, also of a build that changed nothing. `difference` compares
-    its tools with those of the snapshot that served before; `removed` are the old snapshots that were deleted.
-    `evaluation` is the manifest's: how judged requests are answered; so is `tuning`: what was learned. `coverage` says
-    how much of each source was read; `missing` names the sources that gave no tool. By stage: `seconds`, `cpu_seconds`
-    of all threads, and `peak_mb`, the most memory that the process had held by its end."""
+    """The report of a build.
+
+    `outcome` is "published", "unchanged" (the current snapshot has the same content) or "held" (written, not serving).
+    `held` are the gates' reasons, also for a build that changed nothing. `difference` compares the tools with those of
+    the snapshot that served before; `removed` are the old snapshots that were deleted. `evaluation` (on judged
+    requests) and `tuning` (what was learned) are the manifest's. `coverage` says how much of each source was read;
+    `missing` names the sources that gave no tool. By stage: wall-clock `seconds`, `cpu_seconds` of all threads, and
+    `peak_mb`, the most memory that the process had held by the end of the stage.
+    """
 
     snapshot: Path
     outcome: str
@@ -43,7 +49,7 @@ class BuildReport:
     coverage: tuple[Coverage, ...] = ()
     encoder: str | None = None
     removed: tuple[str, ...] = ()
-    missing: Missing = field(default_factory=Missing)
+    missing: MissingTools = field(default_factory=MissingTools)
     difference: ToolDifference = field(default_factory=ToolDifference)
     evaluation: Mapping[str, Any] | None = None
     tuning: Mapping[str, Any] = field(default_factory=dict)
@@ -53,21 +59,21 @@ class BuildReport:
 
     @property
     def added(self) -> tuple[str, ...]:
-        """The ids of the tools that the snapshot before did not have."""
+        """Return the ids of the tools that the snapshot before did not have."""
         return self.difference.added
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """The ids of the tools whose record changed."""
+        """Return the ids of the tools whose record changed."""
         return self.difference.changed
 
     @property
     def removed_tools(self) -> tuple[str, ...]:
-        """The ids of the tools that only the snapshot before has."""
+        """Return the ids of the tools that only the snapshot before has."""
         return self.difference.removed
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON-ready dict, for programs."""
+        """Return a JSON-ready dict, for programs."""
         return {
             "snapshot": str(self.snapshot),
             "outcome": self.outcome,
@@ -102,3 +108,48 @@ class BuildReport:
             "cpu_seconds": {stage: round(spent, 3) for stage, spent in self.cpu_seconds.items()},
             "peak_mb": dict(self.peak_mb),
         }
+
+
+def make_report(
+    read: CatalogRead,
+    encoder: BuildEncoder | None,
+    estimated: Estimate,
+    expanded: ExpandedCatalog,
+    identity: SnapshotIdentity,
+    outcome: SnapshotOutcome,
+    clock: StageClock,
+) -> BuildReport:
+    """Return the report of the finished build."""
+    manifest = Manifest.read(outcome.folder)
+    catalog, reading, enrichment = read.catalog, read.reading, expanded.enrichment
+    return BuildReport(
+        snapshot=outcome.folder,
+        outcome=outcome.outcome,
+        held=outcome.held,
+        counts={
+            "tools": len(catalog.records),
+            "read": len(reading.tools) + len(reading.rejected),
+            "rejected": len(reading.rejected),
+            **{kind: catalog.count(kind) for kind in ("merged", "renamed", "thin", "open")},
+        },
+        rejected=read.rejected,
+        missing=read.missing,
+        notices=catalog.notices,
+        generators=enrichment.generators,
+        asked=dict(enrichment.asked),
+        reused=enrichment.reused,
+        failures=tuple(enrichment.failures),
+        usage=enrichment.usage,
+        estimate=estimated,
+        verdicts=enrichment.verdicts,
+        embedded=encoder.embedding.embedded if encoder else 0,
+        coverage=reading.coverage,
+        encoder=encoder.embedding.model.name if encoder else None,
+        removed=outcome.removed,
+        difference=identity.difference,
+        evaluation=manifest.evaluation,
+        tuning=manifest.tuning,
+        seconds=clock.seconds,
+        cpu_seconds=clock.cpu_seconds,
+        peak_mb=clock.peak_mb,
+    )

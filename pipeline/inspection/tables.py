@@ -11,7 +11,7 @@ from pipeline.enrichment.verdict import Verdict
 from pipeline.errors import RecordRejected
 from pipeline.records import Catalog
 from pipeline.sources.coverage import Coverage, by_source
-from pipeline.vectors import Vectors
+from pipeline.vectors import CatalogVectors
 from router.fingerprint import canonical_json
 from router.text import ENGLISH
 from router.tools.field_text import FieldDocuments
@@ -189,7 +189,7 @@ def unread_keys(found: Sequence[Coverage]) -> pa.Table:
     )
 
 
-def vectors(documents: Sequence[FieldDocuments], made: Vectors | None) -> pa.Table:
+def vectors(documents: Sequence[FieldDocuments], made: CatalogVectors | None) -> pa.Table:
     """One row a vector: the document's has position NULL, a phrase's the phrase's position. Without an encoder there is
     no row, and a vector's length is 1, for DuckDB has none of 0."""
     owners = [(d.tool_id, position) for d in documents for position in range(len(d.phrases))] if made else []

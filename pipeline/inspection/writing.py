@@ -14,7 +14,7 @@ from pipeline.inspection import comparing, tables
 from pipeline.ledger import CONNECTION, Ledger
 from pipeline.records import Catalog
 from pipeline.sources import Coverage
-from pipeline.vectors import Vectors
+from pipeline.vectors import CatalogVectors
 from router.contract import CATALOG_DB
 from router.tools.field_text import FieldDocuments
 
@@ -31,7 +31,7 @@ def write(
     rejected: Sequence[RecordRejected],
     enrichment: Enrichment,
     documents: Sequence[FieldDocuments],
-    vectors: Vectors | None,
+    vectors: CatalogVectors | None,
     *,
     identity: Mapping[str, Any],
     ledger: Ledger,

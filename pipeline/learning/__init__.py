@@ -20,7 +20,7 @@ from pipeline.learning.calibration.reuse import ReusedCalibration, calibrated_be
 from pipeline.learning.usage.click_feedback import learn_from_use
 from pipeline.learning.usage.log import PastRequests, past_requests
 from pipeline.records import Catalog
-from pipeline.vectors import Embedding, Vectors
+from pipeline.vectors import CatalogVectors, Embedding
 from router.contract import ADAPTER
 from router.tools.field_text import FieldDocuments, project_record
 
@@ -69,7 +69,7 @@ def phrase_space(
     catalog: Catalog,
     documents: Sequence[FieldDocuments],
     original: Collection[str],
-    vectors: Vectors,
+    vectors: CatalogVectors,
     embedding: Embedding,
 ) -> PhraseSpace:
     """The vectors to learn from; a record's own is embedded where the assessment has not done so.

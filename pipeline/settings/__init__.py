@@ -1,31 +1,23 @@
-"""Settings: frozen, typed, validated when loaded, printable. No other place takes any from the environment.
+"""Settings: frozen, typed, validated when loaded, printable. Nothing else reads settings from the environment.
+
+`sources` (with `access`, `fields` and `variables`), `enrichment`, `snapshot` and `catalog` hold the sections; `loading`
+puts them together, `problems` says what is wrong with them.
 
 Precedence, first wins: arguments of the call or the command line, environment, `catalog.toml`, defaults.
 Environment: `QUARTERMASTER_<SECTION>__<FIELD>` for any field of a section below, as in
 `QUARTERMASTER_VECTORS__ENCODER=auto`, and OpenAI's own `OPENAI_API_KEY` and `OPENAI_BASE_URL`. `QUARTERMASTER_CACHE`,
-the folder of exported encoders, is no catalog's setting: `router.encoding.export.cache_folder` reads it for build and
-router.
+the folder of exported encoders, belongs to no catalog: `router.encoding.export.cache_folder` reads it.
 """
 
 from pathlib import Path
 
 from pipeline.settings.access import OAuthSettings
+from pipeline.settings.catalog import CatalogSettings, FlowSettings
+from pipeline.settings.enrichment import AssessmentSettings, BatchSettings, EnrichmentSettings, Price
 from pipeline.settings.fields import FieldSettings
 from pipeline.settings.loading import CATALOG_FILE, left_out, load, overrides, with_provider
-from pipeline.settings.sections import (
-    AssessmentSettings,
-    BatchSettings,
-    CatalogSettings,
-    EnrichmentSettings,
-    FlowSettings,
-    Price,
-    PublishSettings,
-    RetrievalSettings,
-    SourceSettings,
-    SourcesSettings,
-    TuningSettings,
-    VectorSettings,
-)
+from pipeline.settings.snapshot import PublishSettings, RetrievalSettings, TuningSettings, VectorSettings
+from pipeline.settings.sources import SourceSettings, SourcesSettings
 
 __all__ = [
     "CATALOG_FILE",

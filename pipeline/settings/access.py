@@ -1,4 +1,4 @@
-"""What a source is asked with: headers, the environment of a command, OAuth. Values may hold `${VARIABLE}`."""
+"""Access to a source: headers, the environment of a command, OAuth. Values may hold `${VARIABLE}`."""
 
 import ipaddress
 import re
@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from platformdirs import user_config_path
 from pydantic import SecretStr, field_validator, model_validator
 
 from pipeline.settings import variables
-from pipeline.settings.section import Section
+from pipeline.settings.base import Section
 
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VARIABLE = re.compile(r"[^=\0]+")
@@ -23,11 +24,11 @@ Grant = Literal["client_credentials", "authorization_code"]
 
 
 class OAuthSettings(Section):
-    """How a remote MCP server's token is had: by the client's own credentials, or for a person who has logged in.
+    """OAuth at a remote MCP server: by the client's own credentials, or for a person who has logged in.
 
-    With a `client_secret` the grant is "client_credentials" unless it says otherwise. `issuer` is the authorization
-    server that the client belongs to; needed where that is another server than the source's own, so that a secret is
-    sent nowhere else. `token_file` replaces the default place of a stored token.
+    With a `client_secret` the default grant is "client_credentials". `issuer` is the authorization server that the
+    client belongs to: a secret is sent nowhere else. It is needed where it is not the source's own server.
+    `token_file` replaces the default place of a stored token.
     """
 
     grant: Grant | None = None
@@ -61,21 +62,26 @@ class OAuthSettings(Section):
 
     @property
     def by_credentials(self) -> bool:
-        """Return whether the client asks for itself; else a person has logged in, and the token is stored."""
+        """Return whether the client acts for itself; else a person has logged in, and the token is stored."""
         return self.grant == "client_credentials" or (self.grant is None and self.client_secret is not None)
+
+
+def config_folder() -> Path:
+    """Return the folder of what a user has set up once for all catalogs; it need not exist."""
+    return user_config_path("quartermaster", appauthor=False)
 
 
 def check_headers(headers: Mapping[str, SecretStr]) -> None:
     """Raise ValueError where a header has a name or a value that cannot be sent."""
-    taken: set[str] = set()
+    names: set[str] = set()
     for name, value in headers.items():
         if not _HEADER.fullmatch(name):
             raise ValueError(f"{name!r} cannot name a header")
         if name.lower() in _RESERVED:
             raise ValueError(f"the header {name} is set by the program itself")
-        if name.lower() in taken:
+        if name.lower() in names:
             raise ValueError(f"the header {name} stands there twice, in small and in capital letters")
-        taken.add(name.lower())
+        names.add(name.lower())
         _check_value(f"the header {name}", value)
 
 

@@ -1,4 +1,4 @@
-"""[source.fields]: where a source of any other shape has what a tool is made of, in JMESPath (https://jmespath.org)."""
+"""[source.fields]: JMESPath expressions (https://jmespath.org) that map a document of another shape to tools."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from jmespath.exceptions import JMESPathError, ParseError
 from jmespath.functions import Functions
 from pydantic import field_validator
 
-from pipeline.settings.section import Section
+from pipeline.settings.base import Section
 
 _FUNCTIONS = frozenset(Functions.FUNCTION_TABLE)
 
@@ -16,8 +16,8 @@ _FUNCTIONS = frozenset(Functions.FUNCTION_TABLE)
 class FieldSettings(Section):
     """Expressions by field, each over one record; a field without one is read as in any other source.
 
-    `tools` selects the records, over the whole document or, where `servers` selects those who offer them, over each
-    server. `provider` is sought in the record, then in its server. `parameters` may give any shape that is read.
+    `tools` selects the records: in the whole document or, where `servers` selects the servers, in each server.
+    `provider` is looked up in the record, then in its server. `parameters` may give any shape that can be read.
     """
 
     servers: str | None = None
@@ -51,14 +51,15 @@ class FieldSettings(Section):
 
 
 def check(expression: str) -> None:
-    """Raise ValueError, with the position, for what is no JMESPath expression or calls a function that there is not."""
+    """Raise ValueError for an invalid JMESPath expression, with the position, or a call of an unknown function."""
     try:
         parsed = jmespath.compile(expression).parsed
     except ParseError as error:
-        at = error.lex_position + 1
-        found = f"after {expression!r}" if at > len(expression) else f"at character {at}, {expression[at - 1 :]!r}"
+        character = error.lex_position + 1
+        at_end = character > len(expression)
+        place = f"after {expression!r}" if at_end else f"at character {character}, {expression[character - 1 :]!r}"
         raise ValueError(
-            f"{expression!r} is no JMESPath expression: it is wrong {found}. A key of other characters than letters, "
+            f"{expression!r} is no JMESPath expression: it is wrong {place}. A key of other characters than letters, "
             "digits and _ is written in double quotes"
         ) from None
     except JMESPathError:
@@ -70,7 +71,7 @@ def check(expression: str) -> None:
 
 
 def _named(node: Mapping[str, Any], kind: str) -> Iterator[str]:
-    """The names of the nodes of a kind, in a parsed expression."""
+    """Yield the names of the nodes of a kind in a parsed expression."""
     if node["type"] == kind:
         yield node["value"]
     for child in node["children"]:

@@ -1,4 +1,4 @@
-"""Settings from a catalog's folder or file, the environment and the arguments of a call."""
+"""Loads settings from a catalog's folder or file, the environment and the arguments of a call."""
 
 import json
 import os
@@ -12,8 +12,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from pipeline.errors import SettingsInvalid
+from pipeline.settings.catalog import CatalogSettings
 from pipeline.settings.problems import Place, problems
-from pipeline.settings.sections import CatalogSettings
 
 CATALOG_FILE = "catalog.toml"
 _PREFIX = "QUARTERMASTER_"
@@ -39,7 +39,7 @@ def load(
     overrides: Mapping[str, Mapping[str, Any]] | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> CatalogSettings:
-    """Settings of a catalog folder with `catalog.toml`, or defaults for a file or folder of a known format.
+    """Return the settings of a folder with `catalog.toml`, or defaults for a file or folder of a known format.
 
     `overrides` are {section: {field: value}}; `environment` stands in for the process's own. Raises SettingsInvalid,
     naming each wrong field.
@@ -56,8 +56,8 @@ def load(
         settings = _defaults(path)
         folder = path if path.is_dir() else path.parent
     wrong = ["folder cannot be set: it is the folder of the catalog itself"] if "folder" in settings else []
-    given, variables, refused = _from_environment(os.environ if environment is None else environment)
-    _merge(settings, given)
+    from_environment, variables, refused = _from_environment(os.environ if environment is None else environment)
+    _merge(settings, from_environment)
     _merge(settings, overrides or {})
     arguments = {(section, field) for section, fields in (overrides or {}).items() for field in fields}
     written: dict[Place, str] = {place: name for place, name in variables.items() if place not in arguments}
@@ -69,8 +69,8 @@ def load(
     wrong += refused
     if wrong:
         head = f"settings of {declaration or path}:"
-        told = wrong[0] if len(wrong) == 1 else "\n  ".join([f"{len(wrong)} problems", *wrong])
-        raise SettingsInvalid(f"{head} {told}")
+        listed = wrong[0] if len(wrong) == 1 else "\n  ".join([f"{len(wrong)} problems", *wrong])
+        raise SettingsInvalid(f"{head} {listed}")
     return loaded
 
 
@@ -82,41 +82,42 @@ def overrides(
     mode: str | None = None,
     skip_unreadable: bool | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """The settings that are arguments too, as `load` takes them; None leaves the catalog's own."""
+    """Return the settings that are arguments too, as `load` takes them; None leaves the catalog's own."""
     chosen: dict[str, dict[str, Any]] = {
         "sources": {"skip_unreadable": skip_unreadable},
         "enrichment": {"generator": generator, "max_cost_usd": max_cost, "max_tools": max_tools, "mode": mode},
         "vectors": {"encoder": encoder},
     }
-    given = {section: {k: v for k, v in fields.items() if v is not None} for section, fields in chosen.items()}
-    return {section: fields for section, fields in given.items() if fields}
+    present = {section: {k: v for k, v in fields.items() if v is not None} for section, fields in chosen.items()}
+    return {section: fields for section, fields in present.items() if fields}
 
 
 def with_provider(settings: CatalogSettings, provider: str | None) -> CatalogSettings:
     """Return the settings with one provider label for all sources; unchanged where it is None.
 
-    Raises SettingsInvalid where it is empty, and where sources of a catalog have labels of their own: they would lose
-    them. The label of a single source is replaced.
+    The label of a single source is replaced. Raises SettingsInvalid where the label is empty, or where one of several
+    sources has a label of its own, which it would lose.
     """
     if provider is None:
         return settings
     if not provider.strip():
         raise SettingsInvalid("--provider is empty: name the label, such as github")
-    own = [source.provider for source in settings.source if source.provider is not None]
-    if own and len(settings.source) > 1:
-        shown = ", ".join(dict.fromkeys(own[:3])) + (", …" if len(own) > 3 else "")
+    labels = [source.provider for source in settings.source if source.provider is not None]
+    if labels and len(settings.source) > 1:
+        shown = ", ".join(dict.fromkeys(labels[:3])) + (", …" if len(labels) > 3 else "")
         raise SettingsInvalid(
             f"--provider {provider!r} would label all {len(settings.source)} sources of {settings.name!r}, of which "
-            f"{len(own)} have a label of their own ({shown}): set `provider` of a [[source]] in {CATALOG_FILE} instead"
+            f"{len(labels)} have a label of their own ({shown}): "
+            f"set `provider` of a [[source]] in {CATALOG_FILE} instead"
         )
     labelled = tuple(source.model_copy(update={"provider": provider.strip()}) for source in settings.source)
     return settings.model_copy(update={"source": labelled})
 
 
 def left_out(path: Path, settings: CatalogSettings) -> tuple[str, ...]:
-    """Return what lies in a folder without `catalog.toml`, may hold tools, and is none of its sources.
+    """Return the names in a folder without `catalog.toml` that may hold tools and are none of its sources.
 
-    Subfolders end with a slash. Empty for a single file and for a catalog, which name what they mean.
+    Subfolders end with a slash. Empty for a single file and for a catalog with `catalog.toml`.
     """
     if not path.is_dir() or (path / CATALOG_FILE).exists():
         return ()
@@ -139,7 +140,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 def _defaults(path: Path) -> dict[str, Any]:
-    """What a bare file or folder means: one source, and the expansions that lie beside `tools.jsonl`."""
+    """Return the settings of a bare file or folder: its sources, and the expansions beside `tools.jsonl`."""
     # Every benchmark's file is called tools.jsonl: its folder tells them apart.
     place = path.resolve().parent if path.name == "tools.jsonl" else path.resolve()
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", place.name if place.is_dir() else place.stem).strip(".-")
@@ -169,13 +170,13 @@ def _defaults(path: Path) -> dict[str, Any]:
 def _from_environment(
     environment: Mapping[str, str],
 ) -> tuple[dict[str, dict[str, Any]], dict[tuple[str, str], str], list[str]]:
-    """The fields that variables give, the variable of each, and what is wrong with variables."""
-    found: dict[str, dict[str, Any]] = {}
+    """Return the fields that variables set, the variable of each, and what is wrong with variables."""
+    values: dict[str, dict[str, Any]] = {}
     named: dict[tuple[str, str], str] = {}
     wrong: list[str] = []
     for variable, field in (("OPENAI_API_KEY", "api_key"), ("OPENAI_BASE_URL", "base_url")):
         if environment.get(variable):
-            found.setdefault("enrichment", {})[field] = environment[variable]
+            values.setdefault("enrichment", {})[field] = environment[variable]
             named["enrichment", field] = variable
     for variable, value in environment.items():
         section, separator, field = variable.removeprefix(_PREFIX).lower().partition("__")
@@ -187,11 +188,11 @@ def _from_environment(
             wrong.append(f"{variable}: there is no section {section!r}: {meant}use {', '.join(_SECTIONS)}")
             continue
         try:
-            found.setdefault(section, {})[field] = _value(value)
+            values.setdefault(section, {})[field] = _value(value)
         except (ValueError, RecursionError) as error:
             wrong.append(f"{variable} is not JSON: {error}")
         named[section, field] = variable
-    return found, named, wrong
+    return values, named, wrong
 
 
 def _merge(settings: dict[str, Any], over: Mapping[str, Mapping[str, Any]]) -> None:
@@ -202,6 +203,8 @@ def _merge(settings: dict[str, Any], over: Mapping[str, Mapping[str, Any]]) -> N
 
 
 def _value(text: str) -> Any:
-    """A field's value: JSON where it is written as an object (`ENRICHMENT__PARAMETERS`), else the text. Raises
-    ValueError where it is not JSON."""
+    """Return a field's value: JSON where it is written as an object (`ENRICHMENT__PARAMETERS`), else the text.
+
+    Raises ValueError where an object is not JSON.
+    """
     return json.loads(text) if text.lstrip().startswith("{") else text

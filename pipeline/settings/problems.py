@@ -1,4 +1,4 @@
-"""What is wrong with settings, one sentence each: the field as the user wrote it, its value, what is allowed."""
+"""Says what is wrong with settings, one sentence each: the field as the user wrote it, its value, what is allowed."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,14 +22,14 @@ def problems(error: ValidationError, model: type[BaseModel], written: Mapping[Pl
     `written` says how a field was given where that was not in catalog.toml: a variable, an argument.
     """
     errors: Sequence[Any] = error.errors(include_url=False)
-    found = []
+    sentences = []
     for wrong in errors:
         place = tuple(part for part in wrong["loc"] if not str(part).startswith("["))
         # A list whose items are wrong is counted as too short as well, which says nothing new.
         inner = any(len(e["loc"]) > len(wrong["loc"]) and e["loc"][: len(wrong["loc"])] == wrong["loc"] for e in errors)
         if not (wrong["type"] == "too_short" and inner):
-            found.append(_sentence(wrong, place, model, written))
-    return list(dict.fromkeys(found))
+            sentences.append(_sentence(wrong, place, model, written))
+    return list(dict.fromkeys(sentences))
 
 
 def _meant(key: str, known: Sequence[str], elsewhere: Sequence[str]) -> str:
@@ -53,21 +53,21 @@ def _sentence(wrong: Mapping[str, Any], place: Place, model: type[BaseModel], wr
         return f"{named} {what}: write one [[source]] for each file, command or URL"
     if place == ("sources",) and isinstance(wrong["input"], list):
         return f"{named} must be a table, [sources]; each source by itself is written as [[source]]"
-    asked = describe_requirement(wrong["type"], wrong.get("ctx"))
+    required = describe_requirement(wrong["type"], wrong.get("ctx"))
     if wrong["type"] in ("value_error", "assertion_error", "missing", "invalid_key"):
-        return f"{named} {asked}" if wrong["type"] in ("missing", "invalid_key") else f"{named}: {asked}"
+        return f"{named} {required}" if wrong["type"] in ("missing", "invalid_key") else f"{named}: {required}"
     value = None if _SECRET & set(map(str, place)) else _shown(wrong["input"])
-    return f"{named} is {value}: it {asked}" if value else f"{named} {asked}"
+    return f"{named} is {value}: it {required}" if value else f"{named} {required}"
 
 
 def _unknown(place: Place, model: type[BaseModel], written: Mapping[Place, str]) -> str:
     *parents, key = place
     known = [name for name in _model_at(parents, model).model_fields if name != _SET_BY_THE_PROGRAM]
     elsewhere = [".".join(path) for path in _paths(model) if path[-1] == key]
-    said = _meant(str(key), known, elsewhere)
+    message = _meant(str(key), known, elsewhere)
     if place in written:
-        return f"{written[place]}: {said}"
-    return f"{_named(tuple(parents), written)}: {said}" if parents else said
+        return f"{written[place]}: {message}"
+    return f"{_named(tuple(parents), written)}: {message}" if parents else message
 
 
 def _named(place: Place, written: Mapping[Place, str]) -> str:
@@ -108,7 +108,7 @@ def _model_at(place: Sequence[int | str], model: type[BaseModel]) -> type[BaseMo
 def _model_of(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and not get_args(annotation):
         return annotation if issubclass(annotation, BaseModel) else None
-    return next((found for part in get_args(annotation) if (found := _model_of(part))), None)
+    return next((model for part in get_args(annotation) if (model := _model_of(part))), None)
 
 
 def _paths(model: type[BaseModel], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

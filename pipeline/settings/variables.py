@@ -1,4 +1,4 @@
-"""`${VARIABLE}` in a setting: put in from the environment when a source is read, so that no file holds a secret."""
+"""`${VARIABLE}` in a setting is replaced from the environment when a source is read: no file needs to hold a secret."""
 
 import os
 import re
@@ -46,11 +46,13 @@ def expand(text: str, what: str, environment: Mapping[str, str] | None = None) -
 
 
 def expand_url(url: str, what: str, environment: Mapping[str, str] | None = None) -> tuple[str, list[str]]:
-    """Do as `expand` for a URL: values in its path, its query, its user and its password are quoted, so that none can
-    change the host."""
+    """Return a URL with its variables put in, and their values, as `expand` does.
+
+    Values in the path, the query, the user and the password are quoted, so that none can change the host.
+    """
     values: list[str] = []
     begin = url.find("://") + 3 if "://" in url else 0
-    end = next((place for place in range(begin, len(url)) if url[place] in "/?#"), len(url))
+    end = next((position for position in range(begin, len(url)) if url[position] in "/?#"), len(url))
     host = begin + url[begin:end].rfind("@") + 1
 
     def put_in(match: re.Match[str]) -> str:
@@ -59,7 +61,7 @@ def expand_url(url: str, what: str, environment: Mapping[str, str] | None = None
         value = value_of(match[1], what, environment)
         quoted = quote(value, safe="")
         values.extend({value, quoted})
-        # As it is in the scheme, the host and the port alone.
+        # Only the scheme, the host and the port take a value unquoted.
         return value if match.start() < begin or host <= match.start() < end else quoted
 
     return _REFERENCE.sub(put_in, url), values

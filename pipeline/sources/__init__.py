@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from pipeline.errors import RecordRejected, RunAborted
-from pipeline.execution import Direct, Execution
+from pipeline.execution import DirectExecution, Execution
 from pipeline.settings import CatalogSettings, SourceSettings
 from pipeline.sources import fetch, function_schema, jsonl, mapped, mcp, mcp_client, openapi
 from pipeline.sources.coverage import Coverage, coverage_of
@@ -34,19 +33,19 @@ class Reading:
     sources: int = 1
 
 
-def read(catalog: CatalogSettings, do: Execution | None = None) -> Reading:
+def read(catalog: CatalogSettings, execution: Execution | None = None) -> Reading:
     """Read every source of a catalog, each as a stage of its own.
 
     A source that cannot be read is a gap where `sources.skip_unreadable` is set, unless no source can be read. Else
     raises RunAborted, once all were tried, with every problem; Unavailable where each of them may pass.
     """
-    do = do or Direct()
+    execution = execution or DirectExecution()
     readings: list[Reading] = []
     problems: list[RunAborted] = []
     gaps: list[Gap] = []
     for source in catalog.source:
         try:
-            readings.append(reading := do("read", partial(_read, catalog, source), source.label))
+            readings.append(reading := execution.run("read", _read, catalog, source, label=source.label))
         except RunAborted as error:
             problems.append(error)
             gaps.append(Gap(name_of(source), origin_of(source), " ".join(str(error).split())))

@@ -16,8 +16,7 @@ from pydantic import AnyUrl
 
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import SourceSettings
-from pipeline.settings.access import OAuthSettings
-from pipeline.settings.places import config_folder
+from pipeline.settings.access import OAuthSettings, config_folder
 from pipeline.sources.access import Access
 from pipeline.sources.naming import place, said
 from pipeline.sources.token_file import TokenFile, token_path

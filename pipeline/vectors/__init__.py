@@ -1,62 +1,26 @@
-"""Field documents and phrases → vectors: reused by text hash and model key, embedded where new."""
+"""Texts → vectors. `model` chooses the encoder, `exports` makes its ONNX copies, checked against `reference`.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+`encoding` runs an export over many texts, `embedding` adds the ledger's memory of known texts, `catalog_vectors` puts
+a catalog's vectors in order.
+"""
 
-import numpy as np
-from numpy.typing import NDArray
-
+from pipeline.vectors.catalog_vectors import CatalogVectors, collect_vectors
 from pipeline.vectors.embedding import Embedding
 from pipeline.vectors.encoding import BatchEncoder
-from pipeline.vectors.export import export, user_cache
-from pipeline.vectors.model import resolve
+from pipeline.vectors.exports import EncoderExports, export_encoder, user_cache
+from pipeline.vectors.model import resolve_encoder
 from pipeline.vectors.reference import ReferenceEncoder
-from router.encoding.export import EncoderModel, Export, ExportCache
-from router.fingerprint import fingerprint
-from router.tools.field_text import FieldDocuments
+from router.encoding.export import EncoderModel
 
 __all__ = [
     "BatchEncoder",
+    "CatalogVectors",
     "Embedding",
+    "EncoderExports",
     "EncoderModel",
-    "Export",
-    "ExportCache",
     "ReferenceEncoder",
-    "Vectors",
-    "collect",
-    "export",
-    "resolve",
+    "collect_vectors",
+    "export_encoder",
+    "resolve_encoder",
     "user_cache",
 ]
-
-
-@dataclass(frozen=True)
-class Vectors:
-    """All vectors of a catalog: `documents` (tools, dim), `phrases` (phrases, dim), both float32 and L2-normalised.
-
-    Tool i owns phrases[offsets[i]:offsets[i+1]]. `document_hashes` and `phrase_hashes` are the hashes of their texts.
-    """
-
-    documents: NDArray[np.float32]
-    phrases: NDArray[np.float32]
-    offsets: NDArray[np.int64]
-    document_hashes: tuple[str, ...]
-    phrase_hashes: tuple[str, ...]
-    model: EncoderModel
-    export: Export
-
-
-def collect(documents: Sequence[FieldDocuments], embedding: Embedding, export: Export) -> Vectors:
-    """The vectors of a catalog's documents and phrases, embedded where the ledger does not have them."""
-    dense = [document.dense for document in documents]
-    phrases = [phrase for document in documents for phrase in document.phrases]
-    embedding.embed([*dense, *phrases])
-    return Vectors(
-        documents=embedding.matrix(dense),
-        phrases=embedding.matrix(phrases),
-        offsets=np.cumsum([0, *(len(document.phrases) for document in documents)], dtype=np.int64),
-        document_hashes=tuple(map(fingerprint, dense)),
-        phrase_hashes=tuple(map(fingerprint, phrases)),
-        model=embedding.model,
-        export=export,
-    )

@@ -1,32 +1,39 @@
-"""Texts to vectors through the ledger: what it has is not embedded again, what is new is committed batch by batch."""
+"""Texts → vectors through the ledger: known texts are not embedded again, new ones are committed batch by batch."""
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.execution import Execution, parts
 from pipeline.ledger import Ledger
-from pipeline.progress import Progress
-from pipeline.vectors.encoding import BatchEncoder
-from router.encoding.export import EncoderModel
+from pipeline.progress import Progress, forward_advance
+from pipeline.vectors.encoding import embed_texts
+from router.encoding.export import EncoderModel, Export
 from router.fingerprint import fingerprint
 
-_TEXTS_A_STAGE = 1024  # committed together: what a kill may cost, some ten seconds of embedding
+_TEXTS_A_STAGE = 1024  # committed together: a kill costs some ten seconds of embedding at most
 
 
 class Embedding:
-    """Embeds the texts of a build. `embedded` is how many were new to the ledger."""
+    """Embeds the texts of a build. `embedded` counts the texts that were new to the ledger."""
 
     def __init__(
-        self, model: EncoderModel, encoder: BatchEncoder, ledger: Ledger, do: Execution, progress: Progress
+        self,
+        model: EncoderModel,
+        export: Export,
+        batch_size: int,
+        ledger: Ledger,
+        execution: Execution,
+        progress: Progress,
     ) -> None:
+        """Load nothing yet. `export` is the model's fp32 export; `batch_size` bounds the texts encoded at once."""
         self.model = model
         self.embedded = 0
-        self._encoder = encoder
+        self._export = export
+        self._batch_size = batch_size
         self._ledger = ledger
-        self._do = do
+        self._execution = execution
         self._progress = progress
 
     def embed(self, texts: Iterable[str]) -> None:
@@ -35,14 +42,12 @@ class Embedding:
         known = self._ledger.known_vectors(list(hashes), self.model.key, self.model.dim)
         missing = [hashes[digest] for digest in sorted(set(hashes) - known)]
         self._progress.start("embed", len(missing))
-        for label, part in parts(missing, _TEXTS_A_STAGE):
-            self.embedded += self._do("embed", partial(self._embed, part), label)
+        for label, batch in parts(missing, _TEXTS_A_STAGE):
+            with forward_advance(self._progress, len(batch)):
+                vectors = self._execution.run("embed", embed_texts, batch, self._export, self._batch_size, label=label)
+            self._ledger.put_vectors([fingerprint(text) for text in batch], vectors, self.model.key)
+            self.embedded += len(batch)
 
     def matrix(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The vectors of texts that were embedded, float32 of shape (len(texts), dim), row by row."""
+        """Return the vectors of embedded texts, float32 of shape (len(texts), dim), row by row."""
         return self._ledger.vectors([fingerprint(text) for text in texts], self.model.key, self.model.dim)
-
-    def _embed(self, texts: Sequence[str]) -> int:
-        made = self._encoder.encode(texts, self._progress.advance)
-        self._ledger.put_vectors([fingerprint(text) for text in texts], made, self.model.key)
-        return len(texts)

@@ -1,21 +1,20 @@
-"""Many texts to vectors on every core: batches of like length, a thread a batch.
+"""Many texts → vectors on every core: batches of like length, a thread for each batch.
 
-all-MiniLM-L6-v2 over tools' documents and phrases, texts a second of CPU: sentence-transformers by its defaults 60,
-this 94 to 100. Batches of one text give 72, of 32 (1,024 tokens) 87, of 256 (8,192) 48: what a larger one holds leaves
-the cache. Two threads that share a session of one thread each pass each other's batches by; one session of two threads
-waits, at every operator, for the slower core.
+See docs/decisions/0201-batches-of-like-length.md.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.errors import RunAborted
-from router.contract import ENCODER_TOKENIZER
+from pipeline.progress import advance_stage
+from router.contract import ENCODER_TOKENIZER, EncoderManifest
 from router.encoding.encoder import OnnxEncoder
 from router.encoding.export import Export
 from router.errors import SnapshotInvalid
@@ -25,10 +24,10 @@ _TOKENS = 512  # of a batch, its padding included
 
 
 class BatchEncoder:
-    """An exported encoder over texts as they are, without the query prefix. Loaded at the first text."""
+    """Encodes texts as they are, without the query prefix, by an exported encoder that loads at the first text."""
 
     def __init__(self, export: Export, batch_size: int = 16, threads: int | None = None) -> None:
-        """`batch_size` is how many texts a batch holds at most; `threads` are as many as there are cores, or given."""
+        """Load nothing yet. `batch_size` bounds the texts of a batch; `threads` is the number of cores where None."""
         self._export = export
         self._batch_size = batch_size
         self._threads = threads or cores()
@@ -36,7 +35,7 @@ class BatchEncoder:
     def encode(
         self, texts: Sequence[str], advance: Callable[[int], object] = lambda count: None
     ) -> NDArray[np.float32]:
-        """L2-normalised vectors, float32 of shape (len(texts), dim); `advance` hears of texts as they are done.
+        """Return L2-normalised vectors, float32 of shape (len(texts), dim); `advance` gets counts of finished texts.
 
         Raises RunAborted where the exported encoder cannot be loaded.
         """
@@ -56,8 +55,8 @@ class BatchEncoder:
         return vectors
 
     def _lengths(self, texts: Sequence[str]) -> NDArray[np.int64]:
-        """Tokens of each text, as the model will read it. A hundredth of what it takes to encode them."""
-        return np.array([len(found.ids) for found in self._tokenizer.encode_batch_fast(list(texts))], np.int64)
+        """Return the number of tokens of each text as the model reads it, int64 of shape (len(texts),)."""
+        return np.array([len(encoded.ids) for encoded in self._tokenizer.encode_batch_fast(list(texts))], np.int64)
 
     @cached_property
     def _encoder(self) -> OnnxEncoder:
@@ -76,9 +75,27 @@ class BatchEncoder:
         return tokenizer
 
 
+def embed_texts(texts: Sequence[str], export: Export, batch_size: int) -> NDArray[np.float32]:
+    """Return the vectors of texts, as `BatchEncoder.encode`: a stage of a build. A process opens `export` once."""
+    return _opened(export.folder, export.spec, batch_size).encode(texts, advance_stage)
+
+
+def close_encoders() -> None:
+    """Let go of the encoder that `embed_texts` has opened in this process."""
+    _opened.cache_clear()
+
+
+@lru_cache(maxsize=1)
+def _opened(folder: Path, spec: EncoderManifest, batch_size: int) -> BatchEncoder:
+    return BatchEncoder(Export(folder, spec, {}), batch_size)
+
+
 def batches(lengths: NDArray[np.int64], most: int, tokens: int = _TOKENS) -> Iterator[NDArray[np.int64]]:
-    """Places of texts in batches of at most `most` texts and, padded to the longest of them, `tokens` tokens, or of one
-    text. Longest first: what is left to the last thread is short. Equal lengths keep their order."""
+    """Yield the positions of texts, batch by batch, longest texts first, so that the last batches are short.
+
+    A batch has at most `most` texts and, padded to its longest, at most `tokens` tokens, or a single text. Equal
+    lengths keep their order.
+    """
     order = np.argsort(-lengths, kind="stable")
     first = 0
     while first < len(order):

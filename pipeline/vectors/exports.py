@@ -1,44 +1,69 @@
-"""The copies of the encoder that a build needs."""
+"""The router's copies of the encoder, exported to ONNX: a plain BERT without torch, any other model with it."""
 
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import util
+from pathlib import Path
 
-from pipeline import vectors
+from pipeline.errors import RunAborted
 from pipeline.execution import Execution
-from pipeline.settings import CatalogSettings
+from pipeline.progress import Progress
+from pipeline.settings import VectorSettings
+from pipeline.vectors.reference import ReferenceEncoder
+from router.encoding.export import EncoderModel, Export, ExportCache, cache_folder
+from router.encoding.export.bert import unsupported_reason
+from router.encoding.export.onnx_export import export
+from router.errors import EncoderInvalid
 
 
 @dataclass(frozen=True)
 class EncoderExports:
-    """The exported encoders of a build, from the user's cache, each made when first asked for: tools are embedded in
-    fp32, once, and requests encoded in the precision of the settings."""
+    """The exports that a build needs, each made at first use: fp32 for tools, the settings' precision for requests."""
 
-    settings: CatalogSettings
-    model: vectors.EncoderModel
-    do: Execution
-    cache: vectors.ExportCache
-    made: dict[str, vectors.Export] = field(default_factory=dict)
+    settings: VectorSettings
+    model: EncoderModel
+    execution: Execution
+    cache: ExportCache
+    _by_precision: dict[str, Export] = field(default_factory=dict)
 
     def make(self) -> None:
-        """Make both copies now."""
+        """Make both exports now. Raises RunAborted as `export_encoder` does."""
         self.of_tools()
         self.of_requests()
 
-    def of_tools(self) -> vectors.Export:
-        """The copy that embeds tools."""
+    def of_tools(self) -> Export:
+        """Return the fp32 export, which embeds tools."""
         return self._export("fp32")
 
-    def batches(self) -> vectors.BatchEncoder:
-        """The same over many texts."""
-        return vectors.BatchEncoder(self.of_tools(), self.settings.vectors.batch_size)
+    def of_requests(self) -> Export:
+        """Return the export that the router runs."""
+        return self._export(self.settings.precision)
 
-    def of_requests(self) -> vectors.Export:
-        """The copy that the router runs."""
-        return self._export(self.settings.vectors.precision)
+    def _export(self, precision: str) -> Export:
+        if precision not in self._by_precision:
+            reference = ReferenceEncoder(self.model, self.settings.batch_size)
+            make = partial(export_encoder, self.model, precision, reference, self.cache)
+            self._by_precision[precision] = self.execution.run("export", make)
+        return self._by_precision[precision]
 
-    def _export(self, precision: str) -> vectors.Export:
-        if precision not in self.made:
-            reference = vectors.ReferenceEncoder(self.model, self.settings.vectors.batch_size)
-            export = partial(vectors.export, self.model, precision, reference, self.cache)
-            self.made[precision] = self.do("export", export)
-        return self.made[precision]
+
+def user_cache(model: EncoderModel, workspace: Path, progress: Progress) -> ExportCache:
+    """Return the user's cache of exports, with the workspace as the fallback for a folder that cannot be written."""
+
+    def start_stage() -> None:
+        progress.start("export" if unsupported_reason(model) is None else "trace", None)
+
+    return ExportCache([cache_folder(), workspace / "encoders"], progress.note, start_stage)
+
+
+def export_encoder(model: EncoderModel, precision: str, reference: ReferenceEncoder, cache: ExportCache) -> Export:
+    """Return the model's export, made where the cache has none.
+
+    `precision` "auto" is int8 where that agrees with fp32, else fp32. Raises RunAborted where the export does not agree
+    with the model, or torch is needed and not installed.
+    """
+    tracer = reference if util.find_spec("sentence_transformers") else None
+    try:
+        return export(model, precision, cache, tracer)
+    except EncoderInvalid as error:
+        raise RunAborted(str(error)) from error

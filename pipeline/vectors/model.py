@@ -1,4 +1,4 @@
-"""Which encoder model a build uses, and where its files are."""
+"""Chooses the encoder model of a build and finds its files."""
 
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from router.errors import EncoderInvalid
 _FILES = ["*.json", "*.txt", "*.safetensors", "pytorch_model.bin", "[0-9]_*/*"]
 
 
-def resolve(settings: VectorSettings, progress: Progress) -> EncoderModel | None:
-    """The encoder that the settings mean; None where vectors are not wanted.
+def resolve_encoder(settings: VectorSettings, progress: Progress) -> EncoderModel | None:
+    """Return the encoder that the settings name; None where vectors are not wanted.
 
     Raises RunAborted where it cannot be had, or its files are not those of a sentence encoder.
     """

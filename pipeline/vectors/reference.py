@@ -1,4 +1,4 @@
-"""The build's own encoder: sentence-transformers in fp32, loaded only when something must be embedded or exported."""
+"""The model as its authors run it, by sentence-transformers in fp32: an export is checked against it."""
 
 import warnings
 from collections.abc import Sequence
@@ -18,15 +18,15 @@ _TRANSFORMER = ["Transformer", "Pooling"]
 
 
 class ReferenceEncoder:
-    """Texts to vectors as the model's authors mean it; the ONNX copy is checked against this one."""
+    """Encodes and exports a model by sentence-transformers; needs torch."""
 
     def __init__(self, model: EncoderModel, batch_size: int) -> None:
-        """Loads nothing yet: torch alone takes seconds to import."""
+        """Load nothing yet: torch alone takes seconds to import."""
         self.model = model
         self._batch_size = batch_size
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """L2-normalised vectors, float32 of shape (len(texts), dim)."""
+        """Return L2-normalised vectors, float32 of shape (len(texts), dim)."""
         vectors: NDArray[np.float32] = self._loaded.encode(
             list(texts),
             batch_size=self._batch_size,
@@ -39,7 +39,7 @@ class ReferenceEncoder:
     def export(self, path: Path) -> None:
         """Write the model as ONNX, pooling and normalisation inside the graph, batch and length dynamic.
 
-        Where a vector is nothing but the mean of its tokens, those are an output too: parts of a text can be pooled.
+        Where a vector is the mean of its tokens' vectors, those are a second output: parts of a text can be pooled.
         """
         import torch
 
@@ -118,7 +118,7 @@ class ReferenceEncoder:
 
 
 def _fuse(path: Path, model: EncoderModel) -> None:
-    """Put whole layers of a BERT into ONNX Runtime's own operators: a request in int8 takes .82 to .90 of the time."""
+    """Fuse the layers of a BERT into ONNX Runtime's own operators: an int8 request takes .82 to .90 of the time."""
     config = read_json(model.folder / "config.json")
     if config.get("model_type") != "bert" or not {"num_attention_heads", "hidden_size"} <= config.keys():
         return

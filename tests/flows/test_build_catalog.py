@@ -18,11 +18,11 @@ from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRun
 
 from flows.build_catalog import build_catalog
 from flows.engine.progress import shown_on
-from pipeline.build.build import build
+from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.errors import RunAborted
 from pipeline.ledger import Ledger
-from pipeline.progress import Silent
+from pipeline.progress import SilentProgress
 from pipeline.settings import load
 from router import Router
 from tests.pipeline.sources.reading import api
@@ -249,7 +249,7 @@ def test_a_source_that_did_not_answer_is_read_again(
 
 
 def test_a_screen_that_watches_sees_every_stage(catalog: Path, tmp_path: Path) -> None:
-    class Screen(Silent):
+    class Screen(SilentProgress):
         stages: tuple[str, ...] = ()
 
         def start(self, stage: str, total: int | None = None) -> None:

@@ -2,11 +2,11 @@
 
 import time
 
-from pipeline.progress import Clock, Silent
+from pipeline.progress import SilentProgress, StageClock
 
 
 def test_stages_of_one_name_add_up_and_each_has_its_cpu_and_its_peak() -> None:
-    clock = Clock(Silent())
+    clock = StageClock(SilentProgress())
     for stage in ("read", "embed", "read"):
         clock.start(stage)
         time.sleep(0.02)

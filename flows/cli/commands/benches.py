@@ -36,7 +36,7 @@ def build_bench(
     bench: Path, workspace: Path, bars: Any, *, expansions: bool = True, generator: str | None, encoder: str | None
 ) -> Path:
     """Build a snapshot of a bench apart from the serving ones, and return its folder. `bars` shows the progress."""
-    from pipeline.build.build import build
+    from pipeline.build import build
     from pipeline.settings import load, overrides
 
     settings = load(bench, overrides(generator if expansions else "none", encoder))

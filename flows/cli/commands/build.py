@@ -58,7 +58,7 @@ def build(
     from flows.output.plan import show_plan
     from flows.output.sources import show_unread
     from flows.output.terminal import ProgressBars, out, plain_text
-    from pipeline.build.build import build as build_snapshot
+    from pipeline.build import build as build_snapshot
     from pipeline.build.plan import plan as plan_build
     from pipeline.settings import left_out, load, overrides, with_provider
 

@@ -1,6 +1,6 @@
 """Phrases judged against the whole catalog: what does not bring its own tool back, and which tools collide.
 
-What was measured stands in `AssessmentSettings`. It is arithmetic on vectors: equal inputs give equal verdicts.
+It is arithmetic on vectors: equal inputs give equal verdicts. See docs/decisions/0202-assessment-thresholds.md.
 """
 
 from collections.abc import Mapping, Sequence

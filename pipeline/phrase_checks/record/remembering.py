@@ -4,7 +4,7 @@ A file of the workspace that may be lost: what is not in it is screened.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -34,14 +34,27 @@ class RememberingScreen:
         self._names = screen.names
         self._before, self._changed = self._read()
         self._now: dict[str, Any] = {}
+        self._prepared: dict[str, tuple[Expansion, tuple[Verdict, ...]]] = {}
+
+    def unknown(self, answers: Iterable[tuple[ToolRecord, Expansion]]) -> list[tuple[ToolRecord, Expansion]]:
+        """Return the answers that have to be screened."""
+        return [pair for pair in answers if not self._is_remembered(self._key(*pair), *pair)]
+
+    def prepare(
+        self,
+        answers: Sequence[tuple[ToolRecord, Expansion]],
+        screened: Sequence[tuple[Expansion, tuple[Verdict, ...]]],
+    ) -> None:
+        """Take what the screen said of answers elsewhere, so that it is not asked here."""
+        self._prepared.update({self._key(*pair): result for pair, result in zip(answers, screened, strict=True)})
 
     def __call__(self, record: ToolRecord, answer: Expansion) -> tuple[Expansion, tuple[Verdict, ...]]:
         """What is left of an answer, and a verdict for each text that is not."""
-        key = fingerprint([record.tool_id, self._hashes[record.tool_id], answer.to_json()])[:32]
-        if key in self._before and not self._changed.concerns(record, _texts(answer)):
+        key = self._key(record, answer)
+        if key not in self._prepared and self._is_remembered(key, record, answer):
             self._now[key] = self._before[key]
             return _told(self._before[key], answer)
-        kept, verdicts = self._screen(record, answer)
+        kept, verdicts = self._prepared[key] if key in self._prepared else self._screen(record, answer)
         # Of an answer that is left whole there is nothing to say.
         self._now[key] = [kept.to_json(), [asdict(verdict) for verdict in verdicts]] if verdicts else None
         return kept, verdicts
@@ -52,6 +65,12 @@ class RememberingScreen:
         making = self._file.with_suffix(".making")
         making.write_text(json.dumps({"state": self._state, "names": self._names, "said": self._now}), encoding="utf-8")
         making.replace(self._file)
+
+    def _key(self, record: ToolRecord, answer: Expansion) -> str:
+        return fingerprint([record.tool_id, self._hashes[record.tool_id], answer.to_json()])[:32]
+
+    def _is_remembered(self, key: str, record: ToolRecord, answer: Expansion) -> bool:
+        return key in self._before and not self._changed.concerns(record, _texts(answer))
 
     def _read(self) -> tuple[Mapping[str, Any], Changed]:
         try:

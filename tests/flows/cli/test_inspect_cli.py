@@ -18,7 +18,7 @@ _LIGHT = tuple("torch prefect openai sentence_transformers transformers pyarrow"
 @pytest.fixture(scope="module")
 def served(snapshot: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace with the session's catalog, and a second snapshot that is newer, has a tool less and one changed."""
-    from pipeline.build.build import build
+    from pipeline.build import build
     from pipeline.settings import load
 
     folder = tmp_path_factory.mktemp("inspected")

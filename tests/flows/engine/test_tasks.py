@@ -9,13 +9,13 @@ from prefect import flow
 
 from flows.engine.tasks import TaskExecution
 from pipeline.errors import RunAborted, Unavailable
-from pipeline.progress import Silent
+from pipeline.progress import SilentProgress
 from pipeline.settings import FlowSettings
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 
 
-class Heard(Silent):
+class Heard(SilentProgress):
     def __init__(self) -> None:
         self.notes: list[str] = []
 
@@ -30,7 +30,7 @@ def run(work: Callable[[], Any], label: str = "", **settings: Any) -> tuple[Any,
 
     @flow(persist_result=False)
     def one_stage() -> Any:
-        return tasks("read", work, label)
+        return tasks.run("read", work, label=label)
 
     return one_stage(), heard.notes
 

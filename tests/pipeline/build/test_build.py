@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from tests.support.places import ROOT
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +12,16 @@ import duckdb
 import numpy as np
 import pytest
 
-from pipeline.build.build import build
+from pipeline.build import build
+from pipeline.build.report import BuildReport
 from pipeline.errors import RunAborted
 from pipeline.ledger import Ledger
-from pipeline.progress import Silent
-from pipeline.build.report import BuildReport
+from pipeline.progress import SilentProgress
 from pipeline.settings import load
 from router import Router, Signal
 from router.contract import DOCUMENT_SIGNALS, VECTOR_OFFSETS, VECTOR_SCALES, VECTORS
 from router.retrieval.retrievers import ToolVectors
-
+from tests.support.places import ROOT
 
 
 @pytest.fixture
@@ -224,7 +223,7 @@ import sys
 for name in ("torch", "transformers", "sentence_transformers", "scipy", "sklearn", "faiss"):
     sys.modules[name] = None  # an import of it fails
 from pathlib import Path
-from pipeline.build.build import build
+from pipeline.build import build
 from pipeline.settings import load
 settings = load(Path({str(catalog)!r}), {{"vectors": {{"encoder": {str(encoder_folder)!r}}}}}, environment={{}})
 print(build(settings, workspace=Path({str(tmp_path / "ws")!r})).outcome)
@@ -241,7 +240,7 @@ def test_without_a_writable_cache_the_workspace_keeps_the_encoder_and_it_is_told
 ) -> None:
     notes: list[str] = []
 
-    class Heard(Silent):
+    class Heard(SilentProgress):
         def note(self, message: str) -> None:
             notes.append(message)
 
@@ -259,12 +258,12 @@ def test_a_build_without_faiss_says_what_each_request_will_be_held_against(
 ) -> None:
     notes: list[str] = []
 
-    class Heard(Silent):
+    class Heard(SilentProgress):
         def note(self, message: str) -> None:
             notes.append(message)
 
     monkeypatch.setitem(sys.modules, "faiss", None)
-    monkeypatch.setattr("pipeline.publish.serving.MOST_COPIED", 30)  # of the catalog's 40 vectors
+    monkeypatch.setattr("pipeline.publish.served_files.MOST_COPIED", 30)  # of the catalog's 40 vectors
     settings = load(catalog, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
     assert build(settings, workspace=tmp_path / "ws", progress=Heard()).outcome == "published"
     assert [note for note in notes if note.startswith("without faiss") and "[large]" in note]

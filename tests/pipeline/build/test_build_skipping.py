@@ -8,10 +8,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipeline.build.build import build
-from pipeline.ledger import Ledger
+from pipeline.build import build
 from pipeline.build.plan import plan
 from pipeline.build.report import BuildReport
+from pipeline.ledger import Ledger
 from pipeline.settings import load
 from router.contract import CATALOG_DB
 from tests.support.command_line import Done, called

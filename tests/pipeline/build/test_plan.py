@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.build.build import build
-from pipeline.ledger import Ledger
+from pipeline.build import build
 from pipeline.build.plan import Plan, plan
+from pipeline.ledger import Ledger
 from pipeline.settings import CatalogSettings, load
 from tests.pipeline.enrichment.model_server import USAGE, ModelServer
 

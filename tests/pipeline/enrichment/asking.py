@@ -8,7 +8,7 @@ import duckdb
 
 from pipeline.enrichment import Enrichment, EnrichmentContext, Generator, contrast, enrich
 from pipeline.ledger import LEDGER_FILE, Ledger
-from pipeline.progress import Silent
+from pipeline.progress import SilentProgress
 from pipeline.records import Catalog, catalog_records
 from tests.support.factories import make_raw
 
@@ -29,7 +29,7 @@ def run(
     with Ledger.open(workspace) as ledger:
         result = Enrichment() if into is None else into
         number = ledger.start_run("office")
-        context = EnrichmentContext(catalog, ledger, number, Silent(), lambda _, expansion: (expansion, ()))
+        context = EnrichmentContext(catalog, ledger, number, SilentProgress(), lambda _, expansion: (expansion, ()))
         enrich(context, generators, batch=catalog.records, into=result)
         if siblings is not None:
             contrast(context, generators, siblings, into=result)

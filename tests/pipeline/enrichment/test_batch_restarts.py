@@ -14,7 +14,7 @@ from pipeline.enrichment.generator import Answer
 from pipeline.enrichment.openai.batch import BatchGenerator
 from pipeline.errors import Unavailable
 from pipeline.ledger import LEDGER_FILE, Ledger
-from pipeline.progress import Silent
+from pipeline.progress import SilentProgress
 from pipeline.records import Catalog, record_hash
 from tests.pipeline.enrichment.batch_server import BatchServer, Course
 from tests.pipeline.enrichment.model_server import COST, Reply, but, completion, error, replies, row
@@ -182,7 +182,7 @@ def test_an_interruption_is_heard_at_once_and_loses_nothing(
 def _desk(ledger: Ledger, records: list[Any]) -> EnrichmentContext:
     catalog = Catalog(tuple(records), {r.tool_id: record_hash(r) for r in records}, ())
     run = ledger.start_run("c")
-    return EnrichmentContext(catalog, ledger, run, Silent(), lambda _, expansion: (expansion, ()))
+    return EnrichmentContext(catalog, ledger, run, SilentProgress(), lambda _, expansion: (expansion, ()))
 
 
 def _enriched(workspace: Path, server: BatchServer, records: list[Any], **settings: Any) -> Enrichment:

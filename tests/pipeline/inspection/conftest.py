@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.build.build import build
+from pipeline.build import build
 from pipeline.settings import load
 from tests.pipeline.enrichment.model_server import ModelServer
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pipeline.build.build import build
+from pipeline.build import build
 from pipeline.errors import RunAborted
 from pipeline.ledger import Ledger
 from pipeline.settings import CatalogSettings, SourceSettings, load

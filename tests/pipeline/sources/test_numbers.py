@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.build.build import build
+from pipeline.build import build
 from pipeline.settings import load
 from pipeline.sources import function_schema, jsonl, mcp, openapi
 from router import Router

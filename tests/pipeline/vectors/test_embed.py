@@ -5,11 +5,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.execution import Direct
+from pipeline.execution import DirectExecution
 from pipeline.ledger import Ledger
-from pipeline.progress import Silent
+from pipeline.progress import SilentProgress
 from pipeline.settings import VectorSettings
-from pipeline.vectors import BatchEncoder, Embedding, ReferenceEncoder, Vectors, collect, export, resolve
+from pipeline.vectors import (
+    CatalogVectors,
+    Embedding,
+    ReferenceEncoder,
+    collect_vectors,
+    export_encoder,
+    resolve_encoder,
+)
 from router.encoding.export import ExportCache, cache_folder
 from router.tools.field_text import FieldDocuments
 
@@ -18,14 +25,14 @@ def document(name: str, *phrases: str) -> FieldDocuments:
     return FieldDocuments(name, name, "", "", f"about {name}", phrases)
 
 
-def embedded(documents: list[FieldDocuments], encoder: Path, workspace: Path) -> tuple[Vectors, int]:
+def embedded(documents: list[FieldDocuments], encoder: Path, workspace: Path) -> tuple[CatalogVectors, int]:
     """The vectors of documents, and how many texts had to be embedded for them."""
-    model = resolve(VectorSettings(encoder=str(encoder)), Silent())
+    model = resolve_encoder(VectorSettings(encoder=str(encoder)), SilentProgress())
     assert model is not None
     with Ledger.open(workspace) as ledger:
-        exported = export(model, "fp32", ReferenceEncoder(model, 8), ExportCache([cache_folder()]))
-        embedding = Embedding(model, BatchEncoder(exported), ledger, Direct(), Silent())
-        return collect(documents, embedding, exported), embedding.embedded
+        exported = export_encoder(model, "fp32", ReferenceEncoder(model, 8), ExportCache([cache_folder()]))
+        embedding = Embedding(model, exported, 16, ledger, DirectExecution(), SilentProgress())
+        return collect_vectors(documents, embedding, exported), embedding.embedded
 
 
 DOCUMENTS = [document("a", "one", "two"), document("b"), document("c", "two", "three")]

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import RunAborted
-from pipeline.progress import Silent
+from pipeline.progress import SilentProgress
 from pipeline.settings import VectorSettings
-from pipeline.vectors import BatchEncoder, ReferenceEncoder, export, resolve
+from pipeline.vectors import BatchEncoder, ReferenceEncoder, export_encoder, resolve_encoder
 from pipeline.vectors.encoding import batches
 from router.encoding.export import Export, ExportCache, cache_folder
 
@@ -18,9 +18,9 @@ from router.encoding.export import Export, ExportCache, cache_folder
 @pytest.fixture(scope="module")
 def exported(workspace: Path, encoder_folder: Path) -> Export:
     """The copy that the run's workspace holds."""
-    model = resolve(VectorSettings(encoder=str(encoder_folder)), Silent())
+    model = resolve_encoder(VectorSettings(encoder=str(encoder_folder)), SilentProgress())
     assert model is not None
-    return export(model, "fp32", ReferenceEncoder(model, 8), ExportCache([cache_folder()]))
+    return export_encoder(model, "fp32", ReferenceEncoder(model, 8), ExportCache([cache_folder()]))
 
 
 def test_batches_are_filled_longest_first() -> None:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from pipeline.errors import RunAborted
-from pipeline.progress import Silent
+from pipeline.progress import SilentProgress
 from pipeline.settings import VectorSettings
-from pipeline.vectors import ReferenceEncoder, export, resolve, user_cache
+from pipeline.vectors import ReferenceEncoder, export_encoder, resolve_encoder, user_cache
 from router.encoding.encoder import OnnxEncoder
 from router.encoding.export import PACKAGED, EncoderModel, Export, ExportCache
 from router.encoding.export.agreement_texts import AGREEMENT_TEXTS
@@ -19,13 +19,13 @@ from tests.support.small_encoder import save
 
 
 def model_of(encoder: str | Path) -> EncoderModel:
-    model = resolve(VectorSettings(encoder=str(encoder)), Silent())
+    model = resolve_encoder(VectorSettings(encoder=str(encoder)), SilentProgress())
     assert model is not None
     return model
 
 
 def exported(model: EncoderModel, cache: Path, precision: str = "fp32") -> Export:
-    return export(model, precision, ReferenceEncoder(model, 8), ExportCache([cache]))
+    return export_encoder(model, precision, ReferenceEncoder(model, 8), ExportCache([cache]))
 
 
 def traced(folder: Path) -> Path:
@@ -81,7 +81,7 @@ def test_an_export_of_other_weights_is_refused(tmp_path: Path) -> None:
 
     model = model_of(traced(save(tmp_path / "model")))
     with pytest.raises(RunAborted, match=r"does not agree.*0\.9999"):
-        export(model, "fp32", Other(model, 8), ExportCache([tmp_path / "cache"]))
+        export_encoder(model, "fp32", Other(model, 8), ExportCache([tmp_path / "cache"]))
     assert not list((tmp_path / "cache").glob("[!.]*"))
 
 
@@ -96,14 +96,14 @@ def test_weights_that_do_not_load_stop_with_the_models_name(tmp_path: Path) -> N
 def test_a_build_says_what_it_waits_for_and_only_where_it_waits(tmp_path: Path) -> None:
     stages: list[str] = []
 
-    class Heard(Silent):
+    class Heard(SilentProgress):
         def start(self, stage: str, total: int | None = None) -> None:
             stages.append(stage)
 
     def run(folder: Path) -> list[str]:
         stages.clear()
         model = model_of(folder)
-        export(model, "fp32", ReferenceEncoder(model, 8), user_cache(model, tmp_path, Heard()))
+        export_encoder(model, "fp32", ReferenceEncoder(model, 8), user_cache(model, tmp_path, Heard()))
         return list(stages)
 
     plain, other = save(tmp_path / "plain", seed=11), traced(save(tmp_path / "other", seed=12))

@@ -7,31 +7,31 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import RunAborted
-from pipeline.progress import Silent
+from pipeline.progress import SilentProgress
 from pipeline.settings import VectorSettings
-from pipeline.vectors.model import PACKAGED, EncoderModel, resolve
+from pipeline.vectors.model import PACKAGED, EncoderModel, resolve_encoder
 from tests.support.small_encoder import save
 
 
 def resolved(encoder: str, **fields: object) -> EncoderModel:
-    model = resolve(VectorSettings(encoder=encoder, **fields), Silent())
+    model = resolve_encoder(VectorSettings(encoder=encoder, **fields), SilentProgress())
     assert model is not None
     return model
 
 
 def test_no_encoder_is_a_choice() -> None:
-    assert resolve(VectorSettings(encoder="none"), Silent()) is None
+    assert resolve_encoder(VectorSettings(encoder="none"), SilentProgress()) is None
 
 
 def test_auto_without_hub_is_the_packaged_model_and_says_so() -> None:
     notes: list[str] = []
 
-    class Heard(Silent):
+    class Heard(SilentProgress):
         def note(self, message: str) -> None:
             notes.append(message)
 
     heard = Heard()
-    model = resolve(VectorSettings(encoder="auto", preferred="nobody/no-such-model"), heard)
+    model = resolve_encoder(VectorSettings(encoder="auto", preferred="nobody/no-such-model"), heard)
     assert model is not None
     assert (model.name, model.pooling, model.dim, model.max_length, model.query_prefix) == (
         PACKAGED,

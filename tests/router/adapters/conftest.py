@@ -22,7 +22,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
 @pytest.fixture(scope="session")
 def router(catalog_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Router:
     """A router over the eight tools of `catalog_folder` that needs no encoder."""
-    from pipeline.build.build import build
+    from pipeline.build import build
     from pipeline.settings import load
 
     settings = load(catalog_folder, {"vectors": {"encoder": "none"}}, environment={})

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.progress import Silent
+from pipeline.progress import SilentProgress
 from pipeline.settings import VectorSettings
-from pipeline.vectors import ReferenceEncoder, export, resolve
+from pipeline.vectors import ReferenceEncoder, export_encoder, resolve_encoder
 from router import Router
 from router.encoding.encoder import OnnxEncoder
 from router.encoding.export import ExportCache, cache_folder
@@ -19,9 +19,9 @@ from tests.support.small_encoder import save
 
 def encoder(tmp_path: Path, pooling: str = "mean", precision: str = "fp32", prefix: str = "") -> OnnxEncoder:
     folder = save(tmp_path / f"{pooling}-{precision}", pooling=pooling)
-    model = resolve(VectorSettings(encoder=str(folder), query_prefix=prefix), Silent())
+    model = resolve_encoder(VectorSettings(encoder=str(folder), query_prefix=prefix), SilentProgress())
     assert model is not None
-    made = export(model, precision, ReferenceEncoder(model, 8), ExportCache([cache_folder()]))
+    made = export_encoder(model, precision, ReferenceEncoder(model, 8), ExportCache([cache_folder()]))
     return OnnxEncoder.open(made.folder, made.spec)
 
 

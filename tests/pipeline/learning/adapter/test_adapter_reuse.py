@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.build.build import build
+from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.learning import TUNING_VERSION
 from pipeline.learning.adapter.reuse import LEARNED_FROM, changed_share, phrase_keys, reuse_adapter

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.build.build import build
+from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.learning import PastRequests, learn_from_use
 from pipeline.learning.usage.log import Usage, Use
-from pipeline.progress import Silent
+from pipeline.progress import SilentProgress
 from pipeline.settings import load
 from router import Router, Signal, SnapshotInvalid
 from router.contract import INTENT_TOOLS, INTENT_VECTORS, Manifest
@@ -124,7 +124,7 @@ def past(count: int, requests_a_vector: int = 1) -> PastRequests:
 
 def test_weights_follow_the_lists_that_past_requests_bear_out(snapshot: Path) -> None:
     opened = Snapshot.open(snapshot)
-    learned = learn_from_use(opened, past(120), True, Silent())
+    learned = learn_from_use(opened, past(120), True, SilentProgress())
     own, fitted = opened.recipe, learned.recipe
     assert fitted.name == "default-fitted" and learned.evidence["weights"]["kept"] == ""
     lexical = (Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION)
@@ -134,7 +134,7 @@ def test_weights_follow_the_lists_that_past_requests_bear_out(snapshot: Path) ->
 
 def test_a_signal_that_ranks_past_requests_worse_is_not_built(snapshot: Path) -> None:
     # Each is told by three others to take their tools.
-    learned = learn_from_use(Snapshot.open(snapshot), past(800, 4), False, Silent())
+    learned = learn_from_use(Snapshot.open(snapshot), past(800, 4), False, SilentProgress())
     assert learned.lessons is None
     assert learned.evidence["intents"]["left_out"]["interval"][1] < 0
     assert "worse with it, by more than chance" in learned.evidence["intents"]["skipped"]
@@ -142,6 +142,6 @@ def test_a_signal_that_ranks_past_requests_worse_is_not_built(snapshot: Path) ->
 
 
 def test_without_an_encoder_past_requests_still_fit_weights(snapshot: Path) -> None:
-    learned = learn_from_use(Snapshot.open(snapshot), PastRequests(past(120).usage), True, Silent())
+    learned = learn_from_use(Snapshot.open(snapshot), PastRequests(past(120).usage), True, SilentProgress())
     assert learned.lessons is None and learned.evidence["intents"]["skipped"] == "there is no encoder"
     assert learned.evidence["weights"]["requests"] == 120

@@ -47,7 +47,7 @@ TOOLS = [
 @pytest.fixture(scope="session")
 def weather_snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The snapshot of these tools, of words alone: no encoder is needed."""
-    from pipeline.build.build import build
+    from pipeline.build import build
     from pipeline.settings import load
 
     folder = tmp_path_factory.mktemp("mcp") / "served"

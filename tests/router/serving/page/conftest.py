@@ -18,7 +18,7 @@ WEIGHTS = {"name": 3, "description": 3, "expansion": 0.1, "dense": 0.1}
 @pytest.fixture(scope="session")
 def hostile_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The snapshot of a catalog whose vendors write what should hurt a page; without vectors, which it needs not."""
-    from pipeline.build.build import build
+    from pipeline.build import build
     from pipeline.settings import load
 
     folder = tmp_path_factory.mktemp("hostile") / "strangers"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.build.build import build
+from pipeline.build import build
 from pipeline.indexing.lexical import write_lexical
 from pipeline.settings import load
 from router import Router, Signal

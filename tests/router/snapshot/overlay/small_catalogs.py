@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.build.build import build
+from pipeline.build import build
 from pipeline.settings import load
 from router.record import ToolRecord
 from tests.support.factories import TOOLS, expansion_row, make_record

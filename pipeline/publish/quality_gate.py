@@ -1,25 +1,28 @@
-"""The gate: what keeps a new snapshot from serving. It is written and kept all the same."""
+"""The quality gate: limits on what a build skipped, rejected or failed on. A held snapshot is written and kept."""
 
 from pipeline.enrichment import Enrichment
 from pipeline.enrichment.lexicon import LexiconGenerator
-from pipeline.publish.missing import Missing
+from pipeline.publish.missing_tools import MissingTools
 from pipeline.records import Catalog
 from pipeline.settings import PublishSettings
 
 _BY_ENVIRONMENT = "QUARTERMASTER_PUBLISH__"  # the way for a bare file, which has no catalog.toml
 
 
-def held(
+def hold_reasons(
     settings: PublishSettings,
     catalog: Catalog,
     read: int,
     rejected: int,
     enrichment: Enrichment,
-    missing: Missing | None = None,
+    missing: MissingTools | None = None,
 ) -> tuple[str, ...]:
-    """Say why the snapshot must not serve yet: too many sources skipped, records rejected, tools that the model failed
-    on, or tools that are still to be asked about. `read` and `rejected` count records."""
-    missing = missing or Missing()
+    """Return the reasons why a snapshot must not serve yet.
+
+    Too many sources were skipped, records rejected, tools failed on by the model, or tools not asked about yet. `read`
+    and `rejected` count records.
+    """
+    missing = missing or MissingTools()
     tools = len(catalog.records)
     # A tool that another model or file had an answer for is no failure; the lexicon's words are a stopgap.
     answered = {tool_id for tool_id, w in enrichment.written.items() if w.generator != LexiconGenerator.name}
@@ -48,5 +51,5 @@ def held(
 
 
 def setting(name: str) -> str:
-    """A setting of the gate as it is written in catalog.toml and in the environment."""
+    """Return a setting of the gate as it is written in catalog.toml and in the environment."""
     return f"publish.{name} ({_BY_ENVIRONMENT}{name.upper()})"

@@ -1,5 +1,4 @@
-"""The judged gate: a new snapshot and the one that serves answer the catalog's judged requests; beyond chance worse,
-and the new one must not serve. It is measured before it is sealed, so that its manifest says so."""
+"""The regression gate: a snapshot that answers judged requests worse than what serves, beyond chance, is held."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +7,7 @@ from typing import Any
 
 from pipeline.errors import SettingsInvalid, SnapshotInvalid
 from pipeline.progress import Progress
-from pipeline.publish.gate import setting
+from pipeline.publish.quality_gate import setting
 from pipeline.settings import PublishSettings
 from router import Router
 from router.evaluation import Judgement, read_judgements
@@ -20,50 +19,49 @@ _NAMED = 3  # tools that a reason names
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """What the judgements say of a snapshot: why it must not serve yet, and its evaluation for the manifest."""
+class RegressionCheck:
+    """The result of the regression gate: the reasons against serving, and the evaluation for the manifest."""
 
     held: tuple[str, ...]
     evaluation: Mapping[str, Any] | None
 
 
-UNJUDGED = Judged((), None)
+NOT_MEASURED = RegressionCheck((), None)
 
 
-def judge(
+def check_regression(
     new: Router, serving: Path | None, judgements: Path | None, settings: PublishSettings, progress: Progress
-) -> Judged:
-    """Measure a snapshot, and beside it the one that serves, each by its own recipe.
+) -> RegressionCheck:
+    """Measure a snapshot and the one that serves, each by its own recipe.
 
-    `judgements` is a catalog's file of judged requests, None where it has none. What keeps a comparison from being
-    made (a file that cannot be read, a snapshot of another format) is noted, and holds nothing back: a catalog must
-    get on after an update.
+    `judgements` is the file of judged requests, None where there is none. A file that cannot be read and a serving
+    snapshot of another format are noted and hold nothing back: a catalog must be buildable after an update.
     """
     if judgements is None or not settings.judged:
-        return UNJUDGED
+        return NOT_MEASURED
     try:
         requests = read_judgements(judgements)
     except SettingsInvalid as error:
         progress.note(f"the new snapshot was not measured: {error}")
-        return UNJUDGED
+        return NOT_MEASURED
     old = _open(serving, progress)
     # A request whose tools neither snapshot has is about another catalog.
-    asked = [j for j in requests if j.kind != "none" and any(_has(j, router) for router in (new, old) if router)]
-    if not asked:
-        return UNJUDGED
-    drawn = _evenly(asked, settings.max_judged)
-    progress.start("evaluate", len(drawn) * (2 if old else 1))
-    measured = ask(new, drawn, whole=False, advance=progress.advance)
-    evaluation = {**in_short(measured), "requests": len(drawn), "of": len(asked)}
+    known = [j for j in requests if j.kind != "none" and any(_has(j, router) for router in (new, old) if router)]
+    if not known:
+        return NOT_MEASURED
+    sample = _evenly(known, settings.max_judged)
+    progress.start("evaluate", len(sample) * (2 if old else 1))
+    measured = ask(new, sample, whole=False, advance=progress.advance)
+    evaluation = {**in_short(measured), "requests": len(sample), "of": len(known)}
     if old is None:
-        return Judged((), evaluation)
-    before = ask(old, drawn, whole=False, advance=progress.advance)
+        return RegressionCheck((), evaluation)
+    before = ask(old, sample, whole=False, advance=progress.advance)
     losses = _losses(compared(measured, before), settings)
     evaluation["serving"] = in_short(before)
     if not losses:
-        return Judged((), evaluation)
+        return RegressionCheck((), evaluation)
     gone = [tool_id for tool_id in unknown(measured) if old.record(tool_id)]
-    return Judged((_reason(losses, evaluation, gone, settings),), evaluation)
+    return RegressionCheck((_reason(losses, evaluation, gone, settings),), evaluation)
 
 
 def _open(serving: Path | None, progress: Progress) -> Router | None:
@@ -81,18 +79,18 @@ def _has(judgement: Judgement, router: Router) -> bool:
 
 
 def _evenly(requests: Sequence[Judgement], most: int) -> list[Judgement]:
-    """At most so many, from the whole of the file: the same each time, whatever order its sorts stand in."""
+    """Return at most `most` requests, spread evenly over the file: the same ones each time."""
     count = min(most, len(requests))
     return [requests[position * len(requests) // count] for position in range(count)]
 
 
-def _losses(apart: Mapping[str, Difference | None], settings: PublishSettings) -> dict[str, Difference]:
+def _losses(differences: Mapping[str, Difference | None], settings: PublishSettings) -> dict[str, Difference]:
     return {
-        metric: found
+        metric: difference
         for metric in _METRICS
-        if (found := apart[metric]) is not None
-        and found.difference < -settings.smallest_loss
-        and found.p < settings.significance
+        if (difference := differences[metric]) is not None
+        and difference.difference < -settings.smallest_loss
+        and difference.p < settings.significance
     }
 
 
@@ -109,8 +107,8 @@ def _reason(
         f"{figures}; {setting('significance')} is {settings.significance:g}"
     )
     if gone:
-        told = ", ".join(gone[:_NAMED]) + (", …" if len(gone) > _NAMED else "")
-        reason += f"; {len(gone):,} judged tools are no longer in the catalog: {told}"
+        named = ", ".join(gone[:_NAMED]) + (", …" if len(gone) > _NAMED else "")
+        reason += f"; {len(gone):,} judged tools are no longer in the catalog: {named}"
     return reason
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.build.build import build
+from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.publish import SnapshotStore
 from pipeline.settings import load

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from flows.cli.commands.benches import build_bench
-from pipeline.build.build import build
+from pipeline.build import build
 from pipeline.build.report import BuildReport
-from pipeline.progress import Silent
+from pipeline.progress import SilentProgress
 from pipeline.settings import load
 from router import Router
 from router.snapshot.snapshot import Snapshot
@@ -100,7 +100,7 @@ def test_requests_that_teach_a_catalog_do_not_measure_it(tmp_path: Path, taught:
     judged = [{"id": n, "query": d, "required": [n], "acceptable": [n], "kind": "single"} for n, d in ENGLISH]
     (folder / "judgements.jsonl").write_text("".join(json.dumps(row) + "\n" for row in judged), encoding="utf-8")
 
-    class Notes(Silent):
+    class Notes(SilentProgress):
         notes: tuple[str, ...] = ()
 
         def note(self, message: str) -> None:

@@ -1,4 +1,4 @@
-"""Tools that serve and are missing now because the source that they came from gave none."""
+"""Counts the serving tools that a build lacks because their source gave none."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -12,7 +12,7 @@ from pipeline.sources import Gap
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingTools:
     """Sources without tools, each with the number of serving tools that are missing for it.
 
     `sources` counts all sources of the catalog, `serving` all tools of the serving snapshot.
@@ -41,7 +41,9 @@ class Missing:
         }
 
 
-def missing(gaps: Sequence[Gap], sources: int, tool_ids: Collection[str], serving: Path | None) -> Missing:
+def count_missing_tools(
+    gaps: Sequence[Gap], sources: int, tool_ids: Collection[str], serving: Path | None
+) -> MissingTools:
     """Count, for each gap, the tools of the `serving` snapshot that came from it and are not among `tool_ids`."""
     origins: dict[str, str] = {}
     if gaps and serving is not None:
@@ -51,4 +53,4 @@ def missing(gaps: Sequence[Gap], sources: int, tool_ids: Collection[str], servin
         except SnapshotInvalid:
             pass  # of an older format: what it held is not known, and nothing is claimed
     lost = Counter(origin for tool_id, origin in origins.items() if tool_id not in tool_ids)
-    return Missing(tuple(replace(gap, serving=lost[gap.origin]) for gap in gaps), sources, len(origins))
+    return MissingTools(tuple(replace(gap, serving=lost[gap.origin]) for gap in gaps), sources, len(origins))

@@ -3,8 +3,8 @@
 import pytest
 
 from pipeline.enrichment import Enrichment, Expansion, Failure, Written
-from pipeline.publish.gate import held
-from pipeline.publish.missing import Missing
+from pipeline.publish.missing_tools import MissingTools
+from pipeline.publish.quality_gate import hold_reasons
 from pipeline.records import catalog_records
 from pipeline.settings import PublishSettings
 from pipeline.sources import Gap
@@ -22,7 +22,7 @@ def _after(*failures: tuple[str, str], by: str = "lexicon") -> Enrichment:
 
 
 def _held(enrichment: Enrichment, rejected: int = 0, **limits: float) -> tuple[str, ...]:
-    return held(PublishSettings(**limits), _CATALOG, 10, rejected, enrichment)
+    return hold_reasons(PublishSettings(**limits), _CATALOG, 10, rejected, enrichment)
 
 
 def test_two_failures_in_ten_pass_and_a_third_holds_back_and_names_the_setting() -> None:
@@ -53,8 +53,8 @@ def test_rejected_records_are_counted_among_all_that_were_read() -> None:
 
 def _without(skipped: int, sources: int, lost: int = 0, serving: int = 0) -> tuple[str, ...]:
     gaps = (Gap("a.json", "a.json", "is gone", lost), *(Gap(f"{n}.json", f"{n}.json", "is gone") for n in range(99)))
-    missing = Missing((*gaps[:skipped], Gap("empty.json", "empty.json")), sources, serving)
-    return held(PublishSettings(), _CATALOG, 10, 0, _after(), missing)
+    missing = MissingTools((*gaps[:skipped], Gap("empty.json", "empty.json")), sources, serving)
+    return hold_reasons(PublishSettings(), _CATALOG, 10, 0, _after(), missing)
 
 
 def test_one_source_of_five_may_be_skipped_and_two_hold_back() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipeline.build.build import build
+from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.settings import load
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion, error, row, tool_of

@@ -1,0 +1,273 @@
+"""The stages of a build in order, each from the state that the one before it left."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline import learning, records, sources, vectors
+from pipeline.build.enriching import Enriching
+from pipeline.build.learning import reusable_calibration, training_set_of, tune
+from pipeline.build.report import BuildReport, make_report
+from pipeline.build.screening import prepare_screen
+from pipeline.build.stages import make_screen, project_documents
+from pipeline.build.state import (
+    BuildEncoder,
+    CatalogRead,
+    ExpandedCatalog,
+    SnapshotIdentity,
+    SnapshotOutcome,
+    content_hash_of,
+)
+from pipeline.enrichment import Enrichment, EnrichmentContext
+from pipeline.enrichment.chain import generators
+from pipeline.enrichment.estimate import Estimate, estimate
+from pipeline.enrichment.file import FileGenerator
+from pipeline.errors import RecordRejected, SnapshotInvalid
+from pipeline.execution import Execution
+from pipeline.inspection.difference import ToolDifference
+from pipeline.ledger import Ledger
+from pipeline.phrase_checks.record.remembering import RememberingScreen
+from pipeline.progress import StageClock
+from pipeline.publish import (
+    NOT_MEASURED,
+    RegressionCheck,
+    SnapshotContents,
+    SnapshotStore,
+    WritingContext,
+    check_regression,
+    serving_folder,
+    write_snapshot,
+)
+from pipeline.publish.missing_tools import count_missing_tools
+from pipeline.publish.quality_gate import hold_reasons
+from pipeline.publish.snapshot_learning import CalibrationSource
+from pipeline.settings import CatalogSettings
+from pipeline.sources.gaps import no_tool
+from router import Router
+from router.evaluation import judgements_of
+
+
+@dataclass(frozen=True)
+class Build:
+    """One build: its settings, where it reads and writes, `run` of the ledger, and who carries out and times stages.
+
+    Each method is a stage, or a few that belong together. The methods read the ledger and the store, hand plain data to
+    the stage functions, and write what comes back.
+    """
+
+    settings: CatalogSettings
+    workspace: Path
+    store: SnapshotStore
+    ledger: Ledger
+    run: int
+    execution: Execution
+    clock: StageClock
+
+    def run_all(self, force: bool) -> BuildReport:
+        """Run all stages; `force` writes a snapshot though nothing changed. Raises as `build` does."""
+        read = self.read()
+        # Before anything is paid for: an encoder that cannot be had would waste it.
+        encoder = self.resolve_encoder()
+        estimated = self.estimate_cost(read)
+        expanded = self.expand(read, encoder)
+        identity = self.identify(read, encoder, expanded)
+        outcome = None if force else self.find_unchanged(identity)
+        if outcome is None:
+            outcome = self.publish(self.write(read, encoder, expanded, identity))
+        self.clock.stop()
+        return make_report(read, encoder, estimated, expanded, identity, outcome, self.clock)
+
+    def read(self) -> CatalogRead:
+        """Read and normalise the sources. Raises RunAborted where they hold no tool."""
+        settings, clock = self.settings, self.clock
+        clock.start("read", None)
+        reading = sources.read(settings, self.execution)
+        if note := sources.long_label_note(tool.provider for tool in reading.tools):
+            clock.note(note)
+        clock.start("normalize", None)
+        catalog = self.execution.run("normalize", records.catalog_records, reading.tools)
+        chain = generators(settings, self.ledger, clock.note)
+        tool_ids = frozenset(record.tool_id for record in catalog.records)
+        past = learning.past_requests(settings, tool_ids)
+        files = [generator for generator in chain if isinstance(generator, FileGenerator)]
+        rejected: tuple[RecordRejected, ...] = (
+            *reading.rejected,
+            *(row for file in files for row in (*file.rejected, *file.unknown(tool_ids))),
+            *(past.usage.rejected if past else ()),
+        )
+        skipped = tuple(gap.rejection() for gap in reading.gaps if gap.skipped)
+        self.ledger.put_catalog(self.run, settings.name, catalog, (*skipped, *rejected))
+        if not catalog.records:
+            raise no_tool(settings.name, reading.gaps, reading.sources, rejected, reading.coverage)
+        missing = count_missing_tools(reading.gaps, reading.sources, catalog.hashes, self._serving)
+        return CatalogRead(reading, catalog, chain, past, rejected, skipped, missing)
+
+    def resolve_encoder(self) -> BuildEncoder | None:
+        """Return the encoder, exported; None where no vectors are wanted. Raises RunAborted where it cannot be had."""
+        settings, clock = self.settings.vectors, self.clock
+        if settings.encoder != "none":
+            clock.start("resolve", None)
+        model = self.execution.run("resolve", vectors.resolve_encoder, settings, clock)
+        if model is None:
+            return None
+        cache = vectors.user_cache(model, self.workspace, clock)
+        exports = vectors.EncoderExports(settings, model, self.execution, cache)
+        exports.make()
+        embedding = vectors.Embedding(
+            model, exports.of_tools(), settings.batch_size, self.ledger, self.execution, clock
+        )
+        return BuildEncoder(exports, embedding)
+
+    def estimate_cost(self, read: CatalogRead) -> Estimate:
+        """Return what the model's part of the build would take."""
+        self.clock.start("estimate", None)
+        settings = self.settings
+        return estimate(read.catalog, read.chain, settings.enrichment, self.ledger, assessed=settings.assesses)
+
+    def expand(self, read: CatalogRead, encoder: BuildEncoder | None) -> ExpandedCatalog:
+        """Have expansions written and checked, project documents, and see what can be reused of what was learned."""
+        settings, catalog = self.settings, read.catalog
+        enrichment = self._enrich(read, encoder)
+        self.clock.start("project", None)
+        documents = self.execution.run(
+            "project",
+            project_documents,
+            catalog.records,
+            {tool_id: written.expansion for tool_id, written in enrichment.written.items()},
+            settings.enrichment.languages,
+        )
+        exports = encoder.exports if encoder else None
+        training_set = training_set_of(settings.tuning, catalog, enrichment, documents, exports, self._serving)
+        calibration = reusable_calibration(
+            settings.tuning,
+            training_set,
+            read.past,
+            exports,
+            self._serving,
+            settings.enrichment.languages,
+            settings.retrieval.resolve(),
+        )
+        return ExpandedCatalog(enrichment, documents, training_set, calibration)
+
+    def _enrich(self, read: CatalogRead, encoder: BuildEncoder | None) -> Enrichment:
+        """Ask for expansions, screen them and assess them."""
+        settings, catalog = self.settings, read.catalog
+        screen = self.execution.run("screen", make_screen, catalog.records, settings.enrichment.languages)
+        screened_file = self.workspace / "screened" / f"{settings.name}.json"
+        remembering = RememberingScreen(screen, catalog.hashes, screened_file)
+        prepare_screen(remembering, screen, catalog, read.chain, self.ledger, self.execution)
+        enrichment = Enriching(
+            EnrichmentContext(catalog, self.ledger, self.run, self.clock, remembering),
+            read.chain,
+            settings.enrichment,
+            settings.assessment,
+            self.execution,
+            encoder.embedding if encoder else None,
+            self.workspace / "compared" / f"{settings.name}.npz",
+        ).run()
+        remembering.save()
+        enrichment.suspicious = screen.suspicious
+        return enrichment
+
+    def identify(self, read: CatalogRead, encoder: BuildEncoder | None, expanded: ExpandedCatalog) -> SnapshotIdentity:
+        """Return the new snapshot's content hash, difference and reasons against serving it."""
+        reading = read.reading
+        held = hold_reasons(
+            self.settings.publish,
+            read.catalog,
+            len(reading.tools),
+            len(reading.rejected),
+            expanded.enrichment,
+            read.missing,
+        )
+        content_hash = content_hash_of(self.settings, read, encoder, expanded)
+        if expanded.calibration is not None:
+            content_hash = expanded.calibration.named_in(content_hash)
+        return SnapshotIdentity(content_hash, held, ToolDifference.since_serving(self.store, read.catalog.hashes))
+
+    def find_unchanged(self, identity: SnapshotIdentity) -> SnapshotOutcome | None:
+        """Return the stored snapshot of the same content that serves, or that a gate held before and holds again.
+
+        A held one is checked anew: what serves, or the judgements, may have changed since.
+        """
+        for stored in sorted(self.store.snapshots(), key=lambda stored: not stored.current):
+            same = stored.manifest is not None and stored.manifest.content_hash == identity.content_hash
+            if not same or not (stored.current or stored.held):
+                continue
+            folder = self.store.local_folder(stored.name)
+            try:
+                router = Router.open(folder)
+            except SnapshotInvalid:
+                continue
+            held = identity.held if stored.current else identity.held or self._check_regression(router).held
+            if stored.current or held:
+                return SnapshotOutcome(folder, "unchanged" if stored.current else "held", held)
+        return None
+
+    def write(
+        self, read: CatalogRead, encoder: BuildEncoder | None, expanded: ExpandedCatalog, identity: SnapshotIdentity
+    ) -> SnapshotOutcome:
+        """Embed, learn and write the snapshot; it does not serve yet."""
+        settings, catalog, documents = self.settings, read.catalog, expanded.documents
+        embedding = encoder.embedding if encoder else None
+        collected = (
+            vectors.collect_vectors(documents, encoder.embedding, encoder.exports.of_requests()) if encoder else None
+        )
+        tuning = tune(expanded.training_set, catalog, documents, collected, embedding, self.execution, self.clock)
+        contents = SnapshotContents(
+            catalog_name=settings.name,
+            languages=settings.enrichment.languages,
+            recipe=settings.retrieval.resolve(),
+            catalog=catalog,
+            rejected=(*read.skipped, *read.rejected),
+            enrichment=expanded.enrichment,
+            documents=documents,
+            vectors=collected,
+            tuning=tuning,
+            content_hash=identity.content_hash,
+            held=identity.held,
+            past=read.past.embedded(embedding) if read.past else None,
+            fit_weights=settings.tuning.fit_weights,
+            calibration=self._calibration_source(expanded),
+            coverage=read.reading.coverage,
+        )
+        context = WritingContext(self.store, self.ledger, self.run, self.execution, self.clock)
+        folder, checked = write_snapshot(contents, context, self._check_regression)
+        held = (*identity.held, *checked.held)
+        return SnapshotOutcome(folder, "held" if held else "published", held)
+
+    def publish(self, written: SnapshotOutcome) -> SnapshotOutcome:
+        """Let a snapshot serve unless it is held; remove old ones beyond the retention."""
+        self.clock.start("publish", None)
+        if not written.held:
+            self.execution.run("publish", self.store.publish, written.folder.name)
+        removed: tuple[str, ...] = ()
+        try:
+            removed = tuple(self.store.retain(self.settings.publish.keep))
+        except OSError as error:
+            # The new snapshot serves: what could not be tidied up is no failure of the build.
+            self.clock.note(f"old snapshots could not be removed: {error}")
+        return SnapshotOutcome(written.folder, written.outcome, written.held, removed)
+
+    @property
+    def _serving(self) -> Path | None:
+        """Return the folder of the snapshot that serves; None where none does."""
+        return serving_folder(self.store)
+
+    def _calibration_source(self, expanded: ExpandedCatalog) -> CalibrationSource | None:
+        tuning = self.settings.tuning
+        if not tuning.calibrate:
+            return None
+        judgements = judgements_of(self.settings.folder) if tuning.judged else None
+        return CalibrationSource(expanded.calibration, judgements, tuning.max_refused_share)
+
+    def _check_regression(self, new: Router) -> RegressionCheck:
+        """Measure a snapshot on the catalog's judged requests, unless it has learned from them."""
+        settings = self.settings
+        if settings.publish.judged and settings.taught_by_judgements:
+            self.clock.note(
+                "the new snapshot was not measured: it learned from its judged requests, "
+                "see tuning.judged and tuning.usage"
+            )
+            return NOT_MEASURED
+        judgements = judgements_of(settings.folder)
+        return check_regression(new, self._serving, judgements, settings.publish, self.clock)

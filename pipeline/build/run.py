@@ -1,0 +1,73 @@
+"""`build`: one build of a workspace, under the ledger's lock and in its history."""
+
+from pathlib import Path
+
+import duckdb
+
+from pipeline.build.driver import Build
+from pipeline.build.report import BuildReport
+from pipeline.errors import RunAborted
+from pipeline.execution import DirectExecution, Execution
+from pipeline.ledger import Ledger
+from pipeline.progress import Progress, SilentProgress, StageClock
+from pipeline.publish import SnapshotStore
+from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
+from pipeline.vectors.encoding import close_encoders
+
+
+def build(
+    settings: CatalogSettings,
+    *,
+    workspace: Path = DEFAULT_WORKSPACE,
+    force: bool = False,
+    area: str = "snapshots",
+    progress: Progress | None = None,
+    execution: Execution | None = None,
+    wait_s: float = 0.0,
+) -> BuildReport:
+    """Build a catalog's snapshot and publish it, unless nothing changed or a gate holds it back.
+
+    `force` writes a snapshot though nothing changed; another `area` of the workspace keeps an experiment apart from
+    what serves. `execution` carries out the stages: called directly, or each as a task of a flow. `wait_s` is how long
+    to wait for another build of the workspace to end. Raises SettingsInvalid, RunAborted or SnapshotInvalid; whatever
+    happens, the snapshot that was serving goes on serving.
+    """
+    workspace = Path(workspace)
+    with Ledger.open(workspace, wait_s) as ledger:
+        run = ledger.start_run(settings.name, area)
+        try:
+            store = SnapshotStore(workspace, settings.name, area)
+            clock = StageClock(progress or SilentProgress())
+            report = Build(settings, workspace, store, ledger, run, execution or DirectExecution(), clock).run_all(
+                force
+            )
+        except (OSError, duckdb.Error) as error:
+            ledger.finish_run(run, "failed", snapshot=None, message=str(error), counts={})
+            raise RunAborted(f"the workspace {workspace} could not be written: {error}") from error
+        except BaseException as error:
+            ledger.finish_run(run, "failed", snapshot=None, message=str(error) or type(error).__name__, counts={})
+            raise
+        finally:
+            close_encoders()
+        ledger.finish_run(
+            run,
+            report.outcome,
+            snapshot=report.snapshot.name,
+            message="; ".join(report.held),
+            counts=_counts(report),
+        )
+        return report
+
+
+def _counts(report: BuildReport) -> dict[str, object]:
+    """Return the figures of a build that the ledger keeps."""
+    return {
+        **report.counts,
+        "asked": dict(report.asked),
+        "embedded": report.embedded,
+        "cost_usd": report.usage.cost_usd,
+        "unconfirmed_usd": report.usage.unconfirmed_usd,
+        "prompt_tokens": report.usage.prompt_tokens,
+        "completion_tokens": report.usage.completion_tokens,
+        "estimate": report.estimate.to_json(),
+    }

@@ -1,0 +1,51 @@
+"""Screens a build's answers: those known before a model is asked as one stage, the others as they come."""
+
+from collections.abc import Iterator, Sequence
+
+from pipeline.build.stages import screen_answers
+from pipeline.enrichment import Generator, expansion_key
+from pipeline.enrichment.file import FileGenerator
+from pipeline.enrichment.generator import Answer, Question
+from pipeline.execution import Execution, parts
+from pipeline.ledger import Ledger
+from pipeline.phrase_checks.record import Screen
+from pipeline.phrase_checks.record.remembering import RememberingScreen
+from pipeline.records import Catalog
+from router.expansion import Expansion
+from router.record import ToolRecord
+
+_ANSWERS_A_STAGE = 1024
+
+
+def prepare_screen(
+    remembering: RememberingScreen,
+    screen: Screen,
+    catalog: Catalog,
+    chain: Sequence[Generator],
+    ledger: Ledger,
+    execution: Execution,
+) -> None:
+    """Screen the answers that the ledger and the file of expansions have, unless an earlier build has screened them."""
+    unknown = remembering.unknown(_known_answers(catalog, chain, ledger))
+    for label, answers in parts(unknown, _ANSWERS_A_STAGE):
+        remembering.prepare(answers, execution.run("screen", screen_answers, screen, answers, label=label))
+
+
+def _known_answers(
+    catalog: Catalog, chain: Sequence[Generator], ledger: Ledger
+) -> Iterator[tuple[ToolRecord, Expansion]]:
+    """Yield for each record the first answer in the order of the chain that can be had without asking a model."""
+    remaining = list(catalog.records)
+    for generator in chain:
+        questions = [
+            Question(expansion_key(catalog, record, generator, extra), record)
+            for record in remaining
+            if (extra := generator.key(record)) is not None
+        ]
+        stored = ledger.expansions([question.key for question in questions])
+        answers = {q.record.tool_id: Expansion.from_json(stored[q.key]) for q in questions if stored.get(q.key)}
+        if isinstance(generator, FileGenerator):
+            for outcomes in generator.generate([q for q in questions if q.record.tool_id not in answers]):
+                answers |= {outcome.tool_id: outcome.expansion for outcome in outcomes if isinstance(outcome, Answer)}
+        yield from ((record, answers[record.tool_id]) for record in remaining if record.tool_id in answers)
+        remaining = [record for record in remaining if record.tool_id not in answers]

@@ -1,0 +1,55 @@
+"""Stage functions: picklable data in, picklable data out, no ledger, no progress. An `Execution` may run them anywhere.
+
+The other stages of this kind live with their rooms: `records.catalog_records`, `vectors.encoding.embed_texts`,
+`learning.tune`, `indexing.lexical.index`, `publish.served_files.write_served_files`,
+`publish.snapshot_learning.calibrate_snapshot`.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.enrichment.verdict import Verdict
+from pipeline.phrase_checks.catalog import Assessment, Memory, Subject, assess
+from pipeline.phrase_checks.catalog.remembered import Compared
+from pipeline.phrase_checks.record import Screen
+from pipeline.settings import AssessmentSettings
+from router.expansion import Expansion
+from router.record import ToolRecord
+from router.tools.field_text import FieldDocuments, project_record
+
+
+def make_screen(records: Sequence[ToolRecord], languages: Sequence[str]) -> Screen:
+    """Return the screen of a catalog, which has checked the texts of the records themselves."""
+    return Screen(records, languages)
+
+
+def screen_answers(
+    screen: Screen, answers: Sequence[tuple[ToolRecord, Expansion]]
+) -> list[tuple[Expansion, tuple[Verdict, ...]]]:
+    """Return for each answer what passes the screen, and a verdict for each text that does not."""
+    return [screen(record, answer) for record, answer in answers]
+
+
+def assess_phrases(
+    subjects: Sequence[Subject],
+    records: NDArray[np.float32],
+    phrases: NDArray[np.float32],
+    settings: AssessmentSettings,
+    compared: Mapping[str, Compared],
+) -> tuple[Assessment, Mapping[str, Compared]]:
+    """Judge phrases against the whole catalog as `assess` does.
+
+    `compared` is what an earlier build compared; returned beside the assessment is what this one did.
+    """
+    memory = Memory(compared)
+    assessment = assess(subjects, records, phrases, settings, memory=memory)
+    return assessment, memory.now
+
+
+def project_documents(
+    records: Sequence[ToolRecord], expansions: Mapping[str, Expansion], languages: Sequence[str]
+) -> list[FieldDocuments]:
+    """Return the field documents of records, in their order; `expansions` are by tool id."""
+    return [project_record(record, expansions.get(record.tool_id), languages) for record in records]

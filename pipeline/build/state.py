@@ -1,0 +1,104 @@
+"""The state of a build after each stage: frozen values, each made by one stage and read by later ones."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pipeline.build.learning import TrainingSet
+from pipeline.enrichment import Enrichment, Generator
+from pipeline.errors import RecordRejected
+from pipeline.inspection.difference import ToolDifference
+from pipeline.learning import PastRequests, ReusedCalibration
+from pipeline.publish import VERSIONS
+from pipeline.publish.missing_tools import MissingTools
+from pipeline.records import Catalog
+from pipeline.settings import CatalogSettings
+from pipeline.sources import Reading
+from pipeline.vectors import Embedding, EncoderExports
+from router.evaluation import judgements_of
+from router.fingerprint import file_sha256, fingerprint
+from router.tools.field_text import FieldDocuments
+
+
+@dataclass(frozen=True)
+class CatalogRead:
+    """The sources, read and normalised.
+
+    `chain` are the generators to ask, in order. `rejected` are the records, expansions and past requests that could not
+    be used; `skipped` stand for the sources that could not be read.
+    """
+
+    reading: Reading
+    catalog: Catalog
+    chain: Sequence[Generator]
+    past: PastRequests | None
+    rejected: tuple[RecordRejected, ...]
+    skipped: tuple[RecordRejected, ...]
+    missing: MissingTools
+
+
+@dataclass(frozen=True)
+class BuildEncoder:
+    """The encoder of a build: its exports, and the embedding of texts through the ledger."""
+
+    exports: EncoderExports
+    embedding: Embedding
+
+
+@dataclass(frozen=True)
+class ExpandedCatalog:
+    """Expansions that passed all checks, the documents made of them, and what the adapter and the abstention are
+    learned from or reused."""
+
+    enrichment: Enrichment
+    documents: Sequence[FieldDocuments]
+    training_set: TrainingSet | None
+    calibration: ReusedCalibration | None
+
+
+@dataclass(frozen=True)
+class SnapshotIdentity:
+    """What a new snapshot would be: the hash of all that decides its answers, the quality gate's reasons against
+    serving it, and its difference from the snapshot that serves."""
+
+    content_hash: str
+    held: tuple[str, ...]
+    difference: ToolDifference
+
+
+@dataclass(frozen=True)
+class SnapshotOutcome:
+    """The snapshot that a build ends with. `outcome`, `held` and `removed` are as in `BuildReport`."""
+
+    folder: Path
+    outcome: str
+    held: tuple[str, ...]
+    removed: tuple[str, ...] = ()
+
+
+def content_hash_of(
+    settings: CatalogSettings, read: CatalogRead, encoder: BuildEncoder | None, expanded: ExpandedCatalog
+) -> str:
+    """Return the hash of all that decides a snapshot's answers: equal hashes, equal rankings."""
+    catalog, enrichment = read.catalog, expanded.enrichment
+    model = encoder.embedding.model if encoder else None
+    judgements = judgements_of(settings.folder) if settings.tuning.judged else None
+    expansions: Mapping[str, list[object]] = {
+        tool_id: [written.key, written.expansion.to_json()] for tool_id, written in enrichment.written.items()
+    }
+    return fingerprint(
+        {
+            "versions": VERSIONS,
+            "tools": [[r.tool_id, catalog.hashes[r.tool_id]] for r in catalog.records],
+            "expansions": expansions,
+            "languages": settings.enrichment.languages,
+            "verdicts": [asdict(verdict) for verdict in enrichment.verdicts],
+            "siblings": dict(enrichment.siblings),
+            "encoder": [model.key, model.query_prefix, settings.vectors.precision] if model else None,
+            "tuning": settings.tuning.model_dump(mode="json"),
+            "adapter": expanded.training_set.content() if expanded.training_set else None,
+            "judged": file_sha256(judgements) if judgements else None,
+            "past": read.past.content() if read.past else None,
+            "recipe": settings.retrieval.resolve().to_json(),
+        }
+    )

@@ -1,0 +1,70 @@
+"""The files that the router maps into memory: records, token counts, vectors, the encoder."""
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.indexing import dense
+from pipeline.records import Catalog
+from pipeline.tokens import TokenCounter
+from pipeline.vectors import CatalogVectors
+from router import contract
+from router.retrieval.deduplication import duplicate_groups
+from router.retrieval.retrievers import MOST_COPIED, NO_FAISS_WARNING
+from router.snapshot.record_store import ToolEntry, json_lines
+from router.tools.field_text import FieldDocuments
+
+
+@dataclass(frozen=True, slots=True)
+class ServedCatalog:
+    """What is served of a catalog, in the order of ordinals: records, their documents, vectors, and for each tool
+    whether it has an expansion of its own. `vectors` is None without an encoder."""
+
+    catalog: Catalog
+    documents: Sequence[FieldDocuments]
+    vectors: CatalogVectors | None
+    expanded: Sequence[contract.Expanded]
+
+
+def write_served_files(folder: Path, served: ServedCatalog) -> str:
+    """Write every file that is not a lexical index and return the name of the token counter: a stage of a build."""
+    counter = TokenCounter()
+    records = served.catalog.records
+    lines = json_lines(
+        ToolEntry(record, document.phrases) for record, document in zip(records, served.documents, strict=True)
+    )
+    (folder / contract.RECORDS).write_bytes(b"".join(lines))
+    np.save(folder / contract.RECORD_OFFSETS, np.cumsum([0, *map(len, lines)], dtype=np.int64))
+    np.save(folder / contract.TOKEN_COUNTS, counter.counts(records))
+    # The router reads a missing file as "all are expanded alike".
+    if contract.Expanded.YES in served.expanded and set(served.expanded) != {contract.Expanded.YES}:
+        np.save(folder / contract.EXPANDED, np.array(served.expanded, dtype=np.uint8))
+    groups = duplicate_groups(records)
+    if (groups != np.arange(len(groups))).any():
+        np.save(folder / contract.DUPLICATES, groups)
+    if (vectors := served.vectors) is not None:
+        dense.write_dense(folder, vectors.documents, vectors.phrases, vectors.offsets)
+        (folder / contract.ENCODER_FOLDER).mkdir()
+        for name in (contract.ENCODER_MODEL, contract.ENCODER_TOKENIZER):
+            _link(vectors.export.folder / name, folder / contract.ENCODER_FOLDER / name)
+    return counter.name
+
+
+def slow_search_note(folder: Path, vectors: CatalogVectors) -> str | None:
+    """Return a note where each request will be compared with so many vectors that it is felt; else None."""
+    count = len(vectors.documents) + len(vectors.phrases)
+    if count <= MOST_COPIED or (folder / contract.CANDIDATES).exists():
+        return None
+    return NO_FAISS_WARNING.format(vectors=count)
+
+
+def _link(source: Path, target: Path) -> None:
+    """Make a hard link where the file system has them: a model of 90 to 440 MB then exists once for all snapshots."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)

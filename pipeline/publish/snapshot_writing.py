@@ -1,0 +1,234 @@
+"""Writes a snapshot: indexes, served files, the database, the manifest, and what the written snapshot teaches."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from pipeline.enrichment import Enrichment
+from pipeline.enrichment.lexicon import LexiconGenerator
+from pipeline.enrichment.prompt import PROMPT_VERSION
+from pipeline.errors import RecordRejected, SnapshotInvalid
+from pipeline.execution import Execution
+from pipeline.indexing.lexical import write_lexical
+from pipeline.inspection import write as write_inspection
+from pipeline.learning import TUNING_VERSION, PastRequests, Tuning
+from pipeline.ledger import Ledger
+from pipeline.phrase_checks.catalog import ASSESSMENT_VERSION
+from pipeline.phrase_checks.record import SCREEN_VERSION
+from pipeline.progress import Progress
+from pipeline.publish.regression_gate import RegressionCheck
+from pipeline.publish.served_files import ServedCatalog, slow_search_note, write_served_files
+from pipeline.publish.snapshot_learning import CalibrationSource, calibrate_snapshot, learn_from_past_requests
+from pipeline.records import Catalog
+from pipeline.sources import Coverage
+from pipeline.vectors import CatalogVectors
+from router import Router
+from router.contract import CATALOG_DB, FORMAT_VERSION, Expanded, Manifest, Signal
+from router.fingerprint import file_sha256
+from router.provider_formats import Detail, Form
+from router.retrieval.recipe import Recipe
+from router.store import WritableStore, current_folder
+from router.text import TEXT_VERSION
+from router.tools.field_text import PROJECTION_VERSION, FieldDocuments
+
+# In the content hash of every snapshot.
+VERSIONS = {
+    "format": FORMAT_VERSION,
+    "text": TEXT_VERSION,
+    "projection": PROJECTION_VERSION,
+    "prompt": PROMPT_VERSION,
+    "screen": SCREEN_VERSION,
+    "assessment": ASSESSMENT_VERSION,
+    "tuning": TUNING_VERSION,
+}
+
+
+@dataclass(frozen=True)
+class SnapshotContents:
+    """All that goes into a snapshot.
+
+    `recipe` is its default, `held` the reasons why it must not serve. `past` are past requests with their vectors,
+    `fit_weights` says to fit the recipe to them, `calibration` what abstention is calibrated on, None where it is not.
+    """
+
+    catalog_name: str
+    languages: tuple[str, ...]
+    recipe: Recipe
+    catalog: Catalog
+    rejected: Sequence[RecordRejected]
+    enrichment: Enrichment
+    documents: Sequence[FieldDocuments]
+    vectors: CatalogVectors | None
+    tuning: Tuning
+    content_hash: str
+    held: tuple[str, ...]
+    past: PastRequests | None = None
+    fit_weights: bool = False
+    calibration: CalibrationSource | None = None
+    coverage: Sequence[Coverage] = ()
+
+
+@dataclass(frozen=True)
+class WritingContext:
+    """Where a snapshot is written, and what the writing needs of the build: its ledger, `run` of it, its stages."""
+
+    store: WritableStore
+    ledger: Ledger
+    run: int
+    execution: Execution
+    progress: Progress
+
+
+def write_snapshot(
+    contents: SnapshotContents, context: WritingContext, check: Callable[[Router], RegressionCheck]
+) -> tuple[Path, RegressionCheck]:
+    """Write a snapshot beside the others; return its folder, which does not serve yet, and the result of `check`.
+
+    `check` is called with the snapshot, opened as a router opens it; its result stands in the manifest. A build that
+    fails leaves nothing behind. Raises SnapshotInvalid where the router would refuse the snapshot.
+    """
+    execution, progress, vectors = context.execution, context.progress, contents.vectors
+    with context.store.staging(contents.content_hash) as folder:
+        progress.start("index", None)
+        lengths = execution.run("index", write_lexical, contents.documents, folder, contents.languages)
+        progress.start("write", None)
+        served = ServedCatalog(contents.catalog, contents.documents, vectors, _expanded(contents))
+        token_counter = execution.run("write", write_served_files, folder, served)
+        if vectors and (note := slow_search_note(folder, vectors)):
+            progress.note(note)
+        contents.tuning.save(folder)
+        created_at = datetime.now(UTC)
+        execution.run("inspect", partial(_write_database, folder, contents, context, created_at))
+        manifest = _manifest(contents, folder, created_at, lengths, token_counter)
+        manifest.write(folder)
+        if contents.past is not None:
+            manifest = execution.run(
+                "learn",
+                learn_from_past_requests,
+                manifest,
+                folder,
+                contents.past,
+                contents.fit_weights,
+                progress,
+            )
+        if contents.calibration is not None:
+            progress.start("calibrate", None)
+            manifest = execution.run("calibrate", calibrate_snapshot, manifest, folder, contents.calibration)
+        progress.start("verify", None)
+        checked = execution.run("verify", _check, folder, check)
+        replace(manifest, held=(*manifest.held, *checked.held), evaluation=checked.evaluation).write(folder)
+        return context.store.seal(folder), checked
+
+
+def serving_folder(store: WritableStore) -> Path | None:
+    """Return the folder of the snapshot that serves; None where none does."""
+    try:
+        return current_folder(store)
+    except SnapshotInvalid:
+        return None
+
+
+def _check(folder: Path, check: Callable[[Router], RegressionCheck]) -> RegressionCheck:
+    return check(Router.open(folder))
+
+
+def _write_database(folder: Path, contents: SnapshotContents, context: WritingContext, created_at: datetime) -> None:
+    """Write `catalog.duckdb`, with what the ledger knows of the tools' costs and of earlier builds."""
+    vectors = contents.vectors
+    write_inspection(
+        folder / CATALOG_DB,
+        contents.catalog,
+        contents.rejected,
+        contents.enrichment,
+        contents.documents,
+        vectors,
+        identity={
+            "snapshot": _name(folder),
+            "catalog": contents.catalog_name,
+            "built_at": created_at.replace(tzinfo=None, microsecond=0),
+            "run_id": context.run,
+            "encoder": vectors.export.spec.model if vectors else None,
+            "recipe": contents.recipe.name,
+            "format": FORMAT_VERSION,
+        },
+        ledger=context.ledger,
+        previous=serving_folder(context.store),
+        coverage=contents.coverage,
+    )
+
+
+def _manifest(
+    contents: SnapshotContents,
+    folder: Path,
+    created_at: datetime,
+    lengths: Mapping[Signal, float],
+    token_counter: str,
+) -> Manifest:
+    """Return the manifest of a snapshot under construction; `lengths` are the mean field lengths that `index` gave."""
+    vectors = contents.vectors
+    return Manifest(
+        snapshot=_name(folder),
+        catalog=contents.catalog_name,
+        created_at=created_at.isoformat(timespec="seconds"),
+        content_hash=contents.content_hash,
+        versions=VERSIONS,
+        signals=(*lengths, Signal.DENSE) if vectors else tuple(lengths),
+        encoder=vectors.export.spec if vectors else None,
+        generators=contents.enrichment.generators,
+        recipe=contents.recipe.to_json(),
+        counts={
+            "tools": len(contents.catalog.records),
+            "providers": len({record.provider for record in contents.catalog.records}),
+            "phrases": sum(len(document.phrases) for document in contents.documents),
+            "rejected": len(contents.rejected),
+            "merged": contents.catalog.count("merged"),
+            "renamed": contents.catalog.count("renamed"),
+            "thin": contents.catalog.count("thin"),
+        },
+        token_formats=tuple(map(str, Form)),
+        token_details=tuple(map(str, Detail)),
+        token_counter=token_counter,
+        files=_checksums(folder),
+        held=contents.held,
+        agreement=vectors.export.agreement if vectors else None,
+        languages=contents.languages,
+        tuning=contents.tuning.evidence,
+        field_lengths={str(signal): round(length, 3) for signal, length in lengths.items()},
+    )
+
+
+def _name(folder: Path) -> str:
+    """Return the name that a snapshot under construction will have."""
+    return folder.name.split("-", 1)[1]
+
+
+def _expanded(contents: SnapshotContents) -> list[Expanded]:
+    """Return for each tool whether it has an expansion of its own.
+
+    A record that tries to steer counts as expanded: nothing is made up for what it lost by that.
+    """
+    suspects = {verdict.tool_id for verdict in contents.enrichment.suspicious}
+    written = contents.enrichment.written
+    stopgaps = {tool_id for tool_id, w in written.items() if w.generator == LexiconGenerator.name} - suspects
+    marks = []
+    for document in contents.documents:
+        bare = not document.expansion and not document.translations and document.tool_id not in suspects
+        stopgap = document.tool_id in stopgaps
+        marks.append(Expanded.NO if bare else Expanded.STOPGAP if stopgap else Expanded.YES)
+    return marks
+
+
+def _checksums(folder: Path) -> dict[str, str]:
+    """Return the sha256 of every file; Tantivy's lock files, empty and hidden, are no part of the snapshot."""
+    checksums = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            if path.name.endswith(".lock"):
+                path.unlink()
+            else:
+                if path.stat().st_mode & 0o444 != 0o444:  # a link to an encoder may be of a file of somebody else
+                    path.chmod(0o644)  # Tantivy's own are its owner's alone; a router may run as somebody else
+                checksums[path.relative_to(folder).as_posix()] = file_sha256(path)
+    return checksums

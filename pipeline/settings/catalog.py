@@ -1,0 +1,65 @@
+"""All settings of a catalog."""
+
+import re
+from pathlib import Path
+
+from pydantic import Field, field_validator
+
+from pipeline.settings.base import Section
+from pipeline.settings.enrichment import AssessmentSettings, EnrichmentSettings
+from pipeline.settings.snapshot import PublishSettings, RetrievalSettings, TuningSettings, VectorSettings
+from pipeline.settings.sources import SourceSettings, SourcesSettings
+from router.evaluation import judgements_of
+
+
+class FlowSettings(Section):
+    """How a build runs as a Prefect flow, a task for each batch. Only what did not answer is tried again.
+
+    `wait_s` is how long to wait for another build of the workspace: two catalogs may be due at the same hour.
+    """
+
+    # A task costs about 25 ms: thousands of tools must not become thousands of tasks.
+    batch_size: int = Field(256, ge=1)
+    retries: int = Field(2, ge=0, le=10)
+    retry_delay_s: float = Field(10.0, ge=0)
+    timeout_s: float = Field(3600.0, gt=0)
+    wait_s: float = Field(3600.0, ge=0)
+
+
+class CatalogSettings(Section):
+    """A catalog and all settings of its build."""
+
+    name: str
+    folder: Path
+    source: tuple[SourceSettings, ...] = Field(min_length=1)
+    sources: SourcesSettings = SourcesSettings()
+    enrichment: EnrichmentSettings = EnrichmentSettings()
+    assessment: AssessmentSettings = AssessmentSettings()
+    vectors: VectorSettings = VectorSettings()
+    tuning: TuningSettings = TuningSettings()
+    retrieval: RetrievalSettings = RetrievalSettings()
+    publish: PublishSettings = PublishSettings()
+    flow: FlowSettings = FlowSettings()
+
+    @field_validator("name")
+    @classmethod
+    def _folder_name(cls, value: str) -> str:
+        if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]*", value):
+            raise ValueError(f"{value!r} cannot name a folder here: use letters, digits, '.', '_' and '-'")
+        return value
+
+    @property
+    def assesses(self) -> bool:
+        """Return whether phrases are assessed against the whole catalog, which takes vectors."""
+        return self.assessment.enabled and self.vectors.encoder != "none"
+
+    @property
+    def taught_by_judgements(self) -> bool:
+        """Return whether the catalog's judged requests teach what they would then measure."""
+        file = judgements_of(self.folder)
+        usage = self.resolve(self.tuning.usage).resolve() if self.tuning.usage else None
+        return file is not None and (self.tuning.judged or usage == file.resolve())
+
+    def resolve(self, path: Path) -> Path:
+        """Return a path of the catalog; a relative one starts at the catalog's folder."""
+        return path if path.is_absolute() else self.folder / path

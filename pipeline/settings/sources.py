@@ -1,0 +1,99 @@
+"""The sources of a catalog: where each is, in which format, and what it is asked with."""
+
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, model_validator
+
+from pipeline.settings import variables
+from pipeline.settings.access import OAuthSettings, check_env, check_headers
+from pipeline.settings.base import Section
+from pipeline.settings.fields import FieldSettings
+
+
+class SourceSettings(Section):
+    """One source of a catalog: a file (`path`), or the output of a `command` or `url` at each build.
+
+    Without a format, or as "mcp", a command (over stdio) or url is a live MCP server; as any other format, the
+    command's standard output, or the body of the GET, is a document of that format. `fields` maps a document of another
+    shape.
+
+    `headers` go to the `url` alone, `env` to the `command`; in their values, in `oauth` and in `url` the environment
+    fills in `${VARIABLE}` when the source is read.
+    """
+
+    format: Literal["function", "openapi", "mcp", "jsonl"] | None = None
+    path: Path | None = None
+    command: tuple[str, ...] | None = None
+    url: str | None = None
+    provider: str | None = None
+    fields: FieldSettings | None = None
+    timeout_s: float = Field(30.0, gt=0)
+    headers: dict[str, SecretStr] = Field(default_factory=dict)
+    env: dict[str, SecretStr] = Field(default_factory=dict)
+    oauth: OAuthSettings | None = None
+
+    @model_validator(mode="after")
+    def _one_place(self) -> "SourceSettings":
+        if sum(place is not None for place in (self.path, self.command, self.url)) != 1:
+            raise ValueError("a source has exactly one of path, command and url")
+        if self.command is not None and not self.command:
+            raise ValueError("command is empty: it holds the program and its arguments")
+        if self.url is not None and not _may_be_web(self.url):
+            raise ValueError("url is no address of http or https")
+        if self.fields is not None and (self.format == "openapi" or self.is_live_server):
+            what = "an OpenAPI document says itself" if self.format == "openapi" else "a live MCP server says itself"
+            raise ValueError(f"fields map a document of another shape: {what} where everything is")
+        return self
+
+    @model_validator(mode="after")
+    def _asked_with(self) -> "SourceSettings":
+        if (self.headers or self.oauth) and self.url is None:
+            raise ValueError(f"{'headers' if self.headers else 'oauth'} are for a url")
+        if self.env and self.command is None:
+            raise ValueError("env is for a command")
+        if self.oauth and not self.is_live_server:
+            raise ValueError("oauth is for an MCP server: send another document's token in headers")
+        if self.oauth and any(name.lower() == "authorization" for name in self.headers):
+            raise ValueError("the header Authorization is what oauth gives: leave one of the two out")
+        check_headers(self.headers)
+        check_env(self.env)
+        return self
+
+    @property
+    def is_live_server(self) -> bool:
+        """Return whether it is an MCP server to be asked, not a document."""
+        return self.path is None and self.format in (None, "mcp")
+
+    @property
+    def label(self) -> str:
+        """Return a short name for progress and tasks, without anything that may be a secret."""
+        if self.provider is not None:
+            return self.provider
+        if self.path is not None:
+            return self.path.name
+        return urlsplit(self.url).hostname or "url" if self.url else Path((self.command or ("",))[0]).name
+
+
+class SourcesSettings(Section):
+    """How all sources are read. `skip_unreadable`: go on without a source that cannot be read; the gate counts it."""
+
+    skip_unreadable: bool = False
+
+
+def is_web(url: str) -> bool:
+    """Return whether a URL is one of http or https that can be asked."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # quotes the user and password of what it refuses
+        return False
+
+
+def _may_be_web(url: str) -> bool:
+    """Return whether a URL is one of http or https, as far as that can be told before its variables are known."""
+    written = variables.check(url)
+    if not variables.has_variables(written):
+        return is_web(written)
+    return written.startswith("${") or is_web(variables.stand_in(written))

@@ -1,0 +1,117 @@
+"""Stages in another process: plain data goes there and comes back, and the snapshot is the same byte for byte."""
+
+import json
+import pickle
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.build import build
+from pipeline.build.report import BuildReport
+from pipeline.execution import DRIVER_STAGES
+from pipeline.settings import load
+from router import Manifest, Router
+from tests.support.factories import TOOLS, expansion_row
+
+# Reading waits for servers, enriching for rate limits and a budget; the others hold the ledger, the store or progress.
+IN_DRIVER = {"read", "resolve", "export", "enrich", "contrast", "inspect", "learn", "verify", "publish"}
+ELSEWHERE = {"normalize", "screen", "project", "assess", "embed", "tune", "index", "write", "calibrate"}
+
+
+def call(work: bytes) -> bytes:
+    """Call a pickled function with its pickled arguments."""
+    function, arguments = pickle.loads(work)
+    return pickle.dumps(function(*arguments))
+
+
+class OtherProcess:
+    """Runs each stage that may leave the driver in a process of a pool."""
+
+    batch_size: int | None = None
+
+    def __init__(self, pool: ProcessPoolExecutor) -> None:
+        self.pool = pool
+        self.ran: dict[str, set[str]] = {"here": set(), "elsewhere": set()}
+
+    def run(self, stage_name: str, function: Callable[..., Any], *arguments: Any, label: str = "") -> Any:
+        if stage_name in DRIVER_STAGES:
+            self.ran["here"].add(stage_name)
+            return function(*arguments)
+        self.ran["elsewhere"].add(stage_name)
+        return pickle.loads(self.pool.submit(call, pickle.dumps((function, arguments))).result())
+
+
+@pytest.fixture
+def pool() -> Iterator[ProcessPoolExecutor]:
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        yield pool
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Path:
+    """A catalog of 48 tools with 3 phrases each: enough to learn an adapter, and to calibrate."""
+    folder = tmp_path / "offices"
+    folder.mkdir()
+    tools, rows = [], []
+    for number, place in enumerate(("london", "paris", "rome", "oslo", "cairo", "lima")):
+        for tool in TOOLS:
+            provider = f"{tool['provider']}{number}"
+            copy = {**tool, "id": f"{provider}/{tool['name']}", "provider": provider}
+            tools.append({**copy, "description": f"{tool['description']} For the office of {place}."})
+            row = expansion_row(tool)
+            phrases = [f"{phrase} in {place}" for phrase in row["user_phrases"]]
+            rows.append({**row, "id": copy["id"], "user_phrases": [*phrases, f"{place} needs {tool['name']}"]})
+    (folder / "tools.jsonl").write_text("".join(json.dumps(tool) + "\n" for tool in tools), encoding="utf-8")
+    (folder / "expansions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return folder
+
+
+def plain(manifest: Manifest) -> dict[str, Any]:
+    """A manifest without its name, its time and the checksums of files with random names or times in them."""
+    same = replace(manifest, snapshot="", created_at="", files={})
+    files = {name: digest for name, digest in manifest.files.items() if name.endswith((".npy", ".jsonl", ".onnx"))}
+    return {**{name: getattr(same, name) for name in Manifest.__dataclass_fields__}, "files": files}
+
+
+def test_stages_in_another_process_build_the_same_snapshot(
+    catalog: Path, encoder_folder: Path, tmp_path: Path, pool: ProcessPoolExecutor
+) -> None:
+    settings = load(catalog, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
+    execution = OtherProcess(pool)
+    direct = build(settings, workspace=tmp_path / "direct")
+    elsewhere = build(settings, workspace=tmp_path / "elsewhere", execution=execution)
+    assert execution.ran["elsewhere"] == ELSEWHERE
+    assert execution.ran["here"] == IN_DRIVER - {"contrast", "learn"}  # no model is asked, no past request is learned
+    assert DRIVER_STAGES == IN_DRIVER
+    old, new = Router.open(direct.snapshot), Router.open(elsewhere.snapshot)
+    assert old.manifest.content_hash == new.manifest.content_hash
+    assert "vectors.npy" in old.manifest.files and plain(old.manifest) == plain(new.manifest)
+    for request in ("undo a payment in rome", "which channels are there", "will it rain in oslo"):
+        assert old.route(request, explain=True).tools == new.route(request, explain=True).tools
+    assert told(direct) == told(elsewhere)
+
+
+def told(report: BuildReport) -> dict[str, Any]:
+    """A report without names and times."""
+    timed = ("snapshot", "seconds", "cpu_seconds", "peak_mb")
+    return {name: value for name, value in report.to_json().items() if name not in timed}
+
+
+def test_known_answers_are_screened_elsewhere_where_the_memory_of_the_screen_is_lost(
+    catalog: Path, encoder_folder: Path, tmp_path: Path, pool: ProcessPoolExecutor
+) -> None:
+    settings = load(catalog, {"vectors": {"encoder": "none"}}, environment={})
+    first = build(settings, workspace=tmp_path / "ws")
+    (memory,) = (tmp_path / "ws" / "screened").iterdir()
+    kept = memory.read_text(encoding="utf-8")
+    memory.unlink()
+    execution = OtherProcess(pool)
+    second = build(settings, workspace=tmp_path / "ws", execution=execution)
+    assert (second.outcome, second.snapshot) == ("unchanged", first.snapshot)
+    assert memory.read_text(encoding="utf-8") == kept
+    assert execution.ran["elsewhere"] == {"normalize", "screen", "project"}
