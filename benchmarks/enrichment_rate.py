@@ -38,7 +38,7 @@ def _ask(count: int, url: str, alone: bool = False, **settings: Any) -> dict[str
     """Enrich so many tools; what this process took. The generator alone keeps no answer: what it needs is left."""
     from pipeline.enrichment import Enrichment, EnrichmentContext, enrich
     from pipeline.enrichment.generator import Question
-    from pipeline.enrichment.openai import OpenAIGenerator
+    from pipeline.enrichment.openai import DirectGenerator
     from pipeline.ledger import Ledger
     from pipeline.progress import Silent
     from pipeline.records import catalog_records
@@ -48,7 +48,7 @@ def _ask(count: int, url: str, alone: bool = False, **settings: Any) -> dict[str
     catalog = catalog_records(
         make_raw(t["name"], provider=t["provider"], description=t["description"]) for t in tools(count)
     )
-    generator = OpenAIGenerator(EnrichmentSettings(base_url=url, api_key=SecretStr("local"), **settings))
+    generator = DirectGenerator(EnrichmentSettings(base_url=url, api_key=SecretStr("local"), **settings))
     generator.requests.counter.length("")  # tiktoken's file is looked for, once
     result = Enrichment()
     with tempfile.TemporaryDirectory() as folder, Ledger.open(Path(folder)) as ledger:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pipeline import enrichment
 from pipeline.phrase_checks.catalog import ASSESSMENT_VERSION, Assessment, Memory, Subject, assess
-from pipeline.enrichment.verdict import Consequence, Verdict
+from pipeline.enrichment.verdict import Consequence, TextVerdict
 from pipeline.errors import RunAborted
 from pipeline.execution import Execution, parts
 from pipeline.settings import CatalogSettings
@@ -34,7 +34,7 @@ def expand(
     written = enrichment.Enrichment()
     # A batch handed in whole is one job at the server; one by one, a part is what a flow may repeat.
     size = None if settings.enrichment.mode == "batch" else do.batch_size
-    for label, batch in parts(enrichment.fair(records), size):
+    for label, batch in parts(enrichment.interleaved_by_provider(records), size):
         do("enrich", partial(enrichment.enrich, context, chain, batch=batch, into=written), label)
     if embedding is not None and settings.assessment.enabled:
         _judge(context, chain, settings, do, embedding, compared, written, size)
@@ -75,7 +75,7 @@ def _judge(
 
 def _by_model(written: enrichment.Enrichment, tool_id: str, chain: Sequence[enrichment.Generator]) -> bool:
     by = written.written.get(tool_id)
-    return by is not None and any(by.generator == generator.name and generator.contrasts for generator in chain)
+    return by is not None and any(by.generator == generator.name and generator.accepts_siblings for generator in chain)
 
 
 def _assess(
@@ -98,7 +98,7 @@ def _assess(
     )
     if known := context.ledger.assessment(key):
         return Assessment(
-            tuple(Verdict(**{**row, "consequence": Consequence(row["consequence"])}) for row in known["verdicts"]),
+            tuple(TextVerdict(**{**row, "consequence": Consequence(row["consequence"])}) for row in known["verdicts"]),
             {tool_id: tuple(near) for tool_id, near in known["siblings"].items()},
         )
     subjects = [Subject.of(record, _expansion(written, record.tool_id)) for record in context.catalog.records]
@@ -112,7 +112,9 @@ def _assess(
     found = do("assess", partial(assess, subjects, *matrices, settings.assessment, memory=memory))
     memory.save(compared, state)
     context.ledger.put_assessment(
-        context.run, key, {"verdicts": [asdict(verdict) for verdict in found.verdicts], "siblings": dict(found.siblings)}
+        context.run,
+        key,
+        {"verdicts": [asdict(verdict) for verdict in found.verdicts], "siblings": dict(found.siblings)},
     )
     return found
 
@@ -122,8 +124,8 @@ def _expansion(written: enrichment.Enrichment, tool_id: str) -> enrichment.Expan
     return by.expansion if by else None
 
 
-def _leave_out(written: enrichment.Enrichment, verdicts: Iterable[Verdict]) -> None:
-    by_tool: dict[str, list[Verdict]] = {}
+def _leave_out(written: enrichment.Enrichment, verdicts: Iterable[TextVerdict]) -> None:
+    by_tool: dict[str, list[TextVerdict]] = {}
     for verdict in verdicts:
         by_tool.setdefault(verdict.tool_id, []).append(verdict)
     for tool_id, found in by_tool.items():
@@ -131,7 +133,7 @@ def _leave_out(written: enrichment.Enrichment, verdicts: Iterable[Verdict]) -> N
         written.written[tool_id] = replace(by, expansion=_without(by.expansion, found), verdicts=(*by.verdicts, *found))
 
 
-def _without(expansion: enrichment.Expansion, verdicts: Sequence[Verdict]) -> enrichment.Expansion:
+def _without(expansion: enrichment.Expansion, verdicts: Sequence[TextVerdict]) -> enrichment.Expansion:
     dropped = {(verdict.field, verdict.text) for verdict in verdicts if verdict.dropped}
     return replace(
         expansion,

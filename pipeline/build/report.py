@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipeline.enrichment import Failure
+from pipeline.enrichment import GenerationFailure
 from pipeline.enrichment.estimate import Estimate
-from pipeline.enrichment.generator import Usage
-from pipeline.enrichment.verdict import Verdict
+from pipeline.enrichment.generator import TokenUsage
+from pipeline.enrichment.verdict import TextVerdict
 from pipeline.errors import RecordRejected
 from pipeline.inspection.difference import ToolDifference
 from pipeline.publish.missing import Missing
@@ -35,10 +35,10 @@ class BuildReport:
     generators: Mapping[str, int]
     asked: Mapping[str, int]
     reused: int
-    failures: tuple[Failure, ...]
-    usage: Usage
+    failures: tuple[GenerationFailure, ...]
+    usage: TokenUsage
     estimate: Estimate
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[TextVerdict, ...]
     embedded: int
     coverage: tuple[Coverage, ...] = ()
     encoder: str | None = None

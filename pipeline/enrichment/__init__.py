@@ -6,10 +6,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.enrichment.generator import Answer, Failure, Generator, Outcome, Question, Usage
+from pipeline.enrichment.generator import (
+    GeneratedExpansion,
+    GenerationFailure,
+    Generator,
+    Outcome,
+    Question,
+    TokenUsage,
+)
 from pipeline.enrichment.prompt import PROMPT_VERSION
-from pipeline.enrichment.verdict import Verdict
-from pipeline.ledger import Entry, Ledger
+from pipeline.enrichment.verdict import TextVerdict
+from pipeline.ledger import Ledger, LedgerEntry
 from pipeline.progress import Progress
 from pipeline.records import Catalog
 from router.expansion import Expansion
@@ -20,22 +27,22 @@ __all__ = [
     "Enrichment",
     "EnrichmentContext",
     "Expansion",
-    "Failure",
+    "GenerationFailure",
     "Generator",
+    "ScreenedExpansion",
     "Screening",
-    "Written",
     "contrast",
     "enrich",
     "expansion_key",
-    "fair",
+    "interleaved_by_provider",
 ]
 
 # Checks what was written for a record: what is left of it, and a verdict on each text that is not.
-Screening = Callable[[ToolRecord, Expansion], tuple[Expansion, tuple[Verdict, ...]]]
+Screening = Callable[[ToolRecord, Expansion], tuple[Expansion, tuple[TextVerdict, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class ScreenedExpansion:
     """An expansion as it was screened, with who wrote it; `key` is the hash of all that made the answer, `answer` the
     answer itself, `verdicts` why anything of it is missing."""
 
@@ -44,7 +51,7 @@ class Written:
     model: str
     key: str
     answer: Expansion
-    verdicts: tuple[Verdict, ...] = ()
+    verdicts: tuple[TextVerdict, ...] = ()
 
 
 @dataclass
@@ -52,22 +59,22 @@ class Enrichment:
     """What a build knows of its tools beyond their own words.
 
     `asked` counts questions by generator, `reused` answers that the ledger had, `usage` what this run alone took.
-    `siblings` are tools whose phrases fit each other, `uncontrasted` why some have no second answer. `suspicious` are
-    verdicts on the records' own texts, `refused` by tool those on an answer that nothing was left of.
+    `siblings` are tools whose phrases fit each other, `sibling_failures` why some have no second answer.
+    `suspicious` are verdicts on the records' own texts, `refused` by tool those on an answer that nothing was left of.
     """
 
-    written: dict[str, Written] = field(default_factory=dict)
+    written: dict[str, ScreenedExpansion] = field(default_factory=dict)
     asked: Counter[str] = field(default_factory=Counter)
     reused: int = 0
-    failures: list[Failure] = field(default_factory=list)
-    usage: Usage = field(default_factory=Usage)
+    failures: list[GenerationFailure] = field(default_factory=list)
+    usage: TokenUsage = field(default_factory=TokenUsage)
     siblings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    suspicious: tuple[Verdict, ...] = ()
-    refused: dict[str, tuple[Verdict, ...]] = field(default_factory=dict)
-    uncontrasted: list[Failure] = field(default_factory=list)
+    suspicious: tuple[TextVerdict, ...] = ()
+    refused: dict[str, tuple[TextVerdict, ...]] = field(default_factory=dict)
+    sibling_failures: list[GenerationFailure] = field(default_factory=list)
 
     @property
-    def verdicts(self) -> tuple[Verdict, ...]:
+    def verdicts(self) -> tuple[TextVerdict, ...]:
         """What the checks said of the texts, by tool; of the records' own first."""
         refused = (verdict for _, verdicts in sorted(self.refused.items()) for verdict in verdicts)
         written = (verdict for _, w in sorted(self.written.items()) for verdict in w.verdicts)
@@ -128,7 +135,7 @@ def contrast(
     records = {record.tool_id: record for record in context.catalog.records}
     failed = len(into.failures)
     for generator in generators:
-        if not generator.contrasts:
+        if not generator.accepts_siblings:
             continue
         questions = []
         for tool_id, near in siblings.items():
@@ -141,11 +148,11 @@ def contrast(
         try:
             _answer(context, generator, questions, into)
         finally:
-            into.uncontrasted += into.failures[failed:]
+            into.sibling_failures += into.failures[failed:]
             del into.failures[failed:]
 
 
-def fair(records: Sequence[ToolRecord]) -> list[ToolRecord]:
+def interleaved_by_provider(records: Sequence[ToolRecord]) -> list[ToolRecord]:
     """The records, one of each provider in turn: where a budget ends early, no provider is left out for another."""
     turns: Counter[str | None] = Counter()
     turn = []
@@ -175,14 +182,14 @@ def _answer(context: EnrichmentContext, generator: Generator, questions: Sequenc
             interrupted = None
             # Committed before the next group is asked for: a kill loses what was under way, and nothing else. In a
             # thread of its own, where no Ctrl-C and no time-out of a task reaches the half of a commit.
-            asked = [outcome for outcome in group if isinstance(outcome, Answer) or outcome.asked]
+            asked = [outcome for outcome in group if isinstance(outcome, GeneratedExpansion) or outcome.asked]
             entries = [_entry(context.catalog, outcome, generator, unknown[outcome.tool_id].key) for outcome in asked]
             try:
                 clerk.submit(_keep, context, entries).result()
                 into.asked[generator.name] += len(asked)
                 for outcome in group:
                     into.usage = into.usage + outcome.usage
-                    if isinstance(outcome, Answer):
+                    if isinstance(outcome, GeneratedExpansion):
                         _accept(context, into, unknown[outcome.tool_id], generator, outcome.expansion)
                     else:
                         into.failures.append(outcome)
@@ -191,7 +198,7 @@ def _answer(context: EnrichmentContext, generator: Generator, questions: Sequenc
                 interrupted = error
 
 
-def _keep(context: EnrichmentContext, entries: list[Entry]) -> None:
+def _keep(context: EnrichmentContext, entries: list[LedgerEntry]) -> None:
     """Commit these entries, unless they are already."""
     if entries:
         context.ledger.put_entries(context.run, entries)
@@ -216,14 +223,16 @@ def _accept(
         into.refused[record.tool_id] = verdicts
         checks = ", ".join(sorted({verdict.check for verdict in verdicts}))
         into.failures.append(
-            Failure(record.tool_id, "rejected", f"no phrase of the answer passed the checks: {checks}")
+            GenerationFailure(record.tool_id, "rejected", f"no phrase of the answer passed the checks: {checks}")
         )
         return
     context.progress.advance()
     before = into.written.get(record.tool_id)
     if before is not None and 2 * len(kept.user_phrases) < len(before.expansion.user_phrases):
         return
-    into.written[record.tool_id] = Written(kept, generator.name, generator.model, question.key, answer, verdicts)
+    into.written[record.tool_id] = ScreenedExpansion(
+        kept, generator.name, generator.model, question.key, answer, verdicts
+    )
 
 
 def expansion_key(catalog: Catalog, record: ToolRecord, generator: Generator, extra: Mapping[str, Any]) -> str:
@@ -231,9 +240,9 @@ def expansion_key(catalog: Catalog, record: ToolRecord, generator: Generator, ex
     return fingerprint([catalog.hashes[record.tool_id], PROMPT_VERSION, generator.name, generator.model, extra])
 
 
-def _entry(catalog: Catalog, outcome: Outcome, generator: Generator, key: str) -> Entry:
-    failure = outcome if isinstance(outcome, Failure) else None
-    return Entry(
+def _entry(catalog: Catalog, outcome: Outcome, generator: Generator, key: str) -> LedgerEntry:
+    failure = outcome if isinstance(outcome, GenerationFailure) else None
+    return LedgerEntry(
         expansion_key=key,
         record_hash=catalog.hashes[outcome.tool_id],
         tool_id=outcome.tool_id,
@@ -244,7 +253,7 @@ def _entry(catalog: Catalog, outcome: Outcome, generator: Generator, key: str) -
         cached_tokens=outcome.usage.cached_tokens,
         completion_tokens=outcome.usage.completion_tokens,
         cost_usd=outcome.usage.cost_usd,
-        expansion=None if isinstance(outcome, Failure) else outcome.expansion.to_json(),
+        expansion=None if isinstance(outcome, GenerationFailure) else outcome.expansion.to_json(),
         kind=failure.kind if failure else "",
         message=failure.message if failure else "",
     )

@@ -33,7 +33,7 @@ def generators(settings: CatalogSettings, ledger: Ledger, note: Callable[[str], 
 
 def _model(settings: EnrichmentSettings, ledger: Ledger, note: Callable[[str], None]) -> Generator:
     # A second to import: only where a model is asked.
-    from pipeline.enrichment.openai import OpenAIGenerator
+    from pipeline.enrichment.openai import DirectGenerator
     from pipeline.enrichment.openai.batch import BatchGenerator
 
-    return BatchGenerator(settings, ledger, note=note) if settings.mode == "batch" else OpenAIGenerator(settings)
+    return BatchGenerator(settings, ledger, note=note) if settings.mode == "batch" else DirectGenerator(settings)

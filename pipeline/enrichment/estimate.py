@@ -113,7 +113,7 @@ def _unknown(catalog: Catalog, generators: Sequence[Generator], ledger: Ledger) 
                 keys[record.tool_id] = expansion_key(catalog, record, generator, extra)
         have = ledger.expansions(list(keys.values()))
         known += sum(key in have for key in keys.values())
-        if generator.contrasts:
+        if generator.accepts_siblings:
             asked = [Question(keys[r.tool_id], r) for r in left if keys.get(r.tool_id, "") not in have]
             break
         left = [record for record in left if record.tool_id not in keys]

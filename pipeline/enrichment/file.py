@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.enrichment.generator import Answer, Failure, Outcome, Question, Usage
+from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, Outcome, Question, TokenUsage
 from pipeline.errors import RecordRejected
 from pipeline.sources.document import read_lines
 from router.expansion import Expansion
@@ -17,8 +17,8 @@ class FileGenerator:
     and `"translations": {"de": […]}` where it has phrases in other languages."""
 
     name = "file"
-    contrasts = False
-    unclaimed = Usage()
+    accepts_siblings = False
+    unclaimed = TokenUsage()
 
     def __init__(self, path: Path) -> None:
         """Read the file. Raises RunAborted where it cannot be read; a bad line is kept in `rejected`."""
@@ -56,6 +56,6 @@ class FileGenerator:
 
     def _outcome(self, tool_id: str) -> Outcome:
         try:
-            return Answer(tool_id, Expansion.from_json(self._rows[tool_id]))
+            return GeneratedExpansion(tool_id, Expansion.from_json(self._rows[tool_id]))
         except ValueError as error:
-            return Failure(tool_id, "shape", str(error))
+            return GenerationFailure(tool_id, "shape", str(error))

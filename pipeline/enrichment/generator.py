@@ -9,7 +9,7 @@ from router.record import ToolRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class TokenUsage:
     """What an answer took: tokens as the server counted them, US dollars where the model has a price.
 
     `unconfirmed_usd` is what requests without an answer may have cost besides, by estimate: a server may bill what it
@@ -22,10 +22,10 @@ class Usage:
     cost_usd: float | None = 0.0
     unconfirmed_usd: float = 0.0
 
-    def __add__(self, other: "Usage") -> "Usage":
+    def __add__(self, other: "TokenUsage") -> "TokenUsage":
         """Both together; a cost that is unknown in part is unknown."""
         known = self.cost_usd is not None and other.cost_usd is not None
-        return Usage(
+        return TokenUsage(
             self.prompt_tokens + other.prompt_tokens,
             self.cached_tokens + other.cached_tokens,
             self.completion_tokens + other.completion_tokens,
@@ -45,12 +45,12 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class GeneratedExpansion:
     """A generator's answer for one tool."""
 
     tool_id: str
     expansion: Expansion
-    usage: Usage = field(default_factory=Usage)
+    usage: TokenUsage = field(default_factory=TokenUsage)
 
 
 # Not asked yet, by a limit that the operator set, or asked and not answered yet: no fault of the model's.
@@ -60,13 +60,13 @@ UNASKED = "unasked"
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class GenerationFailure:
     """Why a generator has no answer for one tool. The rest go on, and the next build tries this tool again."""
 
     tool_id: str
     kind: str
     message: str
-    usage: Usage = field(default_factory=Usage)
+    usage: TokenUsage = field(default_factory=TokenUsage)
 
     @property
     def postponed(self) -> bool:
@@ -79,23 +79,23 @@ class Failure:
         return not self.postponed and self.kind != UNASKED
 
 
-Outcome = Answer | Failure
+Outcome = GeneratedExpansion | GenerationFailure
 
 
 class Generator(Protocol):
     """Writes expansions. `name` and `model` say who wrote; `key` is the rest of what an answer depends on.
 
     `key(record)` is None where the generator has nothing to say about a tool, and the next generator is asked.
-    `contrasts` tells whether it can be shown siblings. `generate` yields one outcome a question, in any order, in
-    groups: each group is committed before the next is asked for, so that a kill loses only what was under way. It
+    `accepts_siblings` tells whether it can be shown siblings. `generate` yields one outcome a question, in any order,
+    in groups: each group is committed before the next is asked for, so that a kill loses only what was under way. It
     raises RunAborted where no answer can be had. `unclaimed` is what came besides, and was paid for: answers that
     nobody asks for any more.
     """
 
     name: str
     model: str
-    contrasts: bool
-    unclaimed: Usage
+    accepts_siblings: bool
+    unclaimed: TokenUsage
 
     def key(self, record: ToolRecord) -> dict[str, Any] | None:
         """What an answer depends on, beside the record, its siblings, the prompt and the model."""

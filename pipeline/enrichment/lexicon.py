@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pipeline.enrichment.generator import Answer, Outcome, Question, Usage
+from pipeline.enrichment.generator import GeneratedExpansion, Outcome, Question, TokenUsage
 from router.record import ToolRecord
 from router.tools import lexicon
 from router.tools.trust import trusted
@@ -13,8 +13,8 @@ class LexiconGenerator:
     """Phrases from a tool's operation (verb) and resource (nouns), each said in several everyday ways."""
 
     name = "lexicon"
-    contrasts = False
-    unclaimed = Usage()
+    accepts_siblings = False
+    unclaimed = TokenUsage()
 
     def __init__(self) -> None:
         self.model = f"lexicon-{lexicon.lexicon_version()}"
@@ -25,4 +25,4 @@ class LexiconGenerator:
 
     def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
         """An answer for every record."""
-        yield [Answer(q.record.tool_id, lexicon.expand(trusted(q.record)[0])) for q in questions]
+        yield [GeneratedExpansion(q.record.tool_id, lexicon.expand(trusted(q.record)[0])) for q in questions]

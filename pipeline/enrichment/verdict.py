@@ -12,7 +12,7 @@ class Consequence(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class TextVerdict:
     """One check's word on one text of a tool's expansion. A text that no check speaks of is kept.
 
     `field` is the expansion's field ("user_phrases", "when_to_use", …), `check` the check's name, `detail` what it

@@ -28,7 +28,7 @@ __all__ = ["CONNECTION", "LEDGER_FILE", "Batch", "BatchRequest", "Entry", "Ledge
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LedgerEntry:
     """A generator's outcome for one tool: an `expansion` as JSON, or else the `kind` and `message` of its failure."""
 
     expansion_key: str
@@ -125,7 +125,7 @@ class Ledger(Accounts, Batches):
             "INSERT INTO assessments VALUES (?, ?, ?, ?)", [key, run, now(), canonical_json(assessment)]
         )
 
-    def put_entries(self, run: int, entries: Sequence[Entry]) -> None:
+    def put_entries(self, run: int, entries: Sequence[LedgerEntry]) -> None:
         """Keep answers and failures; both say what they cost."""
         answers = [entry for entry in entries if entry.expansion is not None]
         failures = [entry for entry in entries if entry.expansion is None]
@@ -148,7 +148,7 @@ class Ledger(Accounts, Batches):
         )
 
     @staticmethod
-    def _entry_columns(run: int, entries: Sequence[Entry]) -> dict[str, list[Any]]:
+    def _entry_columns(run: int, entries: Sequence[LedgerEntry]) -> dict[str, list[Any]]:
         shared = (
             "expansion_key record_hash tool_id generator model prompt_tokens cached_tokens completion_tokens cost_usd"
         ).split()

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from pipeline.enrichment.budget import Budget
-from pipeline.enrichment.generator import Failure, Outcome, Question, Usage
+from pipeline.enrichment.generator import GenerationFailure, Outcome, Question, TokenUsage
 from pipeline.enrichment.openai.asking import Asking
 from pipeline.enrichment.openai.client import connection
 from pipeline.enrichment.openai.limits import Limiter
@@ -12,18 +12,18 @@ from pipeline.enrichment.openai.requests import Requests
 from pipeline.settings import EnrichmentSettings
 from router.record import ToolRecord
 
-__all__ = ["OpenAIGenerator", "answer_key"]
+__all__ = ["DirectGenerator", "answer_key"]
 
 
-class OpenAIGenerator:
+class DirectGenerator:
     """Asks a chat model for each tool, as many at once as its limits allow; retries, then reports a failure.
 
     Limits, budget and what was learned of the server last as long as the generator: a build's stages share one.
     """
 
     name = "openai"
-    contrasts = True
-    unclaimed = Usage()
+    accepts_siblings = True
+    unclaimed = TokenUsage()
 
     def __init__(
         self, settings: EnrichmentSettings, budget: Budget | None = None, awaited: Collection[str] = ()
@@ -55,7 +55,7 @@ class OpenAIGenerator:
         waiting = [question for question in questions if question.key in self._awaited]
         if waiting:
             said = "submitted in an earlier batch: build with --batch (enrichment.mode) to collect the answer"
-            yield [Failure(question.record.tool_id, "waiting", said) for question in waiting]
+            yield [GenerationFailure(question.record.tool_id, "waiting", said) for question in waiting]
         left = [question for question in questions if question.key not in self._awaited]
         if left:
             yield from self._asking.ask(left)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import openai
 
 from pipeline.enrichment.budget import Allowance, Budget
-from pipeline.enrichment.generator import UNASKED, Failure, Outcome, Question, Usage
+from pipeline.enrichment.generator import UNASKED, GenerationFailure, Outcome, Question, TokenUsage
 from pipeline.enrichment.openai.client import Fault, address, connection, unusable
 from pipeline.enrichment.openai.exchange import Exchange
 from pipeline.enrichment.openai.limits import Limiter
@@ -159,7 +159,7 @@ class _Stretch:
             asking.rung = exchange.rung
             if self._ended and not self.aborted:
                 for question in left:
-                    self._outcomes.put(Failure(question.record.tool_id, *self._ended))
+                    self._outcomes.put(GenerationFailure(question.record.tool_id, *self._ended))
 
     def _over(self) -> bool:
         return self._stop.is_set() or self.aborted is not None or self._ended is not None
@@ -212,7 +212,7 @@ class _Stretch:
         spent = None
         try:
             outcomes = await exchange.outcomes(pack, allowance, sent_at, tokens)
-            usage = sum((outcome.usage for outcome in outcomes), Usage())
+            usage = sum((outcome.usage for outcome in outcomes), TokenUsage())
             spent = None if usage.cost_usd is None else usage.cost_usd + usage.unconfirmed_usd
         except Fault as fault:
             spent = fault.lost_usd
@@ -235,10 +235,12 @@ class _Stretch:
 
     def _count(self, outcomes: Sequence[Outcome], client: openai.AsyncOpenAI) -> None:
         """Notice a server that answers nobody."""
-        late = next((o for o in outcomes if isinstance(o, Failure) and o.kind == "rate"), None)
+        late = next((o for o in outcomes if isinstance(o, GenerationFailure) and o.kind == "rate"), None)
         if late is not None:
             self._ended = (UNASKED, f"not asked: the server's limit is used up: {late.message}")
-        dead = [o for o in outcomes if isinstance(o, Failure) and o.kind in ("connection", "timeout", "server")]
+        dead = [
+            o for o in outcomes if isinstance(o, GenerationFailure) and o.kind in ("connection", "timeout", "server")
+        ]
         if not dead:
             self._asking.answered = True
             self._silent = 0
@@ -261,7 +263,7 @@ class _Stretch:
         if fault.kind == "quota" and asking.answered:
             self._ended = (UNASKED, f"not asked: {fault.message}")
             for question in pack:
-                self._outcomes.put(Failure(question.record.tool_id, "quota", fault.message))
+                self._outcomes.put(GenerationFailure(question.record.tool_id, "quota", fault.message))
             return
         self.aborted = self.aborted or unusable(asking.settings.model, client, fault.message)
 

@@ -11,7 +11,7 @@ import openai
 from openai.types import Batch
 
 from pipeline.enrichment.budget import Budget
-from pipeline.enrichment.generator import Failure, Outcome, Question, Usage
+from pipeline.enrichment.generator import GenerationFailure, Outcome, Question, TokenUsage
 from pipeline.enrichment.openai import answer_key
 from pipeline.enrichment.openai.client import connection
 from pipeline.enrichment.openai.collecting import Collecting
@@ -31,7 +31,7 @@ class BatchGenerator:
     """
 
     name = "openai"
-    contrasts = True
+    accepts_siblings = True
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class BatchGenerator:
         connection(settings)
         self.model = settings.model
         self.requests = Requests(settings)
-        self.unclaimed = Usage()
+        self.unclaimed = TokenUsage()
         self._settings = settings
         self._ledger = ledger
         self._purse = Purse(self.requests, budget or Budget(settings.max_cost_usd, settings.max_tools))
@@ -92,7 +92,7 @@ class BatchGenerator:
             for rung, asked in again.items():
                 left_out = handing.hand_in(asked, rung, running)
                 reason = self._purse.reason() if left_out else ""
-                yield [collecting.finish(q, Failure(q.record.tool_id, "budget", reason)) for q in left_out]
+                yield [collecting.finish(q, GenerationFailure(q.record.tool_id, "budget", reason)) for q in left_out]
             for job in list(running):
                 found = jobs.look(job.batch_id, job.batch.token, job.batch.file_id)
                 if found is None or found.status in ENDS:

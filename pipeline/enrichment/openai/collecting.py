@@ -7,13 +7,13 @@ from dataclasses import replace
 from openai.types import Batch as ServerBatch
 from openai.types import BatchError
 
-from pipeline.enrichment.generator import Answer, Failure, Outcome, Question, Usage
+from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, Outcome, Question, TokenUsage
 from pipeline.enrichment.openai.answers import Unreadable
 from pipeline.enrichment.openai.client import Completion, Fault
 from pipeline.enrichment.openai.exchange import judge
 from pipeline.enrichment.openai.handing import Job, Office
 from pipeline.enrichment.openai.requests import RUNGS
-from pipeline.ledger import BatchRequest, Entry
+from pipeline.ledger import BatchRequest, LedgerEntry
 from router.expansion import Expansion
 from router.record import ToolRecord
 
@@ -34,7 +34,7 @@ class Collecting:
     def __init__(self, office: Office, generator: str, questions: Sequence[Question], rung: int) -> None:
         """`generator` is the name under which the ledger keeps the answers."""
         self.rung = rung
-        self.unclaimed = Usage()
+        self.unclaimed = TokenUsage()
         self._office = office
         self._ledger = office.ledger
         self._generator = generator
@@ -67,10 +67,10 @@ class Collecting:
             message = f"in batch {job.batch_id} since {since}: a later build collects it"
             for key in job.requests:
                 if question := self._left.pop(key, None):
-                    found.append(Failure(question.record.tool_id, "waiting", message))
+                    found.append(GenerationFailure(question.record.tool_id, "waiting", message))
         for question in list(self._left.values()):
             message = f"not computed yet, a later build asks again, or make enrichment.batch smaller: {self._queue}"
-            found.append(self.finish(question, Failure(question.record.tool_id, "waiting", message)))
+            found.append(self.finish(question, GenerationFailure(question.record.tool_id, "waiting", message)))
         return found
 
     def end(self, job: Job, batch: ServerBatch | None) -> Iterator[Sequence[Outcome]]:
@@ -100,7 +100,7 @@ class Collecting:
         entered = self._ledger.entered(job.batch.token)
         seen: set[str] = set()
         group: list[Outcome] = []
-        kept: list[Entry] = []
+        kept: list[LedgerEntry] = []
         hopeless: list[Question] = []
         answered, strays, word = False, 0, ""
         for line in self._office.jobs.results(batch):
@@ -115,7 +115,7 @@ class Collecting:
                 if question is not None:
                     outcome = self._read(result, question)
                     if request.key in entered:  # by a build that was killed before it settled the batch
-                        outcome = replace(outcome, usage=Usage())
+                        outcome = replace(outcome, usage=TokenUsage())
                     group.append(self.finish(question, outcome))
                 elif request.key not in entered:
                     kept.append(self._entry(job, request, self._read(result, _nobody_asks(request))))
@@ -177,7 +177,7 @@ class Collecting:
                 self._tries[question.key] += 1
             else:
                 kind = {"expired": "timeout", "format": "refused"}.get(met.kind, met.kind)
-                failures.append(self.finish(question, Failure(question.record.tool_id, kind, met.message)))
+                failures.append(self.finish(question, GenerationFailure(question.record.tool_id, kind, met.message)))
                 continue
             self._again.setdefault(rung, []).append(question)
         return failures
@@ -185,24 +185,24 @@ class Collecting:
     def _read(self, result: Completion | Unreadable, question: Question) -> Outcome:
         tool_id = question.record.tool_id
         if isinstance(result, Unreadable):
-            return Failure(tool_id, result.kind, str(result))
+            return GenerationFailure(tool_id, result.kind, str(result))
         requests = self._office.requests
         usage = requests.usage(result, batch=True)
         if question.key in self._left:
             requests.learn(requests.prompt_tokens([question]), result, 1)
         found = judge(result, [question])[question.key]
         if isinstance(found, Expansion):
-            return Answer(tool_id, found, usage)
+            return GeneratedExpansion(tool_id, found, usage)
         if isinstance(found, Unreadable):
-            return Failure(tool_id, found.kind, str(found), usage)
+            return GenerationFailure(tool_id, found.kind, str(found), usage)
         return replace(found, usage=usage)
 
-    def _entry(self, job: Job, request: BatchRequest, outcome: Outcome) -> Entry:
+    def _entry(self, job: Job, request: BatchRequest, outcome: Outcome) -> LedgerEntry:
         """An outcome that nobody asks for any more, as the ledger keeps it: it was paid for."""
         usage = outcome.usage
         self.unclaimed = self.unclaimed + usage
-        failure = outcome if isinstance(outcome, Failure) else None
-        return Entry(
+        failure = outcome if isinstance(outcome, GenerationFailure) else None
+        return LedgerEntry(
             expansion_key=request.key,
             record_hash=request.record_hash,
             tool_id=request.tool_id,
@@ -213,7 +213,7 @@ class Collecting:
             cached_tokens=usage.cached_tokens,
             completion_tokens=usage.completion_tokens,
             cost_usd=usage.cost_usd,
-            expansion=None if isinstance(outcome, Failure) else outcome.expansion.to_json(),
+            expansion=None if isinstance(outcome, GenerationFailure) else outcome.expansion.to_json(),
             kind=failure.kind if failure else "",
             message=failure.message if failure else "",
         )

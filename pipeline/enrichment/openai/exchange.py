@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import openai
 
 from pipeline.enrichment.budget import Allowance
-from pipeline.enrichment.generator import Answer, Failure, Outcome, Question, Usage
+from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, Outcome, Question, TokenUsage
 from pipeline.enrichment.openai.answers import Unreadable, read
 from pipeline.enrichment.openai.client import Completion, Fault, complete
 from pipeline.enrichment.openai.limits import Limiter
@@ -54,7 +54,7 @@ class Exchange:
         "unusable" or "quota"."""
         left = list(pack)
         found: dict[str, Outcome] = {}
-        spent = {question.key: Usage() for question in pack}
+        spent = {question.key: TokenUsage() for question in pack}
         below = 0
         for attempt in range(1, _ANSWERS + 1):
             last = attempt == _ANSWERS
@@ -67,13 +67,13 @@ class Exchange:
                 if fault.kind in ("unusable", "quota"):
                     raise
                 for question in left:
-                    usage = spent[question.key] + Usage(unconfirmed_usd=fault.lost_usd / len(left))
-                    found[question.key] = Failure(question.record.tool_id, fault.kind, fault.message, usage)
+                    usage = spent[question.key] + TokenUsage(unconfirmed_usd=fault.lost_usd / len(left))
+                    found[question.key] = GenerationFailure(question.record.tool_id, fault.kind, fault.message, usage)
                 break
             except ValueError as error:  # a 200 that is no completion
                 read_ = {question.key: Unreadable("shape", str(error)) for question in left}
-                verdicts: Mapping[str, Expansion | Unreadable | Failure] = read_
-                shares = [Usage()] * len(left)
+                verdicts: Mapping[str, Expansion | Unreadable | GenerationFailure] = read_
+                shares = [TokenUsage()] * len(left)
             else:
                 verdicts = judge(completion, left)
                 shares = _shared(usage, len(left))
@@ -82,12 +82,12 @@ class Exchange:
                 spent[question.key] = spent[question.key] + share
                 total, verdict, tool_id = spent[question.key], verdicts[question.key], question.record.tool_id
                 if isinstance(verdict, Expansion):
-                    found[question.key] = Answer(tool_id, verdict, total)
+                    found[question.key] = GeneratedExpansion(tool_id, verdict, total)
                 elif isinstance(verdict, Unreadable):
-                    found[question.key] = Failure(tool_id, verdict.kind, str(verdict), total)
+                    found[question.key] = GenerationFailure(tool_id, verdict.kind, str(verdict), total)
                     again.append(question)
                 else:
-                    found[question.key] = Failure(tool_id, verdict.kind, verdict.message, total)
+                    found[question.key] = GenerationFailure(tool_id, verdict.kind, verdict.message, total)
             if last or not again or self._stop.is_set() or not allowance.more(self._requests.bound(again)):
                 break
             left, below, tokens = again, 1, self._requests.tokens(again)
@@ -95,7 +95,7 @@ class Exchange:
 
     async def _completion(
         self, questions: Sequence[Question], rung: int, allowance: Allowance, sent_at: float | None, tokens: int
-    ) -> tuple[Completion, Usage]:
+    ) -> tuple[Completion, TokenUsage]:
         """A completion, the ladder gone down and retries made as the server's faults ask. Raises Fault."""
         faults = refusals = 0
         lost = 0.0
@@ -145,7 +145,7 @@ class Exchange:
             if completion.prompt_tokens is not None and completion.completion_tokens is not None:
                 self._limiter.settle(tokens, completion.prompt_tokens + completion.completion_tokens)
             self._requests.learn(self._requests.prompt_tokens(questions), completion, len(questions))
-            return completion, self._requests.usage(completion) + Usage(unconfirmed_usd=lost)
+            return completion, self._requests.usage(completion) + TokenUsage(unconfirmed_usd=lost)
 
     async def _wait(self, faults: int, retry_after_s: float | None) -> None:
         """Before a retry: what the server says, else twice as long each time, spread so that not all come at once."""
@@ -156,7 +156,9 @@ class Exchange:
             await asyncio.sleep(min(left, 0.2))
 
 
-def judge(completion: Completion, questions: Sequence[Question]) -> Mapping[str, Expansion | Unreadable | Failure]:
+def judge(
+    completion: Completion, questions: Sequence[Question]
+) -> Mapping[str, Expansion | Unreadable | GenerationFailure]:
     """What an answer holds for each question; a refusal, or a cut, stands for all."""
     if completion.refusal or completion.finish_reason == "content_filter":
         kind, message = "refusal", completion.refusal or "the server's content filter withheld the answer"
@@ -167,10 +169,10 @@ def judge(completion: Completion, questions: Sequence[Question]) -> Mapping[str,
         )
     else:
         return read(completion.content, questions)
-    return {question.key: Failure(question.record.tool_id, kind, message) for question in questions}
+    return {question.key: GenerationFailure(question.record.tool_id, kind, message) for question in questions}
 
 
-def _shared(usage: Usage, count: int) -> list[Usage]:
+def _shared(usage: TokenUsage, count: int) -> list[TokenUsage]:
     """A pack's usage, in equal parts that add up to it."""
 
     def parts(total: int) -> list[int]:
@@ -179,4 +181,4 @@ def _shared(usage: Usage, count: int) -> list[Usage]:
     prompt, cached, completed = (parts(n) for n in (usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens))
     cost = None if usage.cost_usd is None else usage.cost_usd / count
     lost = usage.unconfirmed_usd / count
-    return [Usage(prompt[i], cached[i], completed[i], cost, lost) for i in range(count)]
+    return [TokenUsage(prompt[i], cached[i], completed[i], cost, lost) for i in range(count)]

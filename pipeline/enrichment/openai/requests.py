@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pipeline.enrichment.generator import Question, Usage
+from pipeline.enrichment.generator import Question, TokenUsage
 from pipeline.enrichment.openai.answers import schema
 from pipeline.enrichment.openai.client import Completion
 from pipeline.enrichment.prompt import INSTRUCTIONS, PACKED, PLAIN_TEXT, packed_question, question
@@ -108,9 +108,9 @@ class Requests:
         output = round(self._most_output * len(questions)) if cap is None else cap
         return self.cost(self.prompt_tokens(questions), 0, output, batch) or 0.0
 
-    def usage(self, completion: Completion, batch: bool = False) -> Usage:
+    def usage(self, completion: Completion, batch: bool = False) -> TokenUsage:
         """What a completion took; its cost is unknown where the server did not count."""
         if completion.prompt_tokens is None or completion.completion_tokens is None:
-            return Usage(cost_usd=None)
+            return TokenUsage(cost_usd=None)
         counts = completion.prompt_tokens, completion.cached_tokens, completion.completion_tokens
-        return Usage(*counts, self.cost(*counts, batch=batch))
+        return TokenUsage(*counts, self.cost(*counts, batch=batch))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.enrichment.prompt import PROMPT_VERSION
-from pipeline.enrichment.verdict import Consequence, Verdict
+from pipeline.enrichment.verdict import Consequence, TextVerdict
 from pipeline.phrase_checks.record import SCREEN_VERSION, Screen
 from pipeline.phrase_checks.record.names import Changed
 from router.expansion import Expansion
@@ -35,7 +35,7 @@ class RememberingScreen:
         self._before, self._changed = self._read()
         self._now: dict[str, Any] = {}
 
-    def __call__(self, record: ToolRecord, answer: Expansion) -> tuple[Expansion, tuple[Verdict, ...]]:
+    def __call__(self, record: ToolRecord, answer: Expansion) -> tuple[Expansion, tuple[TextVerdict, ...]]:
         """What is left of an answer, and a verdict for each text that is not."""
         key = fingerprint([record.tool_id, self._hashes[record.tool_id], answer.to_json()])[:32]
         if key in self._before and not self._changed.concerns(record, _texts(answer)):
@@ -68,12 +68,12 @@ def _texts(answer: Expansion) -> list[str]:
     return [answer.when_to_use, *(text for texts in (*lists, *answer.translations.values()) for text in texts)]
 
 
-def _told(said: Any, answer: Expansion) -> tuple[Expansion, tuple[Verdict, ...]]:
+def _told(said: Any, answer: Expansion) -> tuple[Expansion, tuple[TextVerdict, ...]]:
     if said is None:
         return answer, ()
     kept, verdicts = said
     lists: dict[str, Any] = {name: tuple(texts) if isinstance(texts, list) else texts for name, texts in kept.items()}
     lists["translations"] = {code: tuple(texts) for code, texts in kept.get("translations", {}).items()}
     return Expansion(**lists), tuple(
-        Verdict(**{**row, "consequence": Consequence(row["consequence"])}) for row in verdicts
+        TextVerdict(**{**row, "consequence": Consequence(row["consequence"])}) for row in verdicts
     )

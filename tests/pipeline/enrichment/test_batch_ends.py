@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.enrichment.generator import Failure
+from pipeline.enrichment.generator import GenerationFailure
 from pipeline.enrichment.openai.batch import BatchGenerator
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.ledger import Ledger
@@ -30,7 +30,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
 def _kinds(server: BatchServer, ledger: Ledger, **settings: Any) -> dict[str, str]:
     outcomes = list(replies(BatchGenerator(server.settings(**settings), ledger), _RECORDS))
     assert len(outcomes) == len(_RECORDS)
-    return {o.tool_id.partition("/")[2]: o.kind if isinstance(o, Failure) else "" for o in outcomes}
+    return {o.tool_id.partition("/")[2]: o.kind if isinstance(o, GenerationFailure) else "" for o in outcomes}
 
 
 def _asked(server: BatchServer) -> list[list[str]]:
@@ -88,7 +88,7 @@ def test_a_refused_response_format_is_asked_for_a_rung_lower(ledger: Ledger) -> 
 
     with BatchServer(script) as server:
         generator = BatchGenerator(server.settings(), ledger)
-        assert not [outcome for outcome in replies(generator, _RECORDS[:2]) if isinstance(outcome, Failure)]
+        assert not [outcome for outcome in replies(generator, _RECORDS[:2]) if isinstance(outcome, GenerationFailure)]
         list(replies(generator, _RECORDS[2:]))  # the server's ways are known by now
     formats = [
         {line["body"].get("response_format", {}).get("type") for line in server.lines(number)}
@@ -121,9 +121,9 @@ def test_a_line_that_fails_its_batch_is_refused_and_the_others_are_asked_again(l
     with BatchServer() as server:
         outcomes = {o.tool_id: o for o in replies(BatchGenerator(server.settings(), ledger), records)}
     odd = outcomes.pop("stripe/odd")
-    assert isinstance(odd, Failure)
+    assert isinstance(odd, GenerationFailure)
     assert (odd.kind, odd.message) == ("refused", "This line is not parseable as valid JSON.")
-    assert not [outcome for outcome in outcomes.values() if isinstance(outcome, Failure)]
+    assert not [outcome for outcome in outcomes.values() if isinstance(outcome, GenerationFailure)]
     assert _asked(server) == [["tool_0", "tool_1", "odd"], ["tool_0", "tool_1"]]
 
 
@@ -138,7 +138,7 @@ def test_a_queue_that_stays_full_postpones_the_questions(ledger: Ledger) -> None
     with BatchServer(queue=3) as server:
         outcomes = list(replies(BatchGenerator(server.settings(), ledger), _RECORDS))
     for outcome in outcomes:
-        assert isinstance(outcome, Failure)
+        assert isinstance(outcome, GenerationFailure)
         assert outcome.postponed
         assert "Enqueued token limit reached" in outcome.message and "enrichment.batch smaller" in outcome.message
     assert len(server.batches) == 1

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from pipeline.enrichment import Enrichment, EnrichmentContext, enrich
-from pipeline.enrichment.generator import Answer
+from pipeline.enrichment.generator import GeneratedExpansion
 from pipeline.enrichment.openai.batch import BatchGenerator
 from pipeline.errors import Unavailable
 from pipeline.ledger import LEDGER_FILE, Ledger
@@ -53,7 +53,7 @@ def _answers(workspace: Path, server: BatchServer, **settings: Any) -> list[str]
     with Ledger.open(workspace) as ledger:
         outcomes = list(replies(BatchGenerator(server.settings(**settings), ledger), _RECORDS))
         assert ledger.unsettled_batches(f"{server.base_url}/", "gpt-5-mini") == []
-    return sorted(outcome.tool_id.partition("/")[2] for outcome in outcomes if isinstance(outcome, Answer))
+    return sorted(outcome.tool_id.partition("/")[2] for outcome in outcomes if isinstance(outcome, GeneratedExpansion))
 
 
 def _rows(workspace: Path, sql: str) -> list[tuple[Any, ...]]:

@@ -9,8 +9,8 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from pipeline.enrichment.budget import Allowance, Budget
-from pipeline.enrichment.generator import Failure, Outcome
-from pipeline.enrichment.openai import OpenAIGenerator
+from pipeline.enrichment.generator import GenerationFailure, Outcome
+from pipeline.enrichment.openai import DirectGenerator
 from pipeline.settings import EnrichmentSettings, Price
 from tests.pipeline.enrichment.asking import catalog, ledger_rows, run
 from tests.pipeline.enrichment.model_server import COST, ModelServer, Reply, answer, completion, replies, tools_of
@@ -20,7 +20,7 @@ _RECORDS = [make_record(f"tool_{number}") for number in range(40)]
 
 
 def _kinds(outcomes: list[Outcome]) -> Counter[str]:
-    return Counter(outcome.kind if isinstance(outcome, Failure) else "answer" for outcome in outcomes)
+    return Counter(outcome.kind if isinstance(outcome, GenerationFailure) else "answer" for outcome in outcomes)
 
 
 def test_money_is_set_aside_until_it_is_settled() -> None:
@@ -78,7 +78,7 @@ def test_a_run_never_spends_more_than_it_may(concurrency: int, answers_in_dollar
     limit = answers_in_dollars * COST
     with ModelServer() as server:
         settings = server.settings(max_cost_usd=limit, concurrency=concurrency)
-        outcomes = list(replies(OpenAIGenerator(settings), _RECORDS))
+        outcomes = list(replies(DirectGenerator(settings), _RECORDS))
     spent = sum(outcome.usage.cost_usd or 0.0 for outcome in outcomes)
     assert len(server.requests) * COST == pytest.approx(spent)
     # What is left is less than a request may cost: 800 tokens out, some 1,200 in, none of them cached.
@@ -89,7 +89,7 @@ def test_a_run_never_spends_more_than_it_may(concurrency: int, answers_in_dollar
 
 def test_answers_that_cannot_be_used_and_are_asked_for_again_are_paid_from_the_same_purse() -> None:
     with ModelServer(lambda *_: Reply(completion("broken"))) as server:
-        outcomes = list(replies(OpenAIGenerator(server.settings(max_cost_usd=9 * COST, concurrency=8)), _RECORDS))
+        outcomes = list(replies(DirectGenerator(server.settings(max_cost_usd=9 * COST, concurrency=8)), _RECORDS))
     assert len(server.requests) <= 9
     assert _kinds(outcomes)["budget"] >= 31
 
@@ -102,7 +102,7 @@ def test_answers_longer_than_any_before_stay_inside_the_bound_that_the_parameter
 
     with ModelServer(longer) as server:
         settings = server.settings(max_cost_usd=0.05, concurrency=16, parameters={"max_completion_tokens": 1_500})
-        outcomes = list(replies(OpenAIGenerator(settings), _RECORDS))
+        outcomes = list(replies(DirectGenerator(settings), _RECORDS))
     assert 10 <= _kinds(outcomes)["answer"] < 40
     assert sum(outcome.usage.cost_usd or 0.0 for outcome in outcomes) <= 0.05
 
@@ -112,7 +112,7 @@ def test_a_server_that_does_not_count_is_reckoned_with_what_was_set_aside() -> N
         return Reply({**answer(body).body, "usage": None})
 
     with ModelServer(uncounted) as server:
-        list(replies(OpenAIGenerator(server.settings(max_cost_usd=10 * COST, concurrency=4)), _RECORDS))
+        list(replies(DirectGenerator(server.settings(max_cost_usd=10 * COST, concurrency=4)), _RECORDS))
     assert 1 <= len(server.requests) <= 10
 
 
@@ -120,7 +120,7 @@ def test_a_server_that_does_not_count_is_reckoned_with_what_was_set_aside() -> N
 def test_as_many_tools_are_asked_about_as_may_be(packed: int, requests: int) -> None:
     with ModelServer() as server:
         settings = server.settings(max_tools=10, tools_per_request=packed, concurrency=4)
-        outcomes = list(replies(OpenAIGenerator(settings), _RECORDS))
+        outcomes = list(replies(DirectGenerator(settings), _RECORDS))
     assert _kinds(outcomes) == {"answer": 10, "budget": 30}
     assert len(server.requests) == requests
     assert sum(len(tools_of(request.body)) for request in server.requests) == 10
@@ -128,12 +128,12 @@ def test_as_many_tools_are_asked_about_as_may_be(packed: int, requests: int) -> 
 
 def test_what_the_budget_leaves_out_is_postponed_and_no_failure_in_the_ledger(tmp_path: Path) -> None:
     with ModelServer() as server:
-        first = run(tmp_path, catalog(*"abcde"), OpenAIGenerator(server.settings(max_tools=2)))
+        first = run(tmp_path, catalog(*"abcde"), DirectGenerator(server.settings(max_tools=2)))
         assert [(failure.kind, failure.postponed) for failure in first.failures] == [("budget", True)] * 3
         assert "enrichment.max_tools (--max-tools) is 2" in first.failures[0].message
         assert first.asked == {"openai": 2}
         assert ledger_rows(tmp_path, "SELECT count(*) FROM failures") == [(0,)]
-        second = run(tmp_path, catalog(*"abcde"), OpenAIGenerator(server.settings()))
+        second = run(tmp_path, catalog(*"abcde"), DirectGenerator(server.settings()))
     assert server.asked == list("abcde")
     assert (second.reused, sorted(second.written)) == (2, list("abcde"))
 
@@ -141,7 +141,7 @@ def test_what_the_budget_leaves_out_is_postponed_and_no_failure_in_the_ledger(tm
 def test_nothing_is_asked_where_nothing_may_be_spent() -> None:
     with ModelServer() as server:
         for limit in ({"max_tools": 0}, {"max_cost_usd": 0.0}):
-            outcomes = list(replies(OpenAIGenerator(server.settings(**limit)), _RECORDS))
+            outcomes = list(replies(DirectGenerator(server.settings(**limit)), _RECORDS))
             assert _kinds(outcomes) == {"budget": 40}
     assert server.requests == []
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.enrichment.openai import OpenAIGenerator
+from pipeline.enrichment.openai import DirectGenerator
 from pipeline.enrichment.prompt import INSTRUCTIONS, packed_question, question
 from router.record import Parameter, ToolRecord
 from tests.pipeline.enrichment.model_server import ModelServer, replies
@@ -95,7 +95,7 @@ def test_equal_records_make_equal_messages() -> None:
 def test_the_instructions_come_first_and_never_vary_with_the_tool() -> None:
     records = [make_record(), make_record("create_refund", None, description=_INJECTION)]
     with ModelServer() as server:
-        list(replies(OpenAIGenerator(server.settings()), records))
+        list(replies(DirectGenerator(server.settings()), records))
     messages = [request.body["messages"] for request in server.requests]
     assert [system for system, _ in messages] == [{"role": "system", "content": INSTRUCTIONS}] * 2
     assert [user for _, user in messages] == [{"role": "user", "content": question(r)} for r in records]
