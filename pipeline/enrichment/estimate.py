@@ -57,7 +57,7 @@ def estimate(
     the server had cached, are those of earlier answers of the model.
     """
     known, questions = _unknown(catalog, generators, ledger)
-    awaited = ledger.awaited(settings.model)
+    awaited = ledger.awaited_keys(settings.model)
     before = len(questions)
     questions = [question for question in questions if question.key not in awaited]
     waiting = before - len(questions)
@@ -69,7 +69,7 @@ def estimate(
     from pipeline.enrichment.openai.requests import Requests
 
     requests = Requests(settings)
-    history = ledger.took(settings.model)
+    history = ledger.average_usage(settings.model)
     if history is not None:
         requests.assume(history.completion_tokens)
     size = settings.tools_per_request if settings.mode == "direct" else 1

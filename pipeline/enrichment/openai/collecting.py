@@ -91,13 +91,13 @@ class Collecting:
             for rung, questions in self._held.items():
                 self._again.setdefault(rung, []).extend(questions)
             self._held = {}
-        self._ledger.batch_settled(job.batch.token, batch.status if batch is not None else "lost")
+        self._ledger.mark_settled(job.batch.token, batch.status if batch is not None else "lost")
         if hopeless:
             raise self._office.jobs.unusable(hopeless)
 
     def _results(self, job: Job, batch: ServerBatch) -> Generator[Sequence[Outcome], None, str]:
         """Outcomes by custom id, in whatever order the lines are; the server's words where no request had a chance."""
-        entered = self._ledger.entered(job.batch.token)
+        entered = self._ledger.recorded_keys(job.batch.token)
         seen: set[str] = set()
         group: list[Outcome] = []
         kept: list[LedgerEntry] = []
@@ -147,7 +147,7 @@ class Collecting:
         said = [str(error.message)[:300] for error in errors[:3]] or [str(batch.errors or "no reason is given")[:300]]
         word = "; ".join(dict.fromkeys(said))
         if any(error.code == _QUEUE_FULL for error in errors):
-            self._held.setdefault(job.batch.rung, []).extend(self._of(job))
+            self._held.setdefault(job.batch.output_mode, []).extend(self._of(job))
             self._queue = word
             return ""
         wrong = {error.line: str(error.message)[:300] for error in errors if error.line}
@@ -169,7 +169,7 @@ class Collecting:
         """Failures of questions that brought no completion; none of those that are asked again."""
         failures: list[Outcome] = []
         for question in questions:
-            rung = job.batch.rung
+            rung = job.batch.output_mode
             if met.kind == "format" and rung < len(RUNGS) - 1:
                 rung += 1
                 self.rung = max(self.rung, rung)

@@ -14,7 +14,7 @@ from pipeline.enrichment.openai.requests import Requests
 from pipeline.enrichment.prompt import PROMPT_VERSION, echo
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.ledger import Batch, BatchRequest, Ledger
-from pipeline.ledger.connection import now
+from pipeline.ledger.connection import utc_now
 from pipeline.records import record_hash
 from pipeline.settings import EnrichmentSettings
 
@@ -106,10 +106,10 @@ class Handing:
         for batch in self._ledger.unsettled_batches(self._jobs.server, self._office.settings.model):
             batch_id = batch.batch_id or self._made(batch)
             if batch_id is None:
-                self._ledger.batch_settled(batch.token, "not sent")
+                self._ledger.mark_settled(batch.token, "not sent")
                 continue
             if batch.batch_id is None:
-                self._ledger.batch_open(batch.token, batch_id)
+                self._ledger.mark_created(batch.token, batch_id)
             requests = self._ledger.batch_requests(batch.token)
             jobs.append(Job(batch, batch_id, {request.key: request for request in requests}))
         return jobs
@@ -121,7 +121,7 @@ class Handing:
         while True:
             found = self._jobs.find(batch.token, batch.file_id)
             # The server may be at it still, for as long as the build would have waited for its answer.
-            left = self._office.settings.timeout_s - (now() - batch.asked_at).total_seconds()
+            left = self._office.settings.timeout_s - (utc_now() - batch.asked_at).total_seconds()
             if found is not None or not 0 < left <= self._office.settings.timeout_s:
                 return found
             sleep(min(left, self._office.settings.batch.poll_s))
@@ -138,18 +138,18 @@ class Handing:
     def _send(self, file: IO[bytes], requests: Sequence[BatchRequest], rung: int, running: list[Job]) -> None:
         if not requests:
             return
-        batch = Batch(uuid.uuid4().hex, rung, PROMPT_VERSION, now())
+        batch = Batch(uuid.uuid4().hex, rung, PROMPT_VERSION, utc_now())
         self._ledger.put_batch(self._jobs.server, self._office.settings.model, batch, requests)
         file_id = self._jobs.upload(batch.token, file)
-        self._ledger.batch_uploaded(batch.token, file_id)
+        self._ledger.mark_uploaded(batch.token, file_id)
         try:
             batch_id = self._jobs.create(batch.token, file_id)
         except Unavailable:
             raise  # the server may have made it all the same
         except RunAborted:
-            self._ledger.batch_settled(batch.token, "not sent")
+            self._ledger.mark_settled(batch.token, "not sent")
             raise
-        self._ledger.batch_open(batch.token, batch_id)
+        self._ledger.mark_created(batch.token, batch_id)
         running.append(Job(replace(batch, file_id=file_id), batch_id, {request.key: request for request in requests}))
         file.seek(0)
         file.truncate()

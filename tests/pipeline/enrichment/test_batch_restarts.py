@@ -223,7 +223,7 @@ def test_what_was_kept_before_a_kill_is_in_the_accounts_once(tmp_path: Path, mon
     with BatchServer(but("tool_3", Reply(completion(json.dumps(row("tool_9")))))) as server:
         for records in (_RECORDS, [changed, *_RECORDS[1:]]):  # the second time nobody asks for tool_0 as it was
             with monkeypatch.context() as patch, pytest.raises(_Killed):
-                patch.setattr(Ledger, "batch_settled", killed)
+                patch.setattr(Ledger, "mark_settled", killed)
                 _enriched(tmp_path, server, records)
         into = _enriched(tmp_path, server, [changed, *_RECORDS[1:]])
     assert len(into.written) == 3

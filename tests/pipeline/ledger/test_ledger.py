@@ -214,7 +214,7 @@ def test_no_text_gives_an_empty_matrix_of_the_right_width(tmp_path: Path) -> Non
 
 
 def test_vectors_are_whole_where_they_come_in_several_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.ledger._ROWS_A_PART", 7)
+    monkeypatch.setattr("pipeline.ledger.vectors._ROWS_PER_CHUNK", 7)
     vectors, hashes = _vectors(5_000, 3), [f"text {number}" for number in range(5_000)]
     with Ledger.open(tmp_path) as ledger:
         ledger.put_vectors(hashes, vectors, "m")
