@@ -1,4 +1,4 @@
-"""What a build may spend, and what it spends."""
+"""The budget of a build, and the money that it spends."""
 
 import threading
 from collections import Counter
@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from pipeline.enrichment.budget import Allowance, Budget
+from pipeline.enrichment.budget import Budget
 from pipeline.enrichment.generator import GenerationFailure, Outcome
 from pipeline.enrichment.openai import DirectGenerator
 from pipeline.settings import EnrichmentSettings, Price
-from tests.pipeline.enrichment.asking import catalog, ledger_rows, run
+from tests.pipeline.enrichment.catalog_run import catalog, ledger_rows, run
 from tests.pipeline.enrichment.model_server import COST, ModelServer, Reply, answer, completion, replies, tools_of
 from tests.support.factories import make_record
 
@@ -25,10 +25,11 @@ def _kinds(outcomes: list[Outcome]) -> Counter[str]:
 
 def test_money_is_set_aside_until_it_is_settled() -> None:
     budget = Budget(max_cost_usd=1.0)
-    assert budget.reserve(0.6) and not budget.reserve(0.6)
-    assert budget.undecided
-    budget.settle(0.6, 0.25)
-    assert not budget.undecided
+    reservation = budget.reserve(0.6)
+    assert reservation and not budget.reserve(0.6)
+    assert budget.has_open_reservations
+    reservation.settle(0.25)
+    assert not budget.has_open_reservations
     assert budget.reserve(0.75) and not budget.reserve(0.01)
 
 
@@ -39,18 +40,18 @@ def test_no_limit_lets_everything_pass() -> None:
 
 def test_tools_are_counted_when_they_are_asked_about_and_a_second_question_is_no_other_tool() -> None:
     budget = Budget(max_tools=5)
-    assert budget.reserve(0.0, tools=4) and budget.tools_left == 1
+    reservation = budget.reserve(0.0, tools=4)
+    assert reservation and budget.tools_left == 1
     assert not budget.reserve(0.0, tools=2)
-    assert Allowance(budget, 0.0).more(0.0) and budget.tools_left == 1
+    assert reservation.extend(0.0) and budget.tools_left == 1
     assert budget.reserve(0.0, tools=1) and budget.tools_left == 0
 
 
-def test_an_allowance_of_unknown_cost_costs_all_that_was_set_aside() -> None:
+def test_a_reservation_of_unknown_cost_costs_all_that_was_set_aside() -> None:
     budget = Budget(max_cost_usd=1.0)
-    assert budget.reserve(0.25)
-    allowance = Allowance(budget, 0.25)
-    assert allowance.more(0.25) and not allowance.more(0.75)
-    allowance.settle(None)
+    reservation = budget.reserve(0.25)
+    assert reservation and reservation.extend(0.25) and not reservation.extend(0.75)
+    reservation.settle(None)
     assert budget.reserve(0.5) and not budget.reserve(0.001)
 
 
@@ -59,9 +60,9 @@ def test_threads_together_never_set_aside_more_than_there_is() -> None:
 
     def take() -> None:
         for _ in range(100):
-            if budget.reserve(1.0):
+            if reservation := budget.reserve(1.0):
                 granted.append(1)
-                budget.settle(1.0, 0.5)
+                reservation.settle(0.5)
 
     threads = [threading.Thread(target=take) for _ in range(8)]
     for thread in threads:

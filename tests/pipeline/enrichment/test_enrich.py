@@ -16,7 +16,7 @@ from pipeline.enrichment.prompt import PROMPT_VERSION
 from pipeline.errors import RunAborted
 from pipeline.records import catalog_records
 from router.record import ToolRecord
-from tests.pipeline.enrichment.asking import catalog, ledger_rows, run
+from tests.pipeline.enrichment.catalog_run import catalog, ledger_rows, run
 from tests.pipeline.enrichment.model_server import COST, ModelServer, Reply, answer, but, completion, error
 from tests.support.factories import make_raw
 

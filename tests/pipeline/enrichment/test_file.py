@@ -1,4 +1,4 @@
-"""Expansions written ahead."""
+"""Expansions that were written beforehand."""
 
 from collections.abc import Callable
 from pathlib import Path

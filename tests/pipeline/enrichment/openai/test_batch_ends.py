@@ -1,4 +1,4 @@
-"""How batches and their lines end, and what is handed in again."""
+"""The ends of batches and of their lines, and the questions that are submitted again."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.enrichment.generator import GenerationFailure
-from pipeline.enrichment.openai.batch import BatchGenerator
+from pipeline.enrichment.openai import BatchGenerator
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.ledger import Ledger
 from tests.pipeline.enrichment.batch_server import BatchServer, Course
@@ -22,7 +22,7 @@ _BROKEN = error(500, "The server had an error while processing your request.")
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
-    """One for all tests: each has a server of its own, and opening a ledger takes longer than a test."""
+    """Share one ledger: each test has a server of its own, and opening a ledger takes longer than a test."""
     with Ledger.open(tmp_path_factory.mktemp("workspace")) as opened:
         yield opened
 
@@ -34,12 +34,12 @@ def _kinds(server: BatchServer, ledger: Ledger, **settings: Any) -> dict[str, st
 
 
 def _asked(server: BatchServer) -> list[list[str]]:
-    """The tools of each batch."""
+    """Return the tools of each batch."""
     return [[tool_of(line["body"])["name"] for line in server.lines(n)] for n in range(len(server.batches))]
 
 
 def _first(times: int, name: str, reply: Reply) -> Script:
-    """Answers well, but for the first requests about one tool."""
+    """Return a script that answers well, except for the first requests about one tool."""
     asked: Counter[str] = Counter()
 
     def script(body: dict[str, Any], _: int) -> Reply:
@@ -81,7 +81,7 @@ def test_a_line_that_met_a_busy_server_is_asked_once_more(ledger: Ledger, reply:
     assert _asked(server) == [_NAMES, ["tool_2"]]
 
 
-def test_a_refused_response_format_is_asked_for_a_rung_lower(ledger: Ledger) -> None:
+def test_a_refused_response_format_is_asked_for_in_the_next_output_mode(ledger: Ledger) -> None:
     def script(body: dict[str, Any], _: int) -> Reply:
         asked = body.get("response_format", {}).get("type")
         return error(400, f"'response_format' {asked} is not supported") if asked else answer(body)
@@ -98,7 +98,7 @@ def test_a_refused_response_format_is_asked_for_a_rung_lower(ledger: Ledger) -> 
     assert server.paid == _NAMES
 
 
-def test_a_format_that_the_last_rung_does_not_mend_is_a_refusal(ledger: Ledger) -> None:
+def test_a_format_that_the_last_output_mode_does_not_mend_is_a_refusal(ledger: Ledger) -> None:
     with BatchServer(lambda *_: error(400, "guided decoding is broken")) as server:
         assert set(_kinds(server, ledger).values()) == {"refused"}
     assert len(server.batches) == 3

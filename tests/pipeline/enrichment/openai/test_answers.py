@@ -35,18 +35,18 @@ def _said(content: Any, **fields: Any) -> Reply:
 
 @dataclass
 class _Model:
-    """A server, and a generator that asks it; the client takes a while to make, so that the module shares one."""
+    """A server and a generator that asks it. The client is slow to create, so the module shares one."""
 
     server: ModelServer
     generator: DirectGenerator
 
     def outcomes(self, reply: Reply) -> list[GeneratedExpansion | GenerationFailure]:
-        """The outcomes for three tools where the second meets this reply."""
+        """Return the outcomes for three tools of which the second meets this reply."""
         self.server.script = but("create_refund", reply)
         return list(replies(self.generator, _RECORDS))
 
     def failure(self, reply: Reply) -> GenerationFailure:
-        """The second tool's failure, the others having their answers."""
+        """Return the second tool's failure, where the others have their answers."""
         first, failure, last = self.outcomes(reply)
         assert isinstance(first, GeneratedExpansion) and isinstance(last, GeneratedExpansion)
         assert isinstance(failure, GenerationFailure) and failure.tool_id == "stripe/create_refund"
@@ -115,7 +115,7 @@ def test_an_answer_that_cannot_be_used_is_asked_for_once_more_and_both_were_paid
     assert len(model.server.requests) - before == 4  # three tools, one of them twice
 
 
-def test_the_second_question_is_a_rung_lower_on_the_ladder_and_the_next_tool_is_not() -> None:
+def test_the_second_question_is_in_the_next_output_mode_and_the_next_tool_is_not() -> None:
     with ModelServer(lambda body, n: _said("broken") if n == 1 else answer(body)) as server:
         first, *rest = replies(DirectGenerator(server.settings()), _RECORDS)
     assert isinstance(first, GeneratedExpansion) and first.usage == _PAID_TWICE

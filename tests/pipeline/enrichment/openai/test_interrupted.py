@@ -1,4 +1,4 @@
-"""Ctrl-C, and whatever else stops a build in the middle: what is under way is paid for, and kept."""
+"""Ctrl-C and other interruptions of a build: requests in flight are paid for, and their answers are kept."""
 
 import signal
 import subprocess
@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.enrichment.openai import DirectGenerator
 from pipeline.ledger import Ledger
-from tests.pipeline.enrichment.asking import catalog, ledger_rows, run
+from tests.pipeline.enrichment.catalog_run import catalog, ledger_rows, run
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, replies
 
 _NAMES = [f"t{n:03}" for n in range(100)]
@@ -20,7 +20,7 @@ _ENRICH = """
 import sys
 from pathlib import Path
 from pipeline.enrichment.openai import DirectGenerator
-from tests.pipeline.enrichment.asking import catalog, run
+from tests.pipeline.enrichment.catalog_run import catalog, run
 from tests.pipeline.enrichment.model_server import ModelServer
 server = ModelServer()
 server.base_url = sys.argv[2]
@@ -30,7 +30,7 @@ run(Path(sys.argv[1]), catalog(*sys.argv[3:]), DirectGenerator(server.settings(c
 
 
 def _stopped(workspace: Path, server: ModelServer, by: signal.Signals) -> str:
-    """What a process says that is stopped in the middle of a hundred questions, eight at a time."""
+    """Return the error output of a process stopped amid a hundred questions, eight at a time."""
     command = [sys.executable, "-c", _ENRICH, str(workspace), server.base_url, *_NAMES]
     with subprocess.Popen(
         command,

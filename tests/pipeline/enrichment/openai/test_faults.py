@@ -14,7 +14,7 @@ from pipeline.enrichment import Enrichment
 from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure
 from pipeline.enrichment.openai import DirectGenerator
 from pipeline.errors import RunAborted
-from tests.pipeline.enrichment.asking import catalog, ledger_rows, run
+from tests.pipeline.enrichment.catalog_run import catalog, ledger_rows, run
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, completion, error, replies, row, tool_of
 
 _ROW = json.dumps(row("b"))
@@ -31,8 +31,11 @@ def _date() -> Reply:
 
 @dataclass(frozen=True)
 class Case:
-    """What the server says about tool b, and what becomes of it: `requests` are those about b in the first run, where
-    the fault stays; `once` tells that a fault met once is made good, by so many requests."""
+    """The server's reply about tool b, and the end of the question.
+
+    `requests` counts those about b in the first run, where the fault stays. `once` counts them where the fault is met
+    once and made good; None where it is not made good.
+    """
 
     fault: str
     reply: Reply | Callable[[], Reply]
@@ -44,7 +47,7 @@ class Case:
 
     @property
     def timeout_s(self) -> float:
-        """Short where time-outs are what is tried; else long, for a machine in use."""
+        """Short where time-outs are tested; else long, for a busy machine."""
         return 0.3 if self.end == "timeout" else 10.0
 
 
@@ -88,17 +91,17 @@ def _said(case: Case) -> Reply:
 
 
 def _ledger(workspace: Path) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-    """Tools answered, and failures with what they took."""
+    """Return the tools that were answered, and the failures with their tokens."""
     answers = ledger_rows(workspace, "SELECT tool_id FROM expansions ORDER BY ALL")
     return answers, ledger_rows(workspace, "SELECT tool_id, kind, prompt_tokens FROM failures ORDER BY ALL")
 
 
 @pytest.fixture(autouse=True)
 def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a server says nothing, a second is waited for, and here a hundredth."""
-    from pipeline.enrichment.openai import limits
+    """Wait a hundredth of a second after a refusal without a retry-after, where a build waits a second."""
+    from pipeline.enrichment.openai import limiter
 
-    monkeypatch.setattr(limits, "_UNTOLD_PAUSE_S", 0.01)
+    monkeypatch.setattr(limiter, "_DEFAULT_PAUSE_S", 0.01)
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.fault) for case in _CASES if case.requests])

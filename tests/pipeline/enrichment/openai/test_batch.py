@@ -1,4 +1,4 @@
-"""Questions asked by the Batch API, and what their answers cost."""
+"""Questions asked by the Batch API, and the cost of their answers."""
 
 import json
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ import pytest
 
 from pipeline.enrichment.chain import generators
 from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, Outcome, Question
-from pipeline.enrichment.openai import DirectGenerator
-from pipeline.enrichment.openai.batch import BatchGenerator
+from pipeline.enrichment.openai import BatchGenerator, DirectGenerator
+from pipeline.enrichment.openai.answers import OutputMode
 from pipeline.ledger import Ledger
 from pipeline.settings import CatalogSettings
 from tests.pipeline.enrichment.batch_server import BatchServer, Course, Lines
@@ -23,7 +23,7 @@ _NAMES = sorted(record.name for record in _RECORDS)
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
-    """One for all tests: each has a server of its own, and opening a ledger takes longer than a test."""
+    """Share one ledger: each test has a server of its own, and opening a ledger takes longer than a test."""
     with Ledger.open(tmp_path_factory.mktemp("workspace")) as opened:
         yield opened
 
@@ -55,7 +55,7 @@ def test_a_line_asks_what_a_question_by_itself_would_ask(ledger: Ledger) -> None
         list(replies(BatchGenerator(settings, ledger), _RECORDS[:1]))
     direct = DirectGenerator(settings)
     question = Question("", _RECORDS[0])
-    assert server.lines()[0]["body"] == direct.requests.body([question], 0)
+    assert server.lines()[0]["body"] == direct.requests.body([question], OutputMode.JSON_SCHEMA)
     assert server.lines()[0]["body"]["response_format"]["type"] == "json_schema"
     assert BatchGenerator(settings, ledger).key(_RECORDS[0]) == direct.key(_RECORDS[0])
 
@@ -120,7 +120,7 @@ def test_what_the_budget_has_no_room_for_is_not_put_into_a_file(
 
 def test_answers_give_back_what_was_set_aside_for_them(ledger: Ledger) -> None:
     with BatchServer() as server:
-        bound = DirectGenerator(server.settings()).requests.bound([Question("", _RECORDS[0])], batch=True)
+        bound = DirectGenerator(server.settings()).requests.highest_cost([Question("", _RECORDS[0])], batch=True)
         assert bound > COST  # about $0.001 set aside, $0.00028 spent
         generator = BatchGenerator(server.settings(max_cost_usd=2.9 * bound), ledger)
         for number in range(2):
@@ -213,7 +213,7 @@ def test_without_questions_nobody_is_asked(ledger: Ledger) -> None:
 
 
 def test_answers_come_in_groups(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.enrichment.openai.collecting._GROUP", 2)
+    monkeypatch.setattr("pipeline.enrichment.openai.batch.collector._GROUP_SIZE", 2)
     questions = [Question(record.tool_id, record) for record in _RECORDS]
     with BatchServer(answer) as server:
         groups = list(BatchGenerator(server.settings(), ledger).generate(questions))

@@ -10,7 +10,7 @@ from pipeline.enrichment import Enrichment, interleaved_by_provider
 from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, Question, TokenUsage
 from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.enrichment.openai import DirectGenerator
-from tests.pipeline.enrichment.asking import catalog, ledger_rows, run
+from tests.pipeline.enrichment.catalog_run import catalog, ledger_rows, run
 from tests.pipeline.enrichment.model_server import (
     COST,
     ModelServer,
@@ -32,7 +32,7 @@ def _names(server: ModelServer) -> list[list[str]]:
 
 
 def _all_but(*left_out: str) -> Any:
-    """A server that answers a pack without some of its tools, and any tool alone."""
+    """Return the script of a server that answers a pack without some of its tools, and any tool alone."""
 
     def script(body: dict[str, Any], _: int) -> Reply:
         names = [tool["name"] for tool in tools_of(body)]

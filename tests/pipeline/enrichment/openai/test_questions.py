@@ -1,4 +1,4 @@
-"""How a model is asked, and what its answers cost."""
+"""Questions to a model, and the cost of its answers."""
 
 import json
 from typing import Any
@@ -31,7 +31,7 @@ def _formats(server: ModelServer) -> list[str | None]:
 
 
 def _takes(*formats: str | None) -> Script:
-    """A server that takes these formats of an answer and refuses the rest by name."""
+    """Return the script of a server that accepts these response formats and refuses the others by name."""
 
     def script(body: dict[str, Any], _: int) -> Reply:
         asked = body.get("response_format", {}).get("type")
