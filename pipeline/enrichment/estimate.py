@@ -80,11 +80,6 @@ def estimate(
     count = len(questions) + contrasted
     completion = requests.output_tokens(count)
     cached = round(prompt * history.cached_share) if history else 0
-    amounts = (
-        (settings.requests_per_minute, len(packs) + contrasted),
-        (settings.tokens_per_minute, prompt + completion),
-    )
-    seconds = [60 * amount / (_LIMIT_SHARE * limit) for limit, amount in amounts if limit]
     return Estimate(
         known=known,
         awaited=awaited,
@@ -93,9 +88,16 @@ def estimate(
         prompt_tokens=prompt,
         completion_tokens=completion,
         cost_usd=requests.cost(prompt, cached, completion, batch=settings.mode == "batch"),
-        seconds=max(seconds) if seconds and settings.mode == "direct" else None,
+        seconds=_seconds(settings, len(packs) + contrasted, prompt + completion),
         counted_by=requests.counter.name,
     )
+
+
+def _seconds(settings: EnrichmentSettings, requests: int, tokens: int) -> float | None:
+    """Return the time that the limits of the settings allow at best; None without a limit, and for batches."""
+    amounts = ((settings.requests_per_minute, requests), (settings.tokens_per_minute, tokens))
+    seconds = [60 * amount / (_LIMIT_SHARE * limit) for limit, amount in amounts if limit]
+    return max(seconds) if seconds and settings.mode == "direct" else None
 
 
 def _unknown(catalog: Catalog, generators: Sequence[Generator], ledger: Ledger) -> tuple[int, list[Question]]:

@@ -88,7 +88,7 @@ def test_a_run_never_spends_more_than_it_may(concurrency: int, answers_in_dollar
     assert kinds == {"answer": len(server.requests), "budget": 40 - len(server.requests)}
 
 
-def test_answers_that_cannot_be_used_and_are_asked_for_again_are_paid_from_the_same_purse() -> None:
+def test_answers_that_cannot_be_used_and_are_asked_for_again_are_paid_from_the_same_reservation() -> None:
     with ModelServer(lambda *_: Reply(completion("broken"))) as server:
         outcomes = list(replies(DirectGenerator(server.settings(max_cost_usd=9 * COST, concurrency=8)), _RECORDS))
     assert len(server.requests) <= 9

@@ -182,7 +182,7 @@ class BatchClient:
 
 
 def sleep(seconds: float) -> None:
-    """Wait in short steps, so that an interruption is heard at once."""
+    """Wait in short steps, so that an interruption takes effect at once."""
     until = time.monotonic() + seconds
     while (remaining := until - time.monotonic()) > 0:
         time.sleep(min(remaining, _TICK_S))

@@ -30,7 +30,7 @@ def test_a_key_or_model_that_cannot_be_used_aborts_at_once_with_a_way_out(reply:
     assert reply.body["error"]["message"] in said
     assert "gpt-nope" in said and server.base_url in said
     assert "OPENAI_API_KEY" in said and "enrichment.model" in said and "--generator lexicon" in said
-    assert len(server.requests) <= 3  # what was under way when the first answer came
+    assert len(server.requests) <= 3  # the requests in flight when the first answer came
 
 
 def test_the_key_is_not_in_the_sentence() -> None:

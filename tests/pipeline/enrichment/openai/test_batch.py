@@ -148,7 +148,7 @@ def test_the_waits_of_a_build_add_up(ledger: Ledger) -> None:
         generator = BatchGenerator(server.settings(wait_s=0.05, batch={"poll_s": 0.02}), ledger)
         list(replies(generator, _RECORDS[:1]))
         looks = len(server.calls)
-        list(replies(generator, _RECORDS[:2]))  # no patience is left: handed in, and looked at once
+        list(replies(generator, _RECORDS[:2]))  # no waiting time is left: submitted, and looked at once
     assert [call.partition(" ")[0] for call in server.calls[looks:]] == ["POST", "POST", "GET", "GET"]
 
 

@@ -191,7 +191,7 @@ def test_a_server_that_dies_for_good_is_given_up_after_25_requests_in_a_row(
         outcomes = list(replies(DirectGenerator(settings), records))
     failures = [outcome for outcome in outcomes if isinstance(outcome, GenerationFailure)]
     assert {failure.kind for failure in failures} == {kind, "unasked"}
-    # Answers that come late among the failures begin the row anew; what was under way is heard to the end.
+    # Late answers among the failures restart the count; requests in flight are waited for.
     last = max(place for place, outcome in enumerate(outcomes) if isinstance(outcome, GeneratedExpansion))
     in_a_row = [o for o in outcomes[last + 1 :] if isinstance(o, GenerationFailure) and o.kind == kind]
     assert 25 <= len(in_a_row) <= 25 + 5

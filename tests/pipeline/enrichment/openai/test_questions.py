@@ -191,7 +191,7 @@ def test_a_400_about_something_else_keeps_the_format() -> None:
     assert _formats(server) == ["json_schema"] * 3
 
 
-def test_many_questions_at_once_fall_down_the_ladder_together() -> None:
+def test_many_questions_at_once_fall_back_together() -> None:
     records = [make_record(f"tool_{number}") for number in range(40)]
     with ModelServer(_takes(None)) as server:
         outcomes = list(replies(DirectGenerator(server.settings(concurrency=8)), records))
