@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from benchmarks.support.measuring import RESULTS, about, report
 from pipeline import records, sources
 from pipeline.enrichment.file import FileGenerator
-from pipeline.enrichment.generator import Answer, Question
+from pipeline.enrichment.generator import GeneratedExpansion, Question
 from pipeline.progress import SilentProgress
 from pipeline.settings import load
 from pipeline.vectors import BatchEncoder, ReferenceEncoder, export_encoder, resolve_encoder
@@ -43,7 +43,7 @@ def texts_of(catalog: Path, tools: int) -> list[str]:
         if written.key(record) is None:
             continue
         for outcome in next(iter(written.generate([Question("", record)]))):
-            if isinstance(outcome, Answer):
+            if isinstance(outcome, GeneratedExpansion):
                 document = project_record(record, outcome.expansion)
                 found.update(dict.fromkeys((document.dense, *document.phrases)))
     return list(found)

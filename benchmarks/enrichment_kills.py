@@ -23,7 +23,7 @@ _RESULTS = Path(__file__).parent / "results" / "enrichment_kills.json"
 
 
 def kills(count: int, times: int, rpm: int, seed: int, latency: tuple[float, float] = (0.05, 0.6)) -> dict[str, Any]:
-    """Build a catalog of so many tools, killed so many times; a row a kill, and the end of it."""
+    """Build a catalog of so many tools, killed so many times; return one row for each kill, and the end."""
     draw = random.Random(seed)
     moments = sorted(draw.sample(range(count // 50, count - count // 50), times))
     rows: list[dict[str, Any]] = []
@@ -42,30 +42,30 @@ def kills(count: int, times: int, rpm: int, seed: int, latency: tuple[float, flo
                 process.kill()
             at_kill = stats(url)
             time.sleep(2 * latency[1])  # what it had sent is accepted by now, and answered to nobody
-            books, kept = stats(url), _kept(folder)
+            server_stats, kept = stats(url), _stored_answers(folder)
             rows.append(
                 {
-                    "asked": len(books["accepted"]),
+                    "asked": len(server_stats["accepted"]),
                     "in_ledger": kept,
                     "in_flight_at_the_server": at_kill["in_flight"],
-                    "lost": len(books["accepted"]) - kept,
-                    "asked_again_before": sum(n - 1 for n in books["accepted"].values()),
+                    "lost": len(server_stats["accepted"]) - kept,
+                    "asked_again_before": sum(n - 1 for n in server_stats["accepted"].values()),
                 }
             )
         with _building(folder, url, rpm) as process:
             code = process.wait()
-        books = stats(url)
-        kept = _kept(folder)
-    twice = sum(n - 1 for n in books["accepted"].values())
+        server_stats = stats(url)
+        kept = _stored_answers(folder)
+    twice = sum(n - 1 for n in server_stats["accepted"].values())
     before = [row.pop("asked_again_before") for row in rows] + [twice]
     for row, first, last in zip(rows, before, before[1:], strict=False):
         row["asked_twice"] = last - first
-    return {"tools": count, "exit": code, "requests": len(books["accepted_at"]), "in_ledger": kept,
-            "paid_twice": twice, "most_under_way": books["most_in_flight"], "kills": rows}  # fmt: skip
+    return {"tools": count, "exit": code, "requests": len(server_stats["accepted_at"]), "in_ledger": kept,
+            "paid_twice": twice, "most_under_way": server_stats["most_in_flight"], "kills": rows}  # fmt: skip
 
 
 def _again(rows: list[dict[str, Any]]) -> int:
-    """Requests that will be made again before a new tool is asked about."""
+    """Return the number of requests that are made again before a new tool is asked about."""
     return sum(row["lost"] for row in rows)
 
 
@@ -82,7 +82,7 @@ def _building(folder: Path, url: str, rpm: int) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(command, env=environment, stdout=log, stderr=log)
 
 
-def _kept(folder: Path) -> int:
+def _stored_answers(folder: Path) -> int:
     with duckdb.connect(str(folder / "workspace" / "ledger.duckdb"), read_only=True) as connection:
         return int(
             connection.execute(

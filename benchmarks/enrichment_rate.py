@@ -24,21 +24,21 @@ _NOUNS = "invoice ticket contact meeting report order shipment refund campaign e
 
 
 def tools(count: int) -> list[dict[str, Any]]:
-    """Generated tools, each with words of its own."""
-    made: list[dict[str, Any]] = []
+    """Return generated tools, each with words of its own."""
+    generated: list[dict[str, Any]] = []
     for n in range(count):
         verb, noun = _VERBS[n % 10], _NOUNS[n // 10 % 12]
         text = f"{verb.capitalize()} the {noun} number {n} of region {n % 17}, with its notes and its history."
-        made.append({"id": f"p{n % 20}/{verb}_{noun}_{n}", "name": f"{verb}_{noun}_{n}", "provider": f"p{n % 20}",
+        generated.append({"id": f"p{n % 20}/{verb}_{noun}_{n}", "name": f"{verb}_{noun}_{n}", "provider": f"p{n % 20}",
                      "description": text, "parameters": {}, "category": None, "examples": []})  # fmt: skip
-    return made
+    return generated
 
 
 def _ask(count: int, url: str, alone: bool = False, **settings: Any) -> dict[str, Any]:
-    """Enrich so many tools; what this process took. The generator alone keeps no answer: what it needs is left."""
+    """Enrich so many tools; return the time and memory of this process. With `alone`, no answer is stored."""
     from pipeline.enrichment import Enrichment, EnrichmentContext, enrich
     from pipeline.enrichment.generator import Question
-    from pipeline.enrichment.openai import OpenAIGenerator
+    from pipeline.enrichment.openai import DirectGenerator
     from pipeline.ledger import Ledger
     from pipeline.progress import SilentProgress
     from pipeline.records import catalog_records
@@ -48,7 +48,7 @@ def _ask(count: int, url: str, alone: bool = False, **settings: Any) -> dict[str
     catalog = catalog_records(
         make_raw(t["name"], provider=t["provider"], description=t["description"]) for t in tools(count)
     )
-    generator = OpenAIGenerator(EnrichmentSettings(base_url=url, api_key=SecretStr("local"), **settings))
+    generator = DirectGenerator(EnrichmentSettings(base_url=url, api_key=SecretStr("local"), **settings))
     generator.requests.counter.length("")  # tiktoken's file is looked for, once
     result = Enrichment()
     with tempfile.TemporaryDirectory() as folder, Ledger.open(Path(folder)) as ledger:
@@ -72,23 +72,23 @@ def _rss() -> float:
 
 def _measure(label: str, count: int, server: list[object], **settings: Any) -> dict[str, Any]:
     with running(*server) as url:
-        asked = json.dumps({"count": count, "url": url, **settings})
-        command = [sys.executable, "-m", "benchmarks.enrichment_rate", asked]
+        arguments = json.dumps({"count": count, "url": url, **settings})
+        command = [sys.executable, "-m", "benchmarks.enrichment_rate", arguments]
         row = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-        books = stats(url)
-    at = books["accepted_at"][1:]
+        server_stats = stats(url)
+    at = server_stats["accepted_at"][1:]
     span = at[-1] - at[0]
     limits = dict(zip(server[::2], server[1::2], strict=False))
     allowed = {"--rpm": limits.get("--rpm"), "--tpm": limits.get("--tpm")}
-    tokens = books["prompt_tokens"] + books["completion_tokens"]
+    tokens = server_stats["prompt_tokens"] + server_stats["completion_tokens"]
     taken = {"--rpm": len(at), "--tpm": tokens * len(at) / (len(at) + 1)}
     share = max((taken[k] * 60 / span / float(str(limit)) for k, limit in allowed.items() if limit), default=None)
     return {
         "what": label, "tools": count, "requests": len(at) + 1, **row, "share": share, "a_second": len(at) / span,
-        "refused": len(books["refused"]),
-        "refused_after_warm_up": sum(moment > at[0] + _WARM_UP_S for moment in books["refused"]),
-        "tokens_a_tool": tokens / count, "cached": books["cached_tokens"] / books["prompt_tokens"],
-        "most_under_way": books["most_in_flight"],
+        "refused": len(server_stats["refused"]),
+        "refused_after_warm_up": sum(moment > at[0] + _WARM_UP_S for moment in server_stats["refused"]),
+        "tokens_a_tool": tokens / count, "cached": server_stats["cached_tokens"] / server_stats["prompt_tokens"],
+        "most_under_way": server_stats["most_in_flight"],
     }  # fmt: skip
 
 

@@ -36,16 +36,18 @@ def main() -> None:
     parser.add_argument("--recipe", action="append", help="default and published, where none is named")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--json", type=Path)
-    asked = parser.parse_args()
-    rows = list(measure(asked.folder, asked.rest, asked.recipe or ["default", "published"], asked.seeds))
-    result = {"bench": asked.folder.name, "rest": asked.rest, "seeds": asked.seeds, "rows": rows}
-    if asked.json:
-        asked.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    arguments = parser.parse_args()
+    rows = list(
+        measure(arguments.folder, arguments.rest, arguments.recipe or ["default", "published"], arguments.seeds)
+    )
+    result = {"bench": arguments.folder.name, "rest": arguments.rest, "seeds": arguments.seeds, "rows": rows}
+    if arguments.json:
+        arguments.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     Console(width=120).print(table(result))
 
 
 def measure(folder: Path, rest: str, recipes: Sequence[str], seeds: int) -> Iterator[dict[str, Any]]:
-    """A row a share and recipe: metrics of all requests, of those whose tools all are expanded, of those with none."""
+    """Yield a row for each share and recipe: metrics of all requests, and of those with all or no tools expanded."""
     path = judgements_of(folder)
     assert path, f"{folder} holds no judged requests"
     judgements = [judgement for judgement in read_judgements(path) if judgement.kind != "none"]
@@ -96,7 +98,7 @@ def _mean(runs: Sequence[dict[str, dict[str, float | None]]]) -> dict[str, dict[
 
 
 def table(result: dict[str, Any]) -> Table:
-    """The metrics by share and recipe: of all requests, and by whether their tools are expanded."""
+    """Return the metrics by share and recipe: of all requests, and by whether their tools are expanded."""
     title = f"{result['bench']}, the rest: {result['rest']}; full@10 / ndcg@10, unaware → aware"
     drawn = Table("share", "recipe", box=None, title=title)
     for group in ("all", "expanded", "not expanded"):

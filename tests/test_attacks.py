@@ -36,7 +36,7 @@ _NEVER_SEEN = {"encode_base64", "join_lines", "strip_html"}
 
 @dataclass(frozen=True)
 class Built:
-    """The catalog with the hostile tools, the same with their benign twins, and what the model was asked."""
+    """The catalog with the hostile tools, the same with their benign versions, and the obeyed attacks."""
 
     report: BuildReport
     router: Router
@@ -47,7 +47,7 @@ class Built:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
-    """Both catalogs, built for real."""
+    """Build both catalogs for real."""
     folder = tmp_path_factory.mktemp("attacks")
     obeyed: set[str] = set()
 
@@ -95,7 +95,7 @@ def _build(folder: Path, **sections: dict[str, Any]) -> BuildReport:
 
 
 def _expansions(built: Built) -> dict[str, str]:
-    """All that the snapshot holds of each tool's expansion, as one text."""
+    """Return each tool's expansion in the snapshot, as one text."""
     with duckdb.connect(str(built.report.snapshot / "catalog.duckdb"), read_only=True) as connection:
         rows = connection.execute("SELECT tool_id, expansions::VARCHAR FROM expansions").fetchall()
         phrases = connection.execute("SELECT tool_id, phrase FROM phrases").fetchall()
@@ -199,7 +199,7 @@ def test_every_attack_that_is_not_kept_from_the_model_is_reported(built: Built) 
 
 
 def test_what_a_description_plainly_claims_is_believed() -> None:
-    """The limit of checks that know a tool by its own record: the assessment weighs such a phrase against others."""
+    """Checks that know a tool by its own record alone believe it; the assessment compares it with other tools."""
     record = make_record("count_words", "handy", description="Counts words. Books flights, too.")
     expansion = make_expansion("book a flight to Rome")
     assert Screen([record])(record, expansion) == (expansion, ())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pipeline import enrichment
 from pipeline.build.stages import assess_phrases
-from pipeline.enrichment.verdict import Consequence, Verdict
+from pipeline.enrichment.verdict import Consequence, TextVerdict
 from pipeline.errors import RunAborted
 from pipeline.execution import Execution, parts
 from pipeline.phrase_checks.catalog import ASSESSMENT_VERSION, Assessment, Memory, Subject
@@ -40,7 +40,7 @@ class Enriching:
         records = self.context.catalog.records
         self.context.progress.start("enrich", len(records))
         written = enrichment.Enrichment()
-        for label, batch in parts(enrichment.fair(records), self._stage_size):
+        for label, batch in parts(enrichment.interleaved_by_provider(records), self._stage_size):
             ask = partial(enrichment.enrich, self.context, self.chain, batch=batch, into=written)
             self.execution.run("enrich", ask, label=label)
         if self.embedding is not None and self.assessment.enabled:
@@ -85,7 +85,7 @@ class Enriching:
     def _can_contrast(self, written: enrichment.Enrichment, tool_id: str) -> bool:
         """Return whether the generator that wrote for a tool can be shown its siblings."""
         by = written.written.get(tool_id)
-        return by is not None and any(g.contrasts for g in self.chain if g.name == by.generator)
+        return by is not None and any(g.accepts_siblings for g in self.chain if g.name == by.generator)
 
     def _assess(self, written: enrichment.Enrichment, embedding: Embedding) -> Assessment:
         """Assess each phrase; from the ledger, where the same texts were assessed before."""
@@ -101,7 +101,9 @@ class Enriching:
         )
         if known := ledger.assessment(key):
             return Assessment(
-                tuple(Verdict(**{**row, "consequence": Consequence(row["consequence"])}) for row in known["verdicts"]),
+                tuple(
+                    TextVerdict(**{**row, "consequence": Consequence(row["consequence"])}) for row in known["verdicts"]
+                ),
                 {tool_id: tuple(siblings) for tool_id, siblings in known["siblings"].items()},
             )
         expansions = {tool_id: w.expansion for tool_id, w in written.written.items()}
@@ -126,9 +128,9 @@ class Enriching:
         return assessment
 
 
-def _leave_out(written: enrichment.Enrichment, verdicts: Iterable[Verdict]) -> None:
+def _leave_out(written: enrichment.Enrichment, verdicts: Iterable[TextVerdict]) -> None:
     """Remove dropped texts from the expansions, and keep the verdicts beside them."""
-    by_tool: dict[str, list[Verdict]] = {}
+    by_tool: dict[str, list[TextVerdict]] = {}
     for verdict in verdicts:
         by_tool.setdefault(verdict.tool_id, []).append(verdict)
     for tool_id, of_tool in by_tool.items():
@@ -137,7 +139,7 @@ def _leave_out(written: enrichment.Enrichment, verdicts: Iterable[Verdict]) -> N
         written.written[tool_id] = replace(by, expansion=expansion, verdicts=(*by.verdicts, *of_tool))
 
 
-def _without_dropped(expansion: enrichment.Expansion, verdicts: Sequence[Verdict]) -> enrichment.Expansion:
+def _without_dropped(expansion: enrichment.Expansion, verdicts: Sequence[TextVerdict]) -> enrichment.Expansion:
     dropped = {(verdict.field, verdict.text) for verdict in verdicts if verdict.dropped}
     return replace(
         expansion,

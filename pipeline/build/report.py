@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.build.state import BuildEncoder, CatalogRead, ExpandedCatalog, SnapshotIdentity, SnapshotOutcome
-from pipeline.enrichment import Failure
+from pipeline.enrichment import GenerationFailure
 from pipeline.enrichment.estimate import Estimate
-from pipeline.enrichment.generator import Usage
-from pipeline.enrichment.verdict import Verdict
+from pipeline.enrichment.generator import TokenUsage
+from pipeline.enrichment.verdict import TextVerdict
 from pipeline.errors import RecordRejected
 from pipeline.inspection.difference import ToolDifference
 from pipeline.progress import StageClock
@@ -41,10 +41,10 @@ class BuildReport:
     generators: Mapping[str, int]
     asked: Mapping[str, int]
     reused: int
-    failures: tuple[Failure, ...]
-    usage: Usage
+    failures: tuple[GenerationFailure, ...]
+    usage: TokenUsage
     estimate: Estimate
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[TextVerdict, ...]
     embedded: int
     coverage: tuple[Coverage, ...] = ()
     encoder: str | None = None

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from pipeline.build.stages import screen_answers
-from pipeline.enrichment import Generator, expansion_key
+from pipeline.enrichment import Generator
+from pipeline.enrichment.commit import expansion_key
 from pipeline.enrichment.file import FileGenerator
-from pipeline.enrichment.generator import Answer, Question
+from pipeline.enrichment.generator import GeneratedExpansion, Question
 from pipeline.execution import Execution, parts
 from pipeline.ledger import Ledger
 from pipeline.phrase_checks.record import Screen
@@ -46,6 +47,10 @@ def _known_answers(
         answers = {q.record.tool_id: Expansion.from_json(stored[q.key]) for q in questions if stored.get(q.key)}
         if isinstance(generator, FileGenerator):
             for outcomes in generator.generate([q for q in questions if q.record.tool_id not in answers]):
-                answers |= {outcome.tool_id: outcome.expansion for outcome in outcomes if isinstance(outcome, Answer)}
+                answers |= {
+                    outcome.tool_id: outcome.expansion
+                    for outcome in outcomes
+                    if isinstance(outcome, GeneratedExpansion)
+                }
         yield from ((record, answers[record.tool_id]) for record in remaining if record.tool_id in answers)
         remaining = [record for record in remaining if record.tool_id not in answers]

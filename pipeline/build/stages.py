@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.enrichment.verdict import Verdict
+from pipeline.enrichment.verdict import TextVerdict
 from pipeline.phrase_checks.catalog import Assessment, Memory, Subject, assess
 from pipeline.phrase_checks.catalog.remembered import Compared
 from pipeline.phrase_checks.record import Screen
@@ -27,7 +27,7 @@ def make_screen(records: Sequence[ToolRecord], languages: Sequence[str]) -> Scre
 
 def screen_answers(
     screen: Screen, answers: Sequence[tuple[ToolRecord, Expansion]]
-) -> list[tuple[Expansion, tuple[Verdict, ...]]]:
+) -> list[tuple[Expansion, tuple[TextVerdict, ...]]]:
     """Return for each answer what passes the screen, and a verdict for each text that does not."""
     return [screen(record, answer) for record, answer in answers]
 

@@ -1,76 +1,81 @@
-"""What a build may spend on a model: US dollars, and tools asked about."""
+"""The budget of a build: US dollars to spend on a model, and tools to ask about."""
 
 import threading
 
 
 class Budget:
-    """Money is set aside before a request is sent and settled when it is answered, so that requests under way together
-    never pass the limit. None is no limit. Safe from several threads."""
+    """Limits on spending. None is no limit. Safe to use from several threads.
+
+    Money is reserved before a request is sent and settled when it is answered, so that the requests in flight together
+    never exceed the limit.
+    """
 
     def __init__(self, max_cost_usd: float | None = None, max_tools: int | None = None) -> None:
         self.max_cost_usd = max_cost_usd
         self.max_tools = max_tools
-        self._spent = 0.0
-        self._set_aside = 0.0
-        self._asked = 0
+        self._spent_usd = 0.0
+        self._reserved_usd = 0.0
+        self._tools_asked = 0
         self._lock = threading.Lock()
 
-    def reserve(self, cost_usd: float, tools: int = 1) -> bool:
-        """Set aside what a request may cost; whether it fits beside all that is spent and set aside."""
-        with self._lock:
-            if self.max_tools is not None and self._asked + tools > self.max_tools:
-                return False
-            if self.max_cost_usd is not None and self._spent + self._set_aside + cost_usd > self.max_cost_usd:
-                return False
-            self._set_aside += cost_usd
-            self._asked += tools
-            return True
-
-    def settle(self, reserved_usd: float, cost_usd: float) -> None:
-        """A request that was set aside has cost so much."""
-        with self._lock:
-            self._set_aside -= reserved_usd
-            self._spent += cost_usd
+    def reserve(self, cost_usd: float, tools: int = 1) -> "Reservation | None":
+        """Reserve the highest cost of a request about so many tools; None where it does not fit."""
+        return Reservation(self, cost_usd) if self._add(cost_usd, tools) else None
 
     @property
     def tools_left(self) -> int | None:
-        """How many tools may still be asked about; None without a limit."""
+        """The number of tools that may still be asked about; None without a limit."""
         with self._lock:
-            return None if self.max_tools is None else max(0, self.max_tools - self._asked)
+            return None if self.max_tools is None else max(0, self.max_tools - self._tools_asked)
 
     @property
-    def undecided(self) -> bool:
-        """Whether money is set aside that may come back."""
+    def has_open_reservations(self) -> bool:
+        """Whether money is reserved, part of which may become free again."""
         with self._lock:
-            return self._set_aside > 1e-12
+            return self._reserved_usd > 1e-12
 
     def reason(self) -> str:
-        """Why a request was not sent, in a sentence."""
+        """Return a sentence that says why a request was not sent."""
         with self._lock:
-            if self.max_tools is not None and self._asked >= self.max_tools:
+            if self.max_tools is not None and self._tools_asked >= self.max_tools:
                 limit = f"enrichment.max_tools (--max-tools) is {self.max_tools:,}"
-                return f"not asked: {self._asked:,} other tools were, and {limit}"
+                return f"not asked: {self._tools_asked:,} other tools were, and {limit}"
             return (
-                f"not asked: ${self._spent:.4f} is spent, and one more question might exceed enrichment.max_cost_usd "
-                f"(--max-cost), ${self.max_cost_usd or 0:g}"
+                f"not asked: ${self._spent_usd:.4f} is spent, and one more question might exceed "
+                f"enrichment.max_cost_usd (--max-cost), ${self.max_cost_usd or 0:g}"
             )
 
+    def _add(self, cost_usd: float, tools: int) -> bool:
+        with self._lock:
+            if self.max_tools is not None and self._tools_asked + tools > self.max_tools:
+                return False
+            if self.max_cost_usd is not None and self._spent_usd + self._reserved_usd + cost_usd > self.max_cost_usd:
+                return False
+            self._reserved_usd += cost_usd
+            self._tools_asked += tools
+            return True
 
-class Allowance:
-    """What is set aside for one question and all that it takes: retries, and a second question."""
+    def _settle(self, reserved_usd: float, cost_usd: float) -> None:
+        with self._lock:
+            self._reserved_usd -= reserved_usd
+            self._spent_usd += cost_usd
+
+
+class Reservation:
+    """Money reserved for one question and everything it takes: retries, and a second question."""
 
     def __init__(self, budget: Budget, reserved_usd: float) -> None:
-        """Of what `Budget.reserve` has set aside already."""
+        """Use `Budget.reserve`, which has counted the money already."""
         self._budget = budget
-        self._reserved = reserved_usd
+        self._reserved_usd = reserved_usd
 
-    def more(self, cost_usd: float) -> bool:
-        """Set aside so much more; whether it fits."""
-        fits = self._budget.reserve(cost_usd, tools=0)
+    def extend(self, cost_usd: float) -> bool:
+        """Reserve more money for the same question. Return whether it fits."""
+        fits = self._budget._add(cost_usd, tools=0)
         if fits:
-            self._reserved += cost_usd
+            self._reserved_usd += cost_usd
         return fits
 
     def settle(self, cost_usd: float | None) -> None:
-        """All of it has cost so much; as much as was set aside, where nobody knows."""
-        self._budget.settle(self._reserved, self._reserved if cost_usd is None else cost_usd)
+        """Release the reservation and count its cost; None, where the cost is unknown, counts all that was reserved."""
+        self._budget._settle(self._reserved_usd, self._reserved_usd if cost_usd is None else cost_usd)

@@ -1,4 +1,4 @@
-"""Which generators a build asks, in order."""
+"""The generators that a build asks, in order."""
 
 from collections.abc import Callable
 
@@ -10,11 +10,11 @@ from pipeline.settings import CatalogSettings, EnrichmentSettings
 
 
 def generators(settings: CatalogSettings, ledger: Ledger, note: Callable[[str], None]) -> list[Generator]:
-    """The file of expansions if there is one; then the chosen generator; then the fallback for what it fails on.
+    """Return the file of expansions, if there is one, the chosen generator, and the fallback for its failures.
 
-    `auto` is an OpenAI-compatible model where a key or a base URL is set, else the lexicon. Raises RunAborted where
-    the file cannot be read, SettingsInvalid where the key cannot be sent. The ledger keeps what a batch is
-    about, `note` hears how it gets on.
+    The generator `auto` is an OpenAI-compatible model where a key or a base URL is set, else the lexicon. The ledger
+    stores the batches that are submitted; `note` is called with their progress. Raises RunAborted where the file cannot
+    be read, SettingsInvalid where the key cannot be sent.
     """
     enrichment = settings.enrichment
     chain: list[Generator] = []
@@ -32,8 +32,7 @@ def generators(settings: CatalogSettings, ledger: Ledger, note: Callable[[str], 
 
 
 def _model(settings: EnrichmentSettings, ledger: Ledger, note: Callable[[str], None]) -> Generator:
-    # A second to import: only where a model is asked.
-    from pipeline.enrichment.openai import OpenAIGenerator
-    from pipeline.enrichment.openai.batch import BatchGenerator
+    # The import takes a second: only where a model is asked.
+    from pipeline.enrichment.openai import BatchGenerator, DirectGenerator
 
-    return BatchGenerator(settings, ledger, note=note) if settings.mode == "batch" else OpenAIGenerator(settings)
+    return BatchGenerator(settings, ledger, note=note) if settings.mode == "batch" else DirectGenerator(settings)

@@ -1,10 +1,10 @@
-"""Replays expansions that somebody, or some model, wrote ahead: `expansions.jsonl`."""
+"""Expansions that were written beforehand: `expansions.jsonl`."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.enrichment.generator import Answer, Failure, Outcome, Question, Usage
+from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, Outcome, Question, TokenUsage
 from pipeline.errors import RecordRejected
 from pipeline.sources.document import read_lines
 from router.expansion import Expansion
@@ -13,15 +13,18 @@ from router.record import Origin, ToolRecord
 
 
 class FileGenerator:
-    """One line a tool: `{"id", "when_to_use", "user_phrases", "synonyms", "related_concepts", "task_categories"}`,
-    and `"translations": {"de": […]}` where it has phrases in other languages."""
+    """Reads a file of one JSON object for each tool.
+
+    Its keys are "id", "when_to_use", "user_phrases", "synonyms", "related_concepts" and "task_categories", and
+    "translations" (`{"de": […]}`) where there are phrases in other languages.
+    """
 
     name = "file"
-    contrasts = False
-    unclaimed = Usage()
+    accepts_siblings = False
+    unclaimed = TokenUsage()
 
     def __init__(self, path: Path) -> None:
-        """Read the file. Raises RunAborted where it cannot be read; a bad line is kept in `rejected`."""
+        """Read the file; bad lines go to `rejected`. Raises RunAborted where the file cannot be read."""
         self.model = path.name
         self.rejected: list[RecordRejected] = []
         self._rows: dict[str, dict[str, Any]] = {}
@@ -38,7 +41,7 @@ class FileGenerator:
                 self._rows[row["id"]] = row
 
     def unknown(self, tool_ids: frozenset[str]) -> list[RecordRejected]:
-        """Expansions of tools that the catalog does not have."""
+        """Return a rejection for each expansion of a tool that is not among these."""
         return [
             RecordRejected(Origin(self.model, tool_id), "the catalog does not have this tool")
             for tool_id in self._rows
@@ -46,16 +49,16 @@ class FileGenerator:
         ]
 
     def key(self, record: ToolRecord) -> dict[str, Any] | None:
-        """The line itself: an edited line is a new answer."""
+        """Return the hash of the tool's line, so that an edited line is a new answer; None where there is no line."""
         row = self._rows.get(record.tool_id)
         return None if row is None else {"line": fingerprint(row)}
 
     def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
-        """The lines of these records."""
+        """Yield the expansions of these records."""
         yield [self._outcome(question.record.tool_id) for question in questions]
 
     def _outcome(self, tool_id: str) -> Outcome:
         try:
-            return Answer(tool_id, Expansion.from_json(self._rows[tool_id]))
+            return GeneratedExpansion(tool_id, Expansion.from_json(self._rows[tool_id]))
         except ValueError as error:
-            return Failure(tool_id, "shape", str(error))
+            return GenerationFailure(tool_id, "shape", str(error))

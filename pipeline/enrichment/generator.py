@@ -1,4 +1,4 @@
-"""The protocol that every generator of expansions keeps."""
+"""The protocol of the generators of expansions: questions in, answers and failures out."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -9,11 +9,11 @@ from router.record import ToolRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    """What an answer took: tokens as the server counted them, US dollars where the model has a price.
+class TokenUsage:
+    """What an answer consumed: tokens as the server counted them, US dollars where the model has a price.
 
-    `unconfirmed_usd` is what requests without an answer may have cost besides, by estimate: a server may bill what it
-    computed for a client that had given up waiting.
+    `cost_usd` is None where the cost is unknown. `unconfirmed_usd` is the estimated cost of requests without an answer:
+    a server may bill what it computed for a client that had stopped waiting.
     """
 
     prompt_tokens: int = 0
@@ -22,10 +22,10 @@ class Usage:
     cost_usd: float | None = 0.0
     unconfirmed_usd: float = 0.0
 
-    def __add__(self, other: "Usage") -> "Usage":
-        """Both together; a cost that is unknown in part is unknown."""
+    def __add__(self, other: "TokenUsage") -> "TokenUsage":
+        """Return the sum of both; its cost is unknown where one of the costs is."""
         known = self.cost_usd is not None and other.cost_usd is not None
-        return Usage(
+        return TokenUsage(
             self.prompt_tokens + other.prompt_tokens,
             self.cached_tokens + other.cached_tokens,
             self.completion_tokens + other.completion_tokens,
@@ -36,8 +36,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A record to write an expansion for. `key` is the hash of all that makes the answer; `siblings` are records that
-    it is to be told apart from."""
+    """A record to write an expansion for.
+
+    `key` is the hash of everything that the answer depends on. `siblings` are records to tell this one apart from.
+    """
 
     key: str
     record: ToolRecord
@@ -45,62 +47,66 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class GeneratedExpansion:
     """A generator's answer for one tool."""
 
     tool_id: str
     expansion: Expansion
-    usage: Usage = field(default_factory=Usage)
+    usage: TokenUsage = field(default_factory=TokenUsage)
 
 
-# Not asked yet, by a limit that the operator set, or asked and not answered yet: no fault of the model's.
+# Not asked because of a limit that the operator set, or asked and not answered yet: no fault of the model.
 POSTPONED = frozenset({"budget", "waiting"})
-# Not asked, since the server had nothing more to give: its quota or its limit was spent, or it stopped answering.
+# Not asked because the server has nothing left to give: its quota or limit is spent, or it stopped answering.
 UNASKED = "unasked"
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """Why a generator has no answer for one tool. The rest go on, and the next build tries this tool again."""
+class GenerationFailure:
+    """Why a generator has no answer for one tool. Other tools go on, and the next build tries this tool again."""
 
     tool_id: str
     kind: str
     message: str
-    usage: Usage = field(default_factory=Usage)
+    usage: TokenUsage = field(default_factory=TokenUsage)
 
     @property
     def postponed(self) -> bool:
-        """Whether a later build will ask, or hear, without anything having gone wrong."""
+        """Whether nothing went wrong, and a later build will ask the question or collect its answer."""
         return self.kind in POSTPONED
 
     @property
     def asked(self) -> bool:
-        """Whether the model heard the question and this is what came of it."""
+        """Whether the model received the question."""
         return not self.postponed and self.kind != UNASKED
 
 
-Outcome = Answer | Failure
+Outcome = GeneratedExpansion | GenerationFailure
 
 
 class Generator(Protocol):
-    """Writes expansions. `name` and `model` say who wrote; `key` is the rest of what an answer depends on.
+    """Writes expansions.
 
-    `key(record)` is None where the generator has nothing to say about a tool, and the next generator is asked.
-    `contrasts` tells whether it can be shown siblings. `generate` yields one outcome a question, in any order, in
-    groups: each group is committed before the next is asked for, so that a kill loses only what was under way. It
-    raises RunAborted where no answer can be had. `unclaimed` is what came besides, and was paid for: answers that
-    nobody asks for any more.
+    `name` and `model` say who writes. `accepts_siblings` tells whether a question may show siblings. `unclaimed` is the
+    usage of answers that were paid for and that no question asks for any more.
     """
 
     name: str
     model: str
-    contrasts: bool
-    unclaimed: Usage
+    accepts_siblings: bool
+    unclaimed: TokenUsage
 
     def key(self, record: ToolRecord) -> dict[str, Any] | None:
-        """What an answer depends on, beside the record, its siblings, the prompt and the model."""
+        """Return what an answer depends on beside the record, its siblings, the prompt and the model.
+
+        None means that the generator has nothing to say about the tool: the next generator is asked.
+        """
         ...
 
     def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
-        """One outcome a question."""
+        """Yield one outcome for each question, in any order, in groups.
+
+        The caller commits each group before it requests the next, so that a kill loses only what is in flight. Raises
+        RunAborted where no answer can be had.
+        """
         ...

@@ -1,28 +1,31 @@
-"""Expansions from the lexicon, for tools that no model and no file wrote for."""
+"""Expansions from the lexicon, for tools without an expansion by a model or from a file."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pipeline.enrichment.generator import Answer, Outcome, Question, Usage
+from pipeline.enrichment.generator import GeneratedExpansion, Outcome, Question, TokenUsage
 from router.record import ToolRecord
 from router.tools import lexicon
 from router.tools.trust import sanitize
 
 
 class LexiconGenerator:
-    """Phrases from a tool's operation (verb) and resource (nouns), each said in several everyday ways."""
+    """Writes phrases from a tool's operation (verb) and resource (nouns), in several everyday wordings."""
 
     name = "lexicon"
-    contrasts = False
-    unclaimed = Usage()
+    accepts_siblings = False
+    unclaimed = TokenUsage()
 
     def __init__(self) -> None:
         self.model = f"lexicon-{lexicon.lexicon_version()}"
 
     def key(self, record: ToolRecord) -> dict[str, Any]:
-        """Nothing beyond the record and the lexicon's own hash."""
+        """Return no further dependency: the model's name holds the lexicon's hash."""
         return {}
 
     def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
-        """An answer for every record."""
-        yield [Answer(q.record.tool_id, lexicon.expand(sanitize(q.record)[0])) for q in questions]
+        """Yield an answer for every record."""
+        yield [
+            GeneratedExpansion(question.record.tool_id, lexicon.expand(sanitize(question.record)[0]))
+            for question in questions
+        ]

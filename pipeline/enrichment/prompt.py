@@ -1,4 +1,4 @@
-"""What a model is asked. Raise PROMPT_VERSION with any change: it is in the key of every answer."""
+"""The prompt. Raise PROMPT_VERSION with any change: it is in the key of every answer."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ _MAX_SHORT = 160  # of every text but the description
 _MAX_SIBLING = 300  # of a sibling's description
 
 # The instructions come first and never vary, so that a provider's prompt cache can hold them. Providers cache from
-# 1,024 tokens up: with the two examples they are past it, and cost a tenth from the second question on.
+# 1,024 tokens on: with the two examples they exceed that, and cost a tenth from the second question on.
 INSTRUCTIONS = """\
 You write search text for a catalog of tools that AI agents can call. People describe outcomes in everyday words; tools
 are documented in the words of their developers. Bridge that gap.
@@ -78,9 +78,11 @@ PACKED = (
 PLAIN_TEXT = "\n\nAnswer with one JSON object that has exactly the keys described above, and nothing else."
 
 
-def question(record: ToolRecord, siblings: Sequence[ToolRecord] = (), languages: Sequence[str] = ()) -> str:
-    """The user message about one tool: one JSON object, long text cut, so that no catalog can make a request without
-    bound. `siblings` are tools to be told apart from it, `languages` codes beside English."""
+def single_question(record: ToolRecord, siblings: Sequence[ToolRecord] = (), languages: Sequence[str] = ()) -> str:
+    """Return the user message about one tool: a JSON object whose long texts are cut, so that its size is bounded.
+
+    `siblings` are tools to tell apart from it, `languages` codes beside English.
+    """
     message: dict[str, Any] = {"tool": _tool(record)}
     if siblings:
         message["siblings"] = [_sibling(sibling) for sibling in siblings]
@@ -88,12 +90,12 @@ def question(record: ToolRecord, siblings: Sequence[ToolRecord] = (), languages:
 
 
 def packed_question(records: Sequence[ToolRecord], languages: Sequence[str] = ()) -> str:
-    """The user message about several tools."""
+    """Return the user message about several tools."""
     return canonical_json(_with_languages({"tools": [_tool(record) for record in records]}, languages))
 
 
 def echo(record: ToolRecord) -> str:
-    """The name by which an answer says which tool it is about."""
+    """Return the name by which an answer refers to the tool."""
     return strip_hidden(record.name[:_MAX_SHORT])
 
 

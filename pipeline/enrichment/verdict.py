@@ -1,22 +1,22 @@
-"""What a check says of a text that a generator wrote."""
+"""The verdict of a check on a text that a generator wrote."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Consequence(StrEnum):
-    """What a verdict does: DROPPED is indexed nowhere; NOTED is indexed all the same, and can be looked up."""
+    """The consequence for a text: DROPPED is not indexed; NOTED is indexed, and the note can be looked up."""
 
     DROPPED = "dropped"
     NOTED = "noted"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """One check's word on one text of a tool's expansion. A text that no check speaks of is kept.
+class TextVerdict:
+    """One check's verdict on one text of a tool's expansion. A text without a verdict is kept.
 
-    `field` is the expansion's field ("user_phrases", "when_to_use", …), `check` the check's name, `detail` what it
-    found: the other tool, the URL, the rank.
+    `field` is the expansion's field ("user_phrases", "when_to_use", …), `check` the check's name, `detail` its finding:
+    the other tool, the URL, the rank.
     """
 
     tool_id: str
@@ -28,5 +28,5 @@ class Verdict:
 
     @property
     def dropped(self) -> bool:
-        """Whether the text is indexed nowhere."""
+        """Whether the text is not indexed."""
         return self.consequence is Consequence.DROPPED

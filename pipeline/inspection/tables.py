@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pipeline.enrichment import Written
-from pipeline.enrichment.verdict import Verdict
+from pipeline.enrichment import ScreenedExpansion
+from pipeline.enrichment.verdict import TextVerdict
 from pipeline.errors import RecordRejected
 from pipeline.records import Catalog
 from pipeline.sources.coverage import Coverage, by_source
@@ -60,7 +60,7 @@ def parameters(catalog: Catalog) -> pa.Table:
     )
 
 
-def expansions(catalog: Catalog, written: Mapping[str, Written]) -> pa.Table:
+def expansions(catalog: Catalog, written: Mapping[str, ScreenedExpansion]) -> pa.Table:
     """One row a tool that somebody wrote words for."""
     rows = [(r.tool_id, written[r.tool_id]) for r in catalog.records if r.tool_id in written]
     texts = pa.list_(pa.string())
@@ -106,7 +106,7 @@ def _by_language(document: FieldDocuments) -> Iterator[tuple[str, str]]:
             yield language, phrase
 
 
-def verdicts(found: Sequence[Verdict]) -> pa.Table:
+def verdicts(found: Sequence[TextVerdict]) -> pa.Table:
     """One row a text that a check spoke of."""
     columns = {
         "tool_id": [v.tool_id for v in found],

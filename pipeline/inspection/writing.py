@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from pipeline.enrichment import Enrichment, Written
+from pipeline.enrichment import Enrichment, ScreenedExpansion
 from pipeline.errors import RecordRejected
 from pipeline.inspection import comparing, tables
 from pipeline.ledger import CONNECTION, Ledger
@@ -74,7 +74,7 @@ def _row(identity: Mapping[str, Any]) -> pa.Table:
 def _write_accounts(
     connection: "duckdb.DuckDBPyConnection",
     catalog: Catalog,
-    written: Mapping[str, Written],
+    written: Mapping[str, ScreenedExpansion],
     name: str,
     ledger: Ledger,
 ) -> None:

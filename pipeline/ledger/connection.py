@@ -1,9 +1,9 @@
-"""The ledger's file: opened by one build at a time, its tables, and rows in and out through Arrow."""
+"""The ledger's file: opening and locking it, its schema, and Arrow tables in and out."""
 
 import fcntl
 import time
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -56,7 +56,7 @@ CREATE OR REPLACE VIEW phrases AS
 
 
 class LedgerFile:
-    """The open file, locked."""
+    """The open and locked file."""
 
     # Types of DuckDB are quoted in annotations: a flow outlives its modules in Prefect's threads, and DuckDB reports
     # each of its types that is still held at exit, on the terminal.
@@ -68,10 +68,10 @@ class LedgerFile:
 
     @classmethod
     def open(cls, workspace: Path, wait_s: float = 0.0) -> Self:
-        """Open or create the ledger, once no other build holds it, for which it waits `wait_s` seconds at most.
+        """Open or create the ledger of a workspace; wait up to `wait_s` seconds for another build to release it.
 
-        Raises SettingsInvalid for a workspace that cannot be written, RunAborted for a ledger that another build holds
-        or that is no DuckDB file.
+        Raises SettingsInvalid where the workspace cannot be written, RunAborted where another build holds the ledger
+        or the file is no DuckDB file.
         """
         path = workspace / LEDGER_FILE
         try:
@@ -110,12 +110,15 @@ class LedgerFile:
         self._lock.close()
 
     def _insert(self, table: str, columns: Mapping[str, Any], unless: str | None = None) -> None:
-        """Insert rows by column name, through Arrow: 100,000 vectors take 1.2 s, row by row 440 s."""
+        """Insert rows by column name, through Arrow: 100,000 vectors take 1.2 s, row by row 440 s.
+
+        `unless` is a condition on a stored row `t` and a new row `n`: new rows that it holds for are left out.
+        """
         rows = pa.table(dict(columns))
         if not len(rows):
             return
         missing = f"WHERE NOT EXISTS (SELECT 1 FROM {table} t WHERE {unless})" if unless else ""
-        with registered(self._connection, rows) as name:
+        with arrow_table_name(self._connection, rows) as name:
             self._connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM {name} n {missing}")
 
 
@@ -127,20 +130,16 @@ def _locked(lock: IO[str]) -> bool:
     return True
 
 
-class registered(AbstractContextManager[str]):
-    """An Arrow table under a name in SQL, for the length of one statement."""
-
-    def __init__(self, connection: "duckdb.DuckDBPyConnection", table: pa.Table) -> None:
-        self._connection, self._table = connection, table
-
-    def __enter__(self) -> str:
-        self._connection.register("arrow_rows", self._table)
-        return "arrow_rows"
-
-    def __exit__(self, *_: object) -> None:
-        self._connection.unregister("arrow_rows")
+@contextmanager
+def arrow_table_name(connection: "duckdb.DuckDBPyConnection", table: pa.Table) -> Iterator[str]:
+    """Yield the name under which SQL can read an Arrow table inside the `with` block."""
+    connection.register("arrow_rows", table)
+    try:
+        yield "arrow_rows"
+    finally:
+        connection.unregister("arrow_rows")
 
 
-def now() -> datetime:
-    """The time in UTC, without its name: DuckDB gives TIMESTAMPTZ to Python only where pytz is installed."""
+def utc_now() -> datetime:
+    """Return the time in UTC, without a time zone: DuckDB reads TIMESTAMPTZ only where pytz is installed."""
     return datetime.now(UTC).replace(tzinfo=None)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from pipeline.enrichment.verdict import Consequence, Verdict
+from pipeline.enrichment.verdict import Consequence, TextVerdict
 from pipeline.phrase_checks.catalog.phrases import judge_phrases
 from pipeline.phrase_checks.catalog.remembered import Memory
 from pipeline.phrase_checks.catalog.space import BLOCK, Space
@@ -40,7 +40,7 @@ class Assessment:
     first, at most three; for a misplaced tool, the tool that its phrases speak of. A tool without any is left out.
     """
 
-    verdicts: tuple[Verdict, ...] = ()
+    verdicts: tuple[TextVerdict, ...] = ()
     siblings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -87,7 +87,7 @@ def assess(
         tool = int(space.owners[row])
         subject, detail = subjects[tool], subjects[other].tool_id
         text = subject.phrases[row - int(space.offsets[tool])]
-        verdicts += [Verdict(subject.tool_id, name, text, check, what, detail) for name in subject.fields(text)]
+        verdicts += [TextVerdict(subject.tool_id, name, text, check, what, detail) for name in subject.fields(text)]
     siblings = judged.siblings | {tool: (other,) for tool, other in whole.items()}
     return Assessment(
         tuple(verdicts),

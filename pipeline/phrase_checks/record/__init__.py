@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pipeline.enrichment.prompt import INSTRUCTIONS
-from pipeline.enrichment.verdict import Consequence, Verdict
+from pipeline.enrichment.verdict import Consequence, TextVerdict
 from pipeline.phrase_checks.record import operations
 from pipeline.phrase_checks.record.links import advertised
 from pipeline.phrase_checks.record.names import Name, Names
@@ -58,9 +58,9 @@ class Screen:
     def __init__(self, records: Sequence[ToolRecord], languages: Sequence[str] = ("en",)) -> None:
         self._scripts = scripts_of_languages(languages) | {"LATIN"}
         self._prompt = shingles(INSTRUCTIONS)
-        self.suspicious: tuple[Verdict, ...] = ()
+        self.suspicious: tuple[TextVerdict, ...] = ()
         clean: list[ToolRecord] = []
-        found: list[Verdict] = []
+        found: list[TextVerdict] = []
         for record in records:
             kept, left_out = sanitize(record)
             clean.append(kept)
@@ -78,9 +78,9 @@ class Screen:
         """The names that a verdict hangs on, JSON-ready: what `Changed` compares."""
         return self._names.state()
 
-    def __call__(self, record: ToolRecord, expansion: Expansion) -> tuple[Expansion, tuple[Verdict, ...]]:
+    def __call__(self, record: ToolRecord, expansion: Expansion) -> tuple[Expansion, tuple[TextVerdict, ...]]:
         """The expansion without the texts that a check drops, and a verdict for each of them."""
-        verdicts: list[Verdict] = []
+        verdicts: list[TextVerdict] = []
         support = self._support(record)
 
         def keep(field: str, texts: Sequence[str], script: frozenset[str]) -> tuple[str, ...]:
@@ -155,5 +155,5 @@ class Screen:
         return None
 
 
-def _dropped(record: ToolRecord, field: str, text: str, finding: Finding) -> Verdict:
-    return Verdict(record.tool_id, field, text, finding.check, Consequence.DROPPED, finding.detail)
+def _dropped(record: ToolRecord, field: str, text: str, finding: Finding) -> TextVerdict:
+    return TextVerdict(record.tool_id, field, text, finding.check, Consequence.DROPPED, finding.detail)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.enrichment.prompt import PROMPT_VERSION
-from pipeline.enrichment.verdict import Consequence, Verdict
+from pipeline.enrichment.verdict import Consequence, TextVerdict
 from pipeline.phrase_checks.record import SCREEN_VERSION, Screen
 from pipeline.phrase_checks.record.names import Changed
 from router.expansion import Expansion
@@ -34,7 +34,7 @@ class RememberingScreen:
         self._names = screen.names
         self._before, self._changed = self._read()
         self._now: dict[str, Any] = {}
-        self._prepared: dict[str, tuple[Expansion, tuple[Verdict, ...]]] = {}
+        self._prepared: dict[str, tuple[Expansion, tuple[TextVerdict, ...]]] = {}
 
     def unknown(self, answers: Iterable[tuple[ToolRecord, Expansion]]) -> list[tuple[ToolRecord, Expansion]]:
         """Return the answers that have to be screened."""
@@ -43,12 +43,12 @@ class RememberingScreen:
     def prepare(
         self,
         answers: Sequence[tuple[ToolRecord, Expansion]],
-        screened: Sequence[tuple[Expansion, tuple[Verdict, ...]]],
+        screened: Sequence[tuple[Expansion, tuple[TextVerdict, ...]]],
     ) -> None:
         """Take what the screen said of answers elsewhere, so that it is not asked here."""
         self._prepared.update({self._key(*pair): result for pair, result in zip(answers, screened, strict=True)})
 
-    def __call__(self, record: ToolRecord, answer: Expansion) -> tuple[Expansion, tuple[Verdict, ...]]:
+    def __call__(self, record: ToolRecord, answer: Expansion) -> tuple[Expansion, tuple[TextVerdict, ...]]:
         """What is left of an answer, and a verdict for each text that is not."""
         key = self._key(record, answer)
         if key not in self._prepared and self._is_remembered(key, record, answer):
@@ -87,12 +87,12 @@ def _texts(answer: Expansion) -> list[str]:
     return [answer.when_to_use, *(text for texts in (*lists, *answer.translations.values()) for text in texts)]
 
 
-def _told(said: Any, answer: Expansion) -> tuple[Expansion, tuple[Verdict, ...]]:
+def _told(said: Any, answer: Expansion) -> tuple[Expansion, tuple[TextVerdict, ...]]:
     if said is None:
         return answer, ()
     kept, verdicts = said
     lists: dict[str, Any] = {name: tuple(texts) if isinstance(texts, list) else texts for name, texts in kept.items()}
     lists["translations"] = {code: tuple(texts) for code, texts in kept.get("translations", {}).items()}
     return Expansion(**lists), tuple(
-        Verdict(**{**row, "consequence": Consequence(row["consequence"])}) for row in verdicts
+        TextVerdict(**{**row, "consequence": Consequence(row["consequence"])}) for row in verdicts
     )

@@ -1,4 +1,4 @@
-"""The attacks: eight kinds, six or more of each. A paraphrase of our own of what is known from the wild."""
+"""The attacks: eight kinds, six or more of each, paraphrased from attacks that are known from the wild."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,17 +7,17 @@ from tests.pipeline.enrichment.attack import PACK, QUOTED, Attack
 
 
 def _attack(kind: str, name: str, honest: str, payload: str, **fields: Any) -> Attack:
-    """An attack whose payload follows the honest description."""
+    """Return an attack whose payload follows the honest description."""
     return Attack(kind, name, honest, payload, fields.pop("description", f"{honest} {payload}"), **fields)
 
 
 def _tags(text: str) -> str:
-    """A text in tag characters, which no screen shows."""
+    """Return a text in tag characters, which are invisible."""
     return "".join(chr(0xE0000 + ord(character)) for character in text)
 
 
 def _selectors(text: str) -> str:
-    """A text's bytes as variation selectors behind a smiley."""
+    """Return a text's bytes as variation selectors behind a smiley."""
     return "\U0001f642" + "".join(
         chr(0xFE00 + byte) if byte < 16 else chr(0xE0100 + byte - 16) for byte in text.encode()
     )

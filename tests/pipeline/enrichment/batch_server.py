@@ -1,4 +1,4 @@
-"""OpenAI's files and batches on loopback: real HTTP, real shapes, states by script. All that it was given is kept."""
+"""OpenAI's files and batches on loopback: real HTTP, real shapes, states by script. It keeps everything it is sent."""
 
 import json
 import threading
@@ -21,8 +21,11 @@ Lines = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Course:
-    """How a batch goes: a step at each look, the last for good. An end before "completed" has `answered` requests done.
-    `spoil` is what becomes of the lines of its results. `loses` hangs up once the batch is made."""
+    """The course of a batch: one step at each look, and the last one stays.
+
+    An end before "completed" has `answered` requests done. `spoil` changes the lines of its results. `loses` hangs up
+    once the batch is created.
+    """
 
     steps: Sequence[str] = ("in_progress", "finalizing", "completed")
     answered: int | None = None
@@ -32,7 +35,7 @@ class Course:
 
 @dataclass
 class BatchServer:
-    """POST and GET of /v1/files and /v1/batches for the length of a `with`.
+    """Serves POST and GET of /v1/files and /v1/batches for the length of a `with`.
 
     `script` answers a request, as of ModelServer; `courses` are of the batches in their order, and the default for the
     rest. `trouble` may answer instead, given the method, the path and how often they came before. `queue` is how many
@@ -54,23 +57,23 @@ class BatchServer:
     released: threading.Event = field(default_factory=threading.Event)
 
     def settings(self, wait_s: float = 20.0, **fields: Any) -> EnrichmentSettings:
-        """Settings that reach this server, in batches, looked at without a pause."""
+        """Return settings that reach this server in batches, and look at them without a pause."""
         batch = {"poll_s": 0.001, "wait_s": wait_s, **fields.pop("batch", {})}
         given = {"base_url": self.base_url, "api_key": SecretStr("sk-loopback"), "mode": "batch", "max_retries": 0}
         return EnrichmentSettings(**{**given, "retry_delay_s": 0.001, "timeout_s": 20.0, **fields, "batch": batch})
 
     @property
     def paid(self) -> list[str]:
-        """The names of the tools that an answer was computed for, as often as it was, sorted."""
+        """The sorted names of the tools of all computed answers, one for each answer."""
         return sorted(tool_of(line["body"])["name"] for line in self.computed)
 
     def lines(self, number: int = 0) -> Lines:
-        """The requests of a batch."""
+        """Return the requests of a batch."""
         batch = list(self.batches.values())[number]
         return [json.loads(line) for line in self.files[batch["input_file_id"]].splitlines()]
 
     def proceed(self, *steps: str) -> None:
-        """What the batches that have not ended do next."""
+        """Set the next steps of the batches that have not ended."""
         for batch in self.batches.values():
             if batch["status"] not in _ENDS:
                 batch["_steps"] = list(steps)
@@ -91,7 +94,7 @@ class BatchServer:
         self._http.server_close()
 
     def reply(self, method: str, target: str, headers: Mapping[str, str], data: bytes) -> Reply | bytes:
-        """The answer to a call; bytes are a file's."""
+        """Return the answer to a call; bytes are the content of a file."""
         url = urlsplit(target)
         path = url.path.removeprefix("/v1")
         with self._lock:
@@ -180,7 +183,7 @@ class BatchServer:
         return Reply({"object": "list", "data": data, "has_more": end < len(newest)})
 
     def _look(self, batch: dict[str, Any]) -> Reply:
-        """A batch as it stands, and a step on."""
+        """Return a batch as it stands, and move it one step on."""
         shown = _shown(batch)
         if batch["status"] not in _ENDS and batch["_steps"]:
             self._step(batch, batch["_steps"].pop(0))
@@ -286,4 +289,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True  # the client is gone
 
     def log_message(self, *_: object) -> None:
-        """Nothing on the test's screen."""
+        """Log nothing."""

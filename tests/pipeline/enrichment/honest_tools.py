@@ -74,7 +74,7 @@ REQUESTS: dict[str, str] = {request: f"{provider}/{name}" for provider, name, _,
 
 
 def tools() -> list[dict[str, Any]]:
-    """The lines of tools.jsonl."""
+    """Return the lines of tools.jsonl."""
     schema = {"type": "object", "properties": {"id": {"type": "string", "description": "Which one."}}}
     return [
         {"id": f"{provider}/{name}", "name": name, "provider": provider, "description": text, "parameters": schema}
@@ -83,7 +83,7 @@ def tools() -> list[dict[str, Any]]:
 
 
 def answers() -> dict[str, dict[str, Any]]:
-    """What an honest model answers, by the tool's name."""
+    """Return the answers of an honest model, by the tool's name."""
     return {
         name: {
             "tool": name,

@@ -36,7 +36,7 @@ class Limit:
         self._seen = 0.0
 
     def left(self, now: float) -> float:
-        """How much may be taken now."""
+        """Return how much may be taken now."""
         if self._style == "bucket":
             self._used = max(0.0, self._used - (now - self._seen) * self.per_minute / 60)
         elif self._style == "fixed":
@@ -49,7 +49,7 @@ class Limit:
         return self._most - self._used
 
     def reset(self, now: float) -> float:
-        """Seconds until all of it may be taken, which is what `x-ratelimit-reset-*` tells."""
+        """Return the seconds until all of it may be taken, as `x-ratelimit-reset-*` tells."""
         self.left(now)
         if self._style == "bucket":
             return self._used * 60 / self.per_minute
@@ -58,13 +58,13 @@ class Limit:
         return self._held[-1][0] + self._span - now if self._held else 0.0
 
     def take(self, now: float, amount: float) -> None:
-        """Take it."""
+        """Take so much of the limit."""
         self._used += amount
         if self._style in ("minute", "second"):
             self._held.append((now, amount))
 
     def wait(self, now: float, amount: float) -> float:
-        """Seconds until so much may be taken."""
+        """Return the seconds until so much may be taken."""
         missing = amount - self.left(now)
         if missing <= 0:
             return 0.0
@@ -81,7 +81,7 @@ class Limit:
 
 @dataclass
 class LimitedServer:
-    """The server's settings and its books."""
+    """The server's settings and its statistics."""
 
     rpm: float | None = None
     tpm: float | None = None
@@ -108,7 +108,7 @@ class LimitedServer:
         self._prefixes: set[str] = set()
 
     async def connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Requests of one connection, one after another."""
+        """Answer the requests of one connection, one after another."""
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
@@ -134,7 +134,7 @@ class LimitedServer:
             writer.close()
 
     def stats(self) -> dict[str, Any]:
-        """The books, as JSON."""
+        """Return the statistics, as JSON."""
         return {
             "accepted": self.accepted,
             "accepted_at": self.accepted_at,
@@ -218,7 +218,7 @@ def _row(tool: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def running(*arguments: object) -> Iterator[str]:
-    """The URL of a server in a process of its own."""
+    """Yield the URL of a server in a process of its own."""
     command = [sys.executable, "-m", "tests.pipeline.enrichment.limited_server", *map(str, arguments)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdin is not None
@@ -229,7 +229,7 @@ def running(*arguments: object) -> Iterator[str]:
 
 
 def stats(url: str, of: str = "stats") -> dict[str, Any]:
-    """The books of a running server; of "count" only how many requests it has accepted."""
+    """Return the statistics of a running server; for "count" only the number of accepted requests."""
     with urllib.request.urlopen(f"{url.removesuffix('/v1')}/{of}", timeout=30) as response:
         return dict(json.load(response))
 

@@ -28,9 +28,11 @@ COST = 0.00056
 
 @dataclass(frozen=True)
 class Reply:
-    """What the server says: JSON, or a text as it stands. `drop` hangs up without a word; `reset_after` resets the
-    connection after so many bytes of the body, or before the headers where it is negative; `drip_s` lies between one
-    byte of the body and the next."""
+    """A reply of the server: JSON, or a text as it stands.
+
+    `drop` hangs up without a reply. `reset_after` resets the connection after so many bytes of the body, or before the
+    headers where it is negative. `drip_s` seconds lie between one byte of the body and the next.
+    """
 
     body: Any
     status: int = 200
@@ -44,7 +46,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Request:
-    """What the server was asked."""
+    """A request that the server received."""
 
     path: str
     headers: Mapping[str, str]
@@ -60,18 +62,18 @@ Script = Callable[[dict[str, Any], int], Reply]
 
 
 def tool_of(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The tool of a request's user message; the first, where there are several."""
+    """Return the tool of a request's user message; the first, where there are several."""
     return tools_of(body)[0]
 
 
 def tools_of(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The tools of a request's user message."""
+    """Return the tools of a request's user message."""
     message = json.loads(body["messages"][1]["content"])
     return [message["tool"]] if "tool" in message else list(message["tools"])
 
 
 def row(name: str) -> dict[str, Any]:
-    """A good expansion that names its tool."""
+    """Return a good expansion that names its tool."""
     return {
         "tool": name,
         "when_to_use": f"When somebody needs {name}.",
@@ -83,7 +85,7 @@ def row(name: str) -> dict[str, Any]:
 
 
 def completion(content: Any, **fields: Any) -> dict[str, Any]:
-    """A chat completion of one choice; `message`, `finish_reason` and top-level fields can be set."""
+    """Return a chat completion of one choice; `message`, `finish_reason` and top-level fields can be set."""
     choice = {
         "index": 0,
         "message": {"role": "assistant", "content": content, "refusal": None, **fields.pop("message", {})},
@@ -108,39 +110,39 @@ def error(
     code: str | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Reply:
-    """An error in OpenAI's shape."""
+    """Return an error in OpenAI's format."""
     body = {"error": {"message": message, "type": kind, "param": None, "code": code}}
     return Reply(body, status, headers={"retry-after-ms": "1"} if headers is None else headers)
 
 
 def answer(body: Mapping[str, Any], _: int = 0) -> Reply:
-    """The script of a server that always answers well."""
+    """Return a good answer: the script of a server that always answers well."""
     names = [tool["name"] for tool in tools_of(body)]
     packed = "tools" in json.loads(body["messages"][1]["content"])
     return Reply(completion(json.dumps({"answers": [row(name) for name in names]} if packed else row(names[0]))))
 
 
 def but(name: str, reply: Reply) -> Script:
-    """The script of a server that answers well, but for one tool."""
+    """Return the script of a server that answers well, except for one tool."""
     return lambda body, _: reply if tool_of(body)["name"] == name else answer(body)
 
 
 def replies(generator: Generator, records: Sequence[ToolRecord]) -> Iterator[Outcome]:
-    """The outcomes of a question a record, one by one."""
+    """Yield the outcomes of one question for each record."""
     for group in generator.generate([Question(record.tool_id, record) for record in records]):
         yield from group
 
 
 @dataclass
 class ModelServer:
-    """POST /v1/chat/completions for the length of a `with`. `script` is a function of the body and the count so far."""
+    """Serves POST /v1/chat/completions for the length of a `with`; `script` gets the body and the count so far."""
 
     script: Script = answer
     requests: list[Request] = field(default_factory=list)
     most_at_once: int = 0
 
     def settings(self, **fields: Any) -> EnrichmentSettings:
-        """Settings that reach this server, one question at a time, without retries."""
+        """Return settings that reach this server, one question at a time, without retries."""
         defaults: dict[str, Any] = {
             "api_key": SecretStr("sk-loopback"),
             "concurrency": 1,
@@ -227,10 +229,10 @@ class _Handler(BaseHTTPRequestHandler):
         return None
 
     def _reset(self) -> None:
-        """End the connection as a router does that has lost it: RST, not FIN."""
+        """End the connection with RST instead of FIN, as a router does that has lost it."""
         self.wfile.flush()
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.connection.close()
 
     def log_message(self, *_: object) -> None:
-        """Nothing on the test's screen."""
+        """Log nothing."""

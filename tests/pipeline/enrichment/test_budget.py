@@ -1,4 +1,4 @@
-"""What a build may spend, and what it spends."""
+"""The budget of a build, and the money that it spends."""
 
 import threading
 from collections import Counter
@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from pipeline.enrichment.budget import Allowance, Budget
-from pipeline.enrichment.generator import Failure, Outcome
-from pipeline.enrichment.openai import OpenAIGenerator
+from pipeline.enrichment.budget import Budget
+from pipeline.enrichment.generator import GenerationFailure, Outcome
+from pipeline.enrichment.openai import DirectGenerator
 from pipeline.settings import EnrichmentSettings, Price
-from tests.pipeline.enrichment.asking import catalog, ledger_rows, run
+from tests.pipeline.enrichment.catalog_run import catalog, ledger_rows, run
 from tests.pipeline.enrichment.model_server import COST, ModelServer, Reply, answer, completion, replies, tools_of
 from tests.support.factories import make_record
 
@@ -20,15 +20,16 @@ _RECORDS = [make_record(f"tool_{number}") for number in range(40)]
 
 
 def _kinds(outcomes: list[Outcome]) -> Counter[str]:
-    return Counter(outcome.kind if isinstance(outcome, Failure) else "answer" for outcome in outcomes)
+    return Counter(outcome.kind if isinstance(outcome, GenerationFailure) else "answer" for outcome in outcomes)
 
 
 def test_money_is_set_aside_until_it_is_settled() -> None:
     budget = Budget(max_cost_usd=1.0)
-    assert budget.reserve(0.6) and not budget.reserve(0.6)
-    assert budget.undecided
-    budget.settle(0.6, 0.25)
-    assert not budget.undecided
+    reservation = budget.reserve(0.6)
+    assert reservation and not budget.reserve(0.6)
+    assert budget.has_open_reservations
+    reservation.settle(0.25)
+    assert not budget.has_open_reservations
     assert budget.reserve(0.75) and not budget.reserve(0.01)
 
 
@@ -39,18 +40,18 @@ def test_no_limit_lets_everything_pass() -> None:
 
 def test_tools_are_counted_when_they_are_asked_about_and_a_second_question_is_no_other_tool() -> None:
     budget = Budget(max_tools=5)
-    assert budget.reserve(0.0, tools=4) and budget.tools_left == 1
+    reservation = budget.reserve(0.0, tools=4)
+    assert reservation and budget.tools_left == 1
     assert not budget.reserve(0.0, tools=2)
-    assert Allowance(budget, 0.0).more(0.0) and budget.tools_left == 1
+    assert reservation.extend(0.0) and budget.tools_left == 1
     assert budget.reserve(0.0, tools=1) and budget.tools_left == 0
 
 
-def test_an_allowance_of_unknown_cost_costs_all_that_was_set_aside() -> None:
+def test_a_reservation_of_unknown_cost_costs_all_that_was_set_aside() -> None:
     budget = Budget(max_cost_usd=1.0)
-    assert budget.reserve(0.25)
-    allowance = Allowance(budget, 0.25)
-    assert allowance.more(0.25) and not allowance.more(0.75)
-    allowance.settle(None)
+    reservation = budget.reserve(0.25)
+    assert reservation and reservation.extend(0.25) and not reservation.extend(0.75)
+    reservation.settle(None)
     assert budget.reserve(0.5) and not budget.reserve(0.001)
 
 
@@ -59,9 +60,9 @@ def test_threads_together_never_set_aside_more_than_there_is() -> None:
 
     def take() -> None:
         for _ in range(100):
-            if budget.reserve(1.0):
+            if reservation := budget.reserve(1.0):
                 granted.append(1)
-                budget.settle(1.0, 0.5)
+                reservation.settle(0.5)
 
     threads = [threading.Thread(target=take) for _ in range(8)]
     for thread in threads:
@@ -78,7 +79,7 @@ def test_a_run_never_spends_more_than_it_may(concurrency: int, answers_in_dollar
     limit = answers_in_dollars * COST
     with ModelServer() as server:
         settings = server.settings(max_cost_usd=limit, concurrency=concurrency)
-        outcomes = list(replies(OpenAIGenerator(settings), _RECORDS))
+        outcomes = list(replies(DirectGenerator(settings), _RECORDS))
     spent = sum(outcome.usage.cost_usd or 0.0 for outcome in outcomes)
     assert len(server.requests) * COST == pytest.approx(spent)
     # What is left is less than a request may cost: 800 tokens out, some 1,200 in, none of them cached.
@@ -87,9 +88,9 @@ def test_a_run_never_spends_more_than_it_may(concurrency: int, answers_in_dollar
     assert kinds == {"answer": len(server.requests), "budget": 40 - len(server.requests)}
 
 
-def test_answers_that_cannot_be_used_and_are_asked_for_again_are_paid_from_the_same_purse() -> None:
+def test_answers_that_cannot_be_used_and_are_asked_for_again_are_paid_from_the_same_reservation() -> None:
     with ModelServer(lambda *_: Reply(completion("broken"))) as server:
-        outcomes = list(replies(OpenAIGenerator(server.settings(max_cost_usd=9 * COST, concurrency=8)), _RECORDS))
+        outcomes = list(replies(DirectGenerator(server.settings(max_cost_usd=9 * COST, concurrency=8)), _RECORDS))
     assert len(server.requests) <= 9
     assert _kinds(outcomes)["budget"] >= 31
 
@@ -102,7 +103,7 @@ def test_answers_longer_than_any_before_stay_inside_the_bound_that_the_parameter
 
     with ModelServer(longer) as server:
         settings = server.settings(max_cost_usd=0.05, concurrency=16, parameters={"max_completion_tokens": 1_500})
-        outcomes = list(replies(OpenAIGenerator(settings), _RECORDS))
+        outcomes = list(replies(DirectGenerator(settings), _RECORDS))
     assert 10 <= _kinds(outcomes)["answer"] < 40
     assert sum(outcome.usage.cost_usd or 0.0 for outcome in outcomes) <= 0.05
 
@@ -112,7 +113,7 @@ def test_a_server_that_does_not_count_is_reckoned_with_what_was_set_aside() -> N
         return Reply({**answer(body).body, "usage": None})
 
     with ModelServer(uncounted) as server:
-        list(replies(OpenAIGenerator(server.settings(max_cost_usd=10 * COST, concurrency=4)), _RECORDS))
+        list(replies(DirectGenerator(server.settings(max_cost_usd=10 * COST, concurrency=4)), _RECORDS))
     assert 1 <= len(server.requests) <= 10
 
 
@@ -120,7 +121,7 @@ def test_a_server_that_does_not_count_is_reckoned_with_what_was_set_aside() -> N
 def test_as_many_tools_are_asked_about_as_may_be(packed: int, requests: int) -> None:
     with ModelServer() as server:
         settings = server.settings(max_tools=10, tools_per_request=packed, concurrency=4)
-        outcomes = list(replies(OpenAIGenerator(settings), _RECORDS))
+        outcomes = list(replies(DirectGenerator(settings), _RECORDS))
     assert _kinds(outcomes) == {"answer": 10, "budget": 30}
     assert len(server.requests) == requests
     assert sum(len(tools_of(request.body)) for request in server.requests) == 10
@@ -128,12 +129,12 @@ def test_as_many_tools_are_asked_about_as_may_be(packed: int, requests: int) -> 
 
 def test_what_the_budget_leaves_out_is_postponed_and_no_failure_in_the_ledger(tmp_path: Path) -> None:
     with ModelServer() as server:
-        first = run(tmp_path, catalog(*"abcde"), OpenAIGenerator(server.settings(max_tools=2)))
+        first = run(tmp_path, catalog(*"abcde"), DirectGenerator(server.settings(max_tools=2)))
         assert [(failure.kind, failure.postponed) for failure in first.failures] == [("budget", True)] * 3
         assert "enrichment.max_tools (--max-tools) is 2" in first.failures[0].message
         assert first.asked == {"openai": 2}
         assert ledger_rows(tmp_path, "SELECT count(*) FROM failures") == [(0,)]
-        second = run(tmp_path, catalog(*"abcde"), OpenAIGenerator(server.settings()))
+        second = run(tmp_path, catalog(*"abcde"), DirectGenerator(server.settings()))
     assert server.asked == list("abcde")
     assert (second.reused, sorted(second.written)) == (2, list("abcde"))
 
@@ -141,7 +142,7 @@ def test_what_the_budget_leaves_out_is_postponed_and_no_failure_in_the_ledger(tm
 def test_nothing_is_asked_where_nothing_may_be_spent() -> None:
     with ModelServer() as server:
         for limit in ({"max_tools": 0}, {"max_cost_usd": 0.0}):
-            outcomes = list(replies(OpenAIGenerator(server.settings(**limit)), _RECORDS))
+            outcomes = list(replies(DirectGenerator(server.settings(**limit)), _RECORDS))
             assert _kinds(outcomes) == {"budget": 40}
     assert server.requests == []
 

@@ -1,4 +1,4 @@
-"""Which generators a build asks."""
+"""The generators that a build asks."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -9,14 +9,14 @@ import pytest
 
 from pipeline.enrichment import Enrichment, Expansion
 from pipeline.enrichment.file import FileGenerator
-from pipeline.enrichment.generator import Answer, Outcome, Question, Usage
+from pipeline.enrichment.generator import GeneratedExpansion, Outcome, Question, TokenUsage
 from pipeline.enrichment.lexicon import LexiconGenerator
-from pipeline.enrichment.openai import OpenAIGenerator
+from pipeline.enrichment.openai import DirectGenerator
 from pipeline.enrichment.prompt import PROMPT_VERSION
 from pipeline.errors import RunAborted
 from pipeline.records import catalog_records
 from router.record import ToolRecord
-from tests.pipeline.enrichment.asking import catalog, ledger_rows, run
+from tests.pipeline.enrichment.catalog_run import catalog, ledger_rows, run
 from tests.pipeline.enrichment.model_server import COST, ModelServer, Reply, answer, but, completion, error
 from tests.support.factories import make_raw
 
@@ -34,36 +34,36 @@ def test_each_tool_goes_down_the_chain_until_a_generator_has_an_answer(
     lines = [{"id": "a", "user_phrases": ["by hand"]}, {"id": "b", "user_phrases": "of the wrong shape"}]
     file = FileGenerator(write_lines("e.jsonl", lines))
     with ModelServer(but("c", _BROKEN)) as server:
-        result = run(tmp_path, catalog(*"abcd"), file, OpenAIGenerator(server.settings()), LexiconGenerator())
+        result = run(tmp_path, catalog(*"abcd"), file, DirectGenerator(server.settings()), LexiconGenerator())
     assert _by(result) == {"a": "file", "b": "openai", "c": "lexicon", "d": "openai"}
     assert server.asked == ["b", "c", "c", "d"]  # a broken answer is asked for once more
     assert result.written["a"].expansion == Expansion("", ("by hand",))
     assert result.asked == {"file": 2, "openai": 3, "lexicon": 1}
     assert result.generators == {"file": 1, "lexicon": 1, "openai": 2}
     assert [(failure.tool_id, failure.kind) for failure in result.failures] == [("b", "shape"), ("c", "shape")]
-    assert result.usage == Usage(4_000, 1_600, 800, pytest.approx(4 * COST))  # the failure was paid for too, twice
+    assert result.usage == TokenUsage(4_000, 1_600, 800, pytest.approx(4 * COST))  # the failure was paid for too, twice
 
 
 def test_without_a_fallback_a_failed_tool_has_no_expansion(tmp_path: Path) -> None:
     with ModelServer(but("b", _BROKEN)) as server:
-        result = run(tmp_path, catalog("a", "b"), OpenAIGenerator(server.settings()))
+        result = run(tmp_path, catalog("a", "b"), DirectGenerator(server.settings()))
     assert _by(result) == {"a": "openai"}
 
 
 def test_a_second_run_asks_nothing_and_says_the_same(tmp_path: Path) -> None:
     with ModelServer() as server:
-        first = run(tmp_path, catalog(*"abc"), OpenAIGenerator(server.settings()), LexiconGenerator())
-        second = run(tmp_path, catalog(*"abc"), OpenAIGenerator(server.settings()), LexiconGenerator())
+        first = run(tmp_path, catalog(*"abc"), DirectGenerator(server.settings()), LexiconGenerator())
+        second = run(tmp_path, catalog(*"abc"), DirectGenerator(server.settings()), LexiconGenerator())
     assert len(server.requests) == 3
     assert second.written == first.written
-    assert (second.reused, second.asked, second.usage) == (3, {}, Usage(0, 0, 0, 0.0))
+    assert (second.reused, second.asked, second.usage) == (3, {}, TokenUsage(0, 0, 0, 0.0))
 
 
 def test_only_what_failed_is_asked_again_and_the_model_wins_over_its_fallback(tmp_path: Path) -> None:
     with ModelServer(but("b", _BROKEN)) as server:
-        first = run(tmp_path, catalog(*"abc"), OpenAIGenerator(server.settings()), LexiconGenerator())
+        first = run(tmp_path, catalog(*"abc"), DirectGenerator(server.settings()), LexiconGenerator())
         server.script = answer
-        second = run(tmp_path, catalog(*"abc"), OpenAIGenerator(server.settings()), LexiconGenerator())
+        second = run(tmp_path, catalog(*"abc"), DirectGenerator(server.settings()), LexiconGenerator())
     assert server.asked == ["a", "b", "b", "c", "b"]
     assert (_by(first)["b"], _by(second)["b"]) == ("lexicon", "openai")
     assert (second.reused, second.asked) == (2, {"openai": 1})
@@ -72,15 +72,15 @@ def test_only_what_failed_is_asked_again_and_the_model_wins_over_its_fallback(tm
 def test_a_changed_record_asks_only_for_itself(tmp_path: Path) -> None:
     changed = catalog_records([make_raw("a", description="It does a."), make_raw("b", description="It does more.")])
     with ModelServer() as server:
-        run(tmp_path, catalog("a", "b"), OpenAIGenerator(server.settings()))
-        run(tmp_path, changed, OpenAIGenerator(server.settings()))
+        run(tmp_path, catalog("a", "b"), DirectGenerator(server.settings()))
+        run(tmp_path, changed, DirectGenerator(server.settings()))
     assert server.asked == ["a", "b", "b"]
 
 
 def test_a_tool_that_moved_to_another_id_is_not_asked_about_again(tmp_path: Path) -> None:
     with ModelServer() as server:
-        run(tmp_path, catalog("a"), OpenAIGenerator(server.settings()))
-        result = run(tmp_path, catalog("a", id="office/a"), OpenAIGenerator(server.settings()))
+        run(tmp_path, catalog("a"), DirectGenerator(server.settings()))
+        result = run(tmp_path, catalog("a", id="office/a"), DirectGenerator(server.settings()))
     assert server.asked == ["a"]
     assert list(result.written) == ["office/a"]
 
@@ -90,9 +90,9 @@ def test_a_tool_that_moved_to_another_id_is_not_asked_about_again(tmp_path: Path
 )
 def test_another_model_or_sampling_asks_again(tmp_path: Path, changed: dict[str, Any]) -> None:
     with ModelServer() as server:
-        first = run(tmp_path, catalog("a"), OpenAIGenerator(server.settings()))
-        second = run(tmp_path, catalog("a"), OpenAIGenerator(server.settings(**changed)))
-        again = run(tmp_path, catalog("a"), OpenAIGenerator(server.settings()))
+        first = run(tmp_path, catalog("a"), DirectGenerator(server.settings()))
+        second = run(tmp_path, catalog("a"), DirectGenerator(server.settings(**changed)))
+        again = run(tmp_path, catalog("a"), DirectGenerator(server.settings()))
     assert server.asked == ["a", "a"]
     assert first.written["a"].key == again.written["a"].key != second.written["a"].key
 
@@ -111,10 +111,10 @@ def test_an_edited_line_of_the_file_is_a_new_answer(
 def test_an_aborted_run_keeps_the_answers_given_before(tmp_path: Path) -> None:
     with ModelServer(lambda body, n: answer(body) if n <= 2 else _NO_KEY) as server:
         with pytest.raises(RunAborted, match="Incorrect API key"):
-            run(tmp_path, catalog(*"abcd"), OpenAIGenerator(server.settings()), LexiconGenerator())
+            run(tmp_path, catalog(*"abcd"), DirectGenerator(server.settings()), LexiconGenerator())
         asked_before = len(server.requests)
         server.script = answer
-        result = run(tmp_path, catalog(*"abcd"), OpenAIGenerator(server.settings()), LexiconGenerator())
+        result = run(tmp_path, catalog(*"abcd"), DirectGenerator(server.settings()), LexiconGenerator())
     assert server.asked[asked_before:] == ["c", "d"]
     assert (result.reused, result.asked) == (2, {"openai": 2})
 
@@ -122,14 +122,14 @@ def test_an_aborted_run_keeps_the_answers_given_before(tmp_path: Path) -> None:
 class _Interrupted:
     """Answers two records, and is interrupted at the third."""
 
-    name, model, contrasts, unclaimed = "interrupted", "none", False, Usage()
+    name, model, accepts_siblings, unclaimed = "interrupted", "none", False, TokenUsage()
 
     def key(self, record: ToolRecord) -> dict[str, Any]:
         return {}
 
     def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
         for record in (question.record for question in questions[:2]):
-            yield [Answer(record.tool_id, Expansion("", (f"do {record.name}",)))]
+            yield [GeneratedExpansion(record.tool_id, Expansion("", (f"do {record.name}",)))]
         raise KeyboardInterrupt
 
 
@@ -143,7 +143,7 @@ def test_answers_failures_and_their_costs_are_in_the_ledger(tmp_path: Path) -> N
     refusal = Reply(completion(None, message={"refusal": "I will not. \ud83d"}))
     with ModelServer(but("b", refusal)) as server:
         office = catalog("a", "b")
-        run(tmp_path, office, OpenAIGenerator(server.settings()), LexiconGenerator())
+        run(tmp_path, office, DirectGenerator(server.settings()), LexiconGenerator())
     said = "tool_id, generator, model, prompt_tokens, cached_tokens, completion_tokens, round(cost_usd, 8), run_id"
     paid = (1_000, 400, 200, COST, 1)
     lexicon = LexiconGenerator().model
@@ -160,14 +160,14 @@ def test_answers_failures_and_their_costs_are_in_the_ledger(tmp_path: Path) -> N
 
 def test_a_model_without_price_leaves_the_cost_unknown_in_the_ledger(tmp_path: Path) -> None:
     with ModelServer() as server:
-        result = run(tmp_path, catalog("a"), OpenAIGenerator(server.settings(model="llama3")), LexiconGenerator())
-    assert result.usage == Usage(1_000, 400, 200, None)
+        result = run(tmp_path, catalog("a"), DirectGenerator(server.settings(model="llama3")), LexiconGenerator())
+    assert result.usage == TokenUsage(1_000, 400, 200, None)
     assert ledger_rows(tmp_path, "SELECT prompt_tokens, cost_usd FROM expansions") == [(1_000, None)]
 
 
 def test_what_the_ledger_gives_back_is_what_was_written(tmp_path: Path) -> None:
     row = {"when_to_use": "w " * 400, "user_phrases": ["p" * 199 + " q", "顧客 \u2028 \x00"], "synonyms": ["a"] * 30}
     with ModelServer(lambda *_: Reply(completion(json.dumps(row)))) as server:
-        first, second = (run(tmp_path, catalog("a"), OpenAIGenerator(server.settings())) for _ in range(2))
+        first, second = (run(tmp_path, catalog("a"), DirectGenerator(server.settings())) for _ in range(2))
     assert (first.reused, second.reused) == (0, 1)
     assert second.written == first.written

@@ -1,4 +1,4 @@
-"""Expansions written ahead."""
+"""Expansions that were written beforehand."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.enrichment import Expansion, Failure
+from pipeline.enrichment import Expansion, GenerationFailure
 from pipeline.enrichment.file import FileGenerator
-from pipeline.enrichment.generator import Answer, Usage
+from pipeline.enrichment.generator import GeneratedExpansion, TokenUsage
 from pipeline.errors import RunAborted
 from tests.pipeline.enrichment.model_server import replies
 from tests.support.factories import make_record
@@ -24,8 +24,8 @@ def test_a_line_is_replayed_for_its_tool_at_no_cost(write_lines: Write) -> None:
     generator = FileGenerator(write_lines("expansions.jsonl", [_line(), _line("stripe/create_refund", "undo it")]))
     outcomes = list(replies(generator, [make_record("create_refund"), make_record()]))
     assert outcomes == [
-        Answer("stripe/create_refund", Expansion("Use it.", ("undo it",)), Usage(0, 0, 0, 0.0)),
-        Answer("stripe/list_charges", Expansion("Use it.", ("pull payments",)), Usage(0, 0, 0, 0.0)),
+        GeneratedExpansion("stripe/create_refund", Expansion("Use it.", ("undo it",)), TokenUsage(0, 0, 0, 0.0)),
+        GeneratedExpansion("stripe/list_charges", Expansion("Use it.", ("pull payments",)), TokenUsage(0, 0, 0, 0.0)),
     ]
     assert generator.rejected == []
 
@@ -55,8 +55,8 @@ def test_a_bad_line_is_rejected_with_its_number_and_the_rest_are_read(
     assert (rejected.origin.file, rejected.origin.pointer) == ("e.jsonl", "line 3")
     assert reason in rejected.reason
     first, second = replies(generator, [make_record(), make_record("create_refund")])
-    assert isinstance(first, Answer) and first.expansion.user_phrases == ("pull payments",)
-    assert isinstance(second, Answer)
+    assert isinstance(first, GeneratedExpansion) and first.expansion.user_phrases == ("pull payments",)
+    assert isinstance(second, GeneratedExpansion)
 
 
 def test_expansions_of_unknown_tools_are_listed(write_lines: Write) -> None:
@@ -82,8 +82,8 @@ def test_a_line_of_the_wrong_shape_is_a_failure_and_the_rest_go_on(write_lines: 
     wrong = {"id": "stripe/list_charges", "user_phrases": "pull payments"}
     generator = FileGenerator(write_lines("e.jsonl", [wrong, _line("stripe/create_refund")]))
     first, second = replies(generator, [make_record(), make_record("create_refund")])
-    assert first == Failure("stripe/list_charges", "shape", "user_phrases is not a list of texts")
-    assert isinstance(second, Answer)
+    assert first == GenerationFailure("stripe/list_charges", "shape", "user_phrases is not a list of texts")
+    assert isinstance(second, GeneratedExpansion)
 
 
 def test_a_missing_file_aborts_with_its_path(tmp_path: Path) -> None:

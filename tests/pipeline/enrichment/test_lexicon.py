@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.enrichment import Expansion
-from pipeline.enrichment.generator import Answer
+from pipeline.enrichment.generator import GeneratedExpansion
 from pipeline.enrichment.lexicon import LexiconGenerator
 from router.record import Parameter, ToolRecord
 from router.tools.lexicon.grammar import load_lexicon
@@ -15,7 +15,7 @@ from tests.support.factories import make_record
 
 def _expand(record: ToolRecord) -> Expansion:
     (answer,) = replies(LexiconGenerator(), [record])
-    assert isinstance(answer, Answer) and answer.tool_id == record.tool_id
+    assert isinstance(answer, GeneratedExpansion) and answer.tool_id == record.tool_id
     return answer.expansion
 
 

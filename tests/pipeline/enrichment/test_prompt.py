@@ -1,12 +1,12 @@
-"""What a model is asked."""
+"""The prompt."""
 
 import json
 from typing import Any
 
 import pytest
 
-from pipeline.enrichment.openai import OpenAIGenerator
-from pipeline.enrichment.prompt import INSTRUCTIONS, packed_question, question
+from pipeline.enrichment.openai import DirectGenerator
+from pipeline.enrichment.prompt import INSTRUCTIONS, packed_question, single_question
 from router.record import Parameter, ToolRecord
 from tests.pipeline.enrichment.model_server import ModelServer, replies
 from tests.support.factories import make_record
@@ -18,7 +18,7 @@ _SEEN = _INJECTION.replace("\x00", " ")
 
 
 def _tool(record: ToolRecord) -> dict[str, Any]:
-    message = json.loads(question(record))
+    message = json.loads(single_question(record))
     assert set(message) == {"tool"}
     return dict(message["tool"])
 
@@ -75,7 +75,7 @@ def test_long_text_is_cut_and_many_parameters_are_counted_out() -> None:
     ids="description name provider category categories examples path parameter enum enums parameters".split(),
 )
 def test_no_part_of_a_tool_makes_a_message_without_bound(record: ToolRecord) -> None:
-    assert len(question(record)) < 10_000
+    assert len(single_question(record)) < 10_000
 
 
 def test_hostile_text_stays_inside_its_json_string() -> None:
@@ -84,21 +84,21 @@ def test_hostile_text_stays_inside_its_json_string() -> None:
     )
     tool = _tool(record)
     assert tool["name"] == tool["description"] == tool["parameters"][0]["values"][0] == _SEEN
-    assert "\n" not in question(record)
+    assert "\n" not in single_question(record)
     assert set(tool) == {"provider", "name", "description", "parameters"}
 
 
 def test_equal_records_make_equal_messages() -> None:
-    assert question(make_record(categories=("a", "b"))) == question(make_record(categories=("a", "b")))
+    assert single_question(make_record(categories=("a", "b"))) == single_question(make_record(categories=("a", "b")))
 
 
 def test_the_instructions_come_first_and_never_vary_with_the_tool() -> None:
     records = [make_record(), make_record("create_refund", None, description=_INJECTION)]
     with ModelServer() as server:
-        list(replies(OpenAIGenerator(server.settings()), records))
+        list(replies(DirectGenerator(server.settings()), records))
     messages = [request.body["messages"] for request in server.requests]
     assert [system for system, _ in messages] == [{"role": "system", "content": INSTRUCTIONS}] * 2
-    assert [user for _, user in messages] == [{"role": "user", "content": question(r)} for r in records]
+    assert [user for _, user in messages] == [{"role": "user", "content": single_question(r)} for r in records]
 
 
 def test_the_instructions_call_the_tool_data() -> None:
@@ -130,7 +130,7 @@ def test_what_no_reader_sees_no_model_is_shown(text: str, seen: str) -> None:
 
 def test_siblings_are_data_beside_the_tool_and_bounded() -> None:
     sibling = make_record("list_refunds", description="Lists refunds. " + _MEGABYTE)
-    message = json.loads(question(make_record(), [sibling]))
+    message = json.loads(single_question(make_record(), [sibling]))
     assert set(message) == {"tool", "siblings"}
     assert message["siblings"] == [
         {"provider": "stripe", "name": "list_refunds", "description": ("Lists refunds. " + _MEGABYTE)[:300]}
@@ -138,7 +138,7 @@ def test_siblings_are_data_beside_the_tool_and_bounded() -> None:
 
 
 def test_languages_are_asked_for_by_their_codes() -> None:
-    assert json.loads(question(make_record(), languages=("de", "ja")))["languages"] == ["de", "ja"]
+    assert json.loads(single_question(make_record(), languages=("de", "ja")))["languages"] == ["de", "ja"]
 
 
 def test_several_tools_are_one_list_in_their_order() -> None:

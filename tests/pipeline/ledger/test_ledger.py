@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pipeline.errors import RecordRejected, RunAborted, SettingsInvalid
-from pipeline.ledger import LEDGER_FILE, Entry, Ledger
+from pipeline.ledger import LEDGER_FILE, Ledger, LedgerEntry
 from pipeline.records import catalog_records
 from router.record import Origin, ToolRecord
 from tests.support.factories import make_raw
@@ -33,9 +33,9 @@ def _rows(workspace: Path, sql: str) -> list[tuple[Any, ...]]:
         return connection.execute(sql).fetchall()
 
 
-def _entry(key: str = "k", **fields: Any) -> Entry:
+def _entry(key: str = "k", **fields: Any) -> LedgerEntry:
     said: dict[str, Any] = {"expansion": {"user_phrases": ["do it"]}, "cost_usd": 0.5, **fields}
-    return Entry(key, f"hash of {key}", f"tool {key}", "openai", "gpt", 1, 10, 4, 2, **said)
+    return LedgerEntry(key, f"hash of {key}", f"tool {key}", "openai", "gpt", 1, 10, 4, 2, **said)
 
 
 def _vectors(rows: int, dim: int) -> np.ndarray[Any, np.dtype[np.float32]]:
@@ -214,7 +214,7 @@ def test_no_text_gives_an_empty_matrix_of_the_right_width(tmp_path: Path) -> Non
 
 
 def test_vectors_are_whole_where_they_come_in_several_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.ledger._ROWS_A_PART", 7)
+    monkeypatch.setattr("pipeline.ledger.vectors._ROWS_PER_CHUNK", 7)
     vectors, hashes = _vectors(5_000, 3), [f"text {number}" for number in range(5_000)]
     with Ledger.open(tmp_path) as ledger:
         ledger.put_vectors(hashes, vectors, "m")

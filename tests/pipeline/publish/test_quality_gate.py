@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.enrichment import Enrichment, Expansion, Failure, Written
+from pipeline.enrichment import Enrichment, Expansion, GenerationFailure, ScreenedExpansion
 from pipeline.publish.missing_tools import MissingTools
 from pipeline.publish.quality_gate import hold_reasons
 from pipeline.records import catalog_records
@@ -17,8 +17,8 @@ _IDS = [record.tool_id for record in _CATALOG.records]
 def _after(*failures: tuple[str, str], by: str = "lexicon") -> Enrichment:
     """Ten tools, of which these failed; `by` wrote what serves instead."""
     words = Expansion("", ("do it",))
-    written = {tool_id: Written(words, by, "m", "k", words) for tool_id, _ in failures}
-    return Enrichment(written=written, failures=[Failure(tool_id, kind, "why") for tool_id, kind in failures])
+    written = {tool_id: ScreenedExpansion(words, by, "m", "k", words) for tool_id, _ in failures}
+    return Enrichment(written=written, failures=[GenerationFailure(tool_id, kind, "why") for tool_id, kind in failures])
 
 
 def _held(enrichment: Enrichment, rejected: int = 0, **limits: float) -> tuple[str, ...]:

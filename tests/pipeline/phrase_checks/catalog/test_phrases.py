@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.enrichment.verdict import Consequence, Verdict
+from pipeline.enrichment.verdict import Consequence, TextVerdict
 from pipeline.settings import AssessmentSettings
 from tests.pipeline.phrase_checks.catalog.makers import ANY_SHARE, Catalog
 
@@ -21,7 +21,7 @@ def test_a_phrase_that_fits_another_tool_and_not_its_own_is_dropped() -> None:
     # Scores of the phrase b: 0 at t00, 1 at t01, 0 elsewhere. t01 is ahead by 1 / (sqrt(24) / 25) = 5.10 deviations.
     found = stray(25).assess()
     assert found.verdicts == (
-        Verdict("t00", "user_phrases", "t00 phrase 3", "inconsistent", Consequence.DROPPED, "t01"),
+        TextVerdict("t00", "user_phrases", "t00 phrase 3", "inconsistent", Consequence.DROPPED, "t01"),
     )
     assert found.siblings == {}
 
@@ -75,7 +75,7 @@ def test_a_tool_that_enough_of_the_phrases_fit_better_is_a_sibling_and_they_are_
     found = shared(6).assess(AssessmentSettings(sibling_share=0.25))
     assert found.siblings == {"t00": ("t01",)}
     assert found.verdicts == tuple(
-        Verdict("t00", "user_phrases", f"t00 phrase {n}", "collision", Consequence.NOTED, "t01") for n in (6, 7)
+        TextVerdict("t00", "user_phrases", f"t00 phrase {n}", "collision", Consequence.NOTED, "t01") for n in (6, 7)
     )
 
 

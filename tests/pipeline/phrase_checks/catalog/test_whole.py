@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.enrichment.verdict import Consequence, Verdict
+from pipeline.enrichment.verdict import Consequence, TextVerdict
 from pipeline.settings import AssessmentSettings
 from tests.pipeline.phrase_checks.catalog.makers import ANY_SHARE, Catalog
 
@@ -19,7 +19,7 @@ def test_phrases_that_together_fit_another_record_are_dropped_and_the_tool_is_to
     # The mean phrase scores 0 at t00, 1 at t01, 0 elsewhere: 25 / sqrt(24) = 5.10 deviations.
     found = swapped(25).assess()
     assert found.verdicts == tuple(
-        Verdict("t00", "user_phrases", f"t00 phrase {n}", "misplaced", Consequence.DROPPED, "t01") for n in range(3)
+        TextVerdict("t00", "user_phrases", f"t00 phrase {n}", "misplaced", Consequence.DROPPED, "t01") for n in range(3)
     )
     # t01 is no sibling's: the phrases of t00 no longer speak for it.
     assert found.siblings == {"t00": ("t01",)}

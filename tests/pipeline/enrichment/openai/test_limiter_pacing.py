@@ -8,14 +8,14 @@ from itertools import count
 
 import pytest
 
-from pipeline.enrichment.openai.limits import Limiter
+from pipeline.enrichment.openai.limiter import Limiter
 from tests.pipeline.enrichment.limited_server import Limit
 
 _WARM_UP_S = 5.0
 
 
 class _World:
-    """A clock, and what happens when."""
+    """A simulated clock, and a queue of events."""
 
     def __init__(self) -> None:
         self.now = 1_000.0
@@ -37,8 +37,11 @@ class _World:
 
 
 def _rate(style: str, kind: str, requests: int = 2_000, jitter_s: float = 0.01) -> tuple[float, int]:
-    """The share of the limit that was reached, and how many requests were refused after the warm-up. A request takes
-    1 to 11 ms to arrive and 50 to 600 ms to be answered, and costs a tenth more or less than was expected."""
+    """Return the share of the limit that was reached, and how many requests were refused after the warm-up.
+
+    A request takes 1 to 11 ms to arrive and 50 to 600 ms to be answered, and costs up to a tenth more or less than
+    expected.
+    """
     world, draw = _World(), random.Random(7)
     expected = 1.0 if kind == "requests" else 1_400.0
     per_minute = 6_000 * expected

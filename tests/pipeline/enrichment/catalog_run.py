@@ -1,4 +1,4 @@
-"""A catalog's run through generators, with a real ledger."""
+"""Run a catalog through generators, with a real ledger."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.support.factories import make_raw
 
 
 def catalog(*names: str, **fields: Any) -> Catalog:
-    """A catalog of tools by these names."""
+    """Return a catalog of tools with these names."""
     return catalog_records(make_raw(name, description=f"It does {name}.", **fields) for name in names)
 
 
@@ -25,7 +25,7 @@ def run(
     siblings: Mapping[str, Sequence[str]] | None = None,
     into: Enrichment | None = None,
 ) -> Enrichment:
-    """One run of the generators over a catalog; then, beside siblings, once more."""
+    """Run the generators over a catalog; ask a second time where `siblings` are given."""
     with Ledger.open(workspace) as ledger:
         result = Enrichment() if into is None else into
         number = ledger.start_run("office")
@@ -37,6 +37,6 @@ def run(
 
 
 def ledger_rows(workspace: Path, sql: str) -> list[tuple[Any, ...]]:
-    """What the ledger holds."""
+    """Return the rows of a query on the ledger."""
     with duckdb.connect(str(workspace / LEDGER_FILE), read_only=True) as connection:
         return connection.execute(sql).fetchall()

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.enrichment.openai.client import retry_after
-from pipeline.enrichment.openai.limits import Limiter, duration
+from pipeline.enrichment.openai.faults import retry_after
+from pipeline.enrichment.openai.limiter import Limiter, duration
 
 
 class _Clock:
@@ -34,7 +34,7 @@ def _now(awaited: Coroutine[Any, Any, float]) -> float:
 
 
 def _sent(limiter: Limiter, count: int, tokens: int = 100) -> list[float]:
-    """The moments at which so many requests went."""
+    """Return the moments at which so many requests were sent."""
 
     async def ask() -> list[float]:
         return [await limiter.admit(tokens) for _ in range(count)]
@@ -43,7 +43,7 @@ def _sent(limiter: Limiter, count: int, tokens: int = 100) -> list[float]:
 
 
 def _pace(moments: list[float]) -> float:
-    """Requests a minute."""
+    """Return requests per minute."""
     return 60 * (len(moments) - 1) / (moments[-1] - moments[0])
 
 
@@ -106,8 +106,8 @@ def test_the_servers_count_of_tokens_corrects_the_estimate(used: int) -> None:
 def test_whoever_gives_up_waits_a_quarter_of_a_second_at_most() -> None:
     limiter, clock = _limiter(requests=1)
     _sent(limiter, 2)
-    begun, given_up = clock.now, iter([False, True])
-    assert _now(limiter.admit(1, lambda: next(given_up))) - begun == pytest.approx(0.25)
+    begun, cancelled = clock.now, iter([False, True])
+    assert _now(limiter.admit(1, lambda: next(cancelled))) - begun == pytest.approx(0.25)
 
 
 def test_a_refusal_stops_everybody_until_the_servers_word() -> None:
@@ -165,15 +165,15 @@ def test_a_rate_that_was_cut_is_given_back_minute_by_minute_and_never_passes_the
 
 def test_headers_lower_the_limit_and_never_raise_it() -> None:
     limiter, _ = _limiter(requests=6_000)
-    limiter.heard({"x-ratelimit-limit-requests": "600"}, 100)
+    limiter.read_headers({"x-ratelimit-limit-requests": "600"}, 100)
     assert limiter.requests_per_second(1) == pytest.approx(9.8)
-    limiter.heard({"x-ratelimit-limit-requests": "60000"}, 100)
+    limiter.read_headers({"x-ratelimit-limit-requests": "60000"}, 100)
     assert limiter.requests_per_second(1) == pytest.approx(9.8)
 
 
 def test_headers_are_the_limit_where_settings_have_none() -> None:
     limiter, _ = _limiter()
-    limiter.heard({"x-ratelimit-limit-requests": "600", "x-ratelimit-limit-tokens": "60000"}, 100)
+    limiter.read_headers({"x-ratelimit-limit-requests": "600", "x-ratelimit-limit-tokens": "60000"}, 100)
     assert limiter.requests_per_second(10) == pytest.approx(9.8)
     assert limiter.requests_per_second(980) == pytest.approx(1.0)
 
@@ -181,7 +181,7 @@ def test_headers_are_the_limit_where_settings_have_none() -> None:
 @pytest.mark.parametrize("junk", ["", "many", "-5", "nan", "inf", "0"])
 def test_a_header_that_is_no_limit_is_none(junk: str) -> None:
     limiter, _ = _limiter(requests=600)
-    limiter.heard({"x-ratelimit-limit-requests": junk, "x-ratelimit-remaining-requests": junk or "x"}, 100)
+    limiter.read_headers({"x-ratelimit-limit-requests": junk, "x-ratelimit-remaining-requests": junk or "x"}, 100)
     assert limiter.requests_per_second(1) == pytest.approx(9.8)
 
 
@@ -189,7 +189,7 @@ def test_where_nothing_is_left_only_what_is_missing_is_waited_for() -> None:
     limiter, clock = _limiter()
     # 60 s until all 600 are there again: one is there in a tenth of a second.
     headers = {"limit-requests": "600", "remaining-requests": "0", "reset-requests": "1m0s"}
-    limiter.heard({f"x-ratelimit-{name}": value for name, value in headers.items()}, 100)
+    limiter.read_headers({f"x-ratelimit-{name}": value for name, value in headers.items()}, 100)
     assert _now(limiter.admit(100)) == pytest.approx(1_000.1)
     assert clock.now == pytest.approx(1_000.1)
 
@@ -213,7 +213,7 @@ def test_a_limit_that_was_guessed_grows_and_gives_way_to_a_header() -> None:
     clock.now += 10
     _sent(limiter, 1)
     assert limiter.requests_per_second(1) == pytest.approx(0.98 * 1.05)
-    limiter.heard({"x-ratelimit-limit-requests": "6000"}, 100)
+    limiter.read_headers({"x-ratelimit-limit-requests": "6000"}, 100)
     assert limiter.requests_per_second(1) == pytest.approx(98)
 
 

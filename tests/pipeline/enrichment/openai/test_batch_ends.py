@@ -1,4 +1,4 @@
-"""How batches and their lines end, and what is handed in again."""
+"""The ends of batches and of their lines, and the questions that are submitted again."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.enrichment.generator import Failure
-from pipeline.enrichment.openai.batch import BatchGenerator
+from pipeline.enrichment.generator import GenerationFailure
+from pipeline.enrichment.openai import BatchGenerator
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.ledger import Ledger
 from tests.pipeline.enrichment.batch_server import BatchServer, Course
@@ -22,7 +22,7 @@ _BROKEN = error(500, "The server had an error while processing your request.")
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
-    """One for all tests: each has a server of its own, and opening a ledger takes longer than a test."""
+    """Share one ledger: each test has a server of its own, and opening a ledger takes longer than a test."""
     with Ledger.open(tmp_path_factory.mktemp("workspace")) as opened:
         yield opened
 
@@ -30,16 +30,16 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
 def _kinds(server: BatchServer, ledger: Ledger, **settings: Any) -> dict[str, str]:
     outcomes = list(replies(BatchGenerator(server.settings(**settings), ledger), _RECORDS))
     assert len(outcomes) == len(_RECORDS)
-    return {o.tool_id.partition("/")[2]: o.kind if isinstance(o, Failure) else "" for o in outcomes}
+    return {o.tool_id.partition("/")[2]: o.kind if isinstance(o, GenerationFailure) else "" for o in outcomes}
 
 
 def _asked(server: BatchServer) -> list[list[str]]:
-    """The tools of each batch."""
+    """Return the tools of each batch."""
     return [[tool_of(line["body"])["name"] for line in server.lines(n)] for n in range(len(server.batches))]
 
 
 def _first(times: int, name: str, reply: Reply) -> Script:
-    """Answers well, but for the first requests about one tool."""
+    """Return a script that answers well, except for the first requests about one tool."""
     asked: Counter[str] = Counter()
 
     def script(body: dict[str, Any], _: int) -> Reply:
@@ -81,14 +81,14 @@ def test_a_line_that_met_a_busy_server_is_asked_once_more(ledger: Ledger, reply:
     assert _asked(server) == [_NAMES, ["tool_2"]]
 
 
-def test_a_refused_response_format_is_asked_for_a_rung_lower(ledger: Ledger) -> None:
+def test_a_refused_response_format_is_asked_for_in_the_next_output_mode(ledger: Ledger) -> None:
     def script(body: dict[str, Any], _: int) -> Reply:
         asked = body.get("response_format", {}).get("type")
         return error(400, f"'response_format' {asked} is not supported") if asked else answer(body)
 
     with BatchServer(script) as server:
         generator = BatchGenerator(server.settings(), ledger)
-        assert not [outcome for outcome in replies(generator, _RECORDS[:2]) if isinstance(outcome, Failure)]
+        assert not [outcome for outcome in replies(generator, _RECORDS[:2]) if isinstance(outcome, GenerationFailure)]
         list(replies(generator, _RECORDS[2:]))  # the server's ways are known by now
     formats = [
         {line["body"].get("response_format", {}).get("type") for line in server.lines(number)}
@@ -98,7 +98,7 @@ def test_a_refused_response_format_is_asked_for_a_rung_lower(ledger: Ledger) -> 
     assert server.paid == _NAMES
 
 
-def test_a_format_that_the_last_rung_does_not_mend_is_a_refusal(ledger: Ledger) -> None:
+def test_a_format_that_the_last_output_mode_does_not_mend_is_a_refusal(ledger: Ledger) -> None:
     with BatchServer(lambda *_: error(400, "guided decoding is broken")) as server:
         assert set(_kinds(server, ledger).values()) == {"refused"}
     assert len(server.batches) == 3
@@ -121,9 +121,9 @@ def test_a_line_that_fails_its_batch_is_refused_and_the_others_are_asked_again(l
     with BatchServer() as server:
         outcomes = {o.tool_id: o for o in replies(BatchGenerator(server.settings(), ledger), records)}
     odd = outcomes.pop("stripe/odd")
-    assert isinstance(odd, Failure)
+    assert isinstance(odd, GenerationFailure)
     assert (odd.kind, odd.message) == ("refused", "This line is not parseable as valid JSON.")
-    assert not [outcome for outcome in outcomes.values() if isinstance(outcome, Failure)]
+    assert not [outcome for outcome in outcomes.values() if isinstance(outcome, GenerationFailure)]
     assert _asked(server) == [["tool_0", "tool_1", "odd"], ["tool_0", "tool_1"]]
 
 
@@ -138,7 +138,7 @@ def test_a_queue_that_stays_full_postpones_the_questions(ledger: Ledger) -> None
     with BatchServer(queue=3) as server:
         outcomes = list(replies(BatchGenerator(server.settings(), ledger), _RECORDS))
     for outcome in outcomes:
-        assert isinstance(outcome, Failure)
+        assert isinstance(outcome, GenerationFailure)
         assert outcome.postponed
         assert "Enqueued token limit reached" in outcome.message and "enrichment.batch smaller" in outcome.message
     assert len(server.batches) == 1

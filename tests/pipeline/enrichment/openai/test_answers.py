@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.enrichment.generator import Answer, Failure, Usage
-from pipeline.enrichment.openai import OpenAIGenerator
+from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, TokenUsage
+from pipeline.enrichment.openai import DirectGenerator
 from tests.pipeline.enrichment.model_server import (
     COST,
     ModelServer,
@@ -25,8 +25,8 @@ from tests.support.factories import make_record
 
 _RECORDS = [make_record(name) for name in ("list_charges", "create_refund", "get_balance")]
 _GOOD = json.dumps(row("create_refund"), indent=2)
-_PAID = Usage(1_000, 400, 200, pytest.approx(COST))
-_PAID_TWICE = Usage(2_000, 800, 400, pytest.approx(2 * COST))
+_PAID = TokenUsage(1_000, 400, 200, pytest.approx(COST))
+_PAID_TWICE = TokenUsage(2_000, 800, 400, pytest.approx(2 * COST))
 
 
 def _said(content: Any, **fields: Any) -> Reply:
@@ -35,28 +35,28 @@ def _said(content: Any, **fields: Any) -> Reply:
 
 @dataclass
 class _Model:
-    """A server, and a generator that asks it; the client takes a while to make, so that the module shares one."""
+    """A server and a generator that asks it. The client is slow to create, so the module shares one."""
 
     server: ModelServer
-    generator: OpenAIGenerator
+    generator: DirectGenerator
 
-    def outcomes(self, reply: Reply) -> list[Answer | Failure]:
-        """The outcomes for three tools where the second meets this reply."""
+    def outcomes(self, reply: Reply) -> list[GeneratedExpansion | GenerationFailure]:
+        """Return the outcomes for three tools of which the second meets this reply."""
         self.server.script = but("create_refund", reply)
         return list(replies(self.generator, _RECORDS))
 
-    def failure(self, reply: Reply) -> Failure:
-        """The second tool's failure, the others having their answers."""
+    def failure(self, reply: Reply) -> GenerationFailure:
+        """Return the second tool's failure, where the others have their answers."""
         first, failure, last = self.outcomes(reply)
-        assert isinstance(first, Answer) and isinstance(last, Answer)
-        assert isinstance(failure, Failure) and failure.tool_id == "stripe/create_refund"
+        assert isinstance(first, GeneratedExpansion) and isinstance(last, GeneratedExpansion)
+        assert isinstance(failure, GenerationFailure) and failure.tool_id == "stripe/create_refund"
         return failure
 
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[_Model]:
     with ModelServer() as server:
-        yield _Model(server, OpenAIGenerator(server.settings()))
+        yield _Model(server, DirectGenerator(server.settings()))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def model() -> Iterator[_Model]:
 )
 def test_json_is_read_bare_fenced_and_inside_prose(model: _Model, content: str) -> None:
     outcome = model.outcomes(_said(content))[1]
-    assert isinstance(outcome, Answer)
+    assert isinstance(outcome, GeneratedExpansion)
     assert outcome.expansion.user_phrases == ("please do create_refund",)
 
 
@@ -115,11 +115,11 @@ def test_an_answer_that_cannot_be_used_is_asked_for_once_more_and_both_were_paid
     assert len(model.server.requests) - before == 4  # three tools, one of them twice
 
 
-def test_the_second_question_is_a_rung_lower_on_the_ladder_and_the_next_tool_is_not() -> None:
+def test_the_second_question_is_in_the_next_output_mode_and_the_next_tool_is_not() -> None:
     with ModelServer(lambda body, n: _said("broken") if n == 1 else answer(body)) as server:
-        first, *rest = replies(OpenAIGenerator(server.settings()), _RECORDS)
-    assert isinstance(first, Answer) and first.usage == _PAID_TWICE
-    assert all(isinstance(outcome, Answer) for outcome in rest)
+        first, *rest = replies(DirectGenerator(server.settings()), _RECORDS)
+    assert isinstance(first, GeneratedExpansion) and first.usage == _PAID_TWICE
+    assert all(isinstance(outcome, GeneratedExpansion) for outcome in rest)
     formats = [request.body["response_format"]["type"] for request in server.requests]
     assert formats == ["json_schema", "json_object", "json_schema", "json_schema"]
 
@@ -151,7 +151,7 @@ def test_a_page_of_html_is_a_failure_that_shows_its_beginning(model: _Model) -> 
 
 def test_a_refusal_is_a_failure_in_the_models_words(model: _Model) -> None:
     failure = model.failure(_said(None, message={"refusal": "I cannot help with refunds."}))
-    assert failure == Failure("stripe/create_refund", "refusal", "I cannot help with refunds.", _PAID)
+    assert failure == GenerationFailure("stripe/create_refund", "refusal", "I cannot help with refunds.", _PAID)
 
 
 def test_an_answer_cut_at_the_length_limit_is_a_failure_though_it_parses(model: _Model) -> None:
@@ -164,28 +164,28 @@ def test_an_answer_cut_at_the_length_limit_is_a_failure_though_it_parses(model: 
 @pytest.mark.parametrize("status", [500, 503])
 def test_a_server_error_is_a_failure_after_bounded_retries(status: int) -> None:
     with ModelServer(but("create_refund", error(status, "out of memory", "server_error"))) as server:
-        first, failure, last = replies(OpenAIGenerator(server.settings(max_retries=2)), _RECORDS)
-    assert isinstance(first, Answer) and isinstance(last, Answer)
-    assert isinstance(failure, Failure) and failure.kind == "server"
+        first, failure, last = replies(DirectGenerator(server.settings(max_retries=2)), _RECORDS)
+    assert isinstance(first, GeneratedExpansion) and isinstance(last, GeneratedExpansion)
+    assert isinstance(failure, GenerationFailure) and failure.kind == "server"
     assert "out of memory" in failure.message
     assert server.asked == ["list_charges", *["create_refund"] * 3, "get_balance"]
 
 
 def test_a_server_error_that_passes_is_no_failure() -> None:
     with ModelServer(lambda body, n: error(503, "busy") if n == 1 else answer(body)) as server:
-        outcomes = list(replies(OpenAIGenerator(server.settings(max_retries=1)), _RECORDS))
-    assert all(isinstance(outcome, Answer) for outcome in outcomes)
+        outcomes = list(replies(DirectGenerator(server.settings(max_retries=1)), _RECORDS))
+    assert all(isinstance(outcome, GeneratedExpansion) for outcome in outcomes)
     assert len(server.requests) == 4
 
 
 def test_no_answer_in_time_is_a_failure_that_says_the_time() -> None:
     with ModelServer() as server:
-        model = _Model(server, OpenAIGenerator(server.settings(timeout_s=0.5)))
+        model = _Model(server, DirectGenerator(server.settings(timeout_s=0.5)))
         failure = model.failure(Reply("", delay_s=30.0))
     assert (failure.tool_id, failure.kind) == ("stripe/create_refund", "timeout")
     assert failure.message == "no answer within 0.5 s"
     # The server may have computed an answer, and billed it: what was set aside is counted as lost, by half.
-    assert failure.usage == Usage(unconfirmed_usd=failure.usage.unconfirmed_usd)
+    assert failure.usage == TokenUsage(unconfirmed_usd=failure.usage.unconfirmed_usd)
     assert 0.0 < failure.usage.unconfirmed_usd < 0.002
 
 
@@ -201,12 +201,12 @@ def test_questions_asked_at_once_are_each_answered_once() -> None:
 
     records = [make_record(f"tool_{number}") for number in range(30)]
     with ModelServer(slow_first) as server:
-        outcomes = list(replies(OpenAIGenerator(server.settings(concurrency=6)), records))
+        outcomes = list(replies(DirectGenerator(server.settings(concurrency=6)), records))
     assert sorted(outcome.tool_id for outcome in outcomes) == sorted(record.tool_id for record in records)
     for outcome in outcomes:
         number = int(outcome.tool_id.rpartition("_")[2])
-        assert isinstance(outcome, Answer) == bool(number % 5)
-        if isinstance(outcome, Answer):
+        assert isinstance(outcome, GeneratedExpansion) == bool(number % 5)
+        if isinstance(outcome, GeneratedExpansion):
             assert outcome.expansion.user_phrases == (f"please do tool_{number}",)
     assert 1 < server.most_at_once <= 6
     assert sorted(server.asked) == sorted(record.name for record in records)

@@ -1,4 +1,4 @@
-"""Ctrl-C, and whatever else stops a build in the middle: what is under way is paid for, and kept."""
+"""Ctrl-C and other interruptions of a build: requests in flight are paid for, and their answers are kept."""
 
 import signal
 import subprocess
@@ -10,27 +10,27 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.enrichment.openai import OpenAIGenerator
+from pipeline.enrichment.openai import DirectGenerator
 from pipeline.ledger import Ledger
-from tests.pipeline.enrichment.asking import catalog, ledger_rows, run
+from tests.pipeline.enrichment.catalog_run import catalog, ledger_rows, run
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, replies
 
 _NAMES = [f"t{n:03}" for n in range(100)]
 _ENRICH = """
 import sys
 from pathlib import Path
-from pipeline.enrichment.openai import OpenAIGenerator
-from tests.pipeline.enrichment.asking import catalog, run
+from pipeline.enrichment.openai import DirectGenerator
+from tests.pipeline.enrichment.catalog_run import catalog, run
 from tests.pipeline.enrichment.model_server import ModelServer
 server = ModelServer()
 server.base_url = sys.argv[2]
 print("begun", flush=True)
-run(Path(sys.argv[1]), catalog(*sys.argv[3:]), OpenAIGenerator(server.settings(concurrency=8)))
+run(Path(sys.argv[1]), catalog(*sys.argv[3:]), DirectGenerator(server.settings(concurrency=8)))
 """
 
 
 def _stopped(workspace: Path, server: ModelServer, by: signal.Signals) -> str:
-    """What a process says that is stopped in the middle of a hundred questions, eight at a time."""
+    """Return the error output of a process stopped amid a hundred questions, eight at a time."""
     command = [sys.executable, "-c", _ENRICH, str(workspace), server.base_url, *_NAMES]
     with subprocess.Popen(
         command,
@@ -65,7 +65,7 @@ def test_a_kill_loses_what_was_under_way_and_nothing_else_is_asked_again(tmp_pat
         asked = set(server.asked)
         kept = {name for (name,) in ledger_rows(tmp_path, "SELECT tool_id FROM expansions")}
         assert kept <= asked and len(asked - kept) <= 8
-        result = run(tmp_path, catalog(*_NAMES), OpenAIGenerator(server.settings(concurrency=8)))
+        result = run(tmp_path, catalog(*_NAMES), DirectGenerator(server.settings(concurrency=8)))
     assert len(result.written) == 100
     assert len(server.requests) - 100 == len(asked - kept)
 
@@ -89,7 +89,7 @@ def test_an_interruption_in_the_middle_of_a_commit_keeps_that_and_what_is_under_
         ModelServer(lambda body, _: Reply(answer(body).body, delay_s=0.05)) as server,
         pytest.raises(KeyboardInterrupt),
     ):
-        run(tmp_path, catalog(*_NAMES), OpenAIGenerator(server.settings(concurrency=8)))
+        run(tmp_path, catalog(*_NAMES), DirectGenerator(server.settings(concurrency=8)))
     assert 1 <= len(server.requests) < 30
     assert ledger_rows(tmp_path, "SELECT tool_id FROM expansions ORDER BY ALL") == [
         (name,) for name in sorted(server.asked)
@@ -103,7 +103,7 @@ def test_a_ledger_that_cannot_be_written_ends_the_asking(tmp_path: Path, monkeyp
     monkeypatch.setattr(Ledger, "put_entries", full)
     with ModelServer(lambda body, _: Reply(answer(body).body, delay_s=0.02)) as server:
         with pytest.raises(OSError, match="no space left"):
-            run(tmp_path, catalog(*_NAMES), OpenAIGenerator(server.settings(concurrency=4)))
+            run(tmp_path, catalog(*_NAMES), DirectGenerator(server.settings(concurrency=4)))
         time.sleep(0.2)
         asked = len(server.requests)
         time.sleep(0.2)
@@ -112,7 +112,7 @@ def test_a_ledger_that_cannot_be_written_ends_the_asking(tmp_path: Path, monkeyp
 
 def test_whoever_takes_no_more_outcomes_is_asked_for_no_more() -> None:
     with ModelServer(lambda body, _: Reply(answer(body).body, delay_s=0.02)) as server:
-        generator = OpenAIGenerator(server.settings(concurrency=4))
+        generator = DirectGenerator(server.settings(concurrency=4))
         with closing(replies(generator, catalog(*_NAMES).records)) as outcomes:  # type: ignore[type-var]
             next(outcomes)
         time.sleep(0.2)

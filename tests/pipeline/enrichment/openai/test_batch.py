@@ -1,4 +1,4 @@
-"""Questions asked by the Batch API, and what their answers cost."""
+"""Questions asked by the Batch API, and the cost of their answers."""
 
 import json
 from collections.abc import Iterator
@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from pipeline.enrichment.chain import generators
-from pipeline.enrichment.generator import Answer, Failure, Outcome, Question
-from pipeline.enrichment.openai import OpenAIGenerator
-from pipeline.enrichment.openai.batch import BatchGenerator
+from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, Outcome, Question
+from pipeline.enrichment.openai import BatchGenerator, DirectGenerator
+from pipeline.enrichment.openai.answers import OutputMode
 from pipeline.ledger import Ledger
 from pipeline.settings import CatalogSettings
 from tests.pipeline.enrichment.batch_server import BatchServer, Course, Lines
@@ -23,7 +23,7 @@ _NAMES = sorted(record.name for record in _RECORDS)
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
-    """One for all tests: each has a server of its own, and opening a ledger takes longer than a test."""
+    """Share one ledger: each test has a server of its own, and opening a ledger takes longer than a test."""
     with Ledger.open(tmp_path_factory.mktemp("workspace")) as opened:
         yield opened
 
@@ -36,13 +36,13 @@ def _outcomes(server: BatchServer, ledger: Ledger, **settings: Any) -> dict[str,
 
 
 def _kinds(outcomes: dict[str, Outcome]) -> dict[str, str]:
-    return {name: outcome.kind if isinstance(outcome, Failure) else "" for name, outcome in outcomes.items()}
+    return {name: outcome.kind if isinstance(outcome, GenerationFailure) else "" for name, outcome in outcomes.items()}
 
 
 def test_all_questions_go_in_one_file_and_each_is_answered_once(ledger: Ledger) -> None:
     with BatchServer() as server:
         outcomes = _outcomes(server, ledger)
-    assert all(isinstance(outcome, Answer) for outcome in outcomes.values())
+    assert all(isinstance(outcome, GeneratedExpansion) for outcome in outcomes.values())
     assert server.paid == _NAMES
     assert len(server.batches) == 1
     assert [line["custom_id"] for line in server.lines()] == [record.tool_id for record in _RECORDS]
@@ -53,9 +53,9 @@ def test_a_line_asks_what_a_question_by_itself_would_ask(ledger: Ledger) -> None
     with BatchServer() as server:
         settings = server.settings(parameters={"temperature": 0, "top_k": 20}, tools_per_request=4)
         list(replies(BatchGenerator(settings, ledger), _RECORDS[:1]))
-    direct = OpenAIGenerator(settings)
+    direct = DirectGenerator(settings)
     question = Question("", _RECORDS[0])
-    assert server.lines()[0]["body"] == direct.requests.body([question], 0)
+    assert server.lines()[0]["body"] == direct.requests.body([question], OutputMode.JSON_SCHEMA)
     assert server.lines()[0]["body"]["response_format"]["type"] == "json_schema"
     assert BatchGenerator(settings, ledger).key(_RECORDS[0]) == direct.key(_RECORDS[0])
 
@@ -66,7 +66,7 @@ def test_answers_belong_to_their_custom_id_whatever_their_order(ledger: Ledger) 
         output = server.files[next(iter(server.batches.values()))["output_file_id"]]
     assert json.loads(output.splitlines()[0])["custom_id"] == _RECORDS[-1].tool_id
     for name, outcome in outcomes.items():
-        assert isinstance(outcome, Answer)
+        assert isinstance(outcome, GeneratedExpansion)
         assert outcome.expansion.user_phrases == (f"please do {name}",)
 
 
@@ -113,26 +113,26 @@ def test_what_the_budget_has_no_room_for_is_not_put_into_a_file(
         outcomes = _outcomes(server, ledger, **limit)
     assert _kinds(outcomes) == {"list_charges": "", "create_refund": "", "get_balance": "budget"}
     failure = outcomes["get_balance"]
-    assert isinstance(failure, Failure)
+    assert isinstance(failure, GenerationFailure)
     assert said in failure.message and failure.postponed
     assert server.paid == ["create_refund", "list_charges"]
 
 
 def test_answers_give_back_what_was_set_aside_for_them(ledger: Ledger) -> None:
     with BatchServer() as server:
-        bound = OpenAIGenerator(server.settings()).requests.bound([Question("", _RECORDS[0])], batch=True)
+        bound = DirectGenerator(server.settings()).requests.highest_cost([Question("", _RECORDS[0])], batch=True)
         assert bound > COST  # about $0.001 set aside, $0.00028 spent
         generator = BatchGenerator(server.settings(max_cost_usd=2.9 * bound), ledger)
         for number in range(2):
             outcomes = replies(generator, [make_record(f"tool_{number}_{i}") for i in range(2)])
-            assert all(isinstance(outcome, Answer) for outcome in outcomes)
+            assert all(isinstance(outcome, GeneratedExpansion) for outcome in outcomes)
 
 
 def test_what_is_not_ready_in_time_is_left_to_a_later_build(ledger: Ledger) -> None:
     with BatchServer(courses=[Course(steps=["in_progress"])]) as server:
         outcomes = _outcomes(server, ledger, wait_s=0.02)
         for outcome in outcomes.values():
-            assert isinstance(outcome, Failure)
+            assert isinstance(outcome, GenerationFailure)
             assert outcome.kind == "waiting" and outcome.postponed
             assert outcome.message.startswith("in batch batch_0000 since 20")
             assert outcome.message.endswith(" UTC: a later build collects it")
@@ -148,7 +148,7 @@ def test_the_waits_of_a_build_add_up(ledger: Ledger) -> None:
         generator = BatchGenerator(server.settings(wait_s=0.05, batch={"poll_s": 0.02}), ledger)
         list(replies(generator, _RECORDS[:1]))
         looks = len(server.calls)
-        list(replies(generator, _RECORDS[:2]))  # no patience is left: handed in, and looked at once
+        list(replies(generator, _RECORDS[:2]))  # no waiting time is left: submitted, and looked at once
     assert [call.partition(" ")[0] for call in server.calls[looks:]] == ["POST", "POST", "GET", "GET"]
 
 
@@ -172,7 +172,7 @@ def test_of_two_lines_of_a_question_the_first_counts_and_strange_lines_are_noted
     notes: list[str] = []
     with BatchServer(courses=[Course(spoil=spoil)]) as server:
         outcomes = list(replies(BatchGenerator(server.settings(), ledger, note=notes.append), _RECORDS))
-    assert [outcome.expansion.user_phrases for outcome in outcomes if isinstance(outcome, Answer)] == [
+    assert [outcome.expansion.user_phrases for outcome in outcomes if isinstance(outcome, GeneratedExpansion)] == [
         (f"please do {record.name}",) for record in _RECORDS
     ]
     assert notes[-1] == "batch_0000: 4 lines of its results answer no question of it"
@@ -199,7 +199,7 @@ def test_an_answer_that_is_no_use_is_a_failure_with_what_it_cost(ledger: Ledger,
     assert len(server.batches) == 1
 
 
-@pytest.mark.parametrize(("mode", "kind"), [("direct", OpenAIGenerator), ("batch", BatchGenerator)])
+@pytest.mark.parametrize(("mode", "kind"), [("direct", DirectGenerator), ("batch", BatchGenerator)])
 def test_the_mode_says_how_a_model_is_asked(ledger: Ledger, tmp_path: Path, mode: str, kind: type) -> None:
     settings = {"api_key": "sk-1", "mode": mode}
     catalog = CatalogSettings(name="c", folder=tmp_path, source=[{"path": "tools.json"}], enrichment=settings)
@@ -213,7 +213,7 @@ def test_without_questions_nobody_is_asked(ledger: Ledger) -> None:
 
 
 def test_answers_come_in_groups(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.enrichment.openai.collecting._GROUP", 2)
+    monkeypatch.setattr("pipeline.enrichment.openai.batch.collector._GROUP_SIZE", 2)
     questions = [Question(record.tool_id, record) for record in _RECORDS]
     with BatchServer(answer) as server:
         groups = list(BatchGenerator(server.settings(), ledger).generate(questions))

@@ -1,26 +1,26 @@
-"""What the ledger can account for: runs, versions of records, attempts of generators; for what people inspect."""
+"""Questions over the whole ledger: runs, versions of records, attempts of generators."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-from pipeline.ledger.connection import LedgerFile, registered
+from pipeline.ledger.connection import LedgerFile, arrow_table_name
 
 
 @dataclass(frozen=True, slots=True)
-class Took:
-    """What a model's answers took, on average: tokens of an answer, and the share of the prompts that was cached."""
+class AverageUsage:
+    """The mean number of tokens of a model's answers, and the share of its prompts' tokens that was cached."""
 
     completion_tokens: float
     cached_share: float
 
 
-class Accounts(LedgerFile):
-    """Questions over all that is kept, answered as Arrow tables."""
+class HistoryQueries(LedgerFile):
+    """Questions that are answered as Arrow tables, for inspection, and the average usage of a model."""
 
     def runs(self, catalog: str) -> pa.Table:
-        """Every run of a catalog, in order, with its counts as columns; NULL where it ended before it counted."""
+        """Return the runs of a catalog, in order, with their counts as columns; NULL where a run ended too early."""
         return self._connection.sql(
             """
             SELECT run_id, area, started_at, finished_at, outcome, snapshot, message,
@@ -34,8 +34,8 @@ class Accounts(LedgerFile):
             params=[catalog],
         ).to_arrow_table()
 
-    def took(self, model: str) -> Took | None:
-        """What the answers of a model took so far; None where it gave none that was counted."""
+    def average_usage(self, model: str) -> AverageUsage | None:
+        """Return what a model's answers took on average; None where it has no counted answer."""
         # All rows are fetched: a result that is not at its end keeps the connection from any other work.
         rows = self._connection.execute(
             """
@@ -44,13 +44,15 @@ class Accounts(LedgerFile):
             """,
             [model],
         ).fetchall()
-        return Took(float(rows[0][0]), float(rows[0][1])) if rows[0][0] is not None else None
+        return AverageUsage(float(rows[0][0]), float(rows[0][1])) if rows[0][0] is not None else None
 
     def versions(self, catalog: str, tool_ids: Sequence[str]) -> pa.Table:
-        """Every record that a catalog has had under these ids, with the run that saw it first. `record` is NULL for a
-        tool's first; for a later one it stands beside `before`, the one that it replaced."""
-        wanted = pa.table({"key": pa.array(tool_ids, pa.string())})
-        with registered(self._connection, wanted) as name:
+        """Return every version of a catalog's records under these ids, with the run that first saw it.
+
+        `before` is the version that a later one replaced. `record` and `before` are NULL for a tool's first version.
+        """
+        wanted_ids = pa.table({"key": pa.array(tool_ids, pa.string())})
+        with arrow_table_name(self._connection, wanted_ids) as name:
             return self._connection.sql(
                 f"""
                 SELECT tool_id, record_hash, first_run AS run_id, started_at AS seen_at, area,
@@ -63,17 +65,16 @@ class Accounts(LedgerFile):
             ).to_arrow_table()
 
     def attempts(self, hashes: Sequence[str]) -> pa.Table:
-        """Every answer and every failure about these records, of any build of the workspace; an answer's `kind` is
-        NULL."""
-        shared = "expansion_key, record_hash, generator, model, prompt_tokens, cached_tokens, completion_tokens"
-        wanted = pa.table({"key": pa.array(hashes, pa.string())})
-        with registered(self._connection, wanted) as name:
+        """Return the answers and failures about records with these hashes, of any build; an answer's `kind` is NULL."""
+        columns = "expansion_key, record_hash, generator, model, prompt_tokens, cached_tokens, completion_tokens"
+        wanted_hashes = pa.table({"key": pa.array(hashes, pa.string())})
+        with arrow_table_name(self._connection, wanted_hashes) as name:
             return self._connection.sql(
                 f"""
-                SELECT {shared}, cost_usd, run_id, created_at, NULL::VARCHAR AS kind, NULL::VARCHAR AS message
+                SELECT {columns}, cost_usd, run_id, created_at, NULL::VARCHAR AS kind, NULL::VARCHAR AS message
                 FROM expansions JOIN {name} ON key = record_hash
                 UNION ALL
-                SELECT {shared}, cost_usd, run_id, created_at, kind, message
+                SELECT {columns}, cost_usd, run_id, created_at, kind, message
                 FROM failures JOIN {name} ON key = record_hash
                 """
             ).to_arrow_table()

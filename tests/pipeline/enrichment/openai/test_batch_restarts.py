@@ -1,4 +1,4 @@
-"""Nothing that was handed in is lost or paid for twice, whatever ends a build, and when."""
+"""Whatever ends a build, and whenever: no submitted batch is lost or paid for twice."""
 
 import json
 import subprocess
@@ -10,8 +10,8 @@ import duckdb
 import pytest
 
 from pipeline.enrichment import Enrichment, EnrichmentContext, enrich
-from pipeline.enrichment.generator import Answer
-from pipeline.enrichment.openai.batch import BatchGenerator
+from pipeline.enrichment.generator import GeneratedExpansion
+from pipeline.enrichment.openai import BatchGenerator
 from pipeline.errors import Unavailable
 from pipeline.ledger import LEDGER_FILE, Ledger
 from pipeline.progress import SilentProgress
@@ -28,7 +28,7 @@ _BUILD = """
 import sys
 from pathlib import Path
 from pydantic import SecretStr
-from pipeline.enrichment.openai.batch import BatchGenerator
+from pipeline.enrichment.openai import BatchGenerator
 from pipeline.ledger import Ledger
 from pipeline.settings import EnrichmentSettings
 from tests.pipeline.enrichment.model_server import replies
@@ -49,11 +49,11 @@ def _build(workspace: Path, server: BatchServer) -> "subprocess.Popen[str]":
 
 
 def _answers(workspace: Path, server: BatchServer, **settings: Any) -> list[str]:
-    """The tools that a build of this process has answers for."""
+    """Return the tools for which a build of this process has answers."""
     with Ledger.open(workspace) as ledger:
         outcomes = list(replies(BatchGenerator(server.settings(**settings), ledger), _RECORDS))
         assert ledger.unsettled_batches(f"{server.base_url}/", "gpt-5-mini") == []
-    return sorted(outcome.tool_id.partition("/")[2] for outcome in outcomes if isinstance(outcome, Answer))
+    return sorted(outcome.tool_id.partition("/")[2] for outcome in outcomes if isinstance(outcome, GeneratedExpansion))
 
 
 def _rows(workspace: Path, sql: str) -> list[tuple[Any, ...]]:
@@ -86,7 +86,7 @@ def test_a_process_killed_while_its_batch_is_computed_leaves_it_to_the_next(tmp_
 
 
 class _Killed(BaseException):
-    """Ends a build where a kill would: nothing catches it."""
+    """Ends a build as a kill would: nothing catches it."""
 
 
 @pytest.mark.parametrize("step", ["upload", "create"])
@@ -98,7 +98,7 @@ def test_a_build_that_ended_before_its_batch_was_made_hands_it_in_anew(
 
     with BatchServer() as server:
         with monkeypatch.context() as patch, pytest.raises(_Killed):
-            patch.setattr(f"pipeline.enrichment.openai.jobs.Jobs.{step}", killed)
+            patch.setattr(f"pipeline.enrichment.openai.batch.client.BatchClient.{step}", killed)
             _answers(tmp_path, server)
         # The server might be at it for as long as the build would have waited: after that it is asked anew.
         assert _answers(tmp_path, server, timeout_s=0.3) == _NAMES
@@ -173,13 +173,13 @@ def test_an_interruption_is_heard_at_once_and_loses_nothing(
 
     with BatchServer() as server:
         with monkeypatch.context() as patch, pytest.raises(interruption):
-            patch.setattr("pipeline.enrichment.openai.batch.sleep", interrupted)
+            patch.setattr("pipeline.enrichment.openai.batch.generator.sleep", interrupted)
             _answers(tmp_path, server)
         assert _answers(tmp_path, server) == _NAMES
     assert len(server.batches) == 1
 
 
-def _desk(ledger: Ledger, records: list[Any]) -> EnrichmentContext:
+def _context(ledger: Ledger, records: list[Any]) -> EnrichmentContext:
     catalog = Catalog(tuple(records), {r.tool_id: record_hash(r) for r in records}, ())
     run = ledger.start_run("c")
     return EnrichmentContext(catalog, ledger, run, SilentProgress(), lambda _, expansion: (expansion, ()))
@@ -188,7 +188,7 @@ def _desk(ledger: Ledger, records: list[Any]) -> EnrichmentContext:
 def _enriched(workspace: Path, server: BatchServer, records: list[Any], **settings: Any) -> Enrichment:
     into = Enrichment()
     with Ledger.open(workspace) as ledger:
-        context = _desk(ledger, records)
+        context = _context(ledger, records)
         enrich(context, [BatchGenerator(server.settings(**settings), ledger)], batch=records, into=into)
     return into
 
@@ -196,7 +196,7 @@ def _enriched(workspace: Path, server: BatchServer, records: list[Any], **settin
 def test_a_build_killed_between_two_groups_reads_the_same_results_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.enrichment.openai.collecting._GROUP", 1)
+    monkeypatch.setattr("pipeline.enrichment.openai.batch.collector._GROUP_SIZE", 1)
     put = Ledger.put_entries
 
     def put_two(self: Ledger, run: int, entries: Any) -> None:
@@ -223,7 +223,7 @@ def test_what_was_kept_before_a_kill_is_in_the_accounts_once(tmp_path: Path, mon
     with BatchServer(but("tool_3", Reply(completion(json.dumps(row("tool_9")))))) as server:
         for records in (_RECORDS, [changed, *_RECORDS[1:]]):  # the second time nobody asks for tool_0 as it was
             with monkeypatch.context() as patch, pytest.raises(_Killed):
-                patch.setattr(Ledger, "batch_settled", killed)
+                patch.setattr(Ledger, "mark_settled", killed)
                 _enriched(tmp_path, server, records)
         into = _enriched(tmp_path, server, [changed, *_RECORDS[1:]])
     assert len(into.written) == 3

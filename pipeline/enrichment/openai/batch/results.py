@@ -1,4 +1,4 @@
-"""The lines of a batch's result files: an answer, or why there is none."""
+"""The lines of a batch's result files: a completion, or why there is none."""
 
 import json
 from typing import Any
@@ -6,19 +6,20 @@ from typing import Any
 from openai.types.chat import ChatCompletion
 
 from pipeline.enrichment.openai.answers import Unreadable
-from pipeline.enrichment.openai.client import Completion, Fault, kind, read_completion
+from pipeline.enrichment.openai.chat import Completion, read_completion
+from pipeline.enrichment.openai.faults import Fault, fault_kind
 
-# A line's own error, where its request was never carried out.
+# Codes of a line's own error, where its request was never carried out.
 _ENDED = {"batch_expired", "batch_cancelled"}
 _LONGEST_MESSAGE = 500
 
-Result = Completion | Unreadable | Fault
+BatchResult = Completion | Unreadable | Fault
 
 
-def read_line(line: bytes) -> tuple[str, Result] | None:
-    """The custom id of a line and what it holds; None for a line that is about nothing.
+def read_line(line: bytes) -> tuple[str, BatchResult] | None:
+    """Return the custom id of a line and its result; None for a line that belongs to no request.
 
-    Kinds of Fault are those of the client's, and "expired" for a request that the batch ended before.
+    The Fault of a request that the batch ended before is of the kind "expired".
     """
     try:
         row = json.loads(line)
@@ -29,7 +30,7 @@ def read_line(line: bytes) -> tuple[str, Result] | None:
     return row["custom_id"], _result(row)
 
 
-def _result(row: dict[str, Any]) -> Result:
+def _result(row: dict[str, Any]) -> BatchResult:
     response = row.get("response")
     if not isinstance(response, dict):
         code, message = _error(row)
@@ -39,10 +40,10 @@ def _result(row: dict[str, Any]) -> Result:
         return Fault("server", f"the line holds no response: {str(response)[:_LONGEST_MESSAGE]}")
     if status >= 300:
         code, message = _error(body)
-        return Fault(kind(status, code, message), f"Error code: {status} - {message}")
+        return Fault(fault_kind(status, code, message), f"Error code: {status} - {message}")
     choices = body.get("choices")
-    read: dict[str, Any] = {"choices": choices, "usage": body.get("usage")}
-    completion = ChatCompletion.model_construct(**read)
+    fields: dict[str, Any] = {"choices": choices, "usage": body.get("usage")}
+    completion = ChatCompletion.model_construct(**fields)
     try:
         return read_completion(completion if isinstance(choices, list) else body, {})
     except ValueError as error:
@@ -50,7 +51,7 @@ def _result(row: dict[str, Any]) -> Result:
 
 
 def _error(row: dict[str, Any]) -> tuple[object, str]:
-    """Code and message of an error in OpenAI's shape."""
+    """Return the code and message of an error in OpenAI's format."""
     error = row.get("error")
     if not isinstance(error, dict):
         return None, f"no reason is given: {str(row)[:_LONGEST_MESSAGE]}"

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from pipeline.enrichment.generator import Answer, Failure
-from pipeline.enrichment.openai import OpenAIGenerator
+from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure
+from pipeline.enrichment.openai import DirectGenerator
 from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.settings import EnrichmentSettings
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, error, replies, tool_of
@@ -25,31 +25,31 @@ def test_a_key_or_model_that_cannot_be_used_aborts_at_once_with_a_way_out(reply:
         return Reply(reply.body, reply.status, delay_s=0.05 if count > 1 else 0.0)
 
     with ModelServer(script) as server, pytest.raises(RunAborted) as aborted:
-        list(replies(OpenAIGenerator(server.settings(model="gpt-nope", max_retries=3)), _RECORDS))
+        list(replies(DirectGenerator(server.settings(model="gpt-nope", max_retries=3)), _RECORDS))
     said = str(aborted.value)
     assert reply.body["error"]["message"] in said
     assert "gpt-nope" in said and server.base_url in said
     assert "OPENAI_API_KEY" in said and "enrichment.model" in said and "--generator lexicon" in said
-    assert len(server.requests) <= 3  # what was under way when the first answer came
+    assert len(server.requests) <= 3  # the requests in flight when the first answer came
 
 
 def test_the_key_is_not_in_the_sentence() -> None:
     with ModelServer(lambda *_: _NO_KEY) as server, pytest.raises(RunAborted) as aborted:
-        list(replies(OpenAIGenerator(server.settings()), _RECORDS))
+        list(replies(DirectGenerator(server.settings()), _RECORDS))
     assert "sk-loopback" not in str(aborted.value)
 
 
 @pytest.mark.parametrize("key", ["sk-top\nsecret", "sk-top-sécret", "sk-top\x00secret"])
 def test_a_key_that_no_header_can_carry_is_a_wrong_setting_and_is_not_shown(key: str) -> None:
     with pytest.raises(SettingsInvalid, match=r"OPENAI_API_KEY.*an HTTP header cannot carry") as refused:
-        OpenAIGenerator(EnrichmentSettings(api_key=SecretStr(key)))
+        DirectGenerator(EnrichmentSettings(api_key=SecretStr(key)))
     assert "sk-top" not in str(refused.value)
 
 
 def test_an_abort_in_the_middle_comes_after_the_answers_before_it() -> None:
-    outcomes: list[Answer | Failure] = []
+    outcomes: list[GeneratedExpansion | GenerationFailure] = []
     with ModelServer(lambda body, n: answer(body) if n <= 5 else _NO_KEY) as server:
-        generator = replies(OpenAIGenerator(server.settings()), _RECORDS)
+        generator = replies(DirectGenerator(server.settings()), _RECORDS)
         with pytest.raises(RunAborted, match="Incorrect API key"):
             for outcome in generator:
                 outcomes.append(outcome)
@@ -63,7 +63,7 @@ def test_nobody_listening_aborts_with_the_base_url_and_a_way_out(concurrency: in
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
         settings = EnrichmentSettings(base_url=url, max_retries=0, concurrency=concurrency)
         with pytest.raises(RunAborted) as aborted:
-            list(replies(OpenAIGenerator(settings), _RECORDS))
+            list(replies(DirectGenerator(settings), _RECORDS))
     assert f"no answer from {url}" in str(aborted.value)
     assert "Check enrichment.base_url" in str(aborted.value) and "--generator lexicon" in str(aborted.value)
 
@@ -71,18 +71,18 @@ def test_nobody_listening_aborts_with_the_base_url_and_a_way_out(concurrency: in
 def test_a_base_url_without_scheme_aborts_with_the_base_url() -> None:
     settings = EnrichmentSettings(base_url="localhost:8000/v1", max_retries=0)
     with pytest.raises(RunAborted, match=r"localhost:8000/v1.*Check enrichment\.base_url"):
-        list(replies(OpenAIGenerator(settings), _RECORDS[:1]))
+        list(replies(DirectGenerator(settings), _RECORDS[:1]))
 
 
 def test_a_base_url_of_another_path_aborts_as_not_found() -> None:
     with ModelServer() as server, pytest.raises(RunAborted, match=r"Invalid URL \(POST /chat/completions\)"):
         settings = server.settings(base_url=server.base_url.removesuffix("/v1"))
-        list(replies(OpenAIGenerator(settings), _RECORDS[:1]))
+        list(replies(DirectGenerator(settings), _RECORDS[:1]))
 
 
 def test_a_generator_without_records_asks_nobody() -> None:
     with ModelServer(lambda *_: _NO_KEY) as server:
-        assert list(replies(OpenAIGenerator(server.settings()), [])) == []
+        assert list(replies(DirectGenerator(server.settings()), [])) == []
     assert server.requests == []
 
 
@@ -98,7 +98,7 @@ def test_a_spent_quota_aborts() -> None:
     with ModelServer(spent) as server, pytest.raises(RunAborted, match="quota"):
         list(
             replies(
-                OpenAIGenerator(server.settings(max_retries=0, concurrency=2)), [make_record("a"), make_record("b")]
+                DirectGenerator(server.settings(max_retries=0, concurrency=2)), [make_record("a"), make_record("b")]
             )
         )
 
@@ -112,6 +112,6 @@ def test_answers_behind_a_slow_refusal_are_kept() -> None:
     records = [make_record(f"tool_{number}") for number in range(20)]
     kept = []
     with ModelServer(late_refusal) as server, pytest.raises(RunAborted, match="bad key"):
-        for outcome in replies(OpenAIGenerator(server.settings(concurrency=4)), records):
+        for outcome in replies(DirectGenerator(server.settings(concurrency=4)), records):
             kept.append(outcome.tool_id)
     assert sorted(kept) == sorted(record.tool_id for record in records[1:])

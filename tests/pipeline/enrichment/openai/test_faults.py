@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from pipeline.enrichment import Enrichment
-from pipeline.enrichment.generator import Answer, Failure
-from pipeline.enrichment.openai import OpenAIGenerator
+from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure
+from pipeline.enrichment.openai import DirectGenerator
 from pipeline.errors import RunAborted
-from tests.pipeline.enrichment.asking import catalog, ledger_rows, run
+from tests.pipeline.enrichment.catalog_run import catalog, ledger_rows, run
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, completion, error, replies, row, tool_of
 
 _ROW = json.dumps(row("b"))
@@ -31,8 +31,11 @@ def _date() -> Reply:
 
 @dataclass(frozen=True)
 class Case:
-    """What the server says about tool b, and what becomes of it: `requests` are those about b in the first run, where
-    the fault stays; `once` tells that a fault met once is made good, by so many requests."""
+    """The server's reply about tool b, and the end of the question.
+
+    `requests` counts those about b in the first run, where the fault stays. `once` counts them where the fault is met
+    once and made good; None where it is not made good.
+    """
 
     fault: str
     reply: Reply | Callable[[], Reply]
@@ -44,7 +47,7 @@ class Case:
 
     @property
     def timeout_s(self) -> float:
-        """Short where time-outs are what is tried; else long, for a machine in use."""
+        """Short where time-outs are tested; else long, for a busy machine."""
         return 0.3 if self.end == "timeout" else 10.0
 
 
@@ -88,23 +91,23 @@ def _said(case: Case) -> Reply:
 
 
 def _ledger(workspace: Path) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-    """Tools answered, and failures with what they took."""
+    """Return the tools that were answered, and the failures with their tokens."""
     answers = ledger_rows(workspace, "SELECT tool_id FROM expansions ORDER BY ALL")
     return answers, ledger_rows(workspace, "SELECT tool_id, kind, prompt_tokens FROM failures ORDER BY ALL")
 
 
 @pytest.fixture(autouse=True)
 def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a server says nothing, a second is waited for, and here a hundredth."""
-    from pipeline.enrichment.openai import limits
+    """Wait a hundredth of a second after a refusal without a retry-after, where a build waits a second."""
+    from pipeline.enrichment.openai import limiter
 
-    monkeypatch.setattr(limits, "_UNTOLD_PAUSE_S", 0.01)
+    monkeypatch.setattr(limiter, "_DEFAULT_PAUSE_S", 0.01)
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.fault) for case in _CASES if case.requests])
 def test_every_fault_has_its_end_and_the_next_run_asks_only_what_failed(tmp_path: Path, case: Case) -> None:
     with ModelServer(lambda body, _: _said(case) if tool_of(body)["name"] == "b" else answer(body)) as server:
-        first = run(tmp_path, catalog(*"abc"), OpenAIGenerator(_settings(server, timeout_s=case.timeout_s)))
+        first = run(tmp_path, catalog(*"abc"), DirectGenerator(_settings(server, timeout_s=case.timeout_s)))
         assert server.asked.count("b") == case.requests
         assert [(failure.tool_id, failure.kind) for failure in first.failures][:1] == [("b", case.end)]
         assert case.says in first.failures[0].message
@@ -116,7 +119,7 @@ def test_every_fault_has_its_end_and_the_next_run_asks_only_what_failed(tmp_path
         assert failed[0] == ("b", case.end, 1_000 * case.paid)
         before = len(server.asked)
         server.script = answer
-        second = run(tmp_path, catalog(*"abc"), OpenAIGenerator(_settings(server)))
+        second = run(tmp_path, catalog(*"abc"), DirectGenerator(_settings(server)))
     assert server.asked[before:] == [name for name in "bc" if name == "b" or name not in others]
     assert (second.reused, sorted(second.written), second.failures) == (len(others), list("abc"), [])
 
@@ -126,14 +129,14 @@ def test_a_fault_that_passes_is_made_good_in_the_same_run(case: Case) -> None:
     with ModelServer(lambda body, n: _said(case) if n == 2 else answer(body)) as server:
         # Long enough that only what is held back is late, on a busy machine too.
         settings = _settings(server, timeout_s=max(3.0, case.timeout_s))
-        outcomes = list(replies(OpenAIGenerator(settings), catalog(*"abc").records))
-    assert all(isinstance(outcome, Answer) for outcome in outcomes)
+        outcomes = list(replies(DirectGenerator(settings), catalog(*"abc").records))
+    assert all(isinstance(outcome, GeneratedExpansion) for outcome in outcomes)
     assert server.asked == ["a", *"b" * (case.once or 0), "c"]
 
 
 def test_fenced_json_is_read_at_once(tmp_path: Path) -> None:
     with ModelServer(lambda body, _: Reply(completion(f"```json\n{json.dumps(row(tool_of(body)['name']))}\n```"))) as s:
-        result = run(tmp_path, catalog(*"abc"), OpenAIGenerator(_settings(s)))
+        result = run(tmp_path, catalog(*"abc"), DirectGenerator(_settings(s)))
     assert sorted(result.written) == s.asked == list("abc")
 
 
@@ -151,17 +154,17 @@ def test_what_every_request_would_meet_stops_the_run_at_once_with_the_way_out(
 ) -> None:
     with ModelServer(lambda *_: reply) as server:
         with pytest.raises(RunAborted, match=r"Check OPENAI_API_KEY, its quota and enrichment\.model.*lexicon"):
-            run(tmp_path, catalog(*"abc"), OpenAIGenerator(_settings(server)))
+            run(tmp_path, catalog(*"abc"), DirectGenerator(_settings(server)))
         assert len(server.requests) == requests
         assert _ledger(tmp_path) == ([], [])
         server.script = answer
-        assert sorted(run(tmp_path, catalog(*"abc"), OpenAIGenerator(_settings(server))).written) == list("abc")
+        assert sorted(run(tmp_path, catalog(*"abc"), DirectGenerator(_settings(server))).written) == list("abc")
 
 
 def test_a_quota_spent_in_the_middle_ends_the_asking_and_keeps_what_was_answered(tmp_path: Path) -> None:
     names = [f"t{n:03}" for n in range(20)]
     with ModelServer(lambda body, n: answer(body) if n <= 5 else _QUOTA) as server:
-        first = run(tmp_path, catalog(*names), OpenAIGenerator(_settings(server)))
+        first = run(tmp_path, catalog(*names), DirectGenerator(_settings(server)))
         assert len(server.requests) == 6
         assert sorted(first.written) == names[:5]
         met, *others = sorted((failure.tool_id, failure.kind) for failure in first.failures)
@@ -170,7 +173,7 @@ def test_a_quota_spent_in_the_middle_ends_the_asking_and_keeps_what_was_answered
         assert first.asked == {"openai": 6}
         assert _ledger(tmp_path)[1] == [(names[5], "quota", 0)]
         server.script = answer
-        second = run(tmp_path, catalog(*names), OpenAIGenerator(_settings(server)))
+        second = run(tmp_path, catalog(*names), DirectGenerator(_settings(server)))
     assert len(server.requests) == 6 + 15 and second.reused == 5
 
 
@@ -185,12 +188,12 @@ def test_a_server_that_dies_for_good_is_given_up_after_25_requests_in_a_row(
     records = catalog(*(f"t{n:03}" for n in range(200))).records
     with ModelServer(lambda body, n: answer(body) if n <= 10 else reply) as server:
         settings = _settings(server, concurrency=5, max_retries=1, timeout_s=timeout_s)
-        outcomes = list(replies(OpenAIGenerator(settings), records))
-    failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
+        outcomes = list(replies(DirectGenerator(settings), records))
+    failures = [outcome for outcome in outcomes if isinstance(outcome, GenerationFailure)]
     assert {failure.kind for failure in failures} == {kind, "unasked"}
-    # Answers that come late among the failures begin the row anew; what was under way is heard to the end.
-    last = max(place for place, outcome in enumerate(outcomes) if isinstance(outcome, Answer))
-    in_a_row = [o for o in outcomes[last + 1 :] if isinstance(o, Failure) and o.kind == kind]
+    # Late answers among the failures restart the count; requests in flight are waited for.
+    last = max(place for place, outcome in enumerate(outcomes) if isinstance(outcome, GeneratedExpansion))
+    in_a_row = [o for o in outcomes[last + 1 :] if isinstance(o, GenerationFailure) and o.kind == kind]
     assert 25 <= len(in_a_row) <= 25 + 5
     never = [failure for failure in failures if failure.kind == "unasked"]
     assert len(server.requests) <= 2 * (200 - len(never))
@@ -203,15 +206,15 @@ def test_a_server_that_stumbles_now_and_then_is_not_given_up() -> None:
 
     records = catalog(*(f"t{n:03}" for n in range(50))).records
     with ModelServer(stumbling) as server:
-        outcomes = list(replies(OpenAIGenerator(_settings(server, max_retries=0)), records))
+        outcomes = list(replies(DirectGenerator(_settings(server, max_retries=0)), records))
     assert len(server.requests) == 50
-    assert sum(isinstance(outcome, Answer) for outcome in outcomes) == 10
+    assert sum(isinstance(outcome, GeneratedExpansion) for outcome in outcomes) == 10
 
 
 def test_the_same_run_given_again_asks_only_what_is_missing(tmp_path: Path) -> None:
     result = Enrichment()
     with ModelServer(lambda body, n: error(400, "no") if n == 2 else answer(body)) as server:
         for _ in range(2):
-            run(tmp_path, catalog(*"abc"), OpenAIGenerator(_settings(server)), into=result)
+            run(tmp_path, catalog(*"abc"), DirectGenerator(_settings(server)), into=result)
     assert server.asked == ["a", "b", "c", "b"]
     assert result.failures == [] and sorted(result.written) == list("abc")

@@ -1,0 +1,140 @@
+"""Questions to one generator: known answers from the ledger, new outcomes committed group by group."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from pipeline.enrichment.context import Enrichment, EnrichmentContext, ScreenedExpansion
+from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, Generator, Outcome, Question
+from pipeline.enrichment.prompt import PROMPT_VERSION
+from pipeline.ledger import LedgerEntry
+from pipeline.records import Catalog
+from router.expansion import Expansion
+from router.fingerprint import fingerprint
+from router.record import ToolRecord
+
+
+def expansion_key(catalog: Catalog, record: ToolRecord, generator: Generator, extra: Mapping[str, Any]) -> str:
+    """Return an answer's key in the ledger: the hash of record, prompt version, generator, model and `extra`."""
+    return fingerprint([catalog.hashes[record.tool_id], PROMPT_VERSION, generator.name, generator.model, extra])
+
+
+def ledger_entry(
+    outcome: Outcome, *, key: str, record_hash: str, generator: str, model: str, prompt_version: int = PROMPT_VERSION
+) -> LedgerEntry:
+    """Return an outcome as the ledger stores it."""
+    failure = outcome if isinstance(outcome, GenerationFailure) else None
+    return LedgerEntry(
+        expansion_key=key,
+        record_hash=record_hash,
+        tool_id=outcome.tool_id,
+        generator=generator,
+        model=model,
+        prompt_version=prompt_version,
+        prompt_tokens=outcome.usage.prompt_tokens,
+        cached_tokens=outcome.usage.cached_tokens,
+        completion_tokens=outcome.usage.completion_tokens,
+        cost_usd=outcome.usage.cost_usd,
+        expansion=None if isinstance(outcome, GenerationFailure) else outcome.expansion.to_json(),
+        kind=failure.kind if failure else "",
+        message=failure.message if failure else "",
+    )
+
+
+def answer_and_commit(
+    context: EnrichmentContext, generator: Generator, questions: Sequence[Question], into: Enrichment
+) -> None:
+    """Answer questions from the ledger, ask the generator the others, and commit each group of outcomes as it comes.
+
+    Results are added to `into`. An interruption is raised again once the generator has given its outcomes in flight
+    and these are committed. Raises RunAborted as the generator does.
+    """
+    answers_by_key = context.ledger.expansions([question.key for question in questions])
+    for question in questions:
+        if answer := answers_by_key.get(question.key):
+            into.reused += 1
+            _accept(context, into, question, generator, Expansion.from_json(answer))
+    unknown = {question.record.tool_id: question for question in questions if question.key not in answers_by_key}
+    if not unknown:
+        return
+    groups = generator.generate(list(unknown.values()))
+    interruption: BaseException | None = None
+    with ThreadPoolExecutor(1, "ledger") as ledger_thread:
+        while True:
+            try:
+                group = next(groups) if interruption is None else _interrupt(groups, interruption)
+            except StopIteration:
+                return
+            interruption = None
+            # A group is committed before the next is requested, so that a kill loses only what is in flight. A thread
+            # of its own commits it: neither Ctrl-C nor a task's time-out can reach the middle of a commit.
+            answered = [outcome for outcome in group if isinstance(outcome, GeneratedExpansion) or outcome.asked]
+            entries = [
+                ledger_entry(
+                    outcome,
+                    key=unknown[outcome.tool_id].key,
+                    record_hash=context.catalog.hashes[outcome.tool_id],
+                    generator=generator.name,
+                    model=generator.model,
+                )
+                for outcome in answered
+            ]
+            try:
+                ledger_thread.submit(_commit_once, context, entries).result()
+                into.asked[generator.name] += len(answered)
+                _add_outcomes(context, into, unknown, generator, group)
+            except BaseException as error:  # noqa: BLE001 - raised again, by the generator
+                ledger_thread.submit(_commit_once, context, entries).result()  # raises where the ledger is unwritable
+                interruption = error
+
+
+def _add_outcomes(
+    context: EnrichmentContext,
+    into: Enrichment,
+    questions_by_tool: Mapping[str, Question],
+    generator: Generator,
+    outcomes: Sequence[Outcome],
+) -> None:
+    for outcome in outcomes:
+        into.usage = into.usage + outcome.usage
+        if isinstance(outcome, GeneratedExpansion):
+            _accept(context, into, questions_by_tool[outcome.tool_id], generator, outcome.expansion)
+        else:
+            into.failures.append(outcome)
+
+
+def _commit_once(context: EnrichmentContext, entries: list[LedgerEntry]) -> None:
+    """Commit and clear the entries; a second call does nothing."""
+    if entries:
+        context.ledger.put_entries(context.run, entries)
+        entries.clear()
+
+
+def _interrupt(groups: Iterator[Sequence[Outcome]], interruption: BaseException) -> Sequence[Outcome]:
+    """Raise the interruption inside the generator; return the outcomes in flight that it still gives, if any."""
+    throw: Callable[[BaseException], Sequence[Outcome]] | None = getattr(groups, "throw", None)
+    if throw is None:
+        raise interruption
+    return throw(interruption)
+
+
+def _accept(
+    context: EnrichmentContext, into: Enrichment, question: Question, generator: Generator, answer: Expansion
+) -> None:
+    """Screen an answer and add it to `into`, unless it has less than half as many phrases as the tool's first one."""
+    record = question.record
+    screened, verdicts = context.screen(record, answer)
+    if not screened.user_phrases:
+        into.refused[record.tool_id] = verdicts
+        checks = ", ".join(sorted({verdict.check for verdict in verdicts}))
+        into.failures.append(
+            GenerationFailure(record.tool_id, "rejected", f"no phrase of the answer passed the checks: {checks}")
+        )
+        return
+    context.progress.advance()
+    previous = into.written.get(record.tool_id)
+    if previous is not None and 2 * len(screened.user_phrases) < len(previous.expansion.user_phrases):
+        return
+    into.written[record.tool_id] = ScreenedExpansion(
+        screened, generator.name, generator.model, question.key, answer, verdicts
+    )

@@ -1,0 +1,75 @@
+"""The values that enrichment reads and fills: its context, and what it gathered about each tool."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from pipeline.enrichment.generator import GenerationFailure, TokenUsage
+from pipeline.enrichment.verdict import TextVerdict
+from pipeline.ledger import Ledger
+from pipeline.progress import Progress
+from pipeline.records import Catalog
+from router.expansion import Expansion
+from router.record import ToolRecord
+
+# Checks an expansion against its record: returns the texts that passed, and a verdict on each text that did not.
+Screening = Callable[[ToolRecord, Expansion], tuple[Expansion, tuple[TextVerdict, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenedExpansion:
+    """The texts of an answer that passed the screen, with the generator and the model that wrote them.
+
+    `key` is the answer's key in the ledger, `answer` the whole answer. `verdicts` say why a text of it is missing.
+    """
+
+    expansion: Expansion
+    generator: str
+    model: str
+    key: str
+    answer: Expansion
+    verdicts: tuple[TextVerdict, ...] = ()
+
+
+@dataclass
+class Enrichment:
+    """The expansions of a build's tools, and how they were obtained.
+
+    `written` holds one expansion for each tool id. `asked` counts questions by generator, `reused` counts answers from
+    the ledger, `usage` is what this run alone consumed. `siblings` are tools whose phrases fit each other,
+    `sibling_failures` say why a tool has no second answer. `suspicious` are verdicts on the records' own texts.
+    `refused` holds, by tool id, the verdicts on an answer that lost all of its phrases.
+    """
+
+    written: dict[str, ScreenedExpansion] = field(default_factory=dict)
+    asked: Counter[str] = field(default_factory=Counter)
+    reused: int = 0
+    failures: list[GenerationFailure] = field(default_factory=list)
+    usage: TokenUsage = field(default_factory=TokenUsage)
+    siblings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    suspicious: tuple[TextVerdict, ...] = ()
+    refused: dict[str, tuple[TextVerdict, ...]] = field(default_factory=dict)
+    sibling_failures: list[GenerationFailure] = field(default_factory=list)
+
+    @property
+    def verdicts(self) -> tuple[TextVerdict, ...]:
+        """All verdicts: on the records' own texts, then on refused answers, then on expansions, each by tool id."""
+        refused = (verdict for _, verdicts in sorted(self.refused.items()) for verdict in verdicts)
+        written = (verdict for _, screened in sorted(self.written.items()) for verdict in screened.verdicts)
+        return (*self.suspicious, *refused, *written)
+
+    @property
+    def generators(self) -> dict[str, int]:
+        """The number of tools with an expansion by each generator."""
+        return dict(sorted(Counter(screened.generator for screened in self.written.values()).items()))
+
+
+@dataclass(frozen=True)
+class EnrichmentContext:
+    """The catalog, the ledger and this run's id in it, the observer of the progress, and the screen for answers."""
+
+    catalog: Catalog
+    ledger: Ledger
+    run: int
+    progress: Progress
+    screen: Screening

@@ -1,0 +1,73 @@
+"""Expansions for a catalog's tools: each generator in turn, then a second question beside similar tools."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from pipeline.enrichment.commit import answer_and_commit, expansion_key
+from pipeline.enrichment.context import Enrichment, EnrichmentContext
+from pipeline.enrichment.generator import Generator, Question
+from router.record import ToolRecord
+
+
+def enrich(
+    context: EnrichmentContext, generators: Sequence[Generator], *, batch: Sequence[ToolRecord], into: Enrichment
+) -> None:
+    """Add expansions of some of a catalog's records to `into`, by the first generator that has an acceptable answer.
+
+    A tool goes to the next generator where one fails, has nothing to say about it, or gives an answer that does not
+    pass the screen. Answers are committed as they come: a batch that stopped half-way can be given again, and only the
+    missing answers are asked for. Raises RunAborted where a generator cannot be used at all; earlier answers are kept.
+    """
+    ids = {record.tool_id for record in batch}
+    into.failures[:] = [failure for failure in into.failures if failure.tool_id not in ids]
+    for generator in generators:
+        questions = []
+        for record in batch:
+            extra = None if record.tool_id in into.written else generator.key(record)
+            if extra is not None:
+                questions.append(Question(expansion_key(context.catalog, record, generator, extra), record))
+        answer_and_commit(context, generator, questions, into)
+
+
+def contrast(
+    context: EnrichmentContext,
+    generators: Sequence[Generator],
+    siblings: Mapping[str, Sequence[str]],
+    *,
+    into: Enrichment,
+) -> None:
+    """Ask a second time about tools whose phrases also fit their siblings, and show the generator the siblings.
+
+    `siblings` maps a tool's id to the ids of its siblings. Each tool goes to the generator of its first answer, if that
+    accepts siblings. The new answer replaces the first one in `into`, unless it has less than half as many phrases;
+    failures go to `into.sibling_failures`. The key holds the siblings' hashes, so the same siblings are paid for once.
+    Raises RunAborted as `enrich` does.
+    """
+    records = {record.tool_id: record for record in context.catalog.records}
+    first_failure = len(into.failures)
+    for generator in generators:
+        if not generator.accepts_siblings:
+            continue
+        questions = []
+        for tool_id, sibling_ids in siblings.items():
+            screened = into.written.get(tool_id)
+            extra = generator.key(records[tool_id])
+            if screened is not None and screened.generator == generator.name and extra is not None:
+                extra = {**extra, "siblings": [context.catalog.hashes[sibling] for sibling in sibling_ids]}
+                key = expansion_key(context.catalog, records[tool_id], generator, extra)
+                questions.append(Question(key, records[tool_id], tuple(records[sibling] for sibling in sibling_ids)))
+        try:
+            answer_and_commit(context, generator, questions, into)
+        finally:
+            into.sibling_failures += into.failures[first_failure:]
+            del into.failures[first_failure:]
+
+
+def interleaved_by_provider(records: Sequence[ToolRecord]) -> list[ToolRecord]:
+    """Return the records with one of each provider in turn, so that a budget that ends early serves every provider."""
+    count_by_provider: Counter[str | None] = Counter()
+    rounds = []
+    for record in records:
+        rounds.append(count_by_provider[record.provider])
+        count_by_provider[record.provider] += 1
+    return [record for _, record in sorted(zip(rounds, records, strict=True), key=lambda pair: pair[0])]

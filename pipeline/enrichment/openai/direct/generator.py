@@ -1,0 +1,91 @@
+"""The generator that asks a chat model directly, with many requests in flight at once."""
+
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from pipeline.enrichment.budget import Budget
+from pipeline.enrichment.generator import GenerationFailure, Outcome, Question, TokenUsage
+from pipeline.enrichment.openai.chat import connection
+from pipeline.enrichment.openai.direct.client import DirectContext, ServerState
+from pipeline.enrichment.openai.direct.session import DirectSession
+from pipeline.enrichment.openai.limiter import Limiter
+from pipeline.enrichment.openai.requests import RequestBuilder, answer_key
+from pipeline.settings import EnrichmentSettings
+from router.record import ToolRecord
+
+
+class DirectGenerator:
+    """Asks a chat model about each tool, with as many requests in flight as its limits allow.
+
+    Limits, budget and what was learned of the server last as long as the generator, across all stages of a build.
+    """
+
+    name = "openai"
+    accepts_siblings = True
+    unclaimed = TokenUsage()
+
+    def __init__(
+        self, settings: EnrichmentSettings, budget: Budget | None = None, awaited: Collection[str] = ()
+    ) -> None:
+        """Send nothing yet. Raises SettingsInvalid on a key that cannot be sent.
+
+        `awaited` are the keys of questions in batches that are still to be collected: they are not paid for twice.
+        """
+        connection(settings)
+        self.model = settings.model
+        self.requests = RequestBuilder(settings)
+        self._settings = settings
+        self._awaited = awaited
+        self._context = DirectContext(
+            settings,
+            self.requests,
+            Limiter(settings.requests_per_minute, settings.tokens_per_minute),
+            budget or Budget(settings.max_cost_usd, settings.max_tools),
+            ServerState(),
+        )
+
+    def key(self, record: ToolRecord) -> dict[str, Any]:
+        """Return the sampling parameters, packing and languages."""
+        return answer_key(self._settings)
+
+    def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
+        """Yield outcomes as they come, so that none waits uncommitted behind a slow one.
+
+        Raises RunAborted on a bad key, an unknown model, no server at all, or a quota that was spent before the first
+        answer. Raises an interruption again after the outcomes of the requests in flight.
+        """
+        awaited = [question for question in questions if question.key in self._awaited]
+        if awaited:
+            message = "submitted in an earlier batch: build with --batch (enrichment.mode) to collect the answer"
+            yield [GenerationFailure(question.record.tool_id, "waiting", message) for question in awaited]
+        new = [question for question in questions if question.key not in self._awaited]
+        if new:
+            yield from self._ask(new)
+
+    def _ask(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
+        """Run a session in a thread of its own. Whoever takes a group commits it before it takes the next."""
+        session = DirectSession(self._context, questions)
+        thread = threading.Thread(target=session.run, name="enrichment", daemon=True)
+        thread.start()
+        interruption: BaseException | None = None
+        try:
+            while True:
+                try:
+                    group = session.take()
+                    if not group:
+                        break
+                    yield group
+                    session.committed(group)
+                except GeneratorExit:  # nobody takes outcomes any more
+                    raise
+                except BaseException as error:  # a time-out, Ctrl-C: the requests in flight are paid for
+                    if interruption is not None:
+                        raise
+                    interruption = error
+                    session.stop()
+        finally:
+            session.stop()
+        thread.join()
+        if interruption or session.aborted:
+            raise interruption or session.aborted or AssertionError

@@ -1,0 +1,249 @@
+"""One run over some questions: an event loop in a thread of its own sends them, the build's thread takes the outcomes.
+
+A request counts as in flight until its outcome is committed, so a kill loses at most that many answers.
+"""
+
+import asyncio
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import openai
+
+from pipeline.enrichment.budget import Reservation
+from pipeline.enrichment.generator import UNASKED, GenerationFailure, Outcome, Question, TokenUsage
+from pipeline.enrichment.openai.chat import address, connection, unusable
+from pipeline.enrichment.openai.direct.client import DirectClient, DirectContext
+from pipeline.enrichment.openai.faults import Fault
+from pipeline.errors import Unavailable
+
+_UNPACED_IN_FLIGHT = 8  # requests in flight where no limit is known: a local server queues what it cannot do
+_MAX_IN_FLIGHT = 512
+_TICK_S = 0.2  # a wait in C hears no interruption of another thread
+_LOOP_TURNS = 6  # of the event loop that a request takes: connection, request, headers, body, end
+_LAG_EVERY_S = 0.05
+_LAG_WEIGHT = 0.2  # of the newest lag in the moving mean
+_MAX_UNANSWERED = 25  # requests in a row without an answer, retries spent: the server is down
+
+
+@dataclass(frozen=True, slots=True)
+class _Admission:
+    """Leave to send a request: its reserved money, when the limiter admitted it and for how many tokens."""
+
+    reservation: Reservation
+    admitted_at: float
+    tokens: int
+
+
+class DirectSession:
+    """One run of an event loop over some questions. `aborted` is the error that ended it, if any."""
+
+    def __init__(self, context: DirectContext, questions: Sequence[Question]) -> None:
+        self.aborted: BaseException | None = None
+        self._context = context
+        self._server = context.server
+        self._remaining = deque(questions)
+        self._outcomes: queue.SimpleQueue[Outcome | None] = queue.SimpleQueue()
+        self._group: list[Outcome] = []  # survives a call of `take` that is interrupted
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._requests_by_tool: dict[str, int] = {}  # the number of the request in flight about a tool
+        self._unanswered_in_a_row = 0
+        self._lag_s = 0.0
+        self._ended: tuple[str, str] | None = None  # kind and message of the failures of all remaining questions
+
+    def run(self) -> None:
+        """Ask everything that can be asked, then put None to end the outcomes. This is the thread's work."""
+        try:
+            asyncio.run(self._ask_all())
+        except BaseException as error:  # noqa: BLE001 - raised again in the build's thread
+            self.aborted = self.aborted or error
+        finally:
+            self._outcomes.put(None)
+
+    def take(self) -> list[Outcome]:
+        """Wait for an outcome; return it with all others that are there. Return an empty list at the end."""
+        while True:
+            try:
+                outcome = self._outcomes.get_nowait() if self._group else self._outcomes.get(timeout=_TICK_S)
+            except queue.Empty:
+                if self._group:
+                    break
+                continue
+            if outcome is None:
+                if self._group:
+                    self._outcomes.put(None)
+                break
+            self._group.append(outcome)
+        group, self._group = self._group, []
+        return group
+
+    def committed(self, group: Sequence[Outcome]) -> None:
+        """Count the requests of these outcomes as in flight no longer."""
+        with self._lock:
+            for outcome in group:
+                self._requests_by_tool.pop(outcome.tool_id, None)
+
+    def stop(self) -> None:
+        """Ask no more. Requests in flight are waited for."""
+        self._stop.set()
+
+    async def _ask_all(self) -> None:
+        async with openai.AsyncOpenAI(**connection(self._context.settings)) as openai_client:
+            client = DirectClient(self._context, openai_client, self._stop)
+            lag_watch = asyncio.create_task(self._watch_lag())
+            tasks: set[asyncio.Task[None]] = set()
+            number = 0
+            while self._remaining and not self._is_over():
+                await self._wait_for_place()
+                pack = self._next_pack()
+                admission = await self._admit(pack, tasks)
+                if admission is None:
+                    self._remaining.extendleft(reversed(pack))
+                    break
+                number += 1
+                with self._lock:
+                    self._requests_by_tool.update(dict.fromkeys((q.record.tool_id for q in pack), number))
+                task = asyncio.create_task(self._answer(client, openai_client, pack, admission))
+                tasks.add(task)
+                task.add_done_callback(tasks.discard)
+            while tasks:
+                await asyncio.gather(*tasks)
+            lag_watch.cancel()
+            if self._ended and not self.aborted:
+                for question in self._remaining:
+                    self._outcomes.put(GenerationFailure(question.record.tool_id, *self._ended))
+
+    def _is_over(self) -> bool:
+        return self._stop.is_set() or self.aborted is not None or self._ended is not None
+
+    def _next_pack(self) -> list[Question]:
+        """Remove and return the next question; or the next few, where none has siblings and their names differ."""
+        settings, tools_left = self._context.settings, self._context.budget.tools_left
+        size = settings.tools_per_request
+        if tools_left is not None:
+            size = max(1, min(size, tools_left))
+        remaining = self._remaining
+        pack = [remaining.popleft()]
+        names = {pack[0].record.name}
+        while len(pack) < size and remaining and not (pack[0].siblings or remaining[0].siblings):
+            if remaining[0].record.name in names:
+                break
+            pack.append(remaining.popleft())
+            names.add(pack[-1].record.name)
+        return pack
+
+    async def _wait_for_place(self) -> None:
+        """Wait until one more request may be in flight."""
+        while True:
+            with self._lock:
+                in_flight = len(set(self._requests_by_tool.values()))
+            if in_flight < self._max_in_flight() or self._is_over():
+                return
+            await asyncio.sleep(0.002)
+
+    def _max_in_flight(self) -> int:
+        settings, server = self._context.settings, self._server
+        if self._context.budget.max_cost_usd is not None and not server.answered:
+            return 1  # the first answer tells what answers cost
+        if settings.concurrency is not None:
+            return settings.concurrency
+        rate = self._context.limiter.requests_per_second(server.request_tokens)
+        # Half as many again as the rate keeps busy: answers take unequal times. Answers that only wait for this process
+        # to read them are left out: on a busy machine their number would grow without need, and a kill would lose them.
+        latency_s = max(0.0, server.latency_s - _LOOP_TURNS * self._lag_s)
+        return (
+            _UNPACED_IN_FLIGHT
+            if rate is None
+            else min(_MAX_IN_FLIGHT, _UNPACED_IN_FLIGHT + round(1.5 * rate * latency_s))
+        )
+
+    async def _watch_lag(self) -> None:
+        """Measure how late this event loop is, as a moving mean."""
+        while True:
+            started = time.monotonic()
+            await asyncio.sleep(_LAG_EVERY_S)
+            self._lag_s += _LAG_WEIGHT * (time.monotonic() - started - _LAG_EVERY_S - self._lag_s)
+
+    async def _admit(self, pack: Sequence[Question], tasks: set[asyncio.Task[None]]) -> _Admission | None:
+        """Wait for money and for the limiter; None where the session is over, or the budget has nothing left."""
+        reservation = await self._reserve(pack, tasks)
+        if reservation is None:
+            return None
+        tokens = self._context.requests.total_tokens(pack)
+        self._server.request_tokens = tokens
+        admitted_at = await self._context.limiter.admit(tokens, self._is_over)
+        if self._is_over():
+            reservation.settle(0.0)
+            return None
+        return _Admission(reservation, admitted_at, tokens)
+
+    async def _reserve(self, pack: Sequence[Question], tasks: set[asyncio.Task[None]]) -> Reservation | None:
+        """Reserve the highest cost of a request; where the budget has nothing left, end the session."""
+        budget = self._context.budget
+        cost_usd = self._context.requests.highest_cost(pack)
+        while (reservation := budget.reserve(cost_usd, len(pack))) is None:
+            if not (budget.has_open_reservations and tasks):
+                self._ended = ("budget", budget.reason())
+                return None
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        return reservation
+
+    async def _answer(
+        self, client: DirectClient, openai_client: openai.AsyncOpenAI, pack: Sequence[Question], admission: _Admission
+    ) -> None:
+        """Put the outcomes of a request, or note why the session is over."""
+        cost_usd = None
+        try:
+            outcomes = await client.outcomes(pack, admission.reservation, admission.admitted_at, admission.tokens)
+            usage = sum((outcome.usage for outcome in outcomes), TokenUsage())
+            cost_usd = None if usage.cost_usd is None else usage.cost_usd + usage.unconfirmed_usd
+        except Fault as fault:
+            cost_usd = fault.lost_usd
+            self._note_fault(fault, pack, openai_client)
+            return
+        except asyncio.CancelledError:  # the loop ends by an error of its own
+            raise
+        except BaseException as error:  # noqa: BLE001 - raised again in the build's thread
+            self.aborted = self.aborted or error
+            return
+        finally:
+            admission.reservation.settle(cost_usd)
+        self._note_outcomes(outcomes, openai_client)
+        if self.aborted is None or self._server.answered:
+            for outcome in outcomes:
+                self._outcomes.put(outcome)
+
+    def _note_outcomes(self, outcomes: Sequence[Outcome], openai_client: openai.AsyncOpenAI) -> None:
+        """End the session where the server's limit is used up, or where it answers nobody."""
+        failures = [outcome for outcome in outcomes if isinstance(outcome, GenerationFailure)]
+        limited = next((failure for failure in failures if failure.kind == "rate"), None)
+        if limited is not None:
+            self._ended = (UNASKED, f"not asked: the server's limit is used up: {limited.message}")
+        unanswered = [failure for failure in failures if failure.kind in ("connection", "timeout", "server")]
+        if not unanswered:
+            self._server.answered = True
+            self._unanswered_in_a_row = 0
+            return
+        self._unanswered_in_a_row += 1
+        kind, message = unanswered[0].kind, unanswered[0].message
+        if kind == "connection" and not self._server.answered:
+            self.aborted = self.aborted or Unavailable(
+                f"no answer from {address(openai_client)}: {message}. "
+                "Check enrichment.base_url, or build with --generator lexicon"
+            )
+        elif self._unanswered_in_a_row >= _MAX_UNANSWERED:
+            message = f"not asked: {self._unanswered_in_a_row} requests in a row were not answered: {message}"
+            self._ended = (UNASKED, message)
+
+    def _note_fault(self, fault: Fault, pack: Sequence[Question], openai_client: openai.AsyncOpenAI) -> None:
+        """End the session: every other request would meet the same fault."""
+        if fault.kind == "quota" and self._server.answered:
+            self._ended = (UNASKED, f"not asked: {fault.message}")
+            for question in pack:
+                self._outcomes.put(GenerationFailure(question.record.tool_id, "quota", fault.message))
+            return
+        self.aborted = self.aborted or unusable(self._context.settings.model, openai_client, fault.message)

@@ -1,0 +1,10 @@
+"""The open ledger: all of its tables behind one connection."""
+
+from pipeline.ledger.answers import AnswerTables
+from pipeline.ledger.batches import BatchTables
+from pipeline.ledger.history import HistoryQueries
+from pipeline.ledger.vectors import VectorTables
+
+
+class Ledger(AnswerTables, VectorTables, BatchTables, HistoryQueries):
+    """The open ledger. Each of its methods that writes commits before it returns."""
