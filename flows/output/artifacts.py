@@ -64,7 +64,7 @@ def show_evaluation(catalog: str, result: Mapping[str, Any]) -> None:
     """Each signal alone and fused, with the fused list's 95 % intervals; then the fused list by kind of request."""
     intervals = result["intervals"]["fused"]
     table = [{"signal": signal, **_cells(values)} for signal, values in result["signals"].items()]
-    table.append({"signal": "fused, 95 %", **{metric: span(intervals[metric]) for metric in METRICS}})
+    table.append({"signal": "fused, 95 %", **{m.header: span(intervals[m.key]) for m in METRICS}})
     sorts = [("", result["slices"]), *((f"{sort}: ", of_sort) for sort, of_sort in result["by"].items())]
     table += [
         {"signal": f"fused, {sort}{name} ({values['queries']})", **cells}
@@ -79,7 +79,7 @@ def show_evaluation(catalog: str, result: Mapping[str, Any]) -> None:
 
 
 def _cells(values: Mapping[str, float | None]) -> dict[str, str]:
-    return {metric: _NONE if (value := values[metric]) is None else f"{value:.3f}" for metric in METRICS}
+    return {m.header: _NONE if (value := values[m.key]) is None else f"{value:.3f}" for m in METRICS}
 
 
 def _sources(report: BuildReport) -> str:

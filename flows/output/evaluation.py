@@ -8,9 +8,8 @@ from rich.text import Text
 
 from flows.output.screen import err, head, out, plain
 from router import Signal
-from router.evaluation import METRICS
+from router.evaluation import HEADLINE_METRICS, METRICS, NDCG, K
 
-_SHORT = ("full@10", "ndcg@10")  # of a slice: what a planner needs, and how far up it stands
 _NAMED = 3  # tools that a warning names
 
 
@@ -48,15 +47,16 @@ def signals_table(result: Mapping[str, Any]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("signal", style="cyan", no_wrap=True)
     for metric in METRICS:
-        table.add_column(metric, justify="right", no_wrap=True)
+        table.add_column(metric.header, justify="right", no_wrap=True)
     signals: Mapping[str, Mapping[str, float | None]] = result["signals"]
     alone = [values for signal, values in signals.items() if signal in tuple(Signal)]
-    best = {m: max((v for values in alone if (v := values[m]) is not None), default=None) for m in METRICS}
+    keys = [metric.key for metric in METRICS]
+    best = {m: max((v for values in alone if (v := values[m]) is not None), default=None) for m in keys}
     for signal, values in signals.items():
         if signal not in tuple(Signal):
             table.add_section()
-        table.add_row(signal, *(figure(values[metric], best[metric]) for metric in METRICS))
-    table.add_row(Text("95 %", "dim"), *(Text(span(result["intervals"]["fused"][m]), "dim") for m in METRICS))
+        table.add_row(signal, *(figure(values[m], best[m]) for m in keys))
+    table.add_row(Text("95 %", "dim"), *(Text(span(result["intervals"]["fused"][m]), "dim") for m in keys))
     return table
 
 
@@ -65,8 +65,8 @@ def slices_table(result: Mapping[str, Any]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("fused, by kind", style="cyan", overflow="fold")
     table.add_column("requests", justify="right")
-    for metric in _SHORT:
-        table.add_column(metric, justify="right")
+    for metric in HEADLINE_METRICS:
+        table.add_column(metric.header, justify="right")
         table.add_column("95 %", style="dim", no_wrap=True)
     sorts = {"slice": result["slices"], **result["by"]}
     refused = any(values["refused"] is not None for of_sort in sorts.values() for values in of_sort.values())
@@ -74,9 +74,9 @@ def slices_table(result: Mapping[str, Any]) -> Table:
         table.add_column("refused", justify="right")
     for sort, of_sort in sorts.items():
         for name, values in of_sort.items():
-            measured = [(figure(values[m]), span(values["intervals"][m])) for m in _SHORT]
+            measured = [(figure(values[m.key]), span(values["intervals"][m.key])) for m in HEADLINE_METRICS]
             share = ["–" if values["refused"] is None else f"{values['refused']:.0%}"] if refused else []
-            if refused or values["ndcg@10"] is not None:
+            if refused or values[NDCG(K).key] is not None:
                 cells = [cell for pair in measured for cell in pair]
                 label = name if sort == "slice" else f"{sort}: {name}"
                 table.add_row(plain(label), f"{values['queries']:,}", *cells, *share)
@@ -88,10 +88,10 @@ def ablation_table(ablation: Mapping[str, Any]) -> Table:
     """What the fused list loses without each signal."""
     table = _differences("without", "difference")
     for signal, without in ablation.items():
-        for metric in _SHORT:
-            change = without["difference"][metric]
+        for metric in HEADLINE_METRICS:
+            change = without["difference"][metric.key]
             if change is not None:
-                table.add_row(signal, metric, figure(without["metrics"][metric]), *_change(change))
+                table.add_row(signal, metric.header, figure(without["metrics"][metric.key]), *_change(change))
         table.add_section()
     return table
 
@@ -100,10 +100,10 @@ def difference_table(result: Mapping[str, Any], other: Mapping[str, Any]) -> Tab
     """A measurement beside another one, metric by metric."""
     table = _differences("metric", "difference", first="this", second="that")
     for metric in METRICS:
-        change = other["difference"][metric]
+        change = other["difference"][metric.key]
         if change is not None:
-            values = (result["signals"]["fused"][metric], other["metrics"][metric])
-            table.add_row(metric, *map(figure, values), *_change(change))
+            values = (result["signals"]["fused"][metric.key], other["metrics"][metric.key])
+            table.add_row(metric.header, *map(figure, values), *_change(change))
     return table
 
 
@@ -112,7 +112,7 @@ def show_worst(worst: Sequence[Mapping[str, Any]]) -> None:
     head(f"The worst requests ({len(worst)})")
     for row in worst:
         out.print()
-        figures = f"{row['id']}  ndcg@10 {number(row['ndcg@10'])}, full@10 {number(row['full@10'])}"
+        figures = f"{row['id']}  " + ", ".join(f"{m.key} {number(row[m.key])}" for m in reversed(HEADLINE_METRICS))
         out.print(plain(_one_line(row["request"])) + plain(f"\n  {figures}", "dim"), soft_wrap=True)
         for tool in row["required"]:
             place = f"{tool['rank']:>4,}" if tool["rank"] else "   –"
@@ -127,7 +127,7 @@ def judged(evaluation: Mapping[str, Any]) -> str:
     """A manifest's evaluation in a line: this snapshot's figures, and those of the one that served before."""
 
     def both(metrics: Mapping[str, float | None]) -> str:
-        return ", ".join(f"{metric} {number(metrics[metric])}" for metric in _SHORT)
+        return ", ".join(f"{m.key} {number(metrics[m.key])}" for m in HEADLINE_METRICS)
 
     before = f"; before: {both(evaluation['serving']['metrics'])}" if "serving" in evaluation else ""
     return f"{evaluation['requests']:,} requests: {both(evaluation['metrics'])}{before}"

@@ -11,11 +11,17 @@ from pipeline.progress import Progress
 from pipeline.publish.gate import setting
 from pipeline.settings import PublishSettings
 from router import Router
-from router.evaluation import Judgement, read_judgements
-from router.evaluation.benchmark import ask, compared, in_short, unknown
-from router.evaluation.resampling import Difference
+from router.evaluation import (
+    HEADLINE_METRICS,
+    Difference,
+    Judgement,
+    ask,
+    compared,
+    comparison_row,
+    read_judgements,
+    unknown_tools,
+)
 
-_METRICS = ("full@10", "ndcg@10")  # whether all that is needed is there, and how far up
 _NAMED = 3  # tools that a reason names
 
 
@@ -54,15 +60,15 @@ def judge(
     drawn = _evenly(asked, settings.max_judged)
     progress.start("evaluate", len(drawn) * (2 if old else 1))
     measured = ask(new, drawn, whole=False, advance=progress.advance)
-    evaluation = {**in_short(measured), "requests": len(drawn), "of": len(asked)}
+    evaluation = {**comparison_row(measured), "requests": len(drawn), "of": len(asked)}
     if old is None:
         return Judged((), evaluation)
     before = ask(old, drawn, whole=False, advance=progress.advance)
     losses = _losses(compared(measured, before), settings)
-    evaluation["serving"] = in_short(before)
+    evaluation["serving"] = comparison_row(before)
     if not losses:
         return Judged((), evaluation)
-    gone = [tool_id for tool_id in unknown(measured) if old.record(tool_id)]
+    gone = [tool_id for tool_id in unknown_tools(measured) if old.record(tool_id)]
     return Judged((_reason(losses, evaluation, gone, settings),), evaluation)
 
 
@@ -88,9 +94,9 @@ def _evenly(requests: Sequence[Judgement], most: int) -> list[Judgement]:
 
 def _losses(apart: Mapping[str, Difference | None], settings: PublishSettings) -> dict[str, Difference]:
     return {
-        metric: found
-        for metric in _METRICS
-        if (found := apart[metric]) is not None
+        metric.key: found
+        for metric in HEADLINE_METRICS
+        if (found := apart[metric.key]) is not None
         and found.difference < -settings.smallest_loss
         and found.p < settings.significance
     }

@@ -35,7 +35,7 @@ def compare(
     from flows.cli.commands.judged import build_bench, printed, read_bench, writable
     from flows.output.comparison import show_comparison
     from flows.output.screen import Bars
-    from router.evaluation import benchmark
+    from router import evaluation
 
     writable("--json", json_file)
     if snapshot and len(bench) > 1:
@@ -48,13 +48,14 @@ def compare(
         for one in judged:
             built = snapshot or [build_bench(one.folder, workspace, bars, generator=generator, encoder=encoder)]
             routers = [Router.open(folder) for folder in built]
-            rows = [(router, found) for router in routers for found in benchmark.recipes(router, recipe)]
+            rows = [(router, found) for router in routers for found in evaluation.recipes_to_compare(router, recipe)]
             bars.start("evaluate", len(one.judgements) * len(rows))
             measured = [
-                benchmark.ask(router, one.judgements, found, whole=False, advance=bars.advance)
+                evaluation.ask(router, one.judgements, found, whole=False, advance=bars.advance)
                 for router, found in rows
             ]
-            compared.append({"bench": one.name, "queries": len(one.judgements), "rows": benchmark.ranked(measured)})
-    result = {"benches": compared, "mean": benchmark.mean(compared)}
+            ranked = evaluation.comparison_rows(measured)
+            compared.append({"bench": one.name, "queries": len(one.judgements), "rows": ranked})
+    result = {"benches": compared, "mean": evaluation.mean_rows(compared)}
     if not printed(result, json_file):
         show_comparison(result)

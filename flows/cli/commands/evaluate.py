@@ -48,7 +48,7 @@ def evaluate(
     from flows.cli.commands.judged import build_bench, printed, read_bench, writable
     from flows.output.evaluation import show_evaluation
     from flows.output.screen import Bars
-    from router.evaluation import benchmark
+    from router import evaluation
 
     judged = read_bench(bench)
     writable("--json", json_file)
@@ -70,19 +70,19 @@ def evaluate(
             bars.start("evaluate", len(judged.judgements))
             # Without a name of its own, the other snapshot is measured by the same recipe, or by its own as here.
             chosen = against_recipe or recipe
-            other = benchmark.ask(second, judged.judgements, chosen, whole=False, advance=bars.advance)
+            other = evaluation.ask(second, judged.judgements, chosen, whole=False, advance=bars.advance)
         bars.start("evaluate", len(judged.judgements))
-        measured = benchmark.ask(router, judged.judgements, recipe, advance=bars.advance)
-        result: dict[str, Any] = benchmark.figures(measured, judged.name)
+        measured = evaluation.ask(router, judged.judgements, recipe, advance=bars.advance)
+        result: dict[str, Any] = evaluation.figures(measured, judged.name)
         if ablate:
-            bars.start("ablate", len(judged.judgements) * len(benchmark.removable(measured)))
+            bars.start("ablate", len(judged.judgements) * len(evaluation.removable_signals(measured)))
         result |= {
-            "ablation": benchmark.ablate(measured, bars.advance) if ablate else None,
-            "against": benchmark.against(measured, other) if other else None,
-            "worst": benchmark.worst(measured, worst or (_WORST if json_file or html else 0)),
+            "ablation": evaluation.ablate(measured, bars.advance) if ablate else None,
+            "against": evaluation.against(measured, other) if other else None,
+            "worst": evaluation.worst(measured, worst or (_WORST if json_file or html else 0)),
         }
     if runs is not None:
-        benchmark.write_runs(runs, measured)
+        evaluation.write_runs(runs, measured)
     if html is not None:
         write_report(html, result)
     if not printed(result, json_file):

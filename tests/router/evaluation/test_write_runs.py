@@ -5,9 +5,7 @@ import pytest
 from ir_measures import RR, nDCG
 
 from router import Router
-from router.evaluation import Judgement
-from router.evaluation.benchmark import ask, write_runs
-from router.evaluation.summary import figures
+from router.evaluation import Judgement, ask, figures, write_runs
 
 
 def test_another_tool_finds_the_figures_of_every_list(router: Router, tmp_path) -> None:

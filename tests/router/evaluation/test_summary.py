@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 from router import Router
-from router.evaluation import METRICS, Judgement
-from router.evaluation.answers import Answer, Hits
-from router.evaluation.benchmark import Measurement, ask, measure
-from router.evaluation.summary import figures
+from router.evaluation import METRICS, JudgedResult, Judgement, Measurement, RankedList, ask, figures, measure
 
 KEYS = ["bench", "tools", "queries", "snapshot", "recipe", "latency_ms", "signals", "slices", "no_tool"]
 
@@ -67,9 +64,9 @@ def test_the_curve_at_ten_is_the_metric_and_every_request_has_a_rank(router: Rou
 def test_the_list_that_is_measured_is_the_answer_itself(router: Router) -> None:
     judgement = one("open a ticket for the broken printer", "linear/create_issue")
     measured = ask(router, [judgement])
-    answer = measured.answers[0]
+    answer = measured.results[0]
     assert answer.lists["fused"].ids == router.route(judgement.request, k=100).ids
-    assert ask(router, [judgement], whole=False).answers[0].lists["fused"].ids == router.route(judgement.request).ids
+    assert ask(router, [judgement], whole=False).results[0].lists["fused"].ids == router.route(judgement.request).ids
     assert measured.scores().shape == (1, len(METRICS)) and measured.scores("nothing").shape == (0, len(METRICS))
 
 
@@ -82,10 +79,10 @@ def test_judged_tools_that_the_snapshot_lacks_are_told(router: Router) -> None:
 def sure(router: Router) -> Measurement:
     """Two requests that a tool answers and two that none does, with the probabilities that some tool fits."""
     rows = [("single", 0.9, False), ("single", 0.3, True), ("none", 0.4, True), ("none", 0.2, False)]
-    hits = {"fused": Hits(("stripe/create_refund",), (1.0,))}
+    hits = {"fused": RankedList(("stripe/create_refund",), (1.0,))}
     tools = frozenset({"stripe/create_refund"})
     answers = [
-        Answer(Judgement(str(i), "undo", held, held, kind), hits, fits, refused, 1.0)
+        JudgedResult(Judgement(str(i), "undo", held, held, kind), hits, fits, refused, 1.0)
         for i, (kind, fits, refused) in enumerate(rows)
         for held in (frozenset[str]() if kind == "none" else tools,)
     ]
@@ -103,14 +100,14 @@ def test_requests_without_a_tool_are_scored_by_the_probability_that_one_fits(sur
 
 
 def test_a_snapshot_that_gives_no_probability_has_no_score_of_it(sure: Measurement) -> None:
-    unsure = tuple(Answer(a.judgement, a.lists, None, False, a.milliseconds) for a in sure.answers)
+    unsure = tuple(JudgedResult(a.judgement, a.lists, None, False, a.milliseconds) for a in sure.results)
     found = figures(Measurement(sure.router, sure.recipe, unsure), "office")
     assert found["no_tool"] is None and found["by"]["kind"]["none"]["refused"] is None
 
 
 def test_latency_leaves_the_first_ten_out(sure: Measurement) -> None:
     slow, quick = (
-        Answer(a.judgement, a.lists, None, False, ms) for a, ms in zip(sure.answers[:2], (1e4, 2.0), strict=True)
+        JudgedResult(a.judgement, a.lists, None, False, ms) for a, ms in zip(sure.results[:2], (1e4, 2.0), strict=True)
     )
     measured = Measurement(sure.router, sure.recipe, (slow,) * 10 + (quick,) * 5)
     assert measured.latency() == {"p50": 2.0, "p95": 2.0}

@@ -1,4 +1,4 @@
-"""Judged requests put to a router: what each list held, how sure the router was, how long it took."""
+"""Put judged requests to a router, and keep its lists, its probabilities and its times."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -9,19 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.contract import DOCUMENT_SIGNALS, Signal
-from router.evaluation import Judgement, K, scores
+from router.evaluation.judgements import Judgement
+from router.evaluation.metrics import K, scores
 from router.retrieval.recipe import Recipe
 from router.router import Router
 
 FUSED = "fused"
 LISTS = (*Signal, FUSED)
-# Tools of a list that are kept: what other evaluation tools expect of a run, and where ranks are counted to.
+# Tools kept of each list: other evaluation tools expect so many in a run, and ranks are counted up to here.
 DEPTH = 100
 _WARM_UP = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Hits:
+class RankedList:
     """A list of tools for one request, best first: ids and their scores."""
 
     ids: tuple[str, ...]
@@ -29,12 +30,15 @@ class Hits:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a router made of one request: its lists by name, the probability that some tool fits (None where the
-    snapshot has none), whether it would refuse, and the milliseconds of one route of K tools."""
+class JudgedResult:
+    """A router's result for one judged request.
+
+    `lists` are by name; `fits` is the probability that some tool fits, None where the snapshot has none; `none_fits`
+    says whether the router would refuse; `milliseconds` is the time of one route of K tools.
+    """
 
     judgement: Judgement
-    lists: dict[str, Hits]
+    lists: dict[str, RankedList]
     fits: float | None
     none_fits: bool
     milliseconds: float
@@ -42,34 +46,37 @@ class Answer:
 
 @dataclass(frozen=True)
 class Measurement:
-    """A router's answers to judged requests, by one recipe."""
+    """A router's results for judged requests, by one recipe."""
 
     router: Router
     recipe: Recipe
-    answers: tuple[Answer, ...]
+    results: tuple[JudgedResult, ...]
 
     @property
     def lists(self) -> tuple[str, ...]:
-        """The lists that its figures are of; that of past requests only where the snapshot has any."""
+        """The lists that figures are given for; the intent list only where the snapshot has one."""
         intent = (Signal.INTENT,) if Signal.INTENT in self.router.manifest.signals else ()
         return (*DOCUMENT_SIGNALS, *intent, FUSED)
 
     @property
     def judgements(self) -> list[Judgement]:
         """The requests, in order."""
-        return [answer.judgement for answer in self.answers]
+        return [result.judgement for result in self.results]
 
     def pairs(self, name: str = FUSED) -> Iterator[tuple[tuple[str, ...], Judgement]]:
-        """The rankings of a list with their judgements; none where the recipe or the snapshot lacks the list."""
-        return ((a.lists[name].ids, a.judgement) for a in self.answers if name in a.lists)
+        """Return the rankings of a list with their judgements; none where the recipe or the snapshot lacks the list."""
+        return ((r.lists[name].ids, r.judgement) for r in self.results if name in r.lists)
 
     def scores(self, name: str = FUSED) -> NDArray[np.float64]:
-        """The metrics of a list by request, shape (requests, 6); (0, 6) where the list is lacking."""
+        """Return a list's metrics by request, shape (requests, metrics); (0, metrics) where there is no such list."""
         return scores(self.pairs(name))
 
     def latency(self) -> dict[str, float | None]:
-        """Milliseconds of a route of K tools, encoding included: p50 and p95, the first ten left out as warm-up."""
-        timed = [answer.milliseconds for answer in self.answers]
+        """Return p50 and p95 of a route of K tools in milliseconds, encoding included.
+
+        The first ten are left out as warm-up where there are more.
+        """
+        timed = [result.milliseconds for result in self.results]
         timed = timed[_WARM_UP:] or timed
         return {f"p{p}": round(float(np.percentile(timed, p)), 3) if timed else None for p in (50, 95)}
 
@@ -82,24 +89,25 @@ def ask(
     whole: bool = True,
     advance: Callable[[], None] = lambda: None,
 ) -> Measurement:
-    """Put each request to the router. Without `whole`, only the K fused tools are asked for: a third of the time.
+    """Put each request to the router. `advance` is called once a request.
 
-    Raises SettingsInvalid for a recipe that is not known. `advance` is called once a request.
+    With `whole`, keep DEPTH tools of every list; without, only the K fused tools, which takes a third of the time.
+    Raises SettingsInvalid for an unknown recipe.
     """
-    # Twins stand one by one: judgements may name any of them.
+    # Duplicates are listed one by one: judgements may name any of them.
     chosen = replace(router.recipe(recipe), collapse=False)
     tool_id = cache(router.tool_id)
-    answers = []
+    results = []
     for judgement in judgements:
         started = time.perf_counter()
         routed = router.route(judgement.request, k=K, recipe=chosen)
         milliseconds = (time.perf_counter() - started) * 1e3
-        lists = {FUSED: Hits(routed.ids, tuple(tool.score for tool in routed))}
+        lists = {FUSED: RankedList(routed.ids, tuple(tool.score for tool in routed))}
         if whole:
             rankings, fused = router.lists(judgement.request, recipe=chosen)
             for name, ranking in (*rankings.items(), (FUSED, fused)):
                 ordinals, values = ranking.ordinals[:DEPTH].tolist(), ranking.scores[:DEPTH].tolist()
-                lists[name] = Hits(tuple(map(tool_id, ordinals)), tuple(values))
-        answers.append(Answer(judgement, lists, routed.fits, routed.none_fits, milliseconds))
+                lists[name] = RankedList(tuple(map(tool_id, ordinals)), tuple(values))
+        results.append(JudgedResult(judgement, lists, routed.fits, routed.none_fits, milliseconds))
         advance()
-    return Measurement(router, chosen, tuple(answers))
+    return Measurement(router, chosen, tuple(results))

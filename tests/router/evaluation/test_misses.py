@@ -3,8 +3,7 @@
 import pytest
 
 from router import Router
-from router.evaluation import Judgement
-from router.evaluation.benchmark import ask, worst
+from router.evaluation import Judgement, ask, worst
 from router.evaluation.misses import misses, why
 
 
