@@ -13,7 +13,7 @@ from pipeline.enrichment.chain import generators
 from pipeline.enrichment.estimate import estimate
 from pipeline.enrichment.file import FileGenerator
 from pipeline.phrase_checks.record import Screen
-from pipeline.phrase_checks.record.remembering import RememberingScreen
+from pipeline.phrase_checks.record.cached_screen import CachedScreen
 from pipeline.errors import RunAborted, SnapshotInvalid
 from pipeline.execution import Direct, Execution
 from pipeline.build.expansion import expand
@@ -118,7 +118,7 @@ def _build(
     estimated = estimate(catalog, chain, settings.enrichment, ledger, assessed=settings.assesses)
 
     screen = Screen(catalog.records, settings.enrichment.languages)
-    remembering = RememberingScreen(screen, catalog.hashes, workspace / "screened" / f"{settings.name}.json")
+    remembering = CachedScreen(screen, catalog.hashes, workspace / "screened" / f"{settings.name}.json")
     context = enrichment.EnrichmentContext(catalog, ledger, run, clock, remembering)
     compared = workspace / "compared" / f"{settings.name}.npz"
     expanded = expand(context, chain, settings, do, embedding, compared)

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from pipeline import enrichment
-from pipeline.phrase_checks.catalog import ASSESSMENT_VERSION, Assessment, Memory, Subject, assess
+from pipeline.phrase_checks.catalog import ASSESSMENT_VERSION, Assessment, ComparisonCache, AssessedTool, assess
 from pipeline.enrichment.verdict import Consequence, Verdict
 from pipeline.errors import RunAborted
 from pipeline.execution import Execution, parts
@@ -101,14 +101,14 @@ def _assess(
             tuple(Verdict(**{**row, "consequence": Consequence(row["consequence"])}) for row in known["verdicts"]),
             {tool_id: tuple(near) for tool_id, near in known["siblings"].items()},
         )
-    subjects = [Subject.of(record, _expansion(written, record.tool_id)) for record in context.catalog.records]
+    subjects = [AssessedTool.of(record, _expansion(written, record.tool_id)) for record in context.catalog.records]
     texts = [subject.text for subject in subjects]
     phrases = [phrase for subject in subjects for phrase in subject.phrases]
     embedding.embed([*texts, *phrases])
     context.progress.start("assess", None)
     matrices = embedding.matrix(texts), embedding.matrix(phrases)
     state = f"{ASSESSMENT_VERSION} {embedding.model.key}"
-    memory = Memory.open(compared, state)
+    memory = ComparisonCache.open(compared, state)
     found = do("assess", partial(assess, subjects, *matrices, settings.assessment, memory=memory))
     memory.save(compared, state)
     context.ledger.put_assessment(

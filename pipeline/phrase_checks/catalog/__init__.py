@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from pipeline.enrichment.verdict import Consequence, Verdict
+from pipeline.phrase_checks.catalog.assessed_tool import AssessedTool
+from pipeline.phrase_checks.catalog.comparison_cache import ComparisonCache
+from pipeline.phrase_checks.catalog.misplaced import misplaced_tools
 from pipeline.phrase_checks.catalog.phrases import judge_phrases
-from pipeline.phrase_checks.catalog.remembered import Memory
-from pipeline.phrase_checks.catalog.space import BLOCK, Space
-from pipeline.phrase_checks.catalog.subject import Subject
-from pipeline.phrase_checks.catalog.whole import misplaced
+from pipeline.phrase_checks.catalog.vectors import BLOCK, CatalogVectors
 from pipeline.settings import AssessmentSettings
 
 __all__ = ["ASSESSMENT_VERSION", "Assessment", "Memory", "Subject", "assess"]
@@ -45,30 +45,30 @@ class Assessment:
 
 
 def assess(
-    subjects: Sequence[Subject],
+    subjects: Sequence[AssessedTool],
     records: NDArray[np.float32],
     phrases: NDArray[np.float32],
     settings: AssessmentSettings | None = None,
     *,
     block: int = BLOCK,
-    memory: Memory | None = None,
+    memory: ComparisonCache | None = None,
 ) -> Assessment:
     """Judge the phrases of a catalog, whose tools come in the order of their ids.
 
-    `records` (tools, dim) are the vectors of each `Subject.text`, `phrases` (phrases, dim) those of each of
-    `Subject.phrases`, one tool after the other; both are L2-normalised. `block` is how many scores are held at once;
+    `records` (tools, dim) are the vectors of each `AssessedTool.text`, `phrases` (phrases, dim) those of each of
+    `AssessedTool.phrases`, one tool after the other; both are L2-normalised. `block` is how many scores are held at once;
     `memory` has what an earlier build compared, and takes what this one does: without it the verdicts are the same.
     Raises ValueError where the shapes are not those of the subjects.
     """
     settings = settings or AssessmentSettings()
-    space = Space.of(subjects, records, phrases, block)
+    space = CatalogVectors.of(subjects, records, phrases, block)
     if not len(phrases):
         return Assessment()
-    memory = memory or Memory()
+    memory = memory or ComparisonCache()
     # A night's products are many and small, and threads that wait for the next one cost more than they bring: 10,000
     # tools of which a hundredth is new take 3.9 CPU s on one thread, 9.2 on two.
     with threadpool_limits(1 if memory.before else None, "blas"):
-        whole = misplaced(space, subjects, settings, memory)
+        whole = misplaced_tools(space, subjects, settings, memory)
         judged = judge_phrases(space.without(whole), subjects, settings, memory)
 
     def consequence(found: int, of: int) -> Consequence:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.phrase_checks.catalog.remembered import Comparison, Memory, phrase_keys, tool_keys
-from pipeline.phrase_checks.catalog.space import Fits, Space, Spread
-from pipeline.phrase_checks.catalog.subject import Subject
+from pipeline.phrase_checks.catalog.assessed_tool import AssessedTool
+from pipeline.phrase_checks.catalog.comparison_cache import CatalogComparison, ComparisonCache, phrase_keys, tool_keys
+from pipeline.phrase_checks.catalog.vectors import CatalogVectors, Competitors, ScoreDistribution
 from pipeline.settings import AssessmentSettings
 
 _MOST_SIBLINGS = 3
@@ -17,7 +17,7 @@ _FEWEST_SHARED = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class PhraseFindings:
     """By row of the phrases the other tool's ordinal; by tool the ordinals of its siblings."""
 
     inconsistent: dict[int, int] = field(default_factory=dict)
@@ -25,7 +25,9 @@ class Judged:
     siblings: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
 
-def judge_phrases(space: Space, subjects: Sequence[Subject], settings: AssessmentSettings, memory: Memory) -> Judged:
+def judge_phrases(
+    space: CatalogVectors, subjects: Sequence[AssessedTool], settings: AssessmentSettings, memory: ComparisonCache
+) -> PhraseFindings:
     """Score each phrase against each tool: the mean of its cosines with the record and with the tool's phrases.
 
     With its own tool's it is the mean over the other phrases, for a phrase is no witness of itself; a tool without
@@ -34,12 +36,12 @@ def judge_phrases(space: Space, subjects: Sequence[Subject], settings: Assessmen
     counts = np.diff(space.offsets)
     sums = space.sums()
     centres = ((space.records + space.means(sums)) / 2).astype(np.float32, copy=False)
-    spread = Spread.of(centres)
+    spread = ScoreDistribution.of(centres)
     columns = tool_keys(subjects, space.judged)
     keys = phrase_keys(subjects, columns)
     is_own = np.array([own for subject in subjects for own in subject.own_phrases], bool)
-    comparison = Comparison(space, centres, columns, memory.before.get("phrases"))
-    judged = Judged()
+    comparison = CatalogComparison(space, centres, columns, memory.before.get("phrases"))
+    judged = PhraseFindings()
     for tools in space.runs(counts):
         rows = np.concatenate([np.arange(space.offsets[tool], space.offsets[tool + 1]) for tool in tools.tolist()])
         texts, owners = space.phrases[rows], space.owners[rows]
@@ -62,7 +64,7 @@ def judge_phrases(space: Space, subjects: Sequence[Subject], settings: Assessmen
 
 
 def _own(
-    space: Space, sums: NDArray[np.float32], texts: NDArray[np.float32], owners: NDArray[np.int64]
+    space: CatalogVectors, sums: NDArray[np.float32], texts: NDArray[np.float32], owners: NDArray[np.int64]
 ) -> NDArray[np.float32]:
     """What phrases (rows, dim) score at their own tools."""
     record = np.einsum("ij,ij->i", texts, space.records[owners])
@@ -73,8 +75,8 @@ def _own(
 
 
 def _inconsistent(
-    fits: Fits,
-    spread: Spread,
+    fits: Competitors,
+    spread: ScoreDistribution,
     centres: NDArray[np.float32],
     texts: NDArray[np.float32],
     owners: NDArray[np.int64],
@@ -97,7 +99,7 @@ def _inconsistent(
 
 
 def _siblings(
-    fits: Fits, owners: NDArray[np.int64], counts: NDArray[np.int64], share: float
+    fits: Competitors, owners: NDArray[np.int64], counts: NDArray[np.int64], share: float
 ) -> tuple[NDArray[np.bool_], dict[int, tuple[int, ...]]]:
     """By tool the tools that enough of its phrases fit as well or better, the most phrases first, at most three; and
     which of the entries are of such a pair. Of tools with as many phrases the one goes first that they fit best."""

@@ -132,7 +132,7 @@ class Names:
                     yield name, text[begin : found[last].end()], text[:begin]
 
 
-class Changed:
+class NameChanges:
     """What differs between two states of `Names`: whose questions have to be asked again."""
 
     def __init__(self, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from router.tools.trust import trusted
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class AssessedTool:
     """A tool: its record as the one text that is embedded for it, and what was written for it.
 
     `content` is what the tool is, whoever offers it: tools of equal content are the same tool of several servers, and

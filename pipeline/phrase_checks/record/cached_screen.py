@@ -12,13 +12,13 @@ from typing import Any
 from pipeline.enrichment.prompt import PROMPT_VERSION
 from pipeline.enrichment.verdict import Consequence, Verdict
 from pipeline.phrase_checks.record import SCREEN_VERSION, Screen
-from pipeline.phrase_checks.record.names import Changed
+from pipeline.phrase_checks.record.names import NameChanges
 from router.expansion import Expansion
 from router.fingerprint import fingerprint
 from router.record import ToolRecord
 
 
-class RememberingScreen:
+class CachedScreen:
     """A screen that is asked once about a record and an answer; again where they mention a name that has come or gone
     in the catalog, or is written in another way in it.
 
@@ -53,14 +53,14 @@ class RememberingScreen:
         making.write_text(json.dumps({"state": self._state, "names": self._names, "said": self._now}), encoding="utf-8")
         making.replace(self._file)
 
-    def _read(self) -> tuple[Mapping[str, Any], Changed]:
+    def _read(self) -> tuple[Mapping[str, Any], NameChanges]:
         try:
             stored = json.loads(self._file.read_text(encoding="utf-8"))
             if stored["state"] == self._state:
-                return dict(stored["said"]), Changed(stored["names"], self._names)
+                return dict(stored["said"]), NameChanges(stored["names"], self._names)
         except (OSError, ValueError, KeyError, TypeError):
             pass  # it may be lost
-        return {}, Changed(self._names, self._names)
+        return {}, NameChanges(self._names, self._names)
 
 
 def _texts(answer: Expansion) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.phrase_checks.catalog.subject import Subject
+from pipeline.phrase_checks.catalog.assessed_tool import AssessedTool
 
 # Scores held at once: 32 MB of them.
 BLOCK = 8_000_000
@@ -15,7 +15,7 @@ TIE = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
-class Fits:
+class Competitors:
     """Which other tools texts fit as well as their own, or better. Entry i says that text rows[i] scores scores[i] at
     tool tools[i]; texts in order, tools in the order of ordinals. Tools that are the same as a text's own are left out.
     """
@@ -26,7 +26,7 @@ class Fits:
 
     def take(self, kept: NDArray[np.bool_]) -> "Fits":
         """The entries that a mask keeps."""
-        return Fits(self.rows[kept], self.tools[kept], self.scores[kept])
+        return Competitors(self.rows[kept], self.tools[kept], self.scores[kept])
 
     def best(self) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
         """For each text with an entry: the text, its highest score, and the first tool that scores it, whatever the
@@ -41,7 +41,7 @@ class Fits:
 
 
 @dataclass(frozen=True)
-class Space:
+class CatalogVectors:
     """`records` (tools, dim) and `phrases` (phrases, dim), float32. Tool i owns phrases[offsets[i]:offsets[i+1]].
 
     `owners` (phrases,) are ordinals; `kinds` (tools,) are equal for tools that are the same tool; `judged` (tools,) is
@@ -59,7 +59,7 @@ class Space:
     @classmethod
     def of(
         cls,
-        subjects: Sequence[Subject],
+        subjects: Sequence[AssessedTool],
         records: NDArray[np.float32],
         phrases: NDArray[np.float32],
         block: int,
@@ -127,7 +127,7 @@ class Space:
         own: NDArray[np.float32],
         centres: NDArray[np.float32],
         among: NDArray[np.int64] | None = None,
-    ) -> Fits:
+    ) -> Competitors:
         """Which tools, each with a centre (tools, dim), `texts` (rows, dim) fit as well as their owner, where they
         score `own` (rows,); only those `among`, rising ordinals, where they are given.
 
@@ -136,12 +136,12 @@ class Space:
         scores = texts @ (centres if among is None else centres[among]).T
         rows, places = np.nonzero(scores >= (own - np.float32(TIE))[:, None])
         tools = places if among is None else among[places]
-        found = Fits(rows, tools, scores[rows, places])
+        found = Competitors(rows, tools, scores[rows, places])
         return found.take(self.kinds[tools] != self.kinds[owners[rows]])
 
 
 @dataclass(frozen=True)
-class Spread:
+class ScoreDistribution:
     """Mean and standard deviation of a text's scores over the catalog, from the centres' mean and second moments."""
 
     mean: NDArray[np.float64]

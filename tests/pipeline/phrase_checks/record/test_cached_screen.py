@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pipeline.enrichment import Expansion
 from pipeline.phrase_checks.record import Screen
-from pipeline.phrase_checks.record.remembering import RememberingScreen
+from pipeline.phrase_checks.record.cached_screen import CachedScreen
 from pipeline.records import record_hash
 from router.record import ToolRecord
 from tests.support.factories import make_record
@@ -42,7 +42,7 @@ def build(
 ) -> tuple[list[object], int]:
     """What a build is told of answers, and how many of them it had to ask about."""
     screen = Counting(records)
-    remembering = RememberingScreen(screen, {record.tool_id: record_hash(record) for record in records}, file)
+    remembering = CachedScreen(screen, {record.tool_id: record_hash(record) for record in records}, file)
     said: list[object] = [remembering(record, answer) for record, answer in answers]
     remembering.save()
     return said, screen.asked

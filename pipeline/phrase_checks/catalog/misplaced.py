@@ -4,17 +4,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pipeline.phrase_checks.catalog.remembered import Comparison, Memory, tool_keys
-from pipeline.phrase_checks.catalog.space import Space, Spread
-from pipeline.phrase_checks.catalog.subject import Subject
+from pipeline.phrase_checks.catalog.assessed_tool import AssessedTool
+from pipeline.phrase_checks.catalog.comparison_cache import CatalogComparison, ComparisonCache, tool_keys
+from pipeline.phrase_checks.catalog.vectors import CatalogVectors, ScoreDistribution
 from pipeline.settings import AssessmentSettings
 
 # The mean of fewer phrases is one writer's whim.
 _FEWEST_PHRASES = 3
 
 
-def misplaced(
-    space: Space, subjects: Sequence[Subject], settings: AssessmentSettings, memory: Memory
+def misplaced_tools(
+    space: CatalogVectors, subjects: Sequence[AssessedTool], settings: AssessmentSettings, memory: ComparisonCache
 ) -> dict[int, int]:
     """Tools whose phrases together hardly fit their own record, and another far better: {tool: other}, ordinals.
 
@@ -23,9 +23,9 @@ def misplaced(
     a long label), it is the record's vector that lies elsewhere.
     """
     keys = tool_keys(subjects, space.judged)
-    comparison = Comparison(space, space.records, tool_keys(subjects), memory.before.get("whole"))
+    comparison = CatalogComparison(space, space.records, tool_keys(subjects), memory.before.get("whole"))
     counts = np.diff(space.offsets)
-    means, spread = space.means(space.sums()), Spread.of(space.records)
+    means, spread = space.means(space.sums()), ScoreDistribution.of(space.records)
     found: dict[int, int] = {}
     for tools in space.runs(np.ones(len(counts), np.int64)):
         own = np.einsum("ij,ij->i", means[tools], space.records[tools])

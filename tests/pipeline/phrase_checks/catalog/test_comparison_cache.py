@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.phrase_checks.catalog import Memory, assess
-from pipeline.phrase_checks.catalog.space import Space
-from tests.pipeline.phrase_checks.catalog.test_assess import LOOSE, SEEDS, random_catalog
+from pipeline.phrase_checks.catalog import ComparisonCache, assess
+from pipeline.phrase_checks.catalog.vectors import CatalogVectors
+from tests.pipeline.phrase_checks.catalog.test_assessment import LOOSE, SEEDS, random_catalog
 
 
 def changed(seed: int, tools: int):  # type: ignore[no-untyped-def]
@@ -43,42 +43,42 @@ def changed(seed: int, tools: int):  # type: ignore[no-untyped-def]
 @given(seed=SEEDS, tools=st.integers(1, 40), block=st.sampled_from([50, 8_000_000]))
 def test_verdicts_are_the_same_with_and_without_memory(seed: int, tools: int, block: int) -> None:
     before, after = changed(seed, tools)
-    first = Memory()
+    first = ComparisonCache()
     assert assess(*before, LOOSE, memory=first) == assess(*before, LOOSE)
-    second = Memory(first.now)
+    second = ComparisonCache(first.now)
     assert assess(*after, LOOSE, memory=second, block=block) == assess(*after, LOOSE)
     # And once more from what was kept of both.
-    assert assess(*after, LOOSE, memory=Memory(second.now)) == assess(*after, LOOSE)
+    assert assess(*after, LOOSE, memory=ComparisonCache(second.now)) == assess(*after, LOOSE)
 
 
 def test_nothing_is_compared_that_was_compared_before(monkeypatch: pytest.MonkeyPatch) -> None:
     catalog, _ = changed(3, 40)
-    memory = Memory()
+    memory = ComparisonCache()
     found = assess(*catalog, LOOSE, memory=memory)
 
     def refuse(*_: object) -> None:
         raise AssertionError("texts were compared")
 
-    monkeypatch.setattr(Space, "fits", refuse)
-    assert assess(*catalog, LOOSE, memory=Memory(memory.now)) == found
+    monkeypatch.setattr(CatalogVectors, "fits", refuse)
+    assert assess(*catalog, LOOSE, memory=ComparisonCache(memory.now)) == found
 
 
 def test_a_text_that_fits_too_many_tools_is_compared_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     before, after = changed(11, 40)
-    monkeypatch.setattr("pipeline.phrase_checks.catalog.remembered._MOST_KEPT", 3)
-    memory = Memory()
+    monkeypatch.setattr("pipeline.phrase_checks.catalog.comparison_cache._MOST_KEPT", 3)
+    memory = ComparisonCache()
     assess(*before, LOOSE, memory=memory)
     kept = memory.now["phrases"]
     assert 0 < len(kept.texts) < len(before[2]) and np.diff(kept.starts).max() <= 3
-    assert assess(*after, LOOSE, memory=Memory(memory.now)) == assess(*after, LOOSE)
+    assert assess(*after, LOOSE, memory=ComparisonCache(memory.now)) == assess(*after, LOOSE)
 
 
 def test_what_was_compared_comes_back_from_its_file(tmp_path: Path) -> None:
     catalog, _ = changed(5, 40)
-    memory = Memory()
+    memory = ComparisonCache()
     assess(*catalog, LOOSE, memory=memory)
     memory.save(tmp_path / "kept" / "c.npz", "state")
-    opened = Memory.open(tmp_path / "kept" / "c.npz", "state").before
+    opened = ComparisonCache.open(tmp_path / "kept" / "c.npz", "state").before
     assert set(opened) == {"whole", "phrases"}
     for name, kept in memory.now.items():
         for part in ("texts", "starts", "tools", "scores", "columns"):
@@ -90,9 +90,9 @@ def test_what_was_compared_comes_back_from_its_file(tmp_path: Path) -> None:
 def test_a_missing_or_damaged_file_is_nothing(content: bytes | None, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / "c.npz").write_bytes(content)
-    assert Memory.open(tmp_path / "c.npz", "state").before == {}
+    assert ComparisonCache.open(tmp_path / "c.npz", "state").before == {}
 
 
 def test_what_was_compared_under_another_state_is_nothing(tmp_path: Path) -> None:
-    Memory().save(tmp_path / "c.npz", "one encoder")
-    assert Memory.open(tmp_path / "c.npz", "another").before == {}
+    ComparisonCache().save(tmp_path / "c.npz", "one encoder")
+    assert ComparisonCache.open(tmp_path / "c.npz", "another").before == {}

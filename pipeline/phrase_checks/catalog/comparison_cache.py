@@ -14,8 +14,8 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.phrase_checks.catalog.space import Fits, Space
-from pipeline.phrase_checks.catalog.subject import Subject
+from pipeline.phrase_checks.catalog.assessed_tool import AssessedTool
+from pipeline.phrase_checks.catalog.vectors import CatalogVectors, Competitors
 
 Keys = NDArray[np.uint64]
 
@@ -25,7 +25,7 @@ _MOST_KEPT = 256  # of a text
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedTexts:
     """Texts by key, rising; text i fits the tools tools[starts[i]:starts[i+1]], places in `columns`, the keys of the
     tools that it was compared with, with `scores` beside them."""
 
@@ -43,11 +43,11 @@ class Compared:
 
 
 @dataclass
-class Memory:
+class ComparisonCache:
     """What was compared, by the name of the comparison: of the build before, and of this one."""
 
-    before: Mapping[str, Compared] = field(default_factory=dict)
-    now: dict[str, Compared] = field(default_factory=dict)
+    before: Mapping[str, ComparedTexts] = field(default_factory=dict)
+    now: dict[str, ComparedTexts] = field(default_factory=dict)
 
     @classmethod
     def open(cls, file: Path, state: str) -> "Memory":
@@ -57,15 +57,17 @@ class Memory:
                 if str(stored["state"]) != state:
                     return cls()
                 names = [str(name) for name in stored["names"]]
-                parts = Compared.__annotations__
-                return cls({name: Compared(**{part: stored[f"{name}.{part}"] for part in parts}) for name in names})
+                parts = ComparedTexts.__annotations__
+                return cls(
+                    {name: ComparedTexts(**{part: stored[f"{name}.{part}"] for part in parts}) for name in names}
+                )
         except (OSError, ValueError, KeyError, EOFError, BadZipFile):
             return cls()
 
     def save(self, file: Path, state: str) -> None:
         """Keep what this build compared, in place of what was kept before."""
         arrays = {
-            f"{name}.{part}": getattr(c, part) for name, c in self.now.items() for part in Compared.__annotations__
+            f"{name}.{part}": getattr(c, part) for name, c in self.now.items() for part in ComparedTexts.__annotations__
         }
         file.parent.mkdir(parents=True, exist_ok=True)
         making = file.with_name(f".{file.name}")
@@ -74,23 +76,27 @@ class Memory:
         making.replace(file)
 
 
-class Comparison:
+class CatalogComparison:
     """One comparison of texts with all tools, run by run. `columns` are the tools' keys, for their `centres`."""
 
-    def __init__(self, space: Space, centres: NDArray[np.float32], columns: Keys, before: Compared | None) -> None:
+    def __init__(
+        self, space: CatalogVectors, centres: NDArray[np.float32], columns: Keys, before: ComparedTexts | None
+    ) -> None:
         self._space = space
         self._centres = centres
         self._columns = columns
-        self._before = before or Compared.nothing()
+        self._before = before or ComparedTexts.nothing()
         order = np.argsort(columns)
         at = np.minimum(np.searchsorted(columns, self._before.columns, sorter=order), len(columns) - 1)
         places = order[at]
         self._places = np.where(columns[places] == self._before.columns, places, -1)
         self._new_tools = np.flatnonzero(~np.isin(columns, self._before.columns))
-        self._found: list[tuple[Keys, NDArray[np.int64], Fits]] = []
+        self._found: list[tuple[Keys, NDArray[np.int64], Competitors]] = []
 
-    def fits(self, texts: NDArray[np.float32], keys: Keys, owners: NDArray[np.int64], own: NDArray[np.float32]) -> Fits:
-        """As `Space.fits`, for texts (rows, dim) with keys (rows,)."""
+    def fits(
+        self, texts: NDArray[np.float32], keys: Keys, owners: NDArray[np.int64], own: NDArray[np.float32]
+    ) -> Competitors:
+        """As `CatalogVectors.fits`, for texts (rows, dim) with keys (rows,)."""
         before = self._before
         at = np.searchsorted(before.texts, keys)
         inside = at < len(before.texts)
@@ -104,19 +110,19 @@ class Comparison:
             first, counts = before.starts[at[old]], np.diff(before.starts)[at[old]]
             entries = _ranges(first, counts)
             tools = self._places[before.tools[entries]]
-            parts.append(Fits(np.repeat(old, counts), tools, before.scores[entries]).take(tools >= 0))
+            parts.append(Competitors(np.repeat(old, counts), tools, before.scores[entries]).take(tools >= 0))
         found = parts[0]
         if len(parts) > 1:
             rows, tools, scores = (np.concatenate([getattr(p, n) for p in parts]) for n in ("rows", "tools", "scores"))
             order = np.lexsort((tools, rows))
-            found = Fits(rows[order], tools[order], scores[order])
+            found = Competitors(rows[order], tools[order], scores[order])
         self._found.append((keys, np.bincount(found.rows, minlength=len(keys)), found))
         return found
 
-    def compared(self) -> Compared:
+    def compared(self) -> ComparedTexts:
         """What was found, to be kept: of texts that fit no more than so many tools."""
         if not self._found:
-            return Compared.nothing()
+            return ComparedTexts.nothing()
         keys = np.concatenate([keys for keys, _, _ in self._found])
         counts = np.concatenate([counts for _, counts, _ in self._found])
         tools = np.concatenate([found.tools for _, _, found in self._found]).astype(np.int32)
@@ -127,7 +133,7 @@ class Comparison:
         counts = counts[order]
         starts = np.concatenate([[0], np.cumsum(counts)])
         entries = _ranges(first, counts)
-        return Compared(keys[order], starts, tools[entries], scores[entries], self._columns)
+        return ComparedTexts(keys[order], starts, tools[entries], scores[entries], self._columns)
 
     def _compared(
         self,
@@ -136,9 +142,9 @@ class Comparison:
         own: NDArray[np.float32],
         rows: NDArray[np.int64],
         tools: NDArray[np.int64] | None,
-    ) -> Fits:
+    ) -> Competitors:
         found = self._space.fits(texts[rows], owners[rows], own[rows], self._centres, tools)
-        return Fits(rows[found.rows], found.tools, found.scores)
+        return Competitors(rows[found.rows], found.tools, found.scores)
 
 
 def _ranges(first: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -153,7 +159,7 @@ def key(*parts: str) -> int:
     return int.from_bytes(digest[:8], "little")
 
 
-def tool_keys(subjects: Sequence[Subject], judged: NDArray[np.bool_] | None = None) -> Keys:
+def tool_keys(subjects: Sequence[AssessedTool], judged: NDArray[np.bool_] | None = None) -> Keys:
     """A key for each tool as its centre is made: of its record, and where `judged` is given of its phrases in play."""
     return np.array(
         [
@@ -164,7 +170,7 @@ def tool_keys(subjects: Sequence[Subject], judged: NDArray[np.bool_] | None = No
     )
 
 
-def phrase_keys(subjects: Sequence[Subject], tools: Keys) -> Keys:
+def phrase_keys(subjects: Sequence[AssessedTool], tools: Keys) -> Keys:
     """A key for each phrase of each subject, by its text and by its tool's key."""
     return np.array(
         [key(str(of), p) for of, s in zip(tools.tolist(), subjects, strict=True) for p in s.phrases], np.uint64

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.phrase_checks.catalog import Assessment, Subject, assess
+from pipeline.phrase_checks.catalog import AssessedTool, Assessment, assess
 from pipeline.settings import AssessmentSettings
 from router.tools.field_text import project
 from tests.pipeline.phrase_checks.catalog.makers import Catalog, vectors
@@ -19,20 +19,20 @@ LOOSE = AssessmentSettings(misplaced_lead=1, inconsistent_lead=1, max_share=1)
 
 def test_a_subject_holds_the_record_as_the_encoder_reads_it_without_what_was_written() -> None:
     record, expansion = make_record(description="Returns charges."), make_expansion("show me", "list all")
-    subject = Subject.of(record, expansion)
+    subject = AssessedTool.of(record, expansion)
     assert subject.text == project(record, None).dense == "stripe: list_charges. Returns charges."
     assert subject.phrases == project(record, expansion).phrases == ("show me", "list all", "Use it.")
-    assert Subject.of(record, None).phrases == ()
+    assert AssessedTool.of(record, None).phrases == ()
 
 
 def test_tools_of_equal_name_and_description_are_the_same_tool_whoever_offers_it() -> None:
-    ours, theirs = (Subject.of(make_record(provider=provider), None) for provider in ("stripe", "fork"))
+    ours, theirs = (AssessedTool.of(make_record(provider=provider), None) for provider in ("stripe", "fork"))
     assert ours.content == theirs.content
-    assert ours.content != Subject.of(make_record(description="Deletes charges."), None).content
+    assert ours.content != AssessedTool.of(make_record(description="Deletes charges."), None).content
 
 
 def test_a_text_in_both_fields_is_judged_once_and_said_of_both() -> None:
-    subject = Subject("t", "", "", ("one", "two"), "one")
+    subject = AssessedTool("t", "", "", ("one", "two"), "one")
     assert subject.phrases == ("one", "two")
     assert [subject.fields(phrase) for phrase in subject.phrases] == [["user_phrases", "when_to_use"], ["user_phrases"]]
 
@@ -43,10 +43,12 @@ def test_without_phrases_there_is_nothing_to_say() -> None:
 
 def test_vectors_that_are_not_the_subjects_are_refused() -> None:
     with pytest.raises(ValueError, match="1 tools with 2 phrases have 1 and 1 vectors"):
-        assess([Subject("t", "", "", ("one", "two"))], vectors("a"), vectors("a"))
+        assess([AssessedTool("t", "", "", ("one", "two"))], vectors("a"), vectors("a"))
 
 
-def random_catalog(seed: int, tools: int, *, axes: bool) -> tuple[list[Subject], list[np.ndarray], list[np.ndarray]]:
+def random_catalog(
+    seed: int, tools: int, *, axes: bool
+) -> tuple[list[AssessedTool], list[np.ndarray], list[np.ndarray]]:
     """Subjects with, tool by tool, their record's vector and their phrases'; along axes there are many ties."""
     rng = np.random.default_rng(seed)
 
@@ -58,7 +60,7 @@ def random_catalog(seed: int, tools: int, *, axes: bool) -> tuple[list[Subject],
     counts = rng.integers(0, 5, tools)
     contents = rng.integers(0, 2 * tools, tools)
     phrases = [tuple(f"{i} {n}" for n in range(count)) for i, count in enumerate(counts)]
-    subjects = [Subject(f"t{i:02d}", "", f"{contents[i]}", phrases[i]) for i in range(tools)]
+    subjects = [AssessedTool(f"t{i:02d}", "", f"{contents[i]}", phrases[i]) for i in range(tools)]
     return subjects, [draw(1) for _ in range(tools)], [draw(count) for count in counts]
 
 
