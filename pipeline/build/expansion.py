@@ -108,9 +108,9 @@ def _assess(
     context.progress.start("assess", None)
     matrices = embedding.matrix(texts), embedding.matrix(phrases)
     state = f"{ASSESSMENT_VERSION} {embedding.model.key}"
-    memory = ComparisonCache.open(compared, state)
-    found = do("assess", partial(assess, subjects, *matrices, settings.assessment, memory=memory))
-    memory.save(compared, state)
+    cache = ComparisonCache.open(compared, state)
+    found = do("assess", partial(assess, subjects, *matrices, settings.assessment, cache=cache))
+    cache.save(compared, state)
     context.ledger.put_assessment(
         context.run, key, {"verdicts": [asdict(verdict) for verdict in found.verdicts], "siblings": dict(found.siblings)}
     )

@@ -1,4 +1,4 @@
-"""A tool as the assessment sees it."""
+"""Hold a tool's texts as the assessment sees them."""
 
 from dataclasses import dataclass
 
@@ -11,11 +11,10 @@ from router.tools.trust import trusted
 
 @dataclass(frozen=True, slots=True)
 class AssessedTool:
-    """A tool: its record as the one text that is embedded for it, and what was written for it.
+    """A tool: its record as the one text that is embedded for it, and the phrases written for it.
 
-    `content` is what the tool is, whoever offers it: tools of equal content are the same tool of several servers, and
-    their phrases are meant to fit each other. `own` are the terms of its name and first sentence: a phrase that says
-    nothing else is the tool's own, wherever vectors put it.
+    Tools of equal `content` are the same tool, offered by several servers: their phrases may fit each other. `own` are
+    the terms of its name and first sentence: a phrase that has no other terms belongs to the tool in any case.
     """
 
     tool_id: str
@@ -26,8 +25,8 @@ class AssessedTool:
     own: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, record: ToolRecord, expansion: Expansion | None) -> "Subject":
-        """The subject of a record; without expansion it has no phrase, and other tools' phrases are held against it."""
+    def of(cls, record: ToolRecord, expansion: Expansion | None) -> "AssessedTool":
+        """Return the tool of a record. Without expansion it has no phrases; others' are still compared with it."""
         text = project(record, None).dense
         content = f"{record.name}\n{record.description}"
         if expansion is None:
@@ -37,15 +36,15 @@ class AssessedTool:
 
     @property
     def phrases(self) -> tuple[str, ...]:
-        """The texts that are judged, each once: those that have a vector in the index too."""
+        """The phrases that are judged, each once. The index has a vector for each of them."""
         return tuple(dict.fromkeys(phrase for phrase in (*self.user_phrases, self.when_to_use) if phrase))
 
     @property
     def own_phrases(self) -> tuple[bool, ...]:
-        """Which of the phrases say what the record's own name and first sentence say."""
+        """For each phrase, whether it has only terms of the record's own name and first sentence."""
         return tuple(says_own(phrase, self.own) for phrase in self.phrases)
 
     def fields(self, phrase: str) -> list[str]:
-        """The fields of the expansion that hold a phrase: one, or both."""
-        held = {"user_phrases": phrase in self.user_phrases, "when_to_use": phrase == self.when_to_use}
-        return [name for name, holds in held.items() if holds]
+        """Return the fields of the expansion that have a phrase: one, or both."""
+        by_field = {"user_phrases": phrase in self.user_phrases, "when_to_use": phrase == self.when_to_use}
+        return [name for name, present in by_field.items() if present]

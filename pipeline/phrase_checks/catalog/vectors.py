@@ -1,4 +1,4 @@
-"""The vectors of a catalog, and which tools its texts fit as well as their own."""
+"""Hold the vectors of a catalog, and find the tools that its texts fit as well as their own."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -8,29 +8,32 @@ from numpy.typing import NDArray
 
 from pipeline.phrase_checks.catalog.assessed_tool import AssessedTool
 
-# Scores held at once: 32 MB of them.
+# Scores held at once: 32 MB.
 BLOCK = 8_000_000
-# Equal vectors differ in the last bits by where they lie in a matrix product; scores nearer than this are equal.
+# Scores nearer than this are equal: the last bits depend on the place in a matrix product.
 TIE = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
 class Competitors:
-    """Which other tools texts fit as well as their own, or better. Entry i says that text rows[i] scores scores[i] at
-    tool tools[i]; texts in order, tools in the order of ordinals. Tools that are the same as a text's own are left out.
+    """The other tools that texts fit as well as their own, or better: text rows[i] scores scores[i] at tool tools[i].
+
+    Entries are in the order of rows, then of tools' ordinals. Copies of a text's own tool are left out.
     """
 
     rows: NDArray[np.int64]
     tools: NDArray[np.int64]
     scores: NDArray[np.float32]
 
-    def take(self, kept: NDArray[np.bool_]) -> "Fits":
-        """The entries that a mask keeps."""
-        return Competitors(self.rows[kept], self.tools[kept], self.scores[kept])
+    def take(self, mask: NDArray[np.bool_]) -> "Competitors":
+        """Return the entries where a mask is true."""
+        return Competitors(self.rows[mask], self.tools[mask], self.scores[mask])
 
     def best(self) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
-        """For each text with an entry: the text, its highest score, and the first tool that scores it, whatever the
-        last bits say."""
+        """Return for each row with an entry the row, its highest score, and the first tool that has it.
+
+        Scores that differ only in their last bits are equal.
+        """
         texts, starts = np.unique(self.rows, return_index=True)
         if not len(texts):
             return texts, self.scores, self.tools
@@ -42,10 +45,11 @@ class Competitors:
 
 @dataclass(frozen=True)
 class CatalogVectors:
-    """`records` (tools, dim) and `phrases` (phrases, dim), float32. Tool i owns phrases[offsets[i]:offsets[i+1]].
+    """Vectors of a catalog: `records` (tools, dim), and `phrases` (phrases, dim), of which tool i owns
+    phrases[offsets[i]:offsets[i+1]].
 
-    `owners` (phrases,) are ordinals; `kinds` (tools,) are equal for tools that are the same tool; `judged` (tools,) is
-    false for tools whose phrases are out of play.
+    `owners` (phrases,) are ordinals; `kinds` (tools,) are equal for copies of the same tool; `judged` (tools,) is false
+    for tools whose phrases are left out. At most `block` scores are held at once.
     """
 
     records: NDArray[np.float32]
@@ -59,59 +63,59 @@ class CatalogVectors:
     @classmethod
     def of(
         cls,
-        subjects: Sequence[AssessedTool],
+        tools: Sequence[AssessedTool],
         records: NDArray[np.float32],
         phrases: NDArray[np.float32],
         block: int,
-    ) -> "Space":
-        """Raises ValueError where the shapes are not those of the subjects."""
-        counts = np.array([len(subject.phrases) for subject in subjects], np.int64)
-        if len(records) != len(subjects) or len(phrases) != counts.sum():
+    ) -> "CatalogVectors":
+        """Return the vectors of a catalog. Raises ValueError where the shapes are not those of the tools."""
+        counts = np.array([len(tool.phrases) for tool in tools], np.int64)
+        if len(records) != len(tools) or len(phrases) != counts.sum():
             raise ValueError(
-                f"{len(subjects)} tools with {counts.sum()} phrases have {len(records)} and {len(phrases)} vectors"
+                f"{len(tools)} tools with {counts.sum()} phrases have {len(records)} and {len(phrases)} vectors"
             )
         first: dict[str, int] = {}
         return cls(
             records.astype(np.float32, copy=False),
             phrases.astype(np.float32, copy=False),
             np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-            np.repeat(np.arange(len(subjects), dtype=np.int64), counts),
-            np.array([first.setdefault(subject.content, tool) for tool, subject in enumerate(subjects)], np.int64),
+            np.repeat(np.arange(len(tools), dtype=np.int64), counts),
+            np.array([first.setdefault(tool.content, ordinal) for ordinal, tool in enumerate(tools)], np.int64),
             counts > 0,
             block,
         )
 
-    def without(self, tools: Collection[int]) -> "Space":
-        """The same catalog, where the phrases of some tools neither are judged nor speak for their tool."""
+    def without(self, tools: Collection[int]) -> "CatalogVectors":
+        """Return the catalog with the phrases of some tools left out: neither judged nor part of their tool's mean."""
         judged = self.judged.copy()
         judged[list(tools)] = False
         return replace(self, judged=judged)
 
     def sums(self) -> NDArray[np.float32]:
-        """(tools, dim): the sum of each tool's phrases; zero where none is in play."""
-        found = np.zeros_like(self.records)
+        """Return the sum of each tool's phrases, shape (tools, dim); zero where they are left out."""
+        sums = np.zeros_like(self.records)
         tools = np.flatnonzero(self.judged)
         if len(tools):
-            held = self.judged[self.owners]
+            included = self.judged[self.owners]
             counts = np.diff(self.offsets)[tools]
-            # Boolean indexing copies, and all are in play but for a few tools.
-            phrases = self.phrases if held.all() else self.phrases[held]
-            found[tools] = np.add.reduceat(phrases, np.cumsum([0, *counts[:-1]]), axis=0)
-        return found
+            # Boolean indexing copies, and usually nothing is left out.
+            phrases = self.phrases if included.all() else self.phrases[included]
+            sums[tools] = np.add.reduceat(phrases, np.cumsum([0, *counts[:-1]]), axis=0)
+        return sums
 
     def means(self, sums: NDArray[np.float32]) -> NDArray[np.float32]:
-        """(tools, dim): the mean of each tool's phrases, by their `sums`; where none is in play, its record."""
+        """Return each tool's mean phrase from the `sums`, (tools, dim); its record where phrases are left out."""
         divisor = np.maximum(np.diff(self.offsets), 1)[:, None].astype(np.float32)
-        found: NDArray[np.float32] = np.where(self.judged[:, None], sums / divisor, self.records)
-        return found
+        means: NDArray[np.float32] = np.where(self.judged[:, None], sums / divisor, self.records)
+        return means
 
-    def runs(self, rows_a_tool: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        """The judged tools in order, in runs whose rows against all tools are no more scores than a block holds."""
+    def runs(self, rows_per_tool: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Yield the judged tools in order, in runs whose rows have no more scores against all tools than a block."""
         rows = max(self.block // max(len(self.records), 1), 1)
         run: list[int] = []
         filled = 0
         for tool in np.flatnonzero(self.judged).tolist():
-            count = int(rows_a_tool[tool])
+            count = int(rows_per_tool[tool])
             if run and filled + count > rows:
                 yield np.array(run, np.int64)
                 run, filled = [], 0
@@ -120,7 +124,7 @@ class CatalogVectors:
         if run:
             yield np.array(run, np.int64)
 
-    def fits(
+    def competitors(
         self,
         texts: NDArray[np.float32],
         owners: NDArray[np.int64],
@@ -128,41 +132,47 @@ class CatalogVectors:
         centres: NDArray[np.float32],
         among: NDArray[np.int64] | None = None,
     ) -> Competitors:
-        """Which tools, each with a centre (tools, dim), `texts` (rows, dim) fit as well as their owner, where they
-        score `own` (rows,); only those `among`, rising ordinals, where they are given.
+        """Return the tools that `texts` (rows, dim) fit as well as their owner, at which they score `own` (rows,).
 
-        One product and one comparison a score: what is worked out from a score besides is of the few that are as high.
+        Each tool is represented by one of `centres` (tools, dim). With `among`, ascending ordinals, only those tools
+        are compared.
         """
         scores = texts @ (centres if among is None else centres[among]).T
         rows, places = np.nonzero(scores >= (own - np.float32(TIE))[:, None])
         tools = places if among is None else among[places]
-        found = Competitors(rows, tools, scores[rows, places])
-        return found.take(self.kinds[tools] != self.kinds[owners[rows]])
+        entries = Competitors(rows, tools, scores[rows, places])
+        return entries.take(self.kinds[tools] != self.kinds[owners[rows]])
 
 
 @dataclass(frozen=True)
 class ScoreDistribution:
-    """Mean and standard deviation of a text's scores over the catalog, from the centres' mean and second moments."""
+    """The mean and standard deviation of a text's scores over the catalog.
+
+    Both follow from the centres' `mean` (dim,) and second moments `squares` (dim, dim).
+    """
 
     mean: NDArray[np.float64]
     squares: NDArray[np.float64]
     count: int
 
     @classmethod
-    def of(cls, centres: NDArray[np.float32]) -> "Spread":
-        """Of centres (tools, dim)."""
-        # In double precision: a variance is a small difference of large sums.
+    def of(cls, centres: NDArray[np.float32]) -> "ScoreDistribution":
+        """Return the distribution of scores at centres (tools, dim)."""
+        # Double precision: a variance is a small difference of large sums.
         wide = centres.astype(np.float64)
         return cls(wide.mean(axis=0), wide.T @ wide / len(wide), len(wide))
 
     def standard(
         self, texts: NDArray[np.float32], own_centres: NDArray[np.float32], own: NDArray[np.float32]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and deviation (rows,) of the scores of texts (rows, dim), where each scores `own` (rows,) at its own
-        tool, and not what its own tool's centre (rows, dim) gives. A deviation of next to nothing is infinite."""
+        """Return mean and deviation (rows,) of the scores of texts (rows, dim).
+
+        Each text counts with `own` (rows,) at its own tool, instead of its score at the tool's centre (rows, dim). A
+        deviation close to 0 is returned as infinite.
+        """
         wide = texts.astype(np.float64)
-        given, instead = np.einsum("ij,ij->i", wide, own_centres), own.astype(np.float64)
-        mean = wide @ self.mean + (instead - given) / self.count
-        square = np.einsum("ij,ij->i", wide @ self.squares, wide) + (instead**2 - given**2) / self.count
+        at_centre, instead = np.einsum("ij,ij->i", wide, own_centres), own.astype(np.float64)
+        mean = wide @ self.mean + (instead - at_centre) / self.count
+        square = np.einsum("ij,ij->i", wide @ self.squares, wide) + (instead**2 - at_centre**2) / self.count
         deviation = np.sqrt(np.maximum(square - mean**2, 0))
         return mean, np.where(deviation > TIE, deviation, np.inf)

@@ -1,6 +1,6 @@
-"""What a screen said of an answer, kept for the next build: most answers of a catalog are those of the night before.
+"""Keep a screen's verdicts for the next build, in which most answers of a catalog are the same.
 
-A file of the workspace that may be lost: what is not in it is screened.
+They are in a file of the workspace that may be lost: an answer that is not in it is screened.
 """
 
 import json
@@ -11,47 +11,48 @@ from typing import Any
 
 from pipeline.enrichment.prompt import PROMPT_VERSION
 from pipeline.enrichment.verdict import Consequence, Verdict
-from pipeline.phrase_checks.record import SCREEN_VERSION, Screen
 from pipeline.phrase_checks.record.names import NameChanges
+from pipeline.phrase_checks.record.screen import SCREEN_VERSION, Screen
 from router.expansion import Expansion
 from router.fingerprint import fingerprint
 from router.record import ToolRecord
 
 
 class CachedScreen:
-    """A screen that is asked once about a record and an answer; again where they mention a name that has come or gone
-    in the catalog, or is written in another way in it.
+    """A screen that checks a record and an answer once.
 
-    `hashes` are those of the records, by tool id. 10,000 answers with 8 phrases each take a screen 20 s of one core.
+    It checks them again where they mention a name that came into or left the catalog, or is now written differently in
+    it. 10,000 answers with 8 phrases each take a screen 20 s of one core.
     """
 
     def __init__(self, screen: Screen, hashes: Mapping[str, str], file: Path) -> None:
-        """`file` need not be there; one that cannot be read, or is of another screen, counts as empty."""
+        """`hashes` are of the records, by tool id. A missing or damaged file, or another screen's, counts as empty."""
         self._screen = screen
         self._hashes = hashes
         self._file = file
         self._state = fingerprint([SCREEN_VERSION, PROMPT_VERSION, screen.scripts])
         self._names = screen.names
-        self._before, self._changed = self._read()
-        self._now: dict[str, Any] = {}
+        self._previous, self._changes = self._read()
+        self._current: dict[str, Any] = {}
 
     def __call__(self, record: ToolRecord, answer: Expansion) -> tuple[Expansion, tuple[Verdict, ...]]:
-        """What is left of an answer, and a verdict for each text that is not."""
+        """Return the answer without the texts that are dropped, and a verdict for each of these."""
         key = fingerprint([record.tool_id, self._hashes[record.tool_id], answer.to_json()])[:32]
-        if key in self._before and not self._changed.concerns(record, _texts(answer)):
-            self._now[key] = self._before[key]
-            return _told(self._before[key], answer)
-        kept, verdicts = self._screen(record, answer)
-        # Of an answer that is left whole there is nothing to say.
-        self._now[key] = [kept.to_json(), [asdict(verdict) for verdict in verdicts]] if verdicts else None
-        return kept, verdicts
+        if key in self._previous and not self._changes.concerns(record, _texts(answer)):
+            self._current[key] = self._previous[key]
+            return _restored(self._previous[key], answer)
+        screened, verdicts = self._screen(record, answer)
+        # None: the answer was left whole.
+        self._current[key] = [screened.to_json(), [asdict(verdict) for verdict in verdicts]] if verdicts else None
+        return screened, verdicts
 
     def save(self) -> None:
-        """Write what this build's answers were told, and nothing of older ones."""
+        """Write the verdicts of this build's answers, and no others."""
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        making = self._file.with_suffix(".making")
-        making.write_text(json.dumps({"state": self._state, "names": self._names, "said": self._now}), encoding="utf-8")
-        making.replace(self._file)
+        unfinished = self._file.with_suffix(".making")
+        content = {"state": self._state, "names": self._names, "said": self._current}
+        unfinished.write_text(json.dumps(content), encoding="utf-8")
+        unfinished.replace(self._file)
 
     def _read(self) -> tuple[Mapping[str, Any], NameChanges]:
         try:
@@ -68,12 +69,14 @@ def _texts(answer: Expansion) -> list[str]:
     return [answer.when_to_use, *(text for texts in (*lists, *answer.translations.values()) for text in texts)]
 
 
-def _told(said: Any, answer: Expansion) -> tuple[Expansion, tuple[Verdict, ...]]:
-    if said is None:
+def _restored(stored: Any, answer: Expansion) -> tuple[Expansion, tuple[Verdict, ...]]:
+    if stored is None:
         return answer, ()
-    kept, verdicts = said
-    lists: dict[str, Any] = {name: tuple(texts) if isinstance(texts, list) else texts for name, texts in kept.items()}
-    lists["translations"] = {code: tuple(texts) for code, texts in kept.get("translations", {}).items()}
+    screened, verdicts = stored
+    lists: dict[str, Any] = {
+        name: tuple(texts) if isinstance(texts, list) else texts for name, texts in screened.items()
+    }
+    lists["translations"] = {code: tuple(texts) for code, texts in screened.get("translations", {}).items()}
     return Expansion(**lists), tuple(
         Verdict(**{**row, "consequence": Consequence(row["consequence"])}) for row in verdicts
     )

@@ -44,43 +44,43 @@ def changed(seed: int, tools: int):  # type: ignore[no-untyped-def]
 def test_verdicts_are_the_same_with_and_without_memory(seed: int, tools: int, block: int) -> None:
     before, after = changed(seed, tools)
     first = ComparisonCache()
-    assert assess(*before, LOOSE, memory=first) == assess(*before, LOOSE)
-    second = ComparisonCache(first.now)
-    assert assess(*after, LOOSE, memory=second, block=block) == assess(*after, LOOSE)
+    assert assess(*before, LOOSE, cache=first) == assess(*before, LOOSE)
+    second = ComparisonCache(first.current)
+    assert assess(*after, LOOSE, cache=second, block=block) == assess(*after, LOOSE)
     # And once more from what was kept of both.
-    assert assess(*after, LOOSE, memory=ComparisonCache(second.now)) == assess(*after, LOOSE)
+    assert assess(*after, LOOSE, cache=ComparisonCache(second.current)) == assess(*after, LOOSE)
 
 
 def test_nothing_is_compared_that_was_compared_before(monkeypatch: pytest.MonkeyPatch) -> None:
     catalog, _ = changed(3, 40)
-    memory = ComparisonCache()
-    found = assess(*catalog, LOOSE, memory=memory)
+    cache = ComparisonCache()
+    found = assess(*catalog, LOOSE, cache=cache)
 
     def refuse(*_: object) -> None:
         raise AssertionError("texts were compared")
 
-    monkeypatch.setattr(CatalogVectors, "fits", refuse)
-    assert assess(*catalog, LOOSE, memory=ComparisonCache(memory.now)) == found
+    monkeypatch.setattr(CatalogVectors, "competitors", refuse)
+    assert assess(*catalog, LOOSE, cache=ComparisonCache(cache.current)) == found
 
 
 def test_a_text_that_fits_too_many_tools_is_compared_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     before, after = changed(11, 40)
     monkeypatch.setattr("pipeline.phrase_checks.catalog.comparison_cache._MOST_KEPT", 3)
-    memory = ComparisonCache()
-    assess(*before, LOOSE, memory=memory)
-    kept = memory.now["phrases"]
+    cache = ComparisonCache()
+    assess(*before, LOOSE, cache=cache)
+    kept = cache.current["phrases"]
     assert 0 < len(kept.texts) < len(before[2]) and np.diff(kept.starts).max() <= 3
-    assert assess(*after, LOOSE, memory=ComparisonCache(memory.now)) == assess(*after, LOOSE)
+    assert assess(*after, LOOSE, cache=ComparisonCache(cache.current)) == assess(*after, LOOSE)
 
 
 def test_what_was_compared_comes_back_from_its_file(tmp_path: Path) -> None:
     catalog, _ = changed(5, 40)
-    memory = ComparisonCache()
-    assess(*catalog, LOOSE, memory=memory)
-    memory.save(tmp_path / "kept" / "c.npz", "state")
-    opened = ComparisonCache.open(tmp_path / "kept" / "c.npz", "state").before
+    cache = ComparisonCache()
+    assess(*catalog, LOOSE, cache=cache)
+    cache.save(tmp_path / "kept" / "c.npz", "state")
+    opened = ComparisonCache.open(tmp_path / "kept" / "c.npz", "state").previous
     assert set(opened) == {"whole", "phrases"}
-    for name, kept in memory.now.items():
+    for name, kept in cache.current.items():
         for part in ("texts", "starts", "tools", "scores", "columns"):
             assert np.array_equal(getattr(opened[name], part), getattr(kept, part))
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["c.npz"]
@@ -90,9 +90,9 @@ def test_what_was_compared_comes_back_from_its_file(tmp_path: Path) -> None:
 def test_a_missing_or_damaged_file_is_nothing(content: bytes | None, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / "c.npz").write_bytes(content)
-    assert ComparisonCache.open(tmp_path / "c.npz", "state").before == {}
+    assert ComparisonCache.open(tmp_path / "c.npz", "state").previous == {}
 
 
 def test_what_was_compared_under_another_state_is_nothing(tmp_path: Path) -> None:
     ComparisonCache().save(tmp_path / "c.npz", "one encoder")
-    assert ComparisonCache.open(tmp_path / "c.npz", "another").before == {}
+    assert ComparisonCache.open(tmp_path / "c.npz", "another").previous == {}

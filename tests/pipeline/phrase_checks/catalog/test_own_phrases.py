@@ -13,7 +13,7 @@ TOOLS = st.lists(st.tuples(AXES, st.lists(AXES, max_size=4)), min_size=2, max_si
 
 
 def test_a_tool_with_a_phrase_of_its_own_words_is_not_misplaced() -> None:
-    # As in `test_whole`: the mean phrase scores 0 at t00 and 1 at t01, 5.10 deviations ahead.
+    # As in `test_misplaced`: the mean phrase scores 0 at t00 and 1 at t01, 5.10 deviations ahead.
     for own, checks in (((), {"misplaced"}), ((1,), {"collision"})):
         catalog = Catalog()
         catalog.add("a", "b", "b", "b", own=own)
