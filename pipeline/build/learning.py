@@ -86,7 +86,7 @@ def tune(
     if lesson is None:
         return learning.Tuning(evidence={"adapter": {"skipped": "tuning.adapter is false"}})
     if lesson.taken is not None:
-        return learning.reused(lesson.taken)
+        return learning.reused_tuning(lesson.taken)
     space = learning.phrase_space(catalog, projected, lesson.original, collected, embedding)
     clock.start("tune", None)
     return do("tune", partial(learning.tune, space, lesson.keys))

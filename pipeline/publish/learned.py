@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.learning import PastRequests, ReusedCalibration, calibrate, calibrated_before, learn_from_use
+from pipeline.learning import PastRequests, ReusedCalibration, calibrate, learn_from_use, update_calibration
 from pipeline.progress import Progress
 from pipeline.settings import CatalogSettings
 from router.contract import Manifest, Signal
@@ -62,8 +62,8 @@ def _calibrated(
     elif len(manifest.languages) > 1:
         evidence = {"skipped": "the everyday requests are English, and the catalog has phrases in other languages"}
     elif taken is not None:
-        done = calibrated_before(Snapshot.open(folder, check=False), taken)
-        files = {name: file_sha256(folder / name) for name in done.cohort.save(folder)}
+        done = update_calibration(Snapshot.open(folder, check=False), taken)
+        files = {name: file_sha256(folder / name) for name in done.background.save(folder)}
         evidence = {
             "calibrations": [calibration.to_json() for calibration in done.calibrations],
             "taken_over": {"from": taken.origin, "content_hash": taken.content},
@@ -76,7 +76,7 @@ def _calibrated(
             settings.tuning.max_refused_share,
         )
         if done.calibrations:
-            files = {name: file_sha256(folder / name) for name in done.cohort.save(folder)}
+            files = {name: file_sha256(folder / name) for name in done.background.save(folder)}
             evidence = {"calibrations": [calibration.to_json() for calibration in done.calibrations]}
         else:
             evidence = {"skipped": "no list tells requests that a tool fits from everyday ones"}

@@ -1,6 +1,6 @@
-"""What every tool of a catalog scores, for many requests at once: a router scores one request, and keeps the best.
+"""Score every tool of a catalog for many requests at once, where a router scores one request and keeps the best.
 
-The same sums as a router's, so equal up to the last bits; a test holds them against it.
+The sums are a router's, equal up to the last bits; a test compares them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _TOOLS = 2_048  # whose vectors are made float32 at once: 28 MB of 8 phrases eac
 def dense_scores(
     vectors: ToolVectors, requests: NDArray[np.float32], view: DenseView
 ) -> Iterator[tuple[slice, Scores]]:
-    """As `DenseRetriever.scores`, for requests (n, dim): which of them, and their scores (tools, so many)."""
+    """Yield slices of requests (n, dim) with their scores (tools, requests), as `DenseRetriever.scores` gives them."""
     step = max(_BLOCK // len(vectors), 1)
     for first in range(0, len(requests), step):
         rows = slice(first, min(first + step, len(requests)))
@@ -55,17 +55,17 @@ def _dense(vectors: ToolVectors, requests: NDArray[np.float32], view: DenseView)
 
 
 def lexical_scores(retriever: Lexical, requests: Sequence[Sequence[str]], tools: int) -> Iterator[Scores]:
-    """The BM25 scores (tools,) of requests, each given as its terms, one request after the other.
+    """Yield the BM25 scores (tools,) of each request, given as its terms.
 
-    BM25 is a sum over terms: each term's tools are asked for once, however many requests share it.
+    BM25 is a sum over terms: each term is looked up once, however many requests share it.
     """
     known: dict[str, tuple[NDArray[np.int64], Scores]] = {}
     for terms in requests:
         scores = np.zeros(tools)
         for term in dict.fromkeys(terms[:MAX_QUERY_TERMS]):
             if term not in known:
-                found = retriever.rank([term], tools)
-                known[term] = found.ordinals, found.scores
-            ordinals, given = known[term]
-            scores[ordinals] += given
+                ranking = retriever.rank([term], tools)
+                known[term] = ranking.ordinals, ranking.scores
+            ordinals, term_scores = known[term]
+            scores[ordinals] += term_scores
         yield scores
