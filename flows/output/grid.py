@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flows.output.screen import plain
-from pipeline.inspection.answers import Rows
+from pipeline.inspection.results import ResultRows
 
 _GAP = 2
 _MAX_CELL = 240  # characters of a cell: JSON has the rest
@@ -46,7 +46,7 @@ class _Column:
         return max(header, min(self.natural, _LEAST_ID if self.is_id else _LEAST_TEXT))
 
 
-def grid(rows: Rows, width: int, *, short: bool = False) -> RenderableType:
+def grid(rows: ResultRows, width: int, *, short: bool = False) -> RenderableType:
     """Rows under their columns, or each row as a list of its values where texts would have no room side by side.
 
     `short` keeps a row on one line, its texts cut with …; ids are folded all the same, for half of one is useless.

@@ -9,8 +9,8 @@ from rich.text import Text
 from flows.output.grid import cell, grid
 from flows.output.screen import head, out, pairs, plain
 from flows.output.tool import show_tool
-from pipeline.inspection.answers import Rows, Table
 from pipeline.inspection.reading import DEFAULT_LIMIT, Inspection
+from pipeline.inspection.results import ResultRows, TableInfo
 from router.contract import MANIFEST
 from router.errors import SnapshotInvalid
 
@@ -105,7 +105,7 @@ def _show_overview(inspection: Inspection, limit: int) -> None:
         (table.name, table.kind, table.rows, _first_sentence(table.comment))
         for table in sorted(tables.values(), key=lambda table: (order.index(table.kind), table.name))
     ]
-    out.print(grid(Rows(("name", "kind", "rows", "what it holds"), tuple(listed)), out.width))
+    out.print(grid(ResultRows(("name", "kind", "rows", "what it holds"), tuple(listed)), out.width))
     head("Next")
     out.print(pairs([(f"quartermaster inspect {arguments}", what) for arguments, what in _NEXT.items()]))
 
@@ -118,7 +118,7 @@ def _overview_json(inspection: Inspection, limit: int) -> dict[str, object]:
     }
 
 
-def _facts(inspection: Inspection, tables: Mapping[str, Table]) -> list[tuple[str, str]]:
+def _facts(inspection: Inspection, tables: Mapping[str, TableInfo]) -> list[tuple[str, str]]:
     manifest = inspection.manifest
     ((built_at, run),) = inspection.table("snapshot").only("built_at", "run_id").rows
 
@@ -152,7 +152,7 @@ def _other(folder: Path, against: str) -> Path:
     )
 
 
-def _show(rows: Rows, all_of_them: str, *, short: bool = False, empty: str = "none") -> None:
+def _show(rows: ResultRows, all_of_them: str, *, short: bool = False, empty: str = "none") -> None:
     out.print(grid(rows, out.width, short=short) if rows else Text(empty, "dim"))
     if rows.more:
         out.print(f"and {rows.more:,} more: {all_of_them}", style="dim", markup=False)

@@ -8,13 +8,13 @@ from rich.text import Text
 
 from flows.output.grid import cell, cut, grid
 from flows.output.screen import head, out, pairs, plain
-from pipeline.inspection.answers import Rows, ToolPage
+from pipeline.inspection.results import ResultRows, ToolInspection
 
 _MAX_DOCUMENT = 400
 _PARAMETERS, _EVENTS = 20, 12  # how many of each are shown
 
 
-def show_tool(page: ToolPage) -> None:
+def show_tool(page: ToolInspection) -> None:
     """The page, section by section; what it leaves out is in its JSON."""
     record = page.record
     out.print(plain(record.tool_id, "bold cyan"), soft_wrap=True)
@@ -55,10 +55,10 @@ def show_tool(page: ToolPage) -> None:
     earlier = max(len(page.history) - _EVENTS, 0)
     if earlier:
         out.print(f"and {earlier:,} earlier: --json", style="dim")
-    out.print(grid(Rows(page.history.columns, page.history.rows[earlier:]), out.width))
+    out.print(grid(ResultRows(page.history.columns, page.history.rows[earlier:]), out.width))
 
 
-def _show_parameters(page: ToolPage) -> None:
+def _show_parameters(page: ToolInspection) -> None:
     parameters = page.record.parameters
     if not parameters:
         return
@@ -69,12 +69,12 @@ def _show_parameters(page: ToolPage) -> None:
         else (p.path, p.type, "yes" if p.required else "", p.description)
         for p in parameters[:_PARAMETERS]
     ]
-    out.print(grid(Rows(("path", "type", "required", "description"), tuple(rows)), out.width))
+    out.print(grid(ResultRows(("path", "type", "required", "description"), tuple(rows)), out.width))
     if len(parameters) > _PARAMETERS:
         out.print(f"and {len(parameters) - _PARAMETERS:,} more: --json", style="dim")
 
 
-def _show_expansion(words: Mapping[str, Any], phrases: Rows) -> None:
+def _show_expansion(words: Mapping[str, Any], phrases: ResultRows) -> None:
     head("How people ask for it")
     for phrase, also_of in phrases.rows:
         also = f"   also a phrase of {cut(cell(also_of), 100)}" if also_of else ""

@@ -9,7 +9,6 @@ import typer
 from flows.cli.commands.arguments import WORKSPACE, At, Catalog, Workspace, folder_of
 
 if TYPE_CHECKING:
-    from pipeline.inspection.answers import ToolPage
     from pipeline.settings import SourceSettings
     from router.serving.mcp import Upstream
 
@@ -200,7 +199,7 @@ def _upstream(source: "SourceSettings", folder: Path) -> "Upstream":
     )
 
 
-def inspected(folder: Path, tool_id: str) -> "ToolPage":
+def inspected(folder: Path, tool_id: str) -> "ToolInspection":
     """All that a snapshot's inspection database knows of a tool."""
     from pipeline.inspection.reading import Inspection
 

@@ -1,4 +1,4 @@
-"""What an inspection answers with: rows under columns, tables by name, everything about one tool."""
+"""Hold the results of an inspection: rows under columns, tables by name, everything about one tool."""
 
 import math
 from collections.abc import Mapping
@@ -10,8 +10,8 @@ from router.record import ToolRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """The first rows of an answer; `more` is how many were left out."""
+class ResultRows:
+    """The first rows of a result; `more` is how many were left out."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -21,16 +21,19 @@ class Rows:
         return len(self.rows)
 
     def column(self, name: str) -> tuple[Any, ...]:
-        """The values of one column."""
-        at = self.columns.index(name)
-        return tuple(row[at] for row in self.rows)
+        """Return the values of one column."""
+        place = self.columns.index(name)
+        return tuple(row[place] for row in self.rows)
 
-    def only(self, *names: str) -> "Rows":
-        """The same rows with these columns alone."""
-        return Rows(names, tuple(zip(*map(self.column, names), strict=True)), self.more)
+    def only(self, *names: str) -> "ResultRows":
+        """Return the same rows with these columns only."""
+        return ResultRows(names, tuple(zip(*map(self.column, names), strict=True)), self.more)
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON-ready dict: columns, rows as objects, more. A repeated column gets `:1`, `:2`, …, as in DuckDB."""
+        """Return a JSON-ready dict: columns, rows as objects, more.
+
+        A repeated column gets `:1`, `:2`, …, as in DuckDB.
+        """
         names: list[str] = []
         for name in self.columns:
             count = self.columns[: len(names)].count(name)
@@ -40,8 +43,8 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """A table, view or macro that can be asked. `rows` is None for a macro: it depends on what it is given."""
+class TableInfo:
+    """A table, view or macro that can be queried. `rows` is None for a macro, whose rows depend on its argument."""
 
     name: str
     kind: str
@@ -49,33 +52,33 @@ class Table:
     rows: int | None
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON-ready dict."""
+        """Return a JSON-ready dict."""
         return {"name": self.name, "kind": self.kind, "comment": self.comment, "rows": self.rows}
 
 
 @dataclass(frozen=True, slots=True)
-class ToolPage:
+class ToolInspection:
     """All that a snapshot knows of one tool.
 
-    `documents` are the texts that each signal reads; `expansion` is the row of `expansions`, with what it cost, and
-    None where nobody wrote words; `phrases` say which other tools have the same; the rest are rows of the tables and
-    macros of those names.
+    `documents` are the texts that each signal reads; `expansion` is the row of `expansions` with its cost, None where
+    the tool has none; `phrases` have the other tools with the same phrase; the rest are rows of the tables and macros
+    of those names.
     """
 
     record: ToolRecord
     record_hash: str
     documents: Mapping[str, str]
     expansion: Mapping[str, Any] | None
-    phrases: Rows
-    verdicts: Rows
-    siblings: Rows
-    neighbours: Rows
-    failures: Rows
-    notices: Rows
-    history: Rows
+    phrases: ResultRows
+    verdicts: ResultRows
+    siblings: ResultRows
+    neighbours: ResultRows
+    failures: ResultRows
+    notices: ResultRows
+    history: ResultRows
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON-ready dict."""
+        """Return a JSON-ready dict."""
         tables = ("phrases", "verdicts", "siblings", "neighbours", "failures", "notices", "history")
         return {
             **self.record.to_json(),
@@ -87,7 +90,7 @@ class ToolPage:
 
 
 def to_json(value: Any) -> Any:
-    """A value as DuckDB gives it, as JSON has it: times in ISO 8601, what has no number as null, the rest as text."""
+    """Return a value of DuckDB's as JSON: times in ISO 8601, NaN and infinity as null, other types as text."""
     if isinstance(value, Mapping):
         return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

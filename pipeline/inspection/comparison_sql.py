@@ -1,8 +1,8 @@
-"""What differs between two snapshots, tool by tool, as one SQL statement over both databases."""
+"""Build the SQL that compares two snapshots, tool by tool, over both databases."""
 
 from pathlib import Path
 
-# What a person calls a part, and the column of `tools` that holds it.
+# The parts of a tool as people call them, and their columns in `tools`.
 PARTS = {
     "name": "name",
     "provider": "provider",
@@ -17,8 +17,11 @@ _EXPANSION = "[generator, model, when_to_use], user_phrases, synonyms, related_c
 
 
 def differing(before: str, after: str, **more: str) -> str:
-    """SQL: the list of the parts that differ. `before` and `after` give a column's value for its name in place of {};
-    `more` holds a condition for each part beside PARTS."""
+    """Return SQL for the list of the parts that differ.
+
+    `before` and `after` are templates for a column's value, with {} for its name; `more` has a condition for each part
+    beside PARTS.
+    """
     conditions = {
         part: f"{before.format(column)} IS DISTINCT FROM {after.format(column)}" for part, column in PARTS.items()
     }
@@ -27,9 +30,10 @@ def differing(before: str, after: str, **more: str) -> str:
 
 
 def changes(before: str, after: str) -> str:
-    """SQL: tool_id, change and what, for two attached databases that hold `tools` and `expansions`.
+    """Return SQL for tool_id, change and what, over two attached databases that have `tools` and `expansions`.
 
-    An expansion differs where its words do, or who wrote them: its key alone changes with every edit of the record.
+    An expansion differs where its words or its writer do. Its key does not count: it changes with every edit of the
+    record.
     """
     what = differing("b.{}", "a.{}", expansion="be.words IS DISTINCT FROM ae.words")
     return f"""
@@ -47,7 +51,9 @@ def changes(before: str, after: str) -> str:
 
 
 def attach(path: Path, name: str) -> str:
-    """SQL: attach a database file for reading. The name is ours; the path is quoted, and absolute, for DuckDB takes
-    `word:` at its beginning for an extension."""
+    """Return SQL that attaches a database file for reading.
+
+    The path is made absolute and quoted, because DuckDB takes a leading `word:` for an extension. `name` must be safe.
+    """
     quoted = str(path.resolve()).replace("'", "''")
     return f"ATTACH '{quoted}' AS {name} (TYPE duckdb, READ_ONLY)"
