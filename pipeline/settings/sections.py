@@ -12,6 +12,7 @@ from pipeline.settings import variables
 from pipeline.settings.access import OAuthSettings, check_env, check_headers
 from pipeline.settings.fields import FieldSettings
 from pipeline.settings.section import Section as _Section
+from pipeline.settings.source_formats import SourceFormat
 from router.evaluation import judgements_of
 from router.retrieval.recipe import RECIPES, Recipe
 from router.text import ENGLISH, LANGUAGES
@@ -30,7 +31,7 @@ class SourceSettings(_Section):
     fills in `${VARIABLE}` when the source is read.
     """
 
-    format: Literal["function", "openapi", "mcp", "jsonl"] | None = None
+    format: SourceFormat | None = None
     path: Path | None = None
     command: tuple[str, ...] | None = None
     url: str | None = None

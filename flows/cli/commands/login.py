@@ -24,8 +24,8 @@ def login(
     from flows.output.screen import err, plain
     from pipeline.errors import SettingsInvalid
     from pipeline.settings import load
-    from pipeline.sources.login import log_in
     from pipeline.sources.naming import place
+    from pipeline.sources.transport.login import log_in
 
     settings = load(path)
     numbered = list(enumerate(settings.source, 1))

@@ -9,6 +9,7 @@ import typer
 from flows.cli.commands.arguments import WORKSPACE, At, Catalog, Workspace, folder_of
 
 if TYPE_CHECKING:
+    from pipeline.inspection.results import ToolInspection
     from pipeline.settings import SourceSettings
     from router.serving.mcp import Upstream
 
@@ -175,14 +176,14 @@ def live_servers(folder: Path) -> "tuple[Upstream, ...]":
 
 
 def _upstream(source: "SourceSettings", folder: Path) -> "Upstream":
-    from pipeline.sources.access import access
     from pipeline.sources.naming import place
+    from pipeline.sources.transport.access import access
     from router.serving.mcp import Upstream
 
     asked_with = access(source)
     auth = None
     if source.oauth is not None:
-        from pipeline.sources.oauth import authentication
+        from pipeline.sources.transport.oauth import authentication
 
         auth = authentication(source, asked_with, folder)
     return Upstream(

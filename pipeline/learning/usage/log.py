@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pipeline.errors import RecordRejected
 from pipeline.settings import CatalogSettings
-from pipeline.sources.document import read_lines
+from pipeline.sources.formats.document import read_lines
 from pipeline.vectors import Embedding
 from router.record import Origin
 from router.search.search import MAX_REQUEST

@@ -17,7 +17,7 @@ class Rows(Protocol):
 
 
 class Inspected(Protocol):
-    """What `catalog.duckdb` says of a tool: `pipeline.inspection.results.ToolPage`."""
+    """What `catalog.duckdb` says of a tool: `pipeline.inspection.results.ToolInspection`."""
 
     @property
     def record(self) -> ToolRecord: ...  # noqa: D102

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-
-from tests.pipeline.sources.web import Web, serving
+from tests.pipeline.sources.transport.web import Web, serving
 
 
 @pytest.fixture(scope="session")
