@@ -12,7 +12,7 @@ from pipeline.sources.coverage import Coverage, coverage_of
 from pipeline.sources.formats import READERS, mapped
 from pipeline.sources.formats.detect import detect
 from pipeline.sources.gaps import Gap, name_of, origin_of, stopped
-from pipeline.sources.naming import place
+from pipeline.sources.naming import location
 from pipeline.sources.transport import fetch, mcp_client
 from router.record import Origin
 from router.tools.definitions.raw_tool import RawTool
@@ -20,8 +20,10 @@ from router.tools.definitions.raw_tool import RawTool
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """All that the sources held: tools in source order, what was rejected, how much of each source was read, and which
-    of the `sources` gave nothing."""
+    """The result of reading all sources: tools in source order, rejected records, and coverage by source.
+
+    `gaps` are those of the `sources` that gave nothing.
+    """
 
     tools: tuple[RawTool, ...]
     rejected: tuple[RecordRejected, ...]
@@ -33,8 +35,8 @@ class Reading:
 def read(catalog: CatalogSettings, do: Execution | None = None) -> Reading:
     """Read every source of a catalog, each as a stage of its own.
 
-    A source that cannot be read is a gap where `sources.skip_unreadable` is set, unless no source can be read. Else
-    raises RunAborted, once all were tried, with every problem; Unavailable where each of them may pass.
+    A source that cannot be read is a gap where `sources.skip_unreadable` is set, unless no source can be read.
+    Otherwise raises RunAborted with every problem, once all were tried; Unavailable where each of them may pass.
     """
     do = do or Direct()
     readings: list[Reading] = []
@@ -76,7 +78,7 @@ def _read_source(catalog: CatalogSettings, source: SourceSettings) -> Iterator[R
         yield from _labelled(mcp_client.read_live(source, catalog.folder), source.provider, "mcp")
     elif source.path is None:
         with fetch.document(source, catalog.folder) as path:
-            yield from _read_file(path, source, place(source))
+            yield from _read_file(path, source, location(source))
     else:
         yield from _read_file(catalog.resolve(source.path), source)
 
@@ -84,7 +86,7 @@ def _read_source(catalog: CatalogSettings, source: SourceSettings) -> Iterator[R
 def _read_file(
     path: Path, source: SourceSettings, fetched_from: str | None = None
 ) -> Iterator[RawTool | RecordRejected]:
-    """Read a document. One that was `fetched_from` elsewhere is named by that, not by the temporary file it lies in."""
+    """Yield the tools of a document. If it was `fetched_from` elsewhere, that names it, not its temporary file."""
     lines = source.format == "jsonl" or path.suffix.lower() == ".jsonl"
     if source.fields:
         kind = source.format or ("jsonl" if lines else "function")
@@ -92,29 +94,32 @@ def _read_file(
     else:
         kind = source.format or detect(path)
         items = READERS[kind](path)
-    # Only JSONL may leave a tool without provider: its null is the vendor's word.
+    # Only JSONL may leave a tool without provider: there null is deliberate.
     fallback = None if kind == "jsonl" else Path(fetched_from or path).stem
     yield from _labelled(
-        items if fetched_from is None else _placed(items, path, fetched_from), source.provider, fallback
+        items if fetched_from is None else _with_origin(items, path, fetched_from), source.provider, fallback
     )
 
 
-def _placed(items: Iterator[RawTool | RecordRejected], path: Path, place: str) -> Iterator[RawTool | RecordRejected]:
+def _with_origin(
+    items: Iterator[RawTool | RecordRejected], path: Path, file: str
+) -> Iterator[RawTool | RecordRejected]:
+    """Yield the items with `file` as their origin, in place of the temporary file `path`."""
     try:
         for item in items:
-            origin = Origin(place, item.origin.pointer)
+            origin = Origin(file, item.origin.pointer)
             if isinstance(item, RecordRejected):
                 yield RecordRejected(origin, item.reason, keys=item.keys)
             else:
                 yield replace(item, origin=origin)
     except RunAborted as error:
-        raise RunAborted(str(error).replace(str(path), repr(place))) from None
+        raise RunAborted(str(error).replace(str(path), repr(file))) from None
 
 
 def _labelled(
     items: Iterator[RawTool | RecordRejected], label: str | None, fallback: str | None
 ) -> Iterator[RawTool | RecordRejected]:
-    """The catalog's label wins over the vendor's, the vendor's over the file's name."""
+    """Yield the items with their provider: the catalog's label, else the vendor's, else the file's name."""
     for item in items:
         if isinstance(item, RecordRejected):
             yield item

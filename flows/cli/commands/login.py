@@ -24,7 +24,7 @@ def login(
     from flows.output.screen import err, plain
     from pipeline.errors import SettingsInvalid
     from pipeline.settings import load
-    from pipeline.sources.naming import place
+    from pipeline.sources.naming import location
     from pipeline.sources.transport.login import log_in
 
     settings = load(path)
@@ -43,7 +43,7 @@ def login(
             webbrowser.open(address)
 
     for one in chosen:
-        err.print(plain(f"Logging in to {place(one)}"), soft_wrap=True)
+        err.print(plain(f"Logging in to {location(one)}"), soft_wrap=True)
         file, tools = log_in(one, settings.folder, show=show, port=port)
         listed = f"{tools:,} {'tool' if tools == 1 else 'tools'}"
         err.print(plain(f"{listed}; the token is stored in {file}"), soft_wrap=True)

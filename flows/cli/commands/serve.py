@@ -176,25 +176,25 @@ def live_servers(folder: Path) -> "tuple[Upstream, ...]":
 
 
 def _upstream(source: "SourceSettings", folder: Path) -> "Upstream":
-    from pipeline.sources.naming import place
-    from pipeline.sources.transport.access import access
+    from pipeline.sources.naming import location
+    from pipeline.sources.transport.access import resolve_access
     from router.serving.mcp import Upstream
 
-    asked_with = access(source)
+    access = resolve_access(source)
     auth = None
     if source.oauth is not None:
         from pipeline.sources.transport.oauth import authentication
 
-        auth = authentication(source, asked_with, folder)
+        auth = authentication(source, access, folder)
     return Upstream(
         source.label,
         command=source.command or (),
-        url=asked_with.url or None,
+        url=access.url or None,
         provider=source.provider,
-        place=place(source),
+        place=location(source),
         folder=folder,
-        environment=asked_with.env,
-        headers=asked_with.headers,
+        environment=access.env,
+        headers=access.headers,
         auth=auth,
         timeout_s=source.timeout_s,
     )

@@ -1,4 +1,4 @@
-"""Which format a file has, for sources that do not say."""
+"""Detect the format of a file, for sources that do not say it."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from router.tools.definitions.nesting import listed
 
 
 def detect(path: Path) -> SourceFormat:
-    """The format, by content. Raises RunAborted where the content is none of the known ones."""
+    """Return the format of a file, by its content. Raises RunAborted where it is none of the known ones."""
     if path.suffix.lower() == ".jsonl":
         first = next((line for line in read_lines(path) if not isinstance(line, RecordRejected)), None)
         row = first[1] if first else {}
@@ -33,12 +33,12 @@ def detect(path: Path) -> SourceFormat:
 
 
 def _keys(value: Any) -> str:
-    """The keys of an object, the first few."""
+    """Return the first keys of an object, as a part of a message."""
     return f"; its keys are {', '.join(map(str, list(value)[:8]))}" if isinstance(value, dict) and value else ""
 
 
 def _is_answer(value: Any) -> bool:
-    """Whether it has a shape that only a saved MCP answer has: JSON-RPC's, or a list of pages."""
+    """Return whether a value has a shape that only saved MCP answers have: JSON-RPC's, or a list of pages."""
     rows = value if isinstance(value, list) else [value]
     pages = [row.get("result", row) for row in rows if isinstance(row, dict) and not ("name" in row and "tools" in row)]
     answer = isinstance(value, list) or (isinstance(value, dict) and "result" in value)

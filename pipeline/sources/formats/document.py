@@ -1,4 +1,4 @@
-"""Files to JSON values. A file that cannot be read stops the run; a line that cannot be read is one rejected record."""
+"""Parse files to JSON values. An unreadable file stops the run; an unreadable line is one rejected record."""
 
 import codecs
 import re
@@ -18,18 +18,21 @@ _TAG = "tag:yaml.org,2002:"
 
 
 class _CoreLoader(yaml.CSafeLoader):
-    """YAML as OpenAPI means it: JSON's values only. `no`, `on`, dates, `12:30` and `=` are texts, and so is any key."""
+    """A YAML loader for JSON's values only, as in OpenAPI: `no`, `on`, dates, `12:30`, `=` and all keys are texts."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        """Return a mapping whose keys are all texts."""
         self.flatten_mapping(node)
         for key, _ in node.value:
             key.tag = f"{_TAG}str"  # `200` and `+1` are names
         return super().construct_mapping(node, deep)
 
     def construct_text(self, node: Any) -> Any:
+        """Return a text that can be stored."""
         return storable(self.construct_scalar(node))
 
     def construct_integer(self, node: Any) -> Any:
+        """Return an integer of any length."""
         return lenient_integer(str(self.construct_scalar(node)))
 
 
@@ -43,7 +46,7 @@ for _kind, _pattern, _firsts in (
     ("float", r"^[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$", "-+.0123456789"),
 ):
     _CoreLoader.add_implicit_resolver(_TAG + _kind, re.compile(_pattern), list(_firsts))
-# What JSON has no word for (bytes, sets, dates) is an error of the document.
+# Types that JSON lacks (bytes, sets, dates) are errors of the document.
 _CoreLoader.yaml_constructors = {
     tag: constructor
     for tag, constructor in yaml.CSafeLoader.yaml_constructors.items()
@@ -54,8 +57,10 @@ _CoreLoader.add_constructor(f"{_TAG}int", _CoreLoader.construct_integer)
 
 
 def read_text(path: Path) -> str:
-    """A file's text: UTF-8, or UTF-16 where a byte order mark says so. Raises RunAborted where it is missing, cannot be
-    read, or is of another encoding."""
+    """Return a file's text: UTF-8, or UTF-16 where a byte order mark says so.
+
+    Raises RunAborted where it is missing, cannot be read, or is of another encoding.
+    """
     encoding = "utf-8-sig"
     try:
         with path.open("rb") as file:
@@ -77,7 +82,7 @@ def read_text(path: Path) -> str:
 
 
 def read_document(path: Path) -> Any:
-    """The one value of a JSON or YAML file. Raises RunAborted, with the place, where it does not parse."""
+    """Return the one value of a JSON or YAML file. Raises RunAborted, with the place, where it does not parse."""
     text = read_text(path)
     if not text.strip():
         raise RunAborted(f"the source {path} is empty")
@@ -100,8 +105,8 @@ def read_document(path: Path) -> Any:
 
 
 def read_lines(path: Path) -> Iterator[tuple[Origin, Any] | RecordRejected]:
-    """Each line of a JSONL file with its origin; a line that does not parse is a rejected record."""
-    # Not splitlines(): U+2028 and its kin may stand unescaped inside a JSON text.
+    """Yield each line of a JSONL file with its origin; a line that does not parse is a rejected record."""
+    # Not splitlines(): U+2028 and others may be unescaped inside a JSON text.
     for number, line in enumerate(read_text(path).split("\n"), 1):
         if not line.strip():
             continue

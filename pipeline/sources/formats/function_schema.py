@@ -1,6 +1,6 @@
-"""Tools in a JSON or YAML document, or one a line, in any shape that `router.tools.definitions.vendors` reads.
+"""Read tools of a JSON or YAML document, or one per line, in any shape that `router.tools.definitions.vendors` knows.
 
-OpenAI's and Anthropic's function schemas are the best known. They may lie in a list, under `tools` or `functions`, by
+OpenAI's and Anthropic's function schemas are the best known. They may be in a list, under `tools` or `functions`, by
 name, or under the servers that offer them, which are then their providers (`router.tools.definitions.nesting`).
 """
 
@@ -17,7 +17,7 @@ from router.tools.definitions.vendors import read_tool
 
 
 def read(path: Path) -> Iterator[RawTool | RecordRejected]:
-    """Yield the tools of a file. Raises RunAborted where the file holds no such thing."""
+    """Yield the tools of a file. Raises RunAborted where it has no function schemas."""
     if path.suffix.lower() == ".jsonl":
         yield from read_rows(path)
         return

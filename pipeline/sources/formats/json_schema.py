@@ -1,4 +1,4 @@
-"""Schemas of an API document to self-contained JSON Schema: references kept, moved to `$defs`, dialects evened out."""
+"""Turn schemas of an API document into self-contained JSON Schema: move references to `$defs`, unify dialects."""
 
 from typing import Any
 from urllib.parse import unquote
@@ -16,7 +16,7 @@ _DATA = ("enum", "default", "const", "examples", "required")
 
 
 def resolve_pointer(document: Any, reference: str, origin: Origin) -> Any:
-    """As `point`. Raises RecordRejected where there is nothing."""
+    """Return what `point` does. Raises RecordRejected where it finds nothing."""
     try:
         return point(document, reference)
     except LookupError as error:
@@ -24,7 +24,7 @@ def resolve_pointer(document: Any, reference: str, origin: Origin) -> Any:
 
 
 class SchemaScope:
-    """The schemas of one operation: rewrites each and gathers what they refer to."""
+    """The schemas of one operation; rewrites each and collects the schemas that they refer to."""
 
     def __init__(self, document: dict[str, Any], origin: Origin) -> None:
         self._document = document
@@ -35,7 +35,7 @@ class SchemaScope:
         self.notices: list[str] = []
 
     def target(self, schema: Any) -> Any:
-        """What a schema's chain of local references ends in; an outer document's reference is left as it is."""
+        """Return the end of a schema's chain of local references; a reference to another document stays as it is."""
         seen: set[str] = set()
         while isinstance(schema, dict) and isinstance(ref := schema.get("$ref"), str) and ref.startswith("#"):
             if ref in seen:
@@ -45,14 +45,14 @@ class SchemaScope:
         return schema
 
     def definitions(self) -> dict[str, Any]:
-        """The `$defs` of every schema rewritten so far, in order of first use."""
+        """Return the `$defs` of every schema rewritten so far, in order of first use."""
         while self._pending:
             name, schema = self._pending.pop(0)
             self._definitions[name] = self.rewrite(schema)
         return dict(self._definitions)
 
     def rewrite(self, schema: Any, depth: int = 0) -> Any:
-        """A schema with local references moved to `$defs`, `nullable` and boolean bounds in JSON Schema's terms."""
+        """Return a schema with local references moved to `$defs`, and dialects unified. Raises RecordRejected."""
         if depth > _MAX_DEPTH:
             raise RecordRejected(self._origin, f"a schema is nested more than {_MAX_DEPTH} levels deep")
         if isinstance(schema, list):
@@ -91,7 +91,7 @@ class SchemaScope:
 
 
 def _modern(schema: dict[str, Any]) -> dict[str, Any]:
-    """OpenAPI 3.0's `nullable` and boolean bounds, Swagger's `type: file`, in the terms of JSON Schema 2020-12."""
+    """Replace OpenAPI 3.0's `nullable` and boolean bounds and Swagger's `type: file` by JSON Schema 2020-12."""
     if schema.pop("nullable", None) is True and isinstance(schema.get("type"), str):
         schema["type"] = [schema["type"], "null"]
     for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):

@@ -1,4 +1,4 @@
-"""JSONL of tools: one a line, `{"id", "name", "provider", "description", "parameters", "category", "examples"}`."""
+"""Read JSONL, one tool per line: `{"id", "name", "provider", "description", "parameters", "category", "examples"}`."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Sources of any other shape, read as [source.fields] in catalog.toml says."""
+"""Read documents of any other shape, as [source.fields] in catalog.toml says."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,7 +43,7 @@ def _documents(path: Path, lines: bool) -> Iterator[tuple[str, Any]]:
 
 
 def _records(value: Any, fields: FieldSettings, pointer: str) -> list[tuple[Listed, Any]] | None:
-    """The records, each with its server where there are servers; None where there are none to be found."""
+    """Return the records, each with its server where there are servers; None where nothing is selected."""
     if fields.servers is None:
         if fields.tools is not None:
             found = _selected(fields.tools, Listed(pointer, value))
@@ -61,7 +61,7 @@ def _records(value: Any, fields: FieldSettings, pointer: str) -> list[tuple[List
 
 
 def _selected(expression: str, whole: Listed) -> list[Listed] | None:
-    """What an expression selects, each with its JSON pointer, and whom it is listed under."""
+    """Return the objects that an expression selects, with their JSON pointers and the provider that lists them."""
     try:
         found = jmespath.search(expression, whole.row)
     except JMESPathError:  # a function that this document's values are not for
@@ -70,7 +70,7 @@ def _selected(expression: str, whole: Listed) -> list[Listed] | None:
         found = [found]
     if not isinstance(found, list):
         return None
-    # An expression selects the very objects of the document: where each lies is known by which it is.
+    # An expression selects objects of the document itself: their identity gives their pointers.
     places = dict(_places(whole.row, whole.pointer))
     provider = owner(whole.row) if isinstance(whole.row, dict) else None
     return [
@@ -91,7 +91,7 @@ def _places(value: Any, pointer: str) -> Iterator[tuple[int, str]]:
 
 
 def _tool(record: Listed, server: Any, fields: FieldSettings, file: str) -> RawTool | RecordRejected:
-    """A record, its fields under the names that every reader knows."""
+    """Return a record as a tool, its fields under the names that every reader knows, or why it is rejected."""
     row = record.row
     if not isinstance(row, dict):
         return listed_tool(record, file)
@@ -102,7 +102,7 @@ def _tool(record: Listed, server: Any, fields: FieldSettings, file: str) -> RawT
         provider = _provider(fields.provider, row, server)
     except JMESPathError as error:
         return RecordRejected(Origin(file, record.pointer), f"{_SECTION}: {' '.join(str(error).split())}")
-    # What an expression names is read under the field's name, and under no other.
+    # A mapped field is read under its own name only.
     taken = fields.keys() - FieldSettings.model_fields.keys()
     taken |= {*PARAMETERS, *SPLIT_PARAMETERS} if "parameters" in read else set()
     rest = {key: value for key, value in row.items() if key not in taken}

@@ -1,4 +1,4 @@
-"""MCP: a saved `tools/list` answer. A live server is read by `mcp_client`."""
+"""Read a saved MCP `tools/list` answer. `transport.mcp_client` reads a live server."""
 
 from collections.abc import Iterator
 from dataclasses import replace

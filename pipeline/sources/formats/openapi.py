@@ -1,7 +1,7 @@
-"""OpenAPI 3.0 and 3.1 and Swagger 2.0, JSON or YAML: one tool an operation.
+"""Read OpenAPI 3.0 and 3.1 and Swagger 2.0, JSON or YAML: one tool per operation.
 
-Parameters and the request body become one JSON Schema. References to schemas stay references, into a `$defs` of
-just those that the operation uses, so that cycles cost nothing and lose nothing.
+Parameters and the request body become one JSON Schema. References to schemas stay references, into a `$defs` of those
+that the operation uses, so that cycles are no problem.
 """
 
 import re
@@ -19,7 +19,7 @@ from router.tools.definitions.vendors import unread_keys
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 _JSON_MEDIA = re.compile(r"^application/(?:[\w.+-]+\+)?json\b", re.IGNORECASE)
-# What an operation says that is read here, and what says nothing of what a tool is for.
+# Keys of an operation that are read here, or say nothing about its purpose.
 _KNOWN = set(
     "operationId summary description tags parameters requestBody deprecated security servers callbacks externalDocs "
     "produces consumes schemes".split()
@@ -30,7 +30,7 @@ _READ_ONLY = ("get", "head", "options", "trace", "query")
 
 
 def read(path: Path) -> Iterator[RawTool | RecordRejected]:
-    """Tools of one document. Raises RunAborted where it is no OpenAPI or Swagger document with paths."""
+    """Yield the tools of a document. Raises RunAborted where it is no OpenAPI or Swagger document with paths."""
     document = read_document(path)
     if not isinstance(document, dict) or not re.match(
         r"^(3\.|2\.0)", str(document.get("openapi") or document.get("swagger"))
@@ -111,12 +111,12 @@ def _operation(
 def _description(summary: str, description: str) -> str:
     """Return summary and description as one text, the summary as a sentence of its own.
 
-    A description that begins with the summary's words says it already.
+    The summary is left out where the description begins with its words.
     """
     if not summary or not description:
         return summary or description
-    said = summary.rstrip(" .!?:;")
-    if re.match(rf"{re.escape(said)}(?!\w)", description, re.IGNORECASE):
+    words = summary.rstrip(" .!?:;")
+    if re.match(rf"{re.escape(words)}(?!\w)", description, re.IGNORECASE):
         return description
     if not _SENTENCE_END.search(summary):
         summary += "\u3002" if _CJK_END.search(summary) else "."
@@ -126,8 +126,8 @@ def _description(summary: str, description: str) -> str:
 def _parameters(
     document: dict[str, Any], item: dict[str, Any], fields: Fields, scope: SchemaScope
 ) -> list[dict[str, Any]]:
-    """The path item's parameters, then the operation's, which replace those of the same name and place."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    """Return the path item's parameters, then the operation's, which replace those of the same name and place."""
+    by_name: dict[tuple[str, str], dict[str, Any]] = {}
     for listed in (item.get("parameters"), fields.row.get("parameters")):
         if listed is not None and not isinstance(listed, list):
             raise RecordRejected(fields.origin, "parameters is not a list")
@@ -137,12 +137,12 @@ def _parameters(
                 continue
             if not isinstance(parameter, dict) or not isinstance(parameter.get("name"), str):
                 raise RecordRejected(fields.origin, "a parameter has no name")
-            found[str(parameter.get("in")), parameter["name"]] = parameter
-    return list(found.values())
+            by_name[str(parameter.get("in")), parameter["name"]] = parameter
+    return list(by_name.values())
 
 
 def _parameter(parameter: dict[str, Any], scope: SchemaScope) -> tuple[str, dict[str, Any]]:
-    """A parameter as a property. OpenAPI 3 keeps its schema apart (or under a media type), Swagger 2.0 inline."""
+    """Return a parameter as a property. OpenAPI 3 has a schema (or one per media type), Swagger 2.0 has it inline."""
     if "schema" in parameter:
         raw = parameter["schema"]
     elif isinstance(content := parameter.get("content"), dict) and content:
@@ -185,14 +185,14 @@ def _add_body(
 
 
 def _is_open(schema: dict[str, Any]) -> bool:
-    """Whether a body takes more than its named properties, so that merging those would lose the rest."""
+    """Return whether a body accepts more than its named properties, which merging would lose."""
     return any(key in schema for key in ("oneOf", "anyOf", "allOf", "not", "patternProperties")) or (
         schema.get("additionalProperties") not in (None, False)
     )
 
 
 def _follow(value: Any, document: dict[str, Any], origin: Origin, scope: SchemaScope | None = None) -> Any:
-    """What a chain of references to a parameter, body or path item ends in; None, with a notice, for another file's."""
+    """Return the end of a chain of references; None, with a notice, where it leads to another document."""
     seen: set[str] = set()
     while isinstance(value, dict) and isinstance(value.get("$ref"), str):
         reference = value["$ref"]

@@ -1,4 +1,4 @@
-"""What a source is asked with: its settings, with what the environment fills in. Nothing of it is ever shown."""
+"""Resolve the settings that a source is requested with, from the environment. They are never shown."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,12 +9,12 @@ from pipeline.errors import RunAborted
 from pipeline.settings import SourceSettings
 from pipeline.settings.sections import is_web
 from pipeline.settings.variables import expand, expand_url
-from pipeline.sources.naming import place, secrets_of
+from pipeline.sources.naming import location, secrets_of
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A source's address, headers, environment and OAuth client; `secrets` are the texts that no message may hold."""
+    """A source's address, headers, environment and OAuth client; no message may contain any of `secrets`."""
 
     url: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -24,9 +24,11 @@ class Access:
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
-def access(source: SourceSettings) -> Access:
-    """Fill in the variables of a source's settings. Raises RunAborted, naming each setting and variable, where some are
-    not set, or where a value cannot be sent."""
+def resolve_access(source: SourceSettings) -> Access:
+    """Return a source's settings with their variables filled in.
+
+    Raises RunAborted, naming each setting and variable, where some are not set, or where a value cannot be sent.
+    """
     filling = _Filling(source)
     url = filling.url()
     headers = {name: filling.text(f"the header {name}", value) for name, value in source.headers.items()}
@@ -36,11 +38,11 @@ def access(source: SourceSettings) -> Access:
     client_secret = filling.text("oauth.client_secret", oauth.client_secret) if oauth and oauth.client_secret else None
     for name, value in headers.items():
         if not (value.isascii() and value.isprintable()):
-            filling.problems.append(f"the header {name} of {place(source)!r} holds a character that cannot be sent")
+            filling.problems.append(f"the header {name} of {location(source)!r} holds a character that cannot be sent")
     if filling.problems:
         raise RunAborted("; ".join(filling.problems))
     if url and not is_web(url):
-        raise RunAborted(f"the url {place(source)!r} is no address of http or https once its variables are put in")
+        raise RunAborted(f"the url {location(source)!r} is no address of http or https once its variables are put in")
     return Access(url, headers, env, client_id, client_secret, (*filling.secrets, *secrets_of(url)))
 
 
@@ -54,7 +56,7 @@ class _Filling:
 
     def url(self) -> str:
         try:
-            filled, values = expand_url(self._source.url or "", f"the url {place(self._source)!r}")
+            filled, values = expand_url(self._source.url or "", f"the url {location(self._source)!r}")
         except RunAborted as error:
             self.problems.append(str(error))
             return ""
@@ -63,7 +65,7 @@ class _Filling:
 
     def text(self, what: str, value: SecretStr) -> str:
         try:
-            filled, values = expand(value.get_secret_value(), f"{what} of {place(self._source)!r}")
+            filled, values = expand(value.get_secret_value(), f"{what} of {location(self._source)!r}")
         except RunAborted as error:
             self.problems.append(str(error))
             return ""

@@ -1,4 +1,4 @@
-"""Programs that print a document or are an MCP server: found, run within bounds, ended with all that they started."""
+"""Find and run programs that print a document or are an MCP server, within bounds, and end their processes."""
 
 import os
 import selectors
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pipeline.errors import RunAborted
 from pipeline.settings import SourceSettings
-from pipeline.sources.naming import MAX_BYTES, named, place, said, too_large, too_late
+from pipeline.sources.naming import MAX_BYTES, location, redacted, subject, too_large, too_late
 from pipeline.sources.transport.access import Access
 
 _CHUNK = 65_536
@@ -21,7 +21,7 @@ _BESIDE_PYTHON = Path(sys.executable).parent
 
 def program(source: SourceSettings, folder: Path) -> str:
     """Return the program of a command as a full path. Raises RunAborted where it is not installed."""
-    name = place(source)
+    name = location(source)
     # A path is meant from the catalog's folder, where the command runs.
     found = shutil.which(str((folder / name).absolute()) if os.sep in name else name, path=search_path())
     if found is None:
@@ -47,7 +47,7 @@ def run(source: SourceSettings, folder: Path, access: Access) -> bytes:
         )
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "an argument holds a NUL"
-        raise RunAborted(f"{named(source)} could not be started: {reason}") from None
+        raise RunAborted(f"{subject(source)} could not be started: {reason}") from None
     with process:
         try:
             output, errors = _listen(process, source)
@@ -59,8 +59,8 @@ def run(source: SourceSettings, folder: Path, access: Access) -> bytes:
     if process.returncode:
         lines = [line for line in errors.decode("utf-8", "replace").splitlines() if line.strip()]
         how = f"exit code {process.returncode}" if process.returncode > 0 else f"signal {-process.returncode}"
-        why = said(lines[-1], source, access.secrets) if lines else "it said nothing"
-        raise RunAborted(f"{named(source)} ended with {how}: {why}")
+        why = redacted(lines[-1], source, access.secrets) if lines else "it said nothing"
+        raise RunAborted(f"{subject(source)} ended with {how}: {why}")
     return output
 
 

@@ -1,6 +1,6 @@
-"""Documents that a command prints or a URL gives at build time, as files for the readers.
+"""Fetch documents from commands and URLs at build time, as files for the readers.
 
-Messages name the program, or the URL without user and query: arguments and the rest may hold secrets.
+Messages name the program, or the URL without user and query: the rest may be secret.
 """
 
 import tempfile
@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 from pipeline.errors import RunAborted
 from pipeline.settings import SourceSettings
-from pipeline.sources.naming import named
+from pipeline.sources.naming import subject
 from pipeline.sources.transport import commands
-from pipeline.sources.transport.access import access
+from pipeline.sources.transport.access import resolve_access
 
 
 @contextmanager
@@ -22,17 +22,17 @@ def document(source: SourceSettings, folder: Path) -> Iterator[Path]:
 
     Raises Unavailable where it may come another time, else RunAborted.
     """
-    asked_with = access(source)
+    access = resolve_access(source)
     if source.command is not None:
-        told, body = "", commands.run(source, folder, asked_with)
+        content_type, body = "", commands.run(source, folder, access)
     else:
         from pipeline.sources.transport import web  # with requests, where something is fetched
 
-        told, body = web.get(source, asked_with)
+        content_type, body = web.get(source, access)
     if not body.strip():
-        raise RunAborted(f"{named(source)} gave nothing: its {source.format} document is empty")
+        raise RunAborted(f"{subject(source)} gave nothing: its {source.format} document is empty")
     with tempfile.TemporaryDirectory() as temporary:
-        path = Path(temporary, f"document{_suffix(source, told, body)}")
+        path = Path(temporary, f"document{_suffix(source, content_type, body)}")
         path.write_bytes(body)
         yield path
 

@@ -1,4 +1,4 @@
-"""A person logs in to a remote MCP server once: the authorization code comes back to a port of this machine."""
+"""Log a person in to a remote MCP server, with a port of this machine for the authorization code."""
 
 import asyncio
 import socket
@@ -13,9 +13,9 @@ from mcp.shared.auth import AuthorizationCodeResult
 from pipeline.errors import RunAborted
 from pipeline.settings import SourceSettings
 from pipeline.settings.access import OAuthSettings
-from pipeline.sources.naming import place
-from pipeline.sources.transport.access import access
-from pipeline.sources.transport.mcp_client import ask
+from pipeline.sources.naming import location
+from pipeline.sources.transport.access import resolve_access
+from pipeline.sources.transport.mcp_client import list_server_tools
 from pipeline.sources.transport.oauth import Authentication, MemoryStorage, client_of, metadata_of, stored_at
 
 _PATH = "/callback"
@@ -27,12 +27,12 @@ class Login(Authentication):
 
     async def _initialize(self) -> None:
         await super()._initialize()
-        self.context.client_info = client_of(self.asked_with, self._oauth)
+        self.context.client_info = client_of(self.access, self._oauth)
         if self.context.client_info is not None:
             self.context.client_info.redirect_uris = self.context.client_metadata.redirect_uris
 
     async def _perform_authorization(self) -> httpx2.Request:
-        if self.asked_with.client_secret or self._oauth.issuer:
+        if self.access.client_secret or self._oauth.issuer:
             self._check_issuer(self._oauth.issuer)  # a secret of the settings goes to no other server
         return await super()._perform_authorization()
 
@@ -45,20 +45,20 @@ def log_in(
     `show` brings the address to a person, who has `wait_s` to log in; `port` is that of the redirect, 0 for any. Raises
     RunAborted, or Unavailable where another try may go better.
     """
-    asked_with, storage = access(source), MemoryStorage()
+    access, storage = resolve_access(source), MemoryStorage()
     oauth = source.oauth or OAuthSettings()
     with _Callback(port) as callback:
         auth = Login(
-            asked_with.url, metadata_of(oauth, callback.address), storage, callback.brought_by(show), callback.answer
+            access.url, metadata_of(oauth, callback.address), storage, callback.brought_by(show), callback.answer
         )
-        auth.source, auth.asked_with = source, asked_with
-        _, tools = ask(source.model_copy(update={"timeout_s": wait_s}), folder, asked_with, auth)
+        auth.source, auth.access = source, access
+        _, tools = list_server_tools(source.model_copy(update={"timeout_s": wait_s}), folder, access, auth)
     if storage.tokens is None:
-        raise RunAborted(f"the MCP server {place(source)!r} lists its tools without a token: oauth can be left out")
+        raise RunAborted(f"the MCP server {location(source)!r} lists its tools without a token: oauth can be left out")
     client, metadata = auth.context.client_info, auth.context.oauth_metadata
     if client is not None and metadata is not None:
         client.issuer = str(metadata.issuer)
-    file = stored_at(source, asked_with, folder)
+    file = stored_at(source, access, folder)
     file.write(storage.tokens, client)
     return file.path, len(tools)
 

@@ -1,4 +1,4 @@
-"""MCP: a live server, over stdio or streamable HTTP, asked for all its tools."""
+"""List the tools of a live MCP server, over stdio or streamable HTTP."""
 
 import asyncio
 import logging
@@ -12,10 +12,10 @@ from pydantic import ValidationError
 from pipeline.errors import RecordRejected, RunAborted, Unavailable
 from pipeline.settings import SourceSettings
 from pipeline.sources.formats.function_schema import tool_or_rejection
-from pipeline.sources.naming import place, said
+from pipeline.sources.naming import location, redacted
 from pipeline.sources.provider_label import label_of_server
 from pipeline.sources.transport import commands
-from pipeline.sources.transport.access import Access, access
+from pipeline.sources.transport.access import Access, resolve_access
 from router.record import Origin
 from router.tools.definitions.raw_tool import RawTool
 from router.validation import requirement
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # The most pages that a server may answer: 10,000 pages of even one tool are more than any real server has.
 _MAX_PAGES = 10_000
-# They log addresses with their queries, and what a token's server said.
+# They log addresses with their queries, and the answers of token servers.
 _LOGGERS = ("httpx2", "httpcore2", "mcp")
 
 
@@ -34,26 +34,26 @@ def read_live(source: SourceSettings, folder: Path) -> Iterator[RawTool | Record
 
     Raises Unavailable where it does not start, answer or end, which may pass, else RunAborted.
     """
-    where, asked_with = place(source), access(source)
+    where, access = location(source), resolve_access(source)
     auth = None
     if source.oauth is not None:
         from pipeline.sources.transport.oauth import authentication  # with the SDK, which takes 2 s to import
 
-        auth = authentication(source, asked_with, folder)
-    server, rows = ask(source, folder, asked_with, auth)
+        auth = authentication(source, access, folder)
+    server, rows = list_server_tools(source, folder, access, auth)
     label = label_of_server(server) if server else None
     for index, row in enumerate(rows):
         yield tool_or_rejection(row, Origin(where, f"/tools/{index}"), label)
 
 
-def ask(
-    source: SourceSettings, folder: Path, asked_with: Access, auth: "Authentication | None" = None
+def list_server_tools(
+    source: SourceSettings, folder: Path, access: Access, auth: "Authentication | None" = None
 ) -> tuple[str | None, list[dict[str, Any]]]:
-    """Return the name of a source's server and its tools. `auth` proves who asks. Raises as `read_live`."""
-    where = place(source)
+    """Return the name of a source's server and its tools, with `auth` where it needs a token. Raises as `read_live`."""
+    where = location(source)
     program = commands.program(source, folder) if source.command else None
     statuses: list[int] = []
-    asking = _introspect(source, asked_with, auth, program, folder, statuses)
+    asking = _introspect(source, access, auth, program, folder, statuses)
     try:
         with _quiet():
             return asyncio.run(asyncio.wait_for(asking, source.timeout_s))
@@ -65,14 +65,14 @@ def ask(
             raise failure or type(cause)(f"the MCP server {where!r} could not be read: {cause}") from None
         status = statuses[-1] if statuses and statuses[-1] >= 400 else None
         kind = Unavailable if _may_pass(cause, status) else RunAborted
-        secrets = [*asked_with.secrets, *(auth.secrets if auth is not None else ())]
-        why = said(_words(cause), source, secrets) + (f" (HTTP {status})" if status else "")
+        secrets = [*access.secrets, *(auth.secrets if auth is not None else ())]
+        why = redacted(_words(cause), source, secrets) + (f" (HTTP {status})" if status else "")
         # Without its cause, which quotes what it was asked with.
         raise kind(f"the MCP server {where!r} could not be read: {why}{_hint(source, status)}") from None
 
 
 async def _introspect(
-    source: SourceSettings, asked_with: Access, auth: Any, program: str | None, folder: Path, statuses: list[int]
+    source: SourceSettings, access: Access, auth: Any, program: str | None, folder: Path, statuses: list[int]
 ) -> tuple[str | None, list[dict[str, Any]]]:
     import httpx2
     from mcp import Client, StdioServerParameters  # 2 s to import: only where a live server is read
@@ -89,14 +89,14 @@ async def _introspect(
             target: Any = StdioServerParameters(
                 command=program,
                 args=list((source.command or ())[1:]),
-                env={"PATH": commands.search_path(), **asked_with.env},
+                env={"PATH": commands.search_path(), **access.env},
                 cwd=folder,
             )
         else:
             http = httpx2.AsyncClient(
-                timeout=source.timeout_s, headers=asked_with.headers, auth=auth, event_hooks={"response": [note]}
+                timeout=source.timeout_s, headers=access.headers, auth=auth, event_hooks={"response": [note]}
             )
-            target = streamable_http_client(asked_with.url, http_client=await stack.enter_async_context(http))
+            target = streamable_http_client(access.url, http_client=await stack.enter_async_context(http))
         client = await stack.enter_async_context(Client(target, read_timeout_seconds=source.timeout_s))
         name = client.server_info.name if client.server_info else None
         return name, [tool async for tool in _pages(client)]

@@ -1,4 +1,4 @@
-"""OAuth for remote MCP servers, by the SDK's own client: its own credentials, or a stored token that is refreshed.
+"""Authenticate to remote MCP servers by OAuth, with the SDK's client: by credentials, or a stored token.
 
 A build never asks a person. Secrets go to the configured issuer alone; without one, to the server's own origin.
 """
@@ -18,7 +18,7 @@ from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import SourceSettings
 from pipeline.settings.access import OAuthSettings
 from pipeline.settings.places import config_folder
-from pipeline.sources.naming import place, said
+from pipeline.sources.naming import location, redacted
 from pipeline.sources.transport.access import Access
 from pipeline.sources.transport.token_file import TokenFile, token_path
 
@@ -53,7 +53,7 @@ class Authentication(OAuthClientProvider):
     """Says in a sentence why there is no token: `failure`, whatever the transport makes of the error."""
 
     source: SourceSettings
-    asked_with: Access
+    access: Access
     failure: RunAborted | None = None
 
     @property
@@ -68,7 +68,7 @@ class Authentication(OAuthClientProvider):
         return self.source.oauth or OAuthSettings()
 
     def _fail(self, why: str, kind: type[RunAborted] = RunAborted) -> RunAborted:
-        self.failure = kind(f"the MCP server {place(self.source)!r} could not be read: {why}")
+        self.failure = kind(f"the MCP server {location(self.source)!r} could not be read: {why}")
         return self.failure
 
     def _check_issuer(self, expected: str | None) -> None:
@@ -90,7 +90,7 @@ class Authentication(OAuthClientProvider):
             words = [str(body[name]) for name in ("error", "error_description") if body.get(name)]
         except (ValueError, AttributeError, RecursionError):
             words = []
-        told = said(": ".join(words), self.source, [*self.asked_with.secrets, *self.secrets])
+        told = redacted(": ".join(words), self.source, [*self.access.secrets, *self.secrets])
         return told or f"HTTP {response.status_code}"
 
     async def _handle_token_response(self, response: httpx2.Response) -> None:
@@ -122,7 +122,7 @@ class StoredToken(Authentication):
 
     async def _initialize(self) -> None:
         await super()._initialize()
-        own = client_of(self.asked_with, self._oauth)
+        own = client_of(self.access, self._oauth)
         stored = self.context.client_info
         if own is not None:
             own.issuer = stored.issuer if stored else None
@@ -152,7 +152,7 @@ class StoredToken(Authentication):
         return f"the stored token has expired and was not refreshed ({refusal}): {_LOG_IN}"
 
 
-def authentication(source: SourceSettings, asked_with: Access, folder: Path) -> Authentication:
+def authentication(source: SourceSettings, access: Access, folder: Path) -> Authentication:
     """Return what proves to a source's server who asks. Raises RunAborted where no token is stored.
 
     `folder` is the catalog's, where a relative `token_file` lies.
@@ -161,27 +161,27 @@ def authentication(source: SourceSettings, asked_with: Access, folder: Path) -> 
     made: Authentication
     if oauth.by_credentials:
         made = ClientCredentials(
-            asked_with.url,
+            access.url,
             MemoryStorage(),
-            asked_with.client_id or "",
-            asked_with.client_secret or "",
+            access.client_id or "",
+            access.client_secret or "",
             scope=oauth.scope,
-            issuer=oauth.issuer or _origin(asked_with.url),
+            issuer=oauth.issuer or _origin(access.url),
         )
     else:
-        storage = stored_at(source, asked_with, folder)
+        storage = stored_at(source, access, folder)
         if not storage.path.is_file():
-            raise RunAborted(f"no token is stored for the MCP server {place(source)!r} ({storage.path}): {_LOG_IN}")
-        made = StoredToken(asked_with.url, metadata_of(oauth, None), storage)
-    made.source, made.asked_with = source, asked_with
+            raise RunAborted(f"no token is stored for the MCP server {location(source)!r} ({storage.path}): {_LOG_IN}")
+        made = StoredToken(access.url, metadata_of(oauth, None), storage)
+    made.source, made.access = source, access
     return made
 
 
-def stored_at(source: SourceSettings, asked_with: Access, folder: Path) -> TokenFile:
+def stored_at(source: SourceSettings, access: Access, folder: Path) -> TokenFile:
     """Return the file of a source's token: the configured one, else one of the user's own."""
     own = source.oauth.token_file if source.oauth else None
-    path = folder / own.expanduser() if own is not None else token_path(asked_with.url, config_folder())
-    return TokenFile(path, asked_with.url)
+    path = folder / own.expanduser() if own is not None else token_path(access.url, config_folder())
+    return TokenFile(path, access.url)
 
 
 def metadata_of(oauth: OAuthSettings, redirect: str | None) -> OAuthClientMetadata:
@@ -191,14 +191,14 @@ def metadata_of(oauth: OAuthSettings, redirect: str | None) -> OAuthClientMetada
     )
 
 
-def client_of(asked_with: Access, oauth: OAuthSettings) -> OAuthClientInformationFull | None:
+def client_of(access: Access, oauth: OAuthSettings) -> OAuthClientInformationFull | None:
     """Return the client that the settings name; None where it is to be registered, or is stored."""
-    if asked_with.client_id is None:
+    if access.client_id is None:
         return None
-    way = "client_secret_basic" if asked_with.client_secret else "none"
+    way = "client_secret_basic" if access.client_secret else "none"
     return OAuthClientInformationFull(
-        client_id=asked_with.client_id,
-        client_secret=asked_with.client_secret,
+        client_id=access.client_id,
+        client_secret=access.client_secret,
         redirect_uris=None,
         token_endpoint_auth_method=way,
         scope=oauth.scope,

@@ -1,4 +1,4 @@
-"""A stored OAuth token: one JSON file a server, which its user alone may read.
+"""Store an OAuth token: one JSON file per server, which only its user may read.
 
     {"server": "https://tools.example/mcp", "token": {"access_token": …, "refresh_token": …},
      "client": {"client_id": …, "issuer": "https://login.example"}}

@@ -1,4 +1,4 @@
-"""A document behind a URL: within bounds of time and size, its headers sent to the configured host alone."""
+"""Get the document behind a URL, within bounds of time and size; headers go only to the configured host."""
 
 import time
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from urllib3.exceptions import DecodeError, HTTPError, ReadTimeoutError
 
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import SourceSettings
-from pipeline.sources.naming import MAX_BYTES, named, said, too_large, too_late
+from pipeline.sources.naming import MAX_BYTES, redacted, subject, too_large, too_late
 from pipeline.sources.transport.access import Access
 
 _CHUNK = 65_536
@@ -37,8 +37,8 @@ def get(source: SourceSettings, access: Access) -> tuple[str, bytes]:
         with _Session() as session, _answer(session, source, access, until) as response:
             if not 200 <= response.status_code < 300:
                 kind = Unavailable if response.status_code == 429 or response.status_code >= 500 else RunAborted
-                answer = f"{response.status_code} {said(response.reason or '', source, access.secrets)}".strip()
-                raise kind(f"{named(source)} answered {answer}")
+                answer = f"{response.status_code} {redacted(response.reason or '', source, access.secrets)}".strip()
+                raise kind(f"{subject(source)} answered {answer}")
             # Not iter_content: it waits for a whole chunk, and a server that drips would never meet the time limit.
             while chunk := response.raw.read1(_CHUNK, decode_content=True):
                 body += chunk
@@ -50,13 +50,13 @@ def get(source: SourceSettings, access: Access) -> tuple[str, bytes]:
     except (requests.Timeout, ReadTimeoutError):
         raise too_late(source) from None
     except requests.exceptions.SSLError:
-        raise RunAborted(f"{named(source)} has a certificate that cannot be trusted") from None
+        raise RunAborted(f"{subject(source)} has a certificate that cannot be trusted") from None
     except requests.ConnectionError:
-        raise Unavailable(f"{named(source)} could not be reached") from None
+        raise Unavailable(f"{subject(source)} could not be reached") from None
     except (requests.RequestException, DecodeError, ValueError) as error:
-        raise RunAborted(f"{named(source)} could not be read: {type(error).__name__}") from None
+        raise RunAborted(f"{subject(source)} could not be read: {type(error).__name__}") from None
     except HTTPError as error:
-        raise Unavailable(f"{named(source)} broke off: {type(error).__name__}") from None
+        raise Unavailable(f"{subject(source)} broke off: {type(error).__name__}") from None
 
 
 def _answer(session: requests.Session, source: SourceSettings, access: Access, until: float) -> requests.Response:

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.pipeline.sources.transport.web import Web, serving
+
+from tests.pipeline.sources.web import Web, serving
 
 
 @pytest.fixture(scope="session")

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.pipeline.sources.transport.web import Web
 
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import CatalogSettings
 from pipeline.sources import Reading, read
 from pipeline.sources.gaps import Gap, empties
+from tests.pipeline.sources.web import Web
 
 GOOD = json.dumps([{"name": "send_mail", "description": "Sends a mail."}])
 BAD = {

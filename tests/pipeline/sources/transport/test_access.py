@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from tests.pipeline.sources.transport.web import Web, serving
 
 from pipeline.build.build import build
 from pipeline.errors import RunAborted
@@ -21,6 +20,7 @@ from pipeline.settings.variables import expand, expand_url
 from pipeline.sources import Reading, read
 from pipeline.sources.transport import mcp_client
 from tests.pipeline.sources.reading import api, tools
+from tests.pipeline.sources.web import Web, serving
 
 API = json.dumps(api({"/a": {"get": {"operationId": "found"}}}))
 KEY = "sk-secret/+&="

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.pipeline.sources.transport.web import Web
 
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import CatalogSettings
 from pipeline.sources import Reading, read
 from router.record import Origin
 from tests.pipeline.sources.reading import api
+from tests.pipeline.sources.web import Web
 
 API = json.dumps(api({"/a": {"get": {"operationId": "found"}}}))
 YAML = "openapi: 3.0.3\npaths:\n  /a:\n    get: {operationId: found}\n"

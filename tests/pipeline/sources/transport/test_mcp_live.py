@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.pipeline.sources.transport.web import Web
 
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import SourceSettings
@@ -16,6 +15,7 @@ from pipeline.sources import RawTool
 from pipeline.sources.transport import mcp_client
 from router.record import Origin
 from tests.pipeline.sources.reading import tools
+from tests.pipeline.sources.web import Web
 
 SERVER = str(Path(__file__).parents[1] / "mcp_server.py")
 HERE = Path(__file__).parents[1]

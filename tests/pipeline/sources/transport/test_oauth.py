@@ -12,7 +12,6 @@ from typing import Any
 
 import anyio
 import pytest
-from tests.pipeline.sources.transport.web import Web
 
 from flows.cli.commands.serve import live_servers
 from pipeline.errors import RunAborted, Unavailable
@@ -22,6 +21,7 @@ from pipeline.sources.transport.login import log_in
 from pipeline.sources.transport.token_file import token_path
 from router.serving.mcp.session import opened
 from tests.pipeline.sources.authority import ID, SECRET, Authority, protected
+from tests.pipeline.sources.web import Web
 from tests.support.command_line import called
 
 
