@@ -17,8 +17,7 @@ from rich.table import Table
 
 from benchmarks.support.memoized_encoder import Remembering
 from router import RECIPES, DenseView, Normalization, Recipe, Router, Signal
-from router.evaluation import judgements_of, read_judgements
-from router.evaluation.benchmark import ask, compared, in_short
+from router.evaluation import ask, compared, comparison_row, judgements_of, read_judgements
 from router.snapshot.snapshot import Snapshot
 
 METRICS = ("full@10", "ndcg@10")
@@ -66,7 +65,7 @@ def measure(snapshot: Path, folder: Path) -> list[dict[str, Any]]:
             found = ask(router, judgements, replace(recipe, name=name), whole=False)
             first = first or found
             apart = {metric: d.to_json() for metric, d in compared(found, first).items() if d and metric in METRICS}
-            rows.append({"bench": folder.resolve().name, **in_short(found), "difference": apart})
+            rows.append({"bench": folder.resolve().name, **comparison_row(found), "difference": apart})
     return rows
 
 

@@ -29,9 +29,10 @@ from benchmarks.support.memoized_encoder import Remembering
 from pipeline.build import build
 from pipeline.learning.calibration import logistic
 from pipeline.learning.calibration.background import background
-from pipeline.learning.calibration.cohort import Asked, Asker, survey
+from pipeline.learning.calibration.background_scores import score_background
+from pipeline.learning.calibration.batch_ranking import BatchRanker, RankedQuery
 from pipeline.learning.calibration.fitting import calibrate
-from pipeline.learning.calibration.prior import PRIORS, SHARES, TRIMMED, Prior, Scale, tabulate
+from pipeline.learning.calibration.prior import PRIORS, SHARES, TRIMMED, CueScale, Prior, cue_table
 from pipeline.settings import load, overrides
 from router.contract import Signal
 from router.evaluation import Judgement, judgements_of, read_judgements
@@ -66,32 +67,32 @@ class Folder:
     snapshot: Snapshot
     judgements: Sequence[Judgement]
     foreign: Sequence[str] = ()
-    _asked: dict[str, list[Asked]] = field(default_factory=dict)
+    _asked: dict[str, list[RankedQuery]] = field(default_factory=dict)
 
     @cached_property
-    def asker(self) -> Asker:
-        return Asker(self.snapshot)
+    def ranker(self) -> BatchRanker:
+        return BatchRanker(self.snapshot)
 
     @cached_property
-    def surveyed(self) -> tuple[BackgroundScores, list[Asked]]:
-        return survey(self.asker, background())
+    def surveyed(self) -> tuple[BackgroundScores, list[RankedQuery]]:
+        return score_background(self.ranker, background())
 
     @cached_property
-    def answers(self) -> Mapping[str, Sequence[Asked]]:
+    def answers(self) -> Mapping[str, Sequence[RankedQuery]]:
         """By sort of request: "own" has a fitting tool, the others have none, or none that is known."""
         own = [j for j in self.judgements if j.kind != "none"]
-        asked = self.asker.ask([j.request for j in own])
+        asked = self.ranker.rank([j.request for j in own])
         everyday = list(zip(background(), self.surveyed[1], strict=True))
         return {
             "own": asked,
-            "none": self.asker.ask([j.request for j in self.judgements if j.kind == "none"]),
+            "none": self.ranker.rank([j.request for j in self.judgements if j.kind == "none"]),
             "absent": [self._absent(one, j) for one, j in zip(asked, own, strict=True)],
-            "foreign": self.asker.ask(self.foreign),
+            "foreign": self.ranker.rank(self.foreign),
             "talk": [one for request, one in everyday if not request.is_errand],
             "errand": [one for request, one in everyday if request.is_errand],
         }
 
-    def _absent(self, asked: Asked, judgement: Judgement) -> Asked:
+    def _absent(self, asked: RankedQuery, judgement: Judgement) -> RankedQuery:
         """The answer to a request whose acceptable tools, and their duplicates, are left out."""
         known = self.snapshot.records
         gone = {ordinal for tool in judgement.tools if (ordinal := known.ordinal(tool)) is not None}
@@ -102,7 +103,7 @@ class Folder:
         for signal, ranking in asked.rankings.items():
             kept = ~np.isin(ranking.ordinals, list(gone))
             lists[signal] = replace(ranking, ordinals=ranking.ordinals[kept], scores=ranking.scores[kept])
-        return Asked(lists, asked.terms, asked.vector, self.asker.evidence(lists, asked.vector))
+        return RankedQuery(lists, asked.terms, asked.vector, self.ranker.evidence(lists, asked.vector))
 
     def table(self, sort: str, cues: Cues) -> Rows:
         """(requests, cues), as they are where every list gives them by itself, else in deviations of the background."""
@@ -110,8 +111,8 @@ class Folder:
         if cues in IN_MEMORY:
             return np.array([[one.evidence.get(cue, 0.0) for cue in cues] for one in asked]).reshape(-1, len(cues))
         cohort, everyday = self.surveyed
-        scale = Scale.of(tabulate(cohort, everyday, cues))
-        return scale.standardise(tabulate(cohort, asked, cues))
+        scale = CueScale.of(cue_table(cohort, everyday, cues))
+        return scale.standardise(cue_table(cohort, asked, cues))
 
     def gives(self, cues: Cues) -> bool:
         """Whether the snapshot's lists give all of some cues."""
@@ -251,13 +252,13 @@ def _bound(rows: Rows) -> float:
 
 def _measure(folder: Folder, taught: Sequence[Prior], in_memory: Sequence[Calibration]) -> Iterator[dict[str, Any]]:
     """A row for each calibration of a snapshot, and for those of tools in memory."""
-    made = calibrate(folder.snapshot, taught=taught)
+    made = calibrate(folder.snapshot, priors=taught)
     rules = [("dense" if Signal.DENSE in c.weights else "lexical", c) for c in made.calibrations]
     if folder.build == "lexicon":
         rules += [("dense, in memory" if DENSE_Z_SCORE in c.weights else "lexical, in memory", c) for c in in_memory]
     for by, calibration in rules:
         said = {
-            sort: [_verdict(folder, made.cohort, calibration, one) for one in asked]
+            sort: [_verdict(folder, made.background, calibration, one) for one in asked]
             for sort, asked in folder.answers.items()
         }
         judged = bool(said["none"])
@@ -283,7 +284,7 @@ def _measure(folder: Folder, taught: Sequence[Prior], in_memory: Sequence[Calibr
         }
 
 
-def _verdict(folder: Folder, cohort: BackgroundScores, calibration: Calibration, asked: Asked) -> FitEstimate:
+def _verdict(folder: Folder, cohort: BackgroundScores, calibration: Calibration, asked: RankedQuery) -> FitEstimate:
     cues = {**asked.evidence, **cohort.features(asked.rankings, asked.terms, asked.vector)}
     lexical = not {Signal.DENSE, DENSE_Z_SCORE} & set(calibration.weights)
     lists = {s: r for s, r in asked.rankings.items() if not (lexical and s is Signal.DENSE)}
@@ -292,7 +293,7 @@ def _verdict(folder: Folder, cohort: BackgroundScores, calibration: Calibration,
     return verdict
 
 
-def _leads(folder: Folder, asked: Asked) -> bool:
+def _leads(folder: Folder, asked: RankedQuery) -> bool:
     fused = fuse(asked.rankings, DEFAULT, folder.snapshot.expanded)[0]
     return has_clear_leader(asked.rankings, fused, folder.snapshot.duplicates)
 

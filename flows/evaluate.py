@@ -11,8 +11,7 @@ from flows.engine.progress import FlowProgress
 from flows.output.artifacts import show_evaluation
 from pipeline.errors import QuartermasterError, SettingsInvalid
 from router import Router
-from router.evaluation import Judgement, judgements_of, read_judgements
-from router.evaluation.benchmark import measure
+from router.evaluation import Judgement, judgements_of, measure, read_judgements
 
 
 @task(name="evaluate", task_run_name="evaluate {bench}", cache_policy=NO_CACHE, persist_result=False)

@@ -66,7 +66,9 @@ def show_evaluation(catalog: str, result: Mapping[str, Any]) -> None:
     """Create the table of an evaluation: each signal alone and fused, with intervals, then the kinds of requests."""
     intervals = result["intervals"]["fused"]
     table = [{"signal": signal, **_metric_cells(values)} for signal, values in result["signals"].items()]
-    table.append({"signal": "fused, 95 %", **{metric: interval_text(intervals[metric]) for metric in METRICS}})
+    table.append(
+        {"signal": "fused, 95 %", **{metric.header: interval_text(intervals[metric.key]) for metric in METRICS}}
+    )
     groups = [("", result["slices"]), *((f"{group}: ", slices) for group, slices in result["by"].items())]
     table += [
         {"signal": f"fused, {group}{name} ({values['queries']})", **cells}
@@ -81,7 +83,7 @@ def show_evaluation(catalog: str, result: Mapping[str, Any]) -> None:
 
 
 def _metric_cells(values: Mapping[str, float | None]) -> dict[str, str]:
-    return {metric: MISSING if (value := values[metric]) is None else f"{value:.3f}" for metric in METRICS}
+    return {metric.header: MISSING if (value := values[metric.key]) is None else f"{value:.3f}" for metric in METRICS}
 
 
 def _sources(report: BuildReport) -> str:

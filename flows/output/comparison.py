@@ -38,14 +38,15 @@ def comparison_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     if len(snapshots) > 1:
         table.add_column("snapshot", overflow="fold")
     for metric in METRICS:
-        name, separator, k = metric.partition("@")
+        name, separator, k = metric.header.partition("@")
         table.add_column(f"{name}\n{separator}{k}", justify="right", no_wrap=True)
     timed = all("latency_ms" in row for row in rows)
     if timed:
         table.add_column("p50\nms", justify="right", no_wrap=True)
-    best = {m: max((v for row in rows if (v := row["metrics"][m]) is not None), default=None) for m in METRICS}
+    keys = [metric.key for metric in METRICS]
+    best = {m: max((v for row in rows if (v := row["metrics"][m]) is not None), default=None) for m in keys}
     for row in rows:
-        cells = [metric_text(row["metrics"][m], best[m]) + _significance(row, m) for m in METRICS]
+        cells = [metric_text(row["metrics"][m], best[m]) + _significance(row, m) for m in keys]
         where = [plain_text(row["snapshot"])] if len(snapshots) > 1 else []
         table.add_row(
             plain_text(row["recipe"]), *where, *cells, *([f"{row['latency_ms']['p50']:.1f}"] if timed else [])

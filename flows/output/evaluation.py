@@ -9,9 +9,8 @@ from rich.text import Text
 from flows.output.formatting import decimal, interval_text
 from flows.output.terminal import err, out, plain_text, print_heading
 from router import Signal
-from router.evaluation import METRICS
+from router.evaluation import HEADLINE_METRICS, METRICS, NDCG, K
 
-_SLICE_METRICS = ("full@10", "ndcg@10")  # of a slice: whether all steps have a tool, and how high it ranks
 _MAX_NAMED = 3  # tools that a warning names
 
 
@@ -49,15 +48,16 @@ def signals_table(result: Mapping[str, Any]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("signal", style="cyan", no_wrap=True)
     for metric in METRICS:
-        table.add_column(metric, justify="right", no_wrap=True)
+        table.add_column(metric.header, justify="right", no_wrap=True)
     signals: Mapping[str, Mapping[str, float | None]] = result["signals"]
     alone = [values for signal, values in signals.items() if signal in tuple(Signal)]
-    best = {m: max((v for values in alone if (v := values[m]) is not None), default=None) for m in METRICS}
+    keys = [metric.key for metric in METRICS]
+    best = {m: max((v for values in alone if (v := values[m]) is not None), default=None) for m in keys}
     for signal, values in signals.items():
         if signal not in tuple(Signal):
             table.add_section()
-        table.add_row(signal, *(metric_text(values[metric], best[metric]) for metric in METRICS))
-    table.add_row(Text("95 %", "dim"), *(Text(interval_text(result["intervals"]["fused"][m]), "dim") for m in METRICS))
+        table.add_row(signal, *(metric_text(values[key], best[key]) for key in keys))
+    table.add_row(Text("95 %", "dim"), *(Text(interval_text(result["intervals"]["fused"][key]), "dim") for key in keys))
     return table
 
 
@@ -66,8 +66,8 @@ def slices_table(result: Mapping[str, Any]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("fused, by kind", style="cyan", overflow="fold")
     table.add_column("requests", justify="right")
-    for metric in _SLICE_METRICS:
-        table.add_column(metric, justify="right")
+    for metric in HEADLINE_METRICS:
+        table.add_column(metric.header, justify="right")
         table.add_column("95 %", style="dim", no_wrap=True)
     groups = {"slice": result["slices"], **result["by"]}
     refused = any(values["refused"] is not None for slices in groups.values() for values in slices.values())
@@ -75,9 +75,11 @@ def slices_table(result: Mapping[str, Any]) -> Table:
         table.add_column("refused", justify="right")
     for group, slices in groups.items():
         for name, values in slices.items():
-            measured = [(metric_text(values[m]), interval_text(values["intervals"][m])) for m in _SLICE_METRICS]
+            measured = [
+                (metric_text(values[m.key]), interval_text(values["intervals"][m.key])) for m in HEADLINE_METRICS
+            ]
             share = ["–" if values["refused"] is None else f"{values['refused']:.0%}"] if refused else []
-            if refused or values["ndcg@10"] is not None:
+            if refused or values[NDCG(K).key] is not None:
                 cells = [cell for pair in measured for cell in pair]
                 label = name if group == "slice" else f"{group}: {name}"
                 table.add_row(plain_text(label), f"{values['queries']:,}", *cells, *share)
@@ -89,10 +91,10 @@ def ablation_table(ablation: Mapping[str, Any]) -> Table:
     """Return the change of the fused list without each signal."""
     table = _differences("without", "difference")
     for signal, without in ablation.items():
-        for metric in _SLICE_METRICS:
-            change = without["difference"][metric]
+        for metric in HEADLINE_METRICS:
+            change = without["difference"][metric.key]
             if change is not None:
-                table.add_row(signal, metric, metric_text(without["metrics"][metric]), *_change(change))
+                table.add_row(signal, metric.header, metric_text(without["metrics"][metric.key]), *_change(change))
         table.add_section()
     return table
 
@@ -101,10 +103,10 @@ def difference_table(result: Mapping[str, Any], other: Mapping[str, Any]) -> Tab
     """Return a measurement beside another one, metric by metric."""
     table = _differences("metric", "difference", first="this", second="that")
     for metric in METRICS:
-        change = other["difference"][metric]
+        change = other["difference"][metric.key]
         if change is not None:
-            values = (result["signals"]["fused"][metric], other["metrics"][metric])
-            table.add_row(metric, *map(metric_text, values), *_change(change))
+            values = (result["signals"]["fused"][metric.key], other["metrics"][metric.key])
+            table.add_row(metric.header, *map(metric_text, values), *_change(change))
     return table
 
 
@@ -113,7 +115,7 @@ def show_worst(worst: Sequence[Mapping[str, Any]]) -> None:
     print_heading(f"The worst requests ({len(worst)})")
     for row in worst:
         out.print()
-        figures = f"{row['id']}  ndcg@10 {decimal(row['ndcg@10'])}, full@10 {decimal(row['full@10'])}"
+        figures = f"{row['id']}  " + ", ".join(f"{m.key} {decimal(row[m.key])}" for m in reversed(HEADLINE_METRICS))
         out.print(plain_text(_one_line(row["request"])) + plain_text(f"\n  {figures}", "dim"), soft_wrap=True)
         for tool in row["required"]:
             place = f"{tool['rank']:>4,}" if tool["rank"] else "   –"
@@ -131,7 +133,7 @@ def evaluation_line(evaluation: Mapping[str, Any]) -> str:
     """Return a manifest's evaluation as a line: this snapshot's metrics, and those of the one that served before."""
 
     def both(metrics: Mapping[str, float | None]) -> str:
-        return ", ".join(f"{metric} {decimal(metrics[metric])}" for metric in _SLICE_METRICS)
+        return ", ".join(f"{m.key} {decimal(metrics[m.key])}" for m in HEADLINE_METRICS)
 
     before = f"; before: {both(evaluation['serving']['metrics'])}" if "serving" in evaluation else ""
     return f"{evaluation['requests']:,} requests: {both(evaluation['metrics'])}{before}"

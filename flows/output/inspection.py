@@ -10,8 +10,8 @@ from flows.output.formatting import cell_text
 from flows.output.rows import layout
 from flows.output.terminal import key_value_table, out, plain_text, print_heading
 from flows.output.tool_page import show_tool
-from pipeline.inspection.answers import Rows, Table
 from pipeline.inspection.reading import DEFAULT_LIMIT, Inspection
+from pipeline.inspection.results import ResultRows, TableInfo
 from router.contract import MANIFEST
 from router.errors import SnapshotInvalid
 
@@ -109,7 +109,7 @@ def _show_overview(inspection: Inspection, limit: int) -> None:
         (table.name, table.kind, table.rows, _first_sentence(table.comment))
         for table in sorted(tables.values(), key=lambda table: (order.index(table.kind), table.name))
     ]
-    out.print(layout(Rows(("name", "kind", "rows", "what it holds"), tuple(listed)), out.width))
+    out.print(layout(ResultRows(("name", "kind", "rows", "what it holds"), tuple(listed)), out.width))
     print_heading("Next")
     out.print(key_value_table([(f"quartermaster inspect {arguments}", what) for arguments, what in _NEXT.items()]))
 
@@ -122,7 +122,7 @@ def _overview_json(inspection: Inspection, limit: int) -> dict[str, object]:
     }
 
 
-def _facts(inspection: Inspection, tables: Mapping[str, Table]) -> list[tuple[str, str]]:
+def _facts(inspection: Inspection, tables: Mapping[str, TableInfo]) -> list[tuple[str, str]]:
     manifest = inspection.manifest
     ((built_at, run),) = inspection.table("snapshot").only("built_at", "run_id").rows
 
@@ -156,7 +156,7 @@ def _snapshot_folder(folder: Path, against: str) -> Path:
     )
 
 
-def _show_rows(rows: Rows, next_command: str, *, short: bool = False, empty: str = "none") -> None:
+def _show_rows(rows: ResultRows, next_command: str, *, short: bool = False, empty: str = "none") -> None:
     out.print(layout(rows, out.width, short=short) if rows else Text(empty, "dim"))
     if rows.more:
         out.print(f"and {rows.more:,} more: {next_command}", style="dim", markup=False)

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from flows.output.formatting import MISSING, cell_text, shorten
 from flows.output.terminal import plain_text
-from pipeline.inspection.answers import Rows
+from pipeline.inspection.results import ResultRows
 
 _GAP = 2
 _MAX_CELL = 240  # characters of a cell: JSON has the rest
@@ -46,7 +46,7 @@ class _Column:
         return max(header, min(self.full_width, _MIN_ID if self.is_id else _MIN_TEXT))
 
 
-def layout(rows: Rows, width: int, *, short: bool = False) -> RenderableType:
+def layout(rows: ResultRows, width: int, *, short: bool = False) -> RenderableType:
     """Return rows as a table of a terminal's width, or each row as a list of its values if the columns do not fit.
 
     `short` keeps a row on one line, its texts cut with …; ids are folded all the same: half an id is useless.

@@ -9,13 +9,13 @@ from rich.text import Text
 from flows.output.formatting import cell_text, shorten
 from flows.output.rows import layout
 from flows.output.terminal import key_value_table, out, plain_text, print_heading
-from pipeline.inspection.answers import Rows, ToolPage
+from pipeline.inspection.results import ResultRows, ToolInspection
 
 _MAX_DOCUMENT = 400  # characters
 _MAX_PARAMETERS, _MAX_EVENTS = 20, 12
 
 
-def show_tool(page: ToolPage) -> None:
+def show_tool(page: ToolInspection) -> None:
     """Print the page, section by section; its JSON has the parts that are left out here."""
     record = page.record
     out.print(plain_text(record.tool_id, "bold cyan"), soft_wrap=True)
@@ -58,10 +58,10 @@ def show_tool(page: ToolPage) -> None:
     earlier = max(len(page.history) - _MAX_EVENTS, 0)
     if earlier:
         out.print(f"and {earlier:,} earlier: --json", style="dim")
-    out.print(layout(Rows(page.history.columns, page.history.rows[earlier:]), out.width))
+    out.print(layout(ResultRows(page.history.columns, page.history.rows[earlier:]), out.width))
 
 
-def _show_parameters(page: ToolPage) -> None:
+def _show_parameters(page: ToolInspection) -> None:
     parameters = page.record.parameters
     if not parameters:
         return
@@ -72,12 +72,12 @@ def _show_parameters(page: ToolPage) -> None:
         else (p.path, p.type, "yes" if p.required else "", p.description)
         for p in parameters[:_MAX_PARAMETERS]
     ]
-    out.print(layout(Rows(("path", "type", "required", "description"), tuple(rows)), out.width))
+    out.print(layout(ResultRows(("path", "type", "required", "description"), tuple(rows)), out.width))
     if len(parameters) > _MAX_PARAMETERS:
         out.print(f"and {len(parameters) - _MAX_PARAMETERS:,} more: --json", style="dim")
 
 
-def _show_expansion(expansion: Mapping[str, Any], phrases: Rows) -> None:
+def _show_expansion(expansion: Mapping[str, Any], phrases: ResultRows) -> None:
     print_heading("How people ask for it")
     for phrase, also_of in phrases.rows:
         also = f"   also a phrase of {shorten(cell_text(also_of), 100)}" if also_of else ""

@@ -25,7 +25,7 @@ from pipeline.errors import RecordRejected, SnapshotInvalid
 from pipeline.execution import Execution
 from pipeline.inspection.difference import ToolDifference
 from pipeline.ledger import Ledger
-from pipeline.phrase_checks.record.remembering import RememberingScreen
+from pipeline.phrase_checks.record.cached_screen import CachedScreen
 from pipeline.progress import StageClock
 from pipeline.publish import (
     NOT_MEASURED,
@@ -153,7 +153,7 @@ class Build:
         settings, catalog = self.settings, read.catalog
         screen = self.execution.run("screen", make_screen, catalog.records, settings.enrichment.languages)
         screened_file = self.workspace / "screened" / f"{settings.name}.json"
-        remembering = RememberingScreen(screen, catalog.hashes, screened_file)
+        remembering = CachedScreen(screen, catalog.hashes, screened_file)
         prepare_screen(remembering, screen, catalog, read.chain, self.ledger, self.execution)
         enrichment = Enriching(
             EnrichmentContext(catalog, self.ledger, self.run, self.clock, remembering),

@@ -10,7 +10,7 @@ from pipeline.build.stages import assess_phrases
 from pipeline.enrichment.verdict import Consequence, TextVerdict
 from pipeline.errors import RunAborted
 from pipeline.execution import Execution, parts
-from pipeline.phrase_checks.catalog import ASSESSMENT_VERSION, Assessment, Memory, Subject
+from pipeline.phrase_checks.catalog import ASSESSMENT_VERSION, AssessedTool, Assessment, ComparisonCache
 from pipeline.settings import AssessmentSettings, EnrichmentSettings
 from pipeline.vectors import Embedding
 from router.fingerprint import fingerprint
@@ -107,7 +107,7 @@ class Enriching:
                 {tool_id: tuple(siblings) for tool_id, siblings in known["siblings"].items()},
             )
         expansions = {tool_id: w.expansion for tool_id, w in written.written.items()}
-        subjects = [Subject.of(record, expansions.get(record.tool_id)) for record in catalog.records]
+        subjects = [AssessedTool.of(record, expansions.get(record.tool_id)) for record in catalog.records]
         texts = [subject.text for subject in subjects]
         phrases = [phrase for subject in subjects for phrase in subject.phrases]
         embedding.embed([*texts, *phrases])
@@ -120,9 +120,9 @@ class Enriching:
             embedding.matrix(texts),
             embedding.matrix(phrases),
             self.assessment,
-            Memory.open(self.compared_file, state).before,
+            ComparisonCache.open(self.compared_file, state).previous,
         )
-        Memory(now=dict(compared)).save(self.compared_file, state)
+        ComparisonCache(current=dict(compared)).save(self.compared_file, state)
         verdicts = [asdict(verdict) for verdict in assessment.verdicts]
         ledger.put_assessment(self.context.run, key, {"verdicts": verdicts, "siblings": dict(assessment.siblings)})
         return assessment

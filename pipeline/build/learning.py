@@ -94,7 +94,7 @@ def tune(
     if training_set is None:
         return learning.Tuning(evidence={"adapter": {"skipped": "tuning.adapter is false"}})
     if training_set.reused is not None:
-        return learning.reused(training_set.reused)
+        return learning.reused_tuning(training_set.reused)
     space = learning.phrase_space(catalog, documents, training_set.original, vectors, embedding)
     progress.start("tune", None)
     return execution.run("tune", learning.tune, space, training_set.keys)

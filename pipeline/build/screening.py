@@ -10,7 +10,7 @@ from pipeline.enrichment.generator import GeneratedExpansion, Question
 from pipeline.execution import Execution, parts
 from pipeline.ledger import Ledger
 from pipeline.phrase_checks.record import Screen
-from pipeline.phrase_checks.record.remembering import RememberingScreen
+from pipeline.phrase_checks.record.cached_screen import CachedScreen
 from pipeline.records import Catalog
 from router.expansion import Expansion
 from router.record import ToolRecord
@@ -19,7 +19,7 @@ _ANSWERS_A_STAGE = 1024
 
 
 def prepare_screen(
-    remembering: RememberingScreen,
+    remembering: CachedScreen,
     screen: Screen,
     catalog: Catalog,
     chain: Sequence[Generator],

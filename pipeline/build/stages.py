@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.enrichment.verdict import TextVerdict
-from pipeline.phrase_checks.catalog import Assessment, Memory, Subject, assess
-from pipeline.phrase_checks.catalog.remembered import Compared
+from pipeline.phrase_checks.catalog import AssessedTool, Assessment, ComparisonCache, assess
+from pipeline.phrase_checks.catalog.comparison_cache import ComparedTexts
 from pipeline.phrase_checks.record import Screen
 from pipeline.settings import AssessmentSettings
 from router.expansion import Expansion
@@ -33,19 +33,19 @@ def screen_answers(
 
 
 def assess_phrases(
-    subjects: Sequence[Subject],
+    subjects: Sequence[AssessedTool],
     records: NDArray[np.float32],
     phrases: NDArray[np.float32],
     settings: AssessmentSettings,
-    compared: Mapping[str, Compared],
-) -> tuple[Assessment, Mapping[str, Compared]]:
+    compared: Mapping[str, ComparedTexts],
+) -> tuple[Assessment, Mapping[str, ComparedTexts]]:
     """Judge phrases against the whole catalog as `assess` does.
 
     `compared` is what an earlier build compared; returned beside the assessment is what this one did.
     """
-    memory = Memory(compared)
-    assessment = assess(subjects, records, phrases, settings, memory=memory)
-    return assessment, memory.now
+    cache = ComparisonCache(compared)
+    assessment = assess(subjects, records, phrases, settings, cache=cache)
+    return assessment, cache.current
 
 
 def project_documents(

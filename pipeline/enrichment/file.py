@@ -6,7 +6,7 @@ from typing import Any
 
 from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, Outcome, Question, TokenUsage
 from pipeline.errors import RecordRejected
-from pipeline.sources.document import read_lines
+from pipeline.sources.formats.document import read_lines
 from router.expansion import Expansion
 from router.fingerprint import fingerprint
 from router.record import Origin, ToolRecord

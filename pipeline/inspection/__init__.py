@@ -1,7 +1,8 @@
-"""`catalog.duckdb`: what people look into. `write` makes it at publish time; `Inspection` answers questions from it.
+"""Write and read `catalog.duckdb`, the part of a snapshot that people inspect.
 
-`Inspection` needs duckdb and `router` alone, so that a host that only routes can look too; `write`, which needs all of
-the build, is imported when it is asked for.
+`writing` makes it at publish time from `tables`, `accounts.sql` and `views.sql`; `reading` answers questions from it
+over `connection`, with `results`; `comparison_sql` and `difference` tell two snapshots apart. `Inspection` needs only
+duckdb and `router`, so that a host that only routes can use it; `write` needs the whole build, and is imported late.
 """
 
 from typing import TYPE_CHECKING, Any

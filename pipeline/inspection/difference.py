@@ -1,4 +1,4 @@
-"""Which tools are new, changed or gone, by the hashes of their records."""
+"""Find which tools are new, changed or gone, by the hashes of their records."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,8 +10,10 @@ from router.store import ReadableStore, current_folder
 
 @dataclass(frozen=True, slots=True)
 class ToolDifference:
-    """The ids of the tools that differ from those of `snapshot`, each list sorted. None served: `snapshot` is None, and
-    every tool is new."""
+    """The ids of the tools that differ from those of `snapshot`, each list sorted.
+
+    Where none served before, `snapshot` is None and every tool is new.
+    """
 
     snapshot: str | None = None
     added: tuple[str, ...] = ()
@@ -32,7 +34,7 @@ class ToolDifference:
 
     @classmethod
     def since_serving(cls, store: ReadableStore, after: Mapping[str, str]) -> "ToolDifference":
-        """Compare with the snapshot that serves. One that cannot be opened counts as none."""
+        """Compare with the snapshot that serves; one that cannot be opened counts as none."""
         try:
             with Inspection.open(current_folder(store)) as inspection:
                 return cls.between(inspection.record_hashes(), after, inspection.folder.name)

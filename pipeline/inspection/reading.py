@@ -1,4 +1,4 @@
-"""Answers questions about a snapshot from its `catalog.duckdb`, read-only. Needs duckdb and `router` alone."""
+"""Answer questions about a snapshot from its `catalog.duckdb`, read-only. Needs only duckdb and `router`."""
 
 import difflib
 import json
@@ -11,9 +11,9 @@ from typing import Any
 
 import duckdb
 
-from pipeline.inspection import comparing
-from pipeline.inspection.answers import Rows, Table, ToolPage
+from pipeline.inspection import comparison_sql
 from pipeline.inspection.connection import connect, fetch, first_lines
+from pipeline.inspection.results import ResultRows, TableInfo, ToolInspection
 from router.contract import CATALOG_DB, DOCUMENT_SIGNALS, Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.record import Origin, Parameter, ToolRecord
@@ -23,9 +23,9 @@ DEFAULT_LIMIT = 20
 
 
 class Inspection(AbstractContextManager["Inspection"]):
-    """An opened snapshot that can be asked. SQL can neither write anything nor read any other file.
+    """An opened snapshot that can be queried. SQL can neither write anything nor read any other file.
 
-    Every answer is bounded by its `limit`, and says how much it left out. One thread at a time.
+    Every result is bounded by a `limit`, and says how many rows it left out. For one thread at a time.
     """
 
     def __init__(self, folder: Path, manifest: Manifest, connection: "duckdb.DuckDBPyConnection") -> None:
@@ -58,23 +58,23 @@ class Inspection(AbstractContextManager["Inspection"]):
     ) -> None:
         self._connection.close()
 
-    def tables(self) -> tuple[Table, ...]:
-        """Every table, view and macro with its comment."""
+    def tables(self) -> tuple[TableInfo, ...]:
+        """Return every table, view and macro with its comment."""
         return tuple(
-            Table(name, kind, comment, None if kind == "macro" else self._count(name))
+            TableInfo(name, kind, comment, None if kind == "macro" else self._count(name))
             for name, (kind, comment) in self._listed.items()
         )
 
     def record_hashes(self) -> dict[str, str]:
-        """The hash of each tool's record."""
+        """Return the hash of each tool's record, by tool id."""
         return dict(self._connection.execute("SELECT tool_id, record_hash FROM tools").fetchall())
 
     def origins(self) -> dict[str, str]:
-        """The file that each tool was read from."""
+        """Return the file that each tool was read from, by tool id."""
         return dict(self._connection.execute("SELECT tool_id, origin_file FROM tools").fetchall())
 
     def comment(self, name: str) -> str:
-        """What a table or view holds. Raises SettingsInvalid where there is none of that name."""
+        """Return the comment on a table or view. Raises SettingsInvalid where there is none of that name."""
         kind, comment = self._listed.get(name, ("", ""))
         if kind == "macro":
             raise SettingsInvalid(f"{name} takes a tool: ask it in SQL, FROM {name}('TOOL')")
@@ -82,13 +82,13 @@ class Inspection(AbstractContextManager["Inspection"]):
             raise SettingsInvalid(f"there is no table or view {name!r}: choose from {', '.join(self._listed)}")
         return comment
 
-    def table(self, name: str, limit: int = DEFAULT_LIMIT) -> Rows:
-        """The first rows of a table or view. Raises SettingsInvalid where there is none of that name."""
+    def table(self, name: str, limit: int = DEFAULT_LIMIT) -> ResultRows:
+        """Return the first rows of a table or view. Raises SettingsInvalid where there is none of that name."""
         self.comment(name)
         return self._rows(f'FROM "{name}"', limit)
 
-    def sql(self, statement: str, limit: int = DEFAULT_LIMIT) -> Rows:
-        """The first rows that a SELECT gives. Raises SettingsInvalid for anything else, and for what DuckDB refuses."""
+    def sql(self, statement: str, limit: int = DEFAULT_LIMIT) -> ResultRows:
+        """Return the first rows of a SELECT. Raises SettingsInvalid for any other SQL, and for errors of DuckDB."""
         try:
             statements = self._connection.extract_statements(statement)
             if len(statements) != 1:
@@ -103,23 +103,23 @@ class Inspection(AbstractContextManager["Inspection"]):
         except duckdb.Error as error:
             raise SettingsInvalid(f"DuckDB refused the SQL: {first_lines(error)}") from None
 
-    def changes(self, other: Path, limit: int = DEFAULT_LIMIT) -> Rows:
-        """What changed from another snapshot to this one, as in the table `changes`. Raises SnapshotInvalid."""
+    def changes(self, other: Path, limit: int = DEFAULT_LIMIT) -> ResultRows:
+        """Return the changes from another snapshot to this one, as the table `changes`. Raises SnapshotInvalid."""
         before = snapshot_folder(Path(other))
         connection = connect({"before": before, "after": self.folder})
         try:
-            return fetch(connection, comparing.changes("before", "after"), limit)
+            return fetch(connection, comparison_sql.changes("before", "after"), limit)
         except duckdb.Error as error:
             raise SnapshotInvalid(f"{before / CATALOG_DB} cannot be compared: {first_lines(error)}") from error
         finally:
             connection.close()
 
-    def tool(self, tool_id: str) -> ToolPage:
-        """Everything about one tool. Raises SettingsInvalid, naming ids that are near, where there is none such."""
-        found = self._rows("FROM tools WHERE tool_id = ?", 1, [tool_id])
-        if not found:
+    def tool(self, tool_id: str) -> ToolInspection:
+        """Return everything about one tool. Raises SettingsInvalid, with similar ids, where there is none."""
+        tools = self._rows("FROM tools WHERE tool_id = ?", 1, [tool_id])
+        if not tools:
             raise SettingsInvalid(f"{self.folder.name} has no tool {tool_id!r}{self._near(tool_id)}")
-        row = dict(zip(found.columns, found.rows[0], strict=True))
+        row = dict(zip(tools.columns, tools.rows[0], strict=True))
         parameters = self._all("SELECT path, type, description, enum, required FROM parameters", tool_id)
         expansions = self._all("FROM expansions", tool_id)
         record = ToolRecord(
@@ -131,7 +131,7 @@ class Inspection(AbstractContextManager["Inspection"]):
             annotations=json.loads(row["annotations"]),
             origin=Origin(row["origin_file"], row["origin_pointer"]),
         )
-        return ToolPage(
+        return ToolInspection(
             record=record,
             record_hash=row["record_hash"],
             documents={signal.value: row[f"{signal}_document"] for signal in DOCUMENT_SIGNALS},
@@ -147,15 +147,15 @@ class Inspection(AbstractContextManager["Inspection"]):
 
     @cached_property
     def _listed(self) -> dict[str, tuple[str, str]]:
-        """Kind and comment by name; views are counted only where somebody asks how many rows they have."""
-        found = self._rows(
+        """Kind and comment of tables, views and macros by name; their rows are not counted here."""
+        listed = self._rows(
             "FROM (SELECT 'table' AS kind, table_name AS name, comment FROM duckdb_tables() WHERE NOT internal "
             "UNION ALL SELECT 'view', view_name, comment FROM duckdb_views() WHERE NOT internal "
             "UNION ALL SELECT 'macro', function_name, comment FROM duckdb_functions() "
             "WHERE NOT internal AND function_type = 'table_macro') ORDER BY kind = 'macro', kind, name",
             None,
         )
-        return {name: (kind, comment or "") for kind, name, comment in found.rows}
+        return {name: (kind, comment or "") for kind, name, comment in listed.rows}
 
     def _near(self, tool_id: str) -> str:
         ids = {name.lower(): name for name in self._rows("SELECT tool_id FROM tools", None).column("tool_id")}
@@ -165,10 +165,10 @@ class Inspection(AbstractContextManager["Inspection"]):
     def _count(self, name: str) -> int:
         return int(self._rows(f'SELECT count(*) FROM "{name}"', None).rows[0][0])
 
-    def _all(self, select: str, tool_id: str) -> Rows:
+    def _all(self, select: str, tool_id: str) -> ResultRows:
         return self._rows(f"{select} WHERE tool_id = ?", None, [tool_id])
 
-    def _rows(self, statement: str, limit: int | None, parameters: Sequence[Any] = ()) -> Rows:
+    def _rows(self, statement: str, limit: int | None, parameters: Sequence[Any] = ()) -> ResultRows:
         try:
             return fetch(self._connection, statement, limit, parameters)
         except duckdb.Error as error:

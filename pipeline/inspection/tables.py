@@ -1,4 +1,4 @@
-"""What a build holds, as Arrow tables: tools, parameters, expansions, phrases, vectors, and what was rejected."""
+"""Build Arrow tables from a build's data: tools, parameters, expansions, phrases, vectors, rejections and more."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ from router.tools.field_text import FieldDocuments
 
 
 def tools(catalog: Catalog, documents: Sequence[FieldDocuments]) -> pa.Table:
-    """One row a tool, in the order of ordinals, with the four texts that it is found by."""
+    """Return one row per tool, in the order of ordinals, with the four texts that it is found by."""
     records = catalog.records
     columns: dict[str, Any] = {
         "ordinal": range(len(records)),
@@ -46,7 +46,7 @@ def tools(catalog: Catalog, documents: Sequence[FieldDocuments]) -> pa.Table:
 
 
 def parameters(catalog: Catalog) -> pa.Table:
-    """One row a parameter, in the order of each schema."""
+    """Return one row per parameter, in the order of each schema."""
     rows = [(record.tool_id, p) for record in catalog.records for p in record.parameters]
     return pa.table(
         {
@@ -61,7 +61,7 @@ def parameters(catalog: Catalog) -> pa.Table:
 
 
 def expansions(catalog: Catalog, written: Mapping[str, ScreenedExpansion]) -> pa.Table:
-    """One row a tool that somebody wrote words for."""
+    """Return one row per tool that has an expansion."""
     rows = [(r.tool_id, written[r.tool_id]) for r in catalog.records if r.tool_id in written]
     texts = pa.list_(pa.string())
     return pa.table(
@@ -76,7 +76,7 @@ def expansions(catalog: Catalog, written: Mapping[str, ScreenedExpansion]) -> pa
             "related_concepts": pa.array([list(w.expansion.related_concepts) for _, w in rows], texts),
             "task_categories": pa.array([list(w.expansion.task_categories) for _, w in rows], texts),
             "translations": pa.array(
-                [[(code, list(said)) for code, said in w.expansion.translations.items()] for _, w in rows],
+                [[(code, list(phrases)) for code, phrases in w.expansion.translations.items()] for _, w in rows],
                 pa.map_(pa.string(), texts),
             ),
         }
@@ -84,7 +84,7 @@ def expansions(catalog: Catalog, written: Mapping[str, ScreenedExpansion]) -> pa
 
 
 def phrases(documents: Sequence[FieldDocuments]) -> pa.Table:
-    """One row a phrase: a tool's English ones in the order of their vectors, then its translations, without vectors."""
+    """Return one row per phrase: a tool's English ones in the order of their vectors, then its translations."""
     rows = [
         (document.tool_id, position, phrase, language)
         for document in documents
@@ -106,22 +106,22 @@ def _by_language(document: FieldDocuments) -> Iterator[tuple[str, str]]:
             yield language, phrase
 
 
-def verdicts(found: Sequence[TextVerdict]) -> pa.Table:
-    """One row a text that a check spoke of."""
+def verdicts(rows: Sequence[TextVerdict]) -> pa.Table:
+    """Return one row per verdict of a check on a text."""
     columns = {
-        "tool_id": [v.tool_id for v in found],
-        "field": [v.field for v in found],
-        "text": [v.text for v in found],
-        "check_name": [v.check for v in found],
-        "consequence": [str(v.consequence) for v in found],
-        "detail": [v.detail for v in found],
+        "tool_id": [v.tool_id for v in rows],
+        "field": [v.field for v in rows],
+        "text": [v.text for v in rows],
+        "check_name": [v.check for v in rows],
+        "consequence": [str(v.consequence) for v in rows],
+        "detail": [v.detail for v in rows],
     }
     return pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
 
 
-def siblings(near: Mapping[str, Sequence[str]]) -> pa.Table:
-    """One row a tool and another that its phrases fit as well, nearest first."""
-    rows = [(tool_id, other, rank) for tool_id in sorted(near) for rank, other in enumerate(near[tool_id], 1)]
+def siblings(by_tool: Mapping[str, Sequence[str]]) -> pa.Table:
+    """Return one row per pair of a tool and another that its phrases fit as well, nearest first."""
+    rows = [(tool_id, other, rank) for tool_id in sorted(by_tool) for rank, other in enumerate(by_tool[tool_id], 1)]
     return pa.table(
         {
             "tool_id": pa.array([row[0] for row in rows], pa.string()),
@@ -132,7 +132,7 @@ def siblings(near: Mapping[str, Sequence[str]]) -> pa.Table:
 
 
 def rejections(rejected: Sequence[RecordRejected]) -> pa.Table:
-    """One row a record, or a line of expansions, that could not be used."""
+    """Return one row per record, or line of expansions, that could not be used."""
     return pa.table(
         {
             "file": pa.array([r.origin.file for r in rejected], pa.string()),
@@ -143,7 +143,7 @@ def rejections(rejected: Sequence[RecordRejected]) -> pa.Table:
 
 
 def notices(catalog: Catalog) -> pa.Table:
-    """One row a thing that an operator should know about a tool that was kept."""
+    """Return one row per notice about a tool that was kept."""
     return pa.table(
         {
             "tool_id": pa.array([n.tool_id for n in catalog.notices], pa.string()),
@@ -155,9 +155,9 @@ def notices(catalog: Catalog) -> pa.Table:
     )
 
 
-def coverage(found: Sequence[Coverage]) -> pa.Table:
-    """One row a source: what was read of it."""
-    rows = by_source(found)
+def coverage(coverages: Sequence[Coverage]) -> pa.Table:
+    """Return one row per source: how much of it was read."""
+    rows = by_source(coverages)
     counts = pa.map_(pa.string(), pa.int64())
     texts = pa.list_(pa.string())
     return pa.table(
@@ -176,9 +176,9 @@ def coverage(found: Sequence[Coverage]) -> pa.Table:
     )
 
 
-def unread_keys(found: Sequence[Coverage]) -> pa.Table:
-    """One row a key of a source that no reader knows."""
-    rows = [(source, key) for source, one in by_source(found).items() for key in one.unread]
+def unread_keys(coverages: Sequence[Coverage]) -> pa.Table:
+    """Return one row per key of a source that no reader knows."""
+    rows = [(source, key) for source, one in by_source(coverages).items() for key in one.unread]
     return pa.table(
         {
             "source": pa.array([source for source, _ in rows], pa.string()),
@@ -189,19 +189,21 @@ def unread_keys(found: Sequence[Coverage]) -> pa.Table:
     )
 
 
-def vectors(documents: Sequence[FieldDocuments], made: CatalogVectors | None) -> pa.Table:
-    """One row a vector: the document's has position NULL, a phrase's the phrase's position. Without an encoder there is
-    no row, and a vector's length is 1, for DuckDB has none of 0."""
-    owners = [(d.tool_id, position) for d in documents for position in range(len(d.phrases))] if made else []
-    matrix = np.concatenate([made.documents, made.phrases]) if made else np.empty((0, 1), np.float32)
-    hashes = [*made.document_hashes, *made.phrase_hashes] if made else []
-    ids = [d.tool_id for d in documents] if made else []
+def vectors(documents: Sequence[FieldDocuments], embedded: CatalogVectors | None) -> pa.Table:
+    """Return one row per vector; a document's has position NULL, a phrase's has the phrase's position.
+
+    Without an encoder there is no row, and vectors have length 1, because DuckDB does not allow 0.
+    """
+    owners = [(d.tool_id, position) for d in documents for position in range(len(d.phrases))] if embedded else []
+    matrix = np.concatenate([embedded.documents, embedded.phrases]) if embedded else np.empty((0, 1), np.float32)
+    hashes = [*embedded.document_hashes, *embedded.phrase_hashes] if embedded else []
+    ids = [d.tool_id for d in documents] if embedded else []
     return pa.table(
         {
             "tool_id": pa.array([*ids, *(tool_id for tool_id, _ in owners)], pa.string()),
             "position": pa.array([*(None for _ in ids), *(position for _, position in owners)], pa.int32()),
             "text_hash": pa.array(hashes, pa.string()),
-            "model_key": pa.array([made.model.key if made else ""] * len(matrix), pa.string()),
+            "model_key": pa.array([embedded.model.key if embedded else ""] * len(matrix), pa.string()),
             "vector": pa.FixedSizeListArray.from_arrays(pa.array(matrix.reshape(-1)), matrix.shape[1]),
         }
     )

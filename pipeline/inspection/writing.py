@@ -1,4 +1,4 @@
-"""Writes `catalog.duckdb`: what the build holds, what the ledger knows of it, what differs from the snapshot before."""
+"""Write `catalog.duckdb`: the build's data, what the ledger knows of it, and changes since the previous snapshot."""
 
 from collections.abc import Mapping, Sequence
 from importlib import resources
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from pipeline.enrichment import Enrichment, ScreenedExpansion
 from pipeline.errors import RecordRejected
-from pipeline.inspection import comparing, tables
+from pipeline.inspection import comparison_sql, tables
 from pipeline.ledger import CONNECTION, Ledger
 from pipeline.records import Catalog
 from pipeline.sources import Coverage
@@ -18,11 +18,11 @@ from pipeline.vectors import CatalogVectors
 from router.contract import CATALOG_DB
 from router.tools.field_text import FieldDocuments
 
-# DuckDB writes for its own version alone unless it is told: this is the oldest that the extra `inspect` allows.
+# The oldest version that the extra `inspect` allows; by default DuckDB writes for its own version only.
 _READABLE = {"storage_compatibility_version": "v1.3.0"}
-# Vectors, most of the file, do not compress, and to find that out takes longer than to write them: the tables of 10,000
-# tools with 90,000 phrases take 3.9 CPU s and 254 MB as DuckDB would choose, 1.8 and 204 MB as they are.
-_AS_IT_IS = "PRAGMA force_compression='uncompressed'"
+# Vectors, most of the file, do not compress, and finding that out takes longer than writing them.
+# See docs/decisions/0248-uncompressed-inspection.md.
+_UNCOMPRESSED = "PRAGMA force_compression='uncompressed'"
 
 
 def write(
@@ -40,10 +40,10 @@ def write(
 ) -> None:
     """Write a new DuckDB file; rows are in the order of ordinals.
 
-    `identity` is the row of the `snapshot` table; `previous` the folder of the snapshot that serves now, if one does.
+    `identity` is the row of the `snapshot` table; `previous` the folder of the snapshot that serves now, or None.
     """
     with duckdb.connect(str(path), config={**CONNECTION, **_READABLE}) as connection:
-        connection.execute(_AS_IT_IS)
+        connection.execute(_UNCOMPRESSED)
         for name, table in (
             ("snapshot", _row(identity)),
             ("tools", tables.tools(catalog, documents)),
@@ -80,33 +80,33 @@ def _write_accounts(
 ) -> None:
     versions = ledger.versions(name, [record.tool_id for record in catalog.records])
     hashes = {*versions["record_hash"].to_pylist(), *catalog.hashes.values()}
-    known = {
+    arrow_tables = {
         "words": tables.expansions(catalog, written),
         "ledger_versions": versions,
         "ledger_attempts": ledger.attempts(sorted(hashes)),
         "ledger_runs": ledger.runs(name),
     }
-    for table, rows in known.items():
+    for table, rows in arrow_tables.items():
         connection.register(table, rows)
-    # In the ledger a record is JSON, in canonical form: equal values are equal texts.
-    differing = comparing.differing("json_extract(before, '$.{}')", "json_extract(record, '$.{}')")
+    # The ledger has records as canonical JSON: equal values are equal texts.
+    differing = comparison_sql.differing("json_extract(before, '$.{}')", "json_extract(record, '$.{}')")
     _execute(connection, "accounts.sql", differing=f"CASE WHEN before IS NOT NULL THEN {differing} END")
-    for table in known:
+    for table in arrow_tables:
         connection.unregister(table)
 
 
 def _write_changes(connection: "duckdb.DuckDBPyConnection", previous: Path | None) -> None:
-    """The table stays empty, and snapshot.previous NULL, where what serves cannot be opened: that stops no build."""
+    """Fill `changes` and snapshot.previous; leave both empty where the previous snapshot cannot be opened."""
     connection.execute("CREATE TABLE changes (tool_id VARCHAR, change VARCHAR, what VARCHAR[])")
     if previous is None:
         return
     ((own,),) = connection.execute("SELECT current_database()").fetchall()
     try:
-        connection.execute(comparing.attach(previous / CATALOG_DB, "previous_snapshot"))
+        connection.execute(comparison_sql.attach(previous / CATALOG_DB, "previous_snapshot"))
     except duckdb.Error:
         return
     try:
-        connection.execute("INSERT INTO changes " + comparing.changes("previous_snapshot", f'"{own}"'))
+        connection.execute("INSERT INTO changes " + comparison_sql.changes("previous_snapshot", f'"{own}"'))
         connection.execute("UPDATE snapshot SET previous = ?", [previous.name])
     except duckdb.Error:
         pass

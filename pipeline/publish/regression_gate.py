@@ -10,11 +10,17 @@ from pipeline.progress import Progress
 from pipeline.publish.quality_gate import setting
 from pipeline.settings import PublishSettings
 from router import Router
-from router.evaluation import Judgement, read_judgements
-from router.evaluation.benchmark import ask, compared, in_short, unknown
-from router.evaluation.resampling import Difference
+from router.evaluation import (
+    HEADLINE_METRICS,
+    Difference,
+    Judgement,
+    ask,
+    compared,
+    comparison_row,
+    read_judgements,
+    unknown_tools,
+)
 
-_METRICS = ("full@10", "ndcg@10")  # whether all that is needed is there, and how far up
 _NAMED = 3  # tools that a reason names
 
 
@@ -52,15 +58,15 @@ def check_regression(
     sample = _evenly(known, settings.max_judged)
     progress.start("evaluate", len(sample) * (2 if old else 1))
     measured = ask(new, sample, whole=False, advance=progress.advance)
-    evaluation = {**in_short(measured), "requests": len(sample), "of": len(known)}
+    evaluation = {**comparison_row(measured), "requests": len(sample), "of": len(known)}
     if old is None:
         return RegressionCheck((), evaluation)
     before = ask(old, sample, whole=False, advance=progress.advance)
     losses = _losses(compared(measured, before), settings)
-    evaluation["serving"] = in_short(before)
+    evaluation["serving"] = comparison_row(before)
     if not losses:
         return RegressionCheck((), evaluation)
-    gone = [tool_id for tool_id in unknown(measured) if old.record(tool_id)]
+    gone = [tool_id for tool_id in unknown_tools(measured) if old.record(tool_id)]
     return RegressionCheck((_reason(losses, evaluation, gone, settings),), evaluation)
 
 
@@ -86,9 +92,9 @@ def _evenly(requests: Sequence[Judgement], most: int) -> list[Judgement]:
 
 def _losses(differences: Mapping[str, Difference | None], settings: PublishSettings) -> dict[str, Difference]:
     return {
-        metric: difference
-        for metric in _METRICS
-        if (difference := differences[metric]) is not None
+        metric.key: difference
+        for metric in HEADLINE_METRICS
+        if (difference := differences[metric.key]) is not None
         and difference.difference < -settings.smallest_loss
         and difference.p < settings.significance
     }

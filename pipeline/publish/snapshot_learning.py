@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.learning import PastRequests, ReusedCalibration, calibrate, calibrated_before, learn_from_use
+from pipeline.learning import PastRequests, ReusedCalibration, calibrate, learn_from_use, update_calibration
 from pipeline.progress import Progress
 from router.contract import Manifest, Signal
 from router.evaluation import read_judgements
@@ -53,12 +53,12 @@ def calibrate_snapshot(manifest: Manifest, folder: Path, source: CalibrationSour
     if not skipped:
         snapshot = Snapshot.open(folder, check=False)
         if source.reused is not None:
-            calibrated = calibrated_before(snapshot, source.reused)
+            calibrated = update_calibration(snapshot, source.reused)
         else:
             judgements = read_judgements(source.judgements) if source.judgements else ()
             calibrated = calibrate(snapshot, judgements, source.max_refused_share)
         if source.reused is not None or calibrated.calibrations:
-            files = {name: file_sha256(folder / name) for name in calibrated.cohort.save(folder)}
+            files = {name: file_sha256(folder / name) for name in calibrated.background.save(folder)}
             evidence = {"calibrations": [calibration.to_json() for calibration in calibrated.calibrations]}
         else:
             evidence = {"skipped": "no list tells requests that a tool fits from everyday ones"}

@@ -1,4 +1,7 @@
-"""RawTool → ToolRecord: normalised, exact duplicates merged, colliding ids told apart, sorted by id."""
+"""Turn raw tools into the records of a catalog: normalise, merge exact duplicates, number equal ids, sort by id.
+
+Near-duplicates stay apart here; `router.retrieval.deduplication` groups them when a snapshot is read.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -13,7 +16,7 @@ __all__ = ["Catalog", "Notice", "catalog_records", "record_hash"]
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something an operator should know about a tool that was kept."""
+    """A message for the operator about a tool that was kept; `kind` is "merged", "renamed", "thin" or "open"."""
 
     tool_id: str
     kind: str
@@ -23,29 +26,29 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """Records sorted by tool id, their hashes, and what was merged, renamed or thin."""
+    """Records sorted by tool id, their hashes by id, and notices about them."""
 
     records: tuple[ToolRecord, ...]
     hashes: Mapping[str, str]
     notices: tuple[Notice, ...]
 
     def count(self, kind: str) -> int:
-        """How many notices are of a kind: "merged", "renamed", "thin" or "open"."""
+        """Return how many notices are of a kind."""
         return sum(notice.kind == kind for notice in self.notices)
 
 
 def record_hash(record: ToolRecord) -> str:
-    """sha256 of what a tool is, wherever it came from and whatever id it got here."""
+    """Return the sha256 of a tool's content, whatever its origin and its id."""
     return fingerprint(record.content())
 
 
 def catalog_records(tools: Iterable[RawTool]) -> Catalog:
-    """The records of all sources together.
+    """Return the catalog of all sources together.
 
-    Exact duplicate: same provider, name and content; merged into the first. Another tool of the same id gets `~2`, `~3`
-    in source order. The same tool of two providers is two tools.
+    Tools of the same provider, name and content are merged into the first. Another tool with the same id gets `~2`,
+    `~3`, in the order of the sources. The same tool of two providers is two tools.
     """
-    kept: dict[str, ToolRecord] = {}
+    by_id: dict[str, ToolRecord] = {}
     hashes: dict[str, str] = {}
     identical: dict[str, str] = {}
     numbers: dict[str, int] = {}
@@ -53,17 +56,17 @@ def catalog_records(tools: Iterable[RawTool]) -> Catalog:
     for raw in tools:
         record = normalize(raw)
         content = record_hash(record)
-        if twin := identical.get(content):
-            notices.append(Notice(twin, "merged", f"{record.tool_id} is an exact duplicate", record.origin))
+        if duplicate := identical.get(content):
+            notices.append(Notice(duplicate, "merged", f"{record.tool_id} is an exact duplicate", record.origin))
             continue
-        if (wanted := record.tool_id) in kept:
-            record = replace(record, tool_id=numbered_id(wanted, numbers, kept))
+        if (wanted := record.tool_id) in by_id:
+            record = replace(record, tool_id=numbered_id(wanted, numbers, by_id))
             notices.append(Notice(record.tool_id, "renamed", f"the id {wanted} was taken", record.origin))
         if not record.description:
             notices.append(Notice(record.tool_id, "thin", "it has no description", record.origin))
         notices.extend(Notice(record.tool_id, "open", message, record.origin) for message in dict.fromkeys(raw.notices))
         identical[content] = record.tool_id
-        kept[record.tool_id] = record
+        by_id[record.tool_id] = record
         hashes[record.tool_id] = content
-    records = tuple(kept[tool_id] for tool_id in sorted(kept))
+    records = tuple(by_id[tool_id] for tool_id in sorted(by_id))
     return Catalog(records, hashes, tuple(notices))

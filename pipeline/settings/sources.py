@@ -1,7 +1,6 @@
 """The sources of a catalog: where each is, in which format, and what it is asked with."""
 
 from pathlib import Path
-from typing import Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, model_validator
@@ -10,6 +9,7 @@ from pipeline.settings import variables
 from pipeline.settings.access import OAuthSettings, check_env, check_headers
 from pipeline.settings.base import Section
 from pipeline.settings.fields import FieldSettings
+from pipeline.settings.source_formats import SourceFormat
 
 
 class SourceSettings(Section):
@@ -23,7 +23,7 @@ class SourceSettings(Section):
     fills in `${VARIABLE}` when the source is read.
     """
 
-    format: Literal["function", "openapi", "mcp", "jsonl"] | None = None
+    format: SourceFormat | None = None
     path: Path | None = None
     command: tuple[str, ...] | None = None
     url: str | None = None

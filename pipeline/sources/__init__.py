@@ -1,125 +1,16 @@
-"""Vendor formats → RawTool. `read` takes a catalog's sources in order and tells good records from rejected ones."""
+"""Turn vendors' documents and servers into raw tools.
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
+`reading.read` takes a catalog's sources in order: `transport/` fetches them (files, commands, URLs, live MCP servers),
+`formats/` parses them. `coverage` says how much of each source was read, `gaps` which sources gave nothing; `naming`
+names sources in messages without secrets, `provider_label` guesses providers. A format is registered in one place,
+`formats/__init__.py`, under a name of `pipeline.settings.source_formats`.
+"""
 
-from pipeline.errors import RecordRejected, RunAborted
-from pipeline.execution import DirectExecution, Execution
-from pipeline.settings import CatalogSettings, SourceSettings
-from pipeline.sources import fetch, function_schema, jsonl, mapped, mcp, mcp_client, openapi
-from pipeline.sources.coverage import Coverage, coverage_of
-from pipeline.sources.detect import detect
-from pipeline.sources.gaps import Gap, name_of, origin_of, stopped
-from pipeline.sources.naming import place
+from pipeline.errors import RecordRejected
+from pipeline.sources.coverage import Coverage
+from pipeline.sources.gaps import Gap
 from pipeline.sources.provider_label import long_label_note
-from router.record import Origin
+from pipeline.sources.reading import Reading, read
 from router.tools.definitions.raw_tool import RawTool
 
 __all__ = ["Coverage", "Gap", "RawTool", "Reading", "RecordRejected", "long_label_note", "read"]
-
-_READERS = {"function": function_schema.read, "openapi": openapi.read, "mcp": mcp.read, "jsonl": jsonl.read}
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """All that the sources held: tools in source order, what was rejected, how much of each source was read, and which
-    of the `sources` gave nothing."""
-
-    tools: tuple[RawTool, ...]
-    rejected: tuple[RecordRejected, ...]
-    coverage: tuple[Coverage, ...] = ()
-    gaps: tuple[Gap, ...] = ()
-    sources: int = 1
-
-
-def read(catalog: CatalogSettings, execution: Execution | None = None) -> Reading:
-    """Read every source of a catalog, each as a stage of its own.
-
-    A source that cannot be read is a gap where `sources.skip_unreadable` is set, unless no source can be read. Else
-    raises RunAborted, once all were tried, with every problem; Unavailable where each of them may pass.
-    """
-    execution = execution or DirectExecution()
-    readings: list[Reading] = []
-    problems: list[RunAborted] = []
-    gaps: list[Gap] = []
-    for source in catalog.source:
-        try:
-            readings.append(reading := execution.run("read", _read, catalog, source, label=source.label))
-        except RunAborted as error:
-            problems.append(error)
-            gaps.append(Gap(name_of(source), origin_of(source), " ".join(str(error).split())))
-        else:
-            if not reading.tools and not reading.rejected:
-                gaps.append(Gap(name_of(source), origin_of(source)))
-    if problems and (not readings or not catalog.sources.skip_unreadable):
-        raise stopped(problems, len(catalog.source))
-    return Reading(
-        tuple(t for r in readings for t in r.tools),
-        tuple(j for r in readings for j in r.rejected),
-        tuple(c for r in readings for c in r.coverage),
-        tuple(gaps),
-        len(catalog.source),
-    )
-
-
-def _read(catalog: CatalogSettings, source: SourceSettings) -> Reading:
-    tools: list[RawTool] = []
-    rejected: list[RecordRejected] = []
-    for item in _read_source(catalog, source):
-        if isinstance(item, RecordRejected):
-            rejected.append(item)
-        else:
-            tools.append(item)
-    return Reading(tuple(tools), tuple(rejected), (coverage_of(name_of(source), tools, rejected),))
-
-
-def _read_source(catalog: CatalogSettings, source: SourceSettings) -> Iterator[RawTool | RecordRejected]:
-    if source.is_live_server:
-        yield from _labelled(mcp_client.read_live(source, catalog.folder), source.provider, "mcp")
-    elif source.path is None:
-        with fetch.document(source, catalog.folder) as path:
-            yield from _read_file(path, source, place(source))
-    else:
-        yield from _read_file(catalog.resolve(source.path), source)
-
-
-def _read_file(
-    path: Path, source: SourceSettings, fetched_from: str | None = None
-) -> Iterator[RawTool | RecordRejected]:
-    """Read a document. One that was `fetched_from` elsewhere is named by that, not by the temporary file it lies in."""
-    lines = source.format == "jsonl" or path.suffix.lower() == ".jsonl"
-    if source.fields:
-        kind = source.format or ("jsonl" if lines else "function")
-        items = mapped.read(path, source.fields, lines=lines)
-    else:
-        kind = source.format or detect(path)
-        items = _READERS[kind](path)
-    # Only JSONL may leave a tool without provider: its null is the vendor's word.
-    fallback = None if kind == "jsonl" else Path(fetched_from or path).stem
-    yield from _labelled(
-        items if fetched_from is None else _placed(items, path, fetched_from), source.provider, fallback
-    )
-
-
-def _placed(items: Iterator[RawTool | RecordRejected], path: Path, place: str) -> Iterator[RawTool | RecordRejected]:
-    try:
-        for item in items:
-            origin = Origin(place, item.origin.pointer)
-            if isinstance(item, RecordRejected):
-                yield RecordRejected(origin, item.reason, keys=item.keys)
-            else:
-                yield replace(item, origin=origin)
-    except RunAborted as error:
-        raise RunAborted(str(error).replace(str(path), repr(place))) from None
-
-
-def _labelled(
-    items: Iterator[RawTool | RecordRejected], label: str | None, fallback: str | None
-) -> Iterator[RawTool | RecordRejected]:
-    """The catalog's label wins over the vendor's, the vendor's over the file's name."""
-    for item in items:
-        if isinstance(item, RecordRejected):
-            yield item
-        else:
-            yield replace(item, provider=label or item.provider or fallback)

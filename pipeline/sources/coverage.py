@@ -1,4 +1,4 @@
-"""What was read of each source, and what was not: so that nothing is lost without a word."""
+"""Measure how much of each source was read, and report what was not."""
 
 import json
 from collections import Counter
@@ -10,16 +10,16 @@ from pipeline.errors import RecordRejected
 from router.tools.definitions.parameters import parameter_rows
 from router.tools.definitions.raw_tool import RawTool
 
-# A key that this share of a source's records has says something of them all.
+# A key on at least this share of a source's records is reported.
 _MANY = 0.2
-# A key with one of these in its name is of interest however few have it: it is a field by another name.
+# A key with one of these in its name is always reported: it may be a known field under another name.
 _TELLING = ("param", "arg", "input", "schema", "desc", "name", "summary", "example", "categor", "prompt", "usage")
 _SHOWN_KEYS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadKey:
-    """A key that no reader knows: on how many records, and what it says on the first of them, shortened."""
+    """A key that no reader knows: the number of records that have it, and its first value, shortened."""
 
     key: str
     records: int
@@ -28,11 +28,11 @@ class UnreadKey:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What a source gave. `records` are all that it holds, `rejected` ones too.
+    """How much of a source was read. `records` counts all records, rejected ones too.
 
-    `described` and `with_parameters` count tools; `lost_parameters` those that declare parameters in a shape that no
-    reader knows, `lost_under` the keys where. `shapes` counts tools by where their parameters stood and in which shape.
-    `unnamed` are the keys of records that have no name, most frequent first.
+    `described` and `with_parameters` count tools; `lost_parameters` counts those that declare parameters in a shape
+    that no reader knows, under the keys `lost_under`. `shapes` counts tools by the place and shape of their parameters.
+    `unnamed` are the keys of records without a name, most frequent first.
     """
 
     source: str
@@ -49,38 +49,38 @@ class Coverage:
 
     @property
     def tools(self) -> int:
-        """Return how many records became tools."""
+        """The number of records that became tools."""
         return self.records - self.rejected
 
     @property
     def empty(self) -> bool:
-        """Return whether it holds no record, not even a rejected one."""
+        """Whether the source has no record, not even a rejected one."""
         return not self.records
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Return what an operator should look at, in sentences, the worst first; empty where all was read."""
-        found = []
+        """Sentences about what an operator should look at, the worst first; empty where all was read."""
+        problems = []
         if self.lost_parameters:
-            found.append(
+            problems.append(
                 f"{self.lost_parameters:,} of {self.tools:,} tools declare parameters under "
                 f"{_quoted(self.lost_under)} that could not be read"
             )
         if advice := self.advice:
-            found.append(advice)
+            problems.append(advice)
         elif self.rejected:
-            found.append(f"{self.rejected:,} of {self.records:,} records were rejected: {_counted(self.reasons)}")
+            problems.append(f"{self.rejected:,} of {self.records:,} records were rejected: {_counted(self.reasons)}")
         if unread := [key for key in self.unread if key.key not in self.lost_under]:  # those are told above
             keys = ", ".join(f"{key.key} ({key.records:,}: {key.example})" for key in unread[:_SHOWN_KEYS])
             more = f" and {len(unread) - _SHOWN_KEYS:,} more" if len(unread) > _SHOWN_KEYS else ""
-            found.append(f"keys that were not read: {keys}{more}")
+            problems.append(f"keys that were not read: {keys}{more}")
         if self.empty:
-            found.append("it holds no tool")
-        return tuple(found)
+            problems.append("it holds no tool")
+        return tuple(problems)
 
     @property
     def advice(self) -> str | None:
-        """Return, where every record lacks a name, their keys and how to map one of them to it; else None."""
+        """How to map a key to the name, where every record lacks one; else None."""
         if not self.unnamed or self.rejected < self.records:
             return None
         guess = next((key for key in self.unnamed if "name" in key.lower()), self.unnamed[0])
@@ -92,11 +92,11 @@ class Coverage:
 
     @property
     def _selector(self) -> str:
-        """The setting that was to give the name and does not; empty where there is none."""
+        """The setting that should give the name and does not; empty where there is none."""
         return next((f": {reason}" for reason in self.reasons if reason.startswith("source.fields")), "")
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON-ready dict, for programs."""
+        """Return a JSON-ready dict, for programs."""
         return {
             "records": self.records,
             "tools": self.tools,
@@ -113,7 +113,7 @@ class Coverage:
 
 
 def coverage_of(source: str, tools: Sequence[RawTool], rejected: Sequence[RecordRejected]) -> Coverage:
-    """Return what a source, a file or a server, gave."""
+    """Return the coverage of a source, a file or a server."""
     unnamed = Counter(key for record in rejected for key in record.keys)
     lost = Counter(tool.lost for tool in tools if tool.lost)
     return Coverage(
@@ -148,7 +148,7 @@ def _takes_parameters(tool: RawTool) -> bool:
 
 
 def _unread(tools: Sequence[RawTool]) -> tuple[UnreadKey, ...]:
-    """The keys that look as if they mattered: on many records, or called like a field that is read."""
+    """Return the keys that may matter: on many records, or named like a field that is read."""
     counts: Counter[str] = Counter()
     examples: dict[str, str] = {}
     for tool in tools:
@@ -163,7 +163,7 @@ def _unread(tools: Sequence[RawTool]) -> tuple[UnreadKey, ...]:
 
 
 def _expression(key: str) -> str:
-    """A key as a JMESPath expression in TOML."""
+    """Return a key as a JMESPath expression in TOML."""
     return f'"{key}"' if key.isidentifier() and key.isascii() else f"'{json.dumps(key, ensure_ascii=False)}'"
 
 

@@ -1,4 +1,4 @@
-"""Sources that gave no tool: those that could not be read, and those that hold none."""
+"""Describe sources that gave no tool: those that could not be read, and those that have none."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 from pipeline.errors import RecordRejected, RunAborted, Unavailable
 from pipeline.settings import SourceSettings
 from pipeline.sources.coverage import Coverage
-from pipeline.sources.naming import place
+from pipeline.sources.naming import location
 from router.record import Origin
 
 _NAMED = 3
@@ -15,7 +15,7 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A source without tools. `reason` says why it could not be read; it is empty where the source holds no tool.
+    """A source without tools. `reason` says why it could not be read; it is empty where the source has none.
 
     `origin` is the file of its tools' origins. `serving` counts the tools of the serving snapshot that came from it and
     are missing now.
@@ -28,7 +28,7 @@ class Gap:
 
     @property
     def skipped(self) -> bool:
-        """Return whether the source was left out because it could not be read."""
+        """Whether the source was left out because it could not be read."""
         return bool(self.reason)
 
     def rejection(self) -> RecordRejected:
@@ -42,13 +42,13 @@ class Gap:
 
 
 def name_of(source: SourceSettings) -> str:
-    """Return what messages call a source: its path as it is written, its program or its URL, without secrets."""
-    return str(source.path) if source.path is not None else place(source)
+    """Return a source's name in messages: its path as written, its program or its URL, without secrets."""
+    return str(source.path) if source.path is not None else location(source)
 
 
 def origin_of(source: SourceSettings) -> str:
     """Return the file that the origins of a source's tools name."""
-    return source.path.name if source.path is not None else place(source)
+    return source.path.name if source.path is not None else location(source)
 
 
 def stopped(problems: Sequence[RunAborted], sources: int) -> RunAborted:

@@ -1,4 +1,4 @@
-"""What messages and origins may say of a source: never an argument, a user, a query or another secret."""
+"""Name sources in messages and origins, without arguments, users, queries or other secrets."""
 
 import re
 from collections.abc import Iterable
@@ -7,32 +7,31 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import SourceSettings
 
-# Several times the largest documents that vendors publish: what is larger is a program or a server gone wild.
+# Several times the largest documents that vendors publish: a larger one is an error of a program or server.
 MAX_BYTES = 64_000_000
 _MAX_SAID = 300
-_SHORTEST = 4  # shorter secrets stand in every other word
+_SHORTEST = 4  # shorter secrets are part of ordinary words
 # A terminal's sequences as a whole, then control characters one by one.
 _UNPRINTABLE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-def place(source: SourceSettings) -> str:
-    """Return where a source comes from, for messages and origins: its program, or its URL as it is written, without
-    user and query."""
+def location(source: SourceSettings) -> str:
+    """Return a source's program, or its URL as written but without user and query."""
     if source.url is None:
         return (source.command or ("",))[0]
     parts = urlsplit(source.url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
-def named(source: SourceSettings) -> str:
+def subject(source: SourceSettings) -> str:
     """Return the source as the subject of a sentence."""
-    return f"the {'url' if source.command is None else 'command'} {place(source)!r}"
+    return f"the {'url' if source.command is None else 'command'} {location(source)!r}"
 
 
-def said(text: str, source: SourceSettings, secrets: Iterable[str] = ()) -> str:
-    """Return what a program or server said, fit for a message: one line, bounded, no control characters, no secrets.
+def redacted(text: str, source: SourceSettings, secrets: Iterable[str] = ()) -> str:
+    """Return the output of a program or server as one short line, without control characters or secrets.
 
-    `secrets` come beside the source's own: the values that the environment filled in.
+    `secrets` are those beside the source's own: the values that the environment filled in.
     """
     hidden = [*secrets, *(source.command or ())[1:], *secrets_of(source.url or "")]
     hidden += [value for secret in hidden if (value := secret.partition("=")[2])]
@@ -52,9 +51,9 @@ def secrets_of(url: str) -> list[str]:
 
 def too_large(source: SourceSettings) -> RunAborted:
     """Return the error for a document that is too large to be one."""
-    return RunAborted(f"{named(source)} gave more than {MAX_BYTES // 10**6} MB: no document is so large")
+    return RunAborted(f"{subject(source)} gave more than {MAX_BYTES // 10**6} MB: no document is so large")
 
 
 def too_late(source: SourceSettings) -> Unavailable:
     """Return the error for a source that takes too long."""
-    return Unavailable(f"{named(source)} took more than the {source.timeout_s:g} s that timeout_s allows")
+    return Unavailable(f"{subject(source)} took more than the {source.timeout_s:g} s that timeout_s allows")

@@ -1,6 +1,6 @@
-"""Short provider labels: the word that people say for an API, from its document or its MCP server's name.
+"""Find short provider labels, the word that people say for an API, from its document or its MCP server's name.
 
-A label stands in every tool id, in the searched texts and in the names that models read, so it is one to three words,
+A label is part of every tool id, of the searched texts and of the names that models read, so it is one to three words,
 in lower case, joined by hyphens: `github`, `google-calendar`.
 
 The rule for an OpenAPI document, each step only where the one before gives nothing:
@@ -13,11 +13,7 @@ The rule for an OpenAPI document, each step only where the one before gives noth
 3. The domain's name after all, where the title is nothing but boilerplate.
 4. None: the caller takes the file's name.
 
-Which goes first was decided on titles and servers of public APIs. On 71 pairs, beside which the rule was written, the
-domain always first is right for 50 and the title always first for 57. On 27 gathered afterwards this rule had 19 at
-first sight, where the domain first had 16 and the title first 20; they taught it the last exception of step 1. Four
-wanted labels were then changed to what the rule gives, where either will do. All 98 stand in
-`tests/sources/test_provider_label.py`: they keep the rule as it is, and are no measure of documents not seen.
+See docs/decisions/0249-provider-labels.md. All labels that the rule was tried on are in the tests.
 """
 
 import re

@@ -1,26 +1,85 @@
-"""Judged requests and how well rankings answer them: pure functions over tool ids. K = 10.
+"""Measure how well rankings of tools answer judged requests.
 
-`router.evaluation` puts the requests to a router; what is here needs none.
+`judgements` reads the requests, `metrics` scores rankings, `resampling` gives intervals and tests, `abstention` judges
+the probability that some tool fits. `measurement` puts requests to a router; `summary` (by `slices`), `comparison`,
+`ablation` and `misses` turn its results into JSON, `runs` into TREC files.
 """
 
+from router.evaluation.ablation import ablate, removable_signals
+from router.evaluation.comparison import (
+    against,
+    compared,
+    comparison_row,
+    comparison_rows,
+    mean_rows,
+    recipes_to_compare,
+)
 from router.evaluation.judgements import Judgement, judgements_of, read_judgements
-from router.evaluation.metrics import METRICS, K, evaluate, full_recall, hit, ndcg, recall, reciprocal_rank, scores
+from router.evaluation.measurement import FUSED, JudgedResult, Measurement, RankedList, ask
+from router.evaluation.metrics import (
+    HEADLINE_METRICS,
+    METRICS,
+    MRR,
+    NDCG,
+    SUCCESS_AT_1,
+    FullRecall,
+    K,
+    Metric,
+    MultiToolRecall,
+    Success,
+    evaluate,
+    full_recall,
+    hit,
+    ndcg,
+    recall,
+    reciprocal_rank,
+    scores,
+)
+from router.evaluation.misses import unknown_tools, worst
 from router.evaluation.resampling import Difference, differences, intervals
+from router.evaluation.runs import write_runs
+from router.evaluation.summary import figures, measure
 
 __all__ = [
+    "FUSED",
+    "HEADLINE_METRICS",
     "METRICS",
+    "MRR",
+    "NDCG",
+    "SUCCESS_AT_1",
     "Difference",
+    "FullRecall",
+    "JudgedResult",
     "Judgement",
     "K",
+    "Measurement",
+    "Metric",
+    "MultiToolRecall",
+    "RankedList",
+    "Success",
+    "ablate",
+    "against",
+    "ask",
+    "compared",
+    "comparison_row",
+    "comparison_rows",
     "differences",
     "evaluate",
+    "figures",
     "full_recall",
     "hit",
     "intervals",
     "judgements_of",
+    "mean_rows",
+    "measure",
     "ndcg",
     "read_judgements",
     "recall",
+    "recipes_to_compare",
     "reciprocal_rank",
+    "removable_signals",
     "scores",
+    "unknown_tools",
+    "worst",
+    "write_runs",
 ]

@@ -1,4 +1,7 @@
-"""How well the probability that some tool fits tells the requests that a tool answers from those that none does."""
+"""Score the probability that some tool fits: does it tell answerable requests from those that no tool answers?
+
+`fits` are the probabilities, shape (requests,); `answerable` is true where a tool answers the request.
+"""
 
 import math
 from collections.abc import Sequence
@@ -14,15 +17,15 @@ _BINS = 10
 
 
 def auc(fits: NDArray[np.float64], answerable: NDArray[np.bool_]) -> float:
-    """The area under the ROC curve: how often an answerable request has the higher probability; a tie counts half.
+    """Return the area under the ROC curve: how often an answerable request has the higher probability.
 
-    Both of shape (requests,), with at least one request of each sort.
+    A tie counts half. There must be at least one request of each sort.
     """
     return float(_wins(fits, answerable).mean())
 
 
 def auc_interval(fits: NDArray[np.float64], answerable: NDArray[np.bool_]) -> tuple[float, float]:
-    """The 95 % bootstrap interval of `auc`, requests of both sorts drawn together."""
+    """Return the 95 % bootstrap interval of `auc`; requests of both sorts are drawn together."""
     wins = _wins(fits, answerable)
 
     def of_draws(counts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -38,23 +41,23 @@ def auc_interval(fits: NDArray[np.float64], answerable: NDArray[np.bool_]) -> tu
 
 
 def refused_at_95(fits: NDArray[np.float64], answerable: NDArray[np.bool_]) -> float:
-    """The share of requests without a tool below the threshold that keeps 95 % of those that a tool answers."""
-    kept = np.sort(fits[answerable])[::-1]
-    threshold = kept[math.ceil(_KEPT * len(kept)) - 1]
+    """Return the share of unanswerable requests below the threshold that keeps 95 % of the answerable ones."""
+    descending = np.sort(fits[answerable])[::-1]
+    threshold = descending[math.ceil(_KEPT * len(descending)) - 1]
     return float((fits[~answerable] < threshold).mean())
 
 
 def reliability(fits: NDArray[np.float64], answerable: NDArray[np.bool_]) -> dict[str, Any]:
-    """What the probability says beside what was so: bins of a tenth, Brier score, expected calibration error.
+    """Return as JSON a reliability diagram in bins of a tenth, the Brier score and the expected calibration error.
 
     A bin has `from`, `to`, `requests`, the mean probability `said`, the share `answerable` and its 95 % interval
-    (Wilson, 1927); empty bins are left out. Brier and the error: 0 is best; the error is the mean distance of said and
-    answerable over requests (Naeini et al., AAAI 2015).
+    (Wilson, 1927); empty bins are left out. Of both scores 0 is best. The calibration error is the distance between
+    said and answerable, averaged over requests (Naeini et al., AAAI 2015).
     """
-    place = np.minimum((fits * _BINS).astype(int), _BINS - 1)
+    bin_of = np.minimum((fits * _BINS).astype(int), _BINS - 1)
     bins: list[dict[str, Any]] = []
-    for number in np.unique(place):
-        of_bin = place == number
+    for number in np.unique(bin_of):
+        of_bin = bin_of == number
         said, share = float(fits[of_bin].mean()), float(answerable[of_bin].mean())
         bins.append(
             {
@@ -71,13 +74,14 @@ def reliability(fits: NDArray[np.float64], answerable: NDArray[np.bool_]) -> dic
 
 
 def _wins(fits: NDArray[np.float64], answerable: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """1, ½ or 0 for each pair of a request that a tool answers (row) and one that none does (column)."""
-    apart = fits[answerable][:, None] - fits[~answerable][None, :]
-    wins: NDArray[np.float64] = (np.sign(apart) + 1) / 2
+    """Return 1, ½ or 0 for each pair of an answerable request (row) and an unanswerable one (column)."""
+    margins = fits[answerable][:, None] - fits[~answerable][None, :]
+    wins: NDArray[np.float64] = (np.sign(margins) + 1) / 2
     return wins
 
 
 def _wilson(share: float, requests: int, z: float = 1.96) -> Sequence[float]:
+    """Return the Wilson score interval of a share."""
     centre = share + z * z / (2 * requests)
     spread = z * math.sqrt(share * (1 - share) / requests + z * z / (4 * requests**2))
     scale = 1 + z * z / requests

@@ -1,4 +1,4 @@
-"""Judged requests: what they are, and reading them from JSONL."""
+"""Define judged requests, and read them from JSONL."""
 
 import json
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ KINDS = ("single", "multi", "none")
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A request and what answers it.
+    """A request and the tools that answer it.
 
     `required` are the primary tools, `acceptable` those and valid alternatives. `groups`, where present, replace
     `required`: a step is met by any one tool of its group. `kind` is "single", "multi" or "none"; `slice` is the
@@ -29,7 +29,7 @@ class Judgement:
 
     @property
     def steps(self) -> tuple[frozenset[str], ...]:
-        """What full recall counts: each group, or each required tool as a group of one."""
+        """The steps that full recall counts: each group, or each required tool as a group of one."""
         return self.groups or tuple(frozenset({tool_id}) for tool_id in sorted(self.required))
 
     @property
@@ -44,13 +44,13 @@ class Judgement:
 
 
 def judgements_of(folder: Path) -> Path | None:
-    """The file of judged requests in a folder: a benchmark's queries.jsonl, else a catalog's judgements.jsonl."""
+    """Return a folder's file of judged requests: a benchmark's queries.jsonl, else a catalog's judgements.jsonl."""
     files = (folder / name for name in ("queries.jsonl", "judgements.jsonl"))
     return next((file for file in files if file.is_file()), None)
 
 
 def read_judgements(path: Path) -> list[Judgement]:
-    """Judgements from JSONL. Raises SettingsInvalid, with file and line, where one cannot be read."""
+    """Return the judgements of a JSONL file. Raises SettingsInvalid, with file and line, where one cannot be read."""
     try:
         lines = path.read_text(encoding="utf-8").split("\n")  # not splitlines(): a request may hold U+2028
     except (OSError, UnicodeDecodeError) as error:

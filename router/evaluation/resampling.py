@@ -1,8 +1,8 @@
-"""How far a mean is to be trusted: bootstrap intervals, paired randomisation tests. Same input, same output.
+"""Test how far a mean can be trusted: bootstrap intervals and paired randomisation tests, both deterministic.
 
 Percentile bootstrap over requests (Efron and Tibshirani, 1993), 95 %. Two-sided randomisation test by sign flips, for
 retrieval: Smucker, Allan and Carterette, CIKM 2007. p of a sample counts the outcome itself (Phipson and Smyth, 2010).
-Requests are taken for a sample of what people ask; the interval knows nothing of requests of another sort.
+Requests count as a sample of what people ask; the interval says nothing about requests of another sort.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,14 +16,14 @@ Floats = NDArray[np.float64]
 
 RESAMPLES = 10_000
 _LEVEL = (2.5, 97.5)
-_SEED = 1979  # of the bootstrap's first paper; any will do, as long as it stays
-_EXACT = 13  # 2 ** 13 sign patterns are fewer than RESAMPLES: up to here all of them are tried
+_SEED = 1979  # year of the bootstrap's first paper; any seed will do, as long as it stays
+_EXACT = 13  # up to here all sign patterns are tried: 2 ** 13 are fewer than RESAMPLES
 _CELLS = 2_000_000  # of a block of resamples: 16 MB
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A mean difference over paired requests: its 95 % interval, the p of chance alone, who gained and who lost."""
+    """A mean difference over paired requests: its 95 % interval, its p, how many requests got better and worse."""
 
     difference: float
     low: float | None
@@ -33,7 +33,7 @@ class Difference:
     worse: int
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON-ready dict, for programs."""
+        """Return the difference as a JSON-ready dict."""
         interval = None if self.low is None else [self.low, self.high]
         return {
             "difference": self.difference,
@@ -45,68 +45,68 @@ class Difference:
 
 
 def intervals(table: Floats) -> list[tuple[float, float] | None]:
-    """The 95 % interval of the mean of each column of a table (requests, columns); NaN is no value.
+    """Return the 95 % interval of the mean of each column of a table (requests, columns), where NaN is no value.
 
-    All columns see the same resamples. None for a column with fewer than two values.
+    All columns use the same resamples. None for a column with fewer than two values.
     """
-    held = ~np.isnan(table)
-    values = np.hstack([np.where(held, table, 0.0), held])
+    present = ~np.isnan(table)
+    values = np.hstack([np.where(present, table, 0.0), present])
     columns = table.shape[1]
-    found = resampled(len(table), lambda counts: _means(counts @ values, columns))
-    few = held.sum(axis=0) < 2
-    return [None if few[i] else (float(low), float(high)) for i, (low, high) in enumerate(percentiles(found, columns))]
+    draws = resampled(len(table), lambda counts: _means(counts @ values, columns))
+    few = present.sum(axis=0) < 2
+    return [None if few[i] else (float(low), float(high)) for i, (low, high) in enumerate(percentiles(draws, columns))]
 
 
 def resampled(requests: int, statistic: Callable[[Floats], Floats]) -> Floats:
-    """A statistic of each of RESAMPLES draws of `requests` with replacement.
+    """Return a statistic of each of RESAMPLES draws of `requests` with replacement, shape (RESAMPLES, …).
 
     `statistic` takes how often each request was drawn, float64 of shape (draws, requests), and returns (draws, …).
-    Returns (RESAMPLES, …); of no requests nothing.
+    Without requests the result is empty.
     """
     return np.concatenate([statistic(counts) for counts in _draws(requests)]) if requests else np.empty((0, 0))
 
 
-def percentiles(found: Floats, columns: int) -> Floats:
-    """The bounds of 95 % of each column, shape (columns, 2); draws without a value are left out."""
-    if not len(found):
+def percentiles(draws: Floats, columns: int) -> Floats:
+    """Return the bounds of 95 % of each column, shape (columns, 2); draws without a value (NaN) are left out."""
+    if not len(draws):
         return np.full((columns, 2), np.nan)
-    # Sorted, NaN stands last: nanpercentile would take each column apart.
-    found = np.sort(found, axis=0)
-    valid = (~np.isnan(found)).sum(axis=0)
+    # Sorting puts NaN last, which is much faster than nanpercentile: that one loops over the columns.
+    ordered = np.sort(draws, axis=0)
+    valid = (~np.isnan(ordered)).sum(axis=0)
     positions = np.array(_LEVEL)[:, None] / 100 * np.maximum(valid - 1, 0)
     below = np.floor(positions).astype(int)
     above = np.ceil(positions).astype(int)
-    low, high = np.take_along_axis(found, below, 0), np.take_along_axis(found, above, 0)
+    low, high = np.take_along_axis(ordered, below, 0), np.take_along_axis(ordered, above, 0)
     bounds: Floats = (low + (high - low) * (positions - below)).T
     return bounds
 
 
 def differences(first: Floats, second: Floats) -> list[Difference | None]:
-    """By column, how much better the first table is than the second; rows are the same requests in both.
+    """Return by column how much better the first table is than the second; rows are the same requests in both.
 
     None for a column without a request that both have a value for.
     """
-    apart = first - second
-    found: list[Difference | None] = []
-    for column, interval in zip(apart.T, intervals(apart), strict=True):
+    gains = first - second
+    by_column: list[Difference | None] = []
+    for column, interval in zip(gains.T, intervals(gains), strict=True):
         paired = column[~np.isnan(column)]
         low, high = interval or (None, None)
         better, worse = int((paired > 0).sum()), int((paired < 0).sum())
-        found.append(
+        by_column.append(
             Difference(float(paired.mean()), low, high, chance(paired), better, worse) if len(paired) else None
         )
-    return found
+    return by_column
 
 
-def chance(apart: Floats) -> float:
-    """The two-sided p of a mean difference as large as this one, were each request's sign a matter of chance.
+def chance(gains: Floats) -> float:
+    """Return the two-sided p of a mean difference at least this large, if each request's sign were random.
 
-    `apart` are paired differences, shape (requests,).
+    `gains` are paired differences, shape (requests,).
     """
-    moved = apart[apart != 0]  # a difference of 0 is 0 with either sign
+    moved = gains[gains != 0]  # a difference of 0 is 0 with either sign
     if not len(moved):
         return 1.0
-    observed = abs(moved.sum()) - 1e-9  # equal sums differ in their last bits
+    observed = abs(moved.sum()) - 1e-9  # equal sums may differ in their last bits
     if len(moved) <= _EXACT:
         bits = np.arange(2 ** len(moved))[:, None] >> np.arange(len(moved))
         return float(np.mean(abs((1.0 - 2.0 * (bits & 1)) @ moved) >= observed))
@@ -121,7 +121,7 @@ def chance(apart: Floats) -> float:
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """p-values of several comparisons with one and the same, corrected for their number (Holm, 1979)."""
+    """Return the p-values of several comparisons with the same row, corrected for their number (Holm, 1979)."""
     corrected = list(ps)
     worst = 0.0
     for place, i in enumerate(sorted(range(len(ps)), key=lambda i: ps[i])):
@@ -131,7 +131,7 @@ def holm(ps: Sequence[float]) -> list[float]:
 
 
 def _means(sums: Floats, columns: int) -> Floats:
-    with np.errstate(invalid="ignore"):  # a draw that holds none of a column's requests
+    with np.errstate(invalid="ignore"):  # a draw without any of a column's requests
         means: Floats = sums[:, :columns] / sums[:, columns:]
     return means
 

@@ -1,55 +1,73 @@
-"""A measurement as JSON: what every table, page and file of the evaluation is made from."""
+"""Summarise a measurement as JSON, from which every table, page and file of the evaluation is made."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from router.evaluation import METRICS, Judgement, full_recall, intervals, recall
 from router.evaluation.abstention import auc, auc_interval, refused_at_95, reliability
-from router.evaluation.answers import Answer, Measurement
-from router.evaluation.metrics import first_rank, means
-from router.evaluation.misses import misses, unknown
+from router.evaluation.judgements import Judgement
+from router.evaluation.measurement import JudgedResult, Measurement, ask
+from router.evaluation.metrics import METRICS, FullRecall, Metric, Success, by_key, first_rank, means
+from router.evaluation.misses import misses, unknown_tools
+from router.evaluation.resampling import intervals
 from router.evaluation.slices import slices
+from router.retrieval.recipe import Recipe
+from router.router import Router
 
-CURVE = tuple(range(1, 21))  # k of the recall curve: past twenty tools a prompt is long, and models choose worse
-# Up to which rank each bar of the rank distribution counts; past the last a tool was not found.
+CURVE = tuple(range(1, 21))  # cutoffs of the curves: past twenty tools a prompt is long, and models choose worse
+# Upper edges of the bars of the rank distribution; past the last a tool was not found.
 RANKS = (1, 2, 3, 5, 10, 20, 50, 100)
 
 
+def measure(
+    router: Router,
+    judgements: Sequence[Judgement],
+    *,
+    bench: str,
+    recipe: str | Recipe | None = None,
+    advance: Callable[[], None] = lambda: None,
+) -> dict[str, Any]:
+    """Put judged requests to a router and return `figures`. `advance` is called once a request."""
+    return figures(ask(router, judgements, recipe, advance=advance), bench)
+
+
 def figures(measured: Measurement, bench: str) -> dict[str, Any]:
-    """The keys that README.md describes; `signals` and `slices` are means, `intervals` 95 % of the fused list's."""
+    """Return a measurement as JSON: means by list and by slice, intervals, abstention, curves, ranks and misses.
+
+    A signal that the snapshot or the recipe lacks has None for every metric. `slices` and `by` are of the fused list.
+    """
     table = measured.scores()
     by_list = {name: measured.scores(name) for name in measured.lists}
     sliced = slices(measured.judgements, _provider_of(measured))
     judged = sorted({judgement.slice for judgement in measured.judgements} - {""})
     positions = {name: [i for i, j in enumerate(measured.judgements) if j.slice == name] for name in judged}
-    no_tool, reliable = _abstention(measured.answers)
+    no_tool, reliable = _abstention(measured.results)
     return {
         "bench": bench,
         "tools": len(measured.router),
-        "queries": len(measured.answers),
+        "queries": len(measured.results),
         "snapshot": measured.router.manifest.snapshot,
         "recipe": measured.recipe.name,
         "latency_ms": measured.latency(),
         "signals": {str(name): means(of_list) for name, of_list in by_list.items()},
-        "slices": {name: _slice(measured.answers, table, held) for name, held in positions.items()},
+        "slices": {name: _slice(measured.results, table, places) for name, places in positions.items()},
         "no_tool": no_tool,
         "intervals": _by_list({str(name): of_list for name, of_list in by_list.items() if len(of_list)}),
         "by": {
-            sort: {name: _slice(measured.answers, table, held) for name, held in of_sort.items()}
+            sort: {name: _slice(measured.results, table, places) for name, places in of_sort.items()}
             for sort, of_sort in sliced.items()
         },
         "reliability": reliable,
         "recall_by_k": {str(name): _curve(list(measured.pairs(name))) for name in measured.lists},
         "ranks": {str(name): _ranks(list(measured.pairs(name))) for name in measured.lists},
         "misses": misses(measured),
-        "unknown": unknown(measured),
+        "unknown": unknown_tools(measured),
     }
 
 
-def _provider_of(measured: Measurement) -> Any:
+def _provider_of(measured: Measurement) -> Callable[[str], str | None]:
     def provider(tool_id: str) -> str | None:
         record = measured.router.record(tool_id)
         return record.provider if record else None
@@ -57,9 +75,9 @@ def _provider_of(measured: Measurement) -> Any:
     return provider
 
 
-def _slice(answers: Sequence[Answer], table: NDArray[np.float64], positions: Sequence[int]) -> dict[str, Any]:
+def _slice(results: Sequence[JudgedResult], table: NDArray[np.float64], positions: Sequence[int]) -> dict[str, Any]:
     of_slice = table[list(positions)]
-    refused = [answers[i].none_fits for i in positions if answers[i].fits is not None]
+    refused = [results[i].none_fits for i in positions if results[i].fits is not None]
     return {
         "queries": len(positions),
         **means(of_slice),
@@ -69,27 +87,28 @@ def _slice(answers: Sequence[Answer], table: NDArray[np.float64], positions: Seq
 
 
 def _by_list(tables: Mapping[str, NDArray[np.float64]]) -> dict[str, dict[str, list[float] | None]]:
-    """The intervals of each list's metrics; one bootstrap for all of them."""
+    """Return the intervals of each list's metrics, from one bootstrap for all of them."""
     if not tables:
         return {}
-    found = iter(intervals(np.hstack(list(tables.values()))))
-    return {
-        name: {metric: list(interval) if (interval := next(found)) else None for metric in METRICS} for name in tables
-    }
+    bounds = iter(intervals(np.hstack(list(tables.values()))))
+    return {name: by_key(list(interval) if (interval := next(bounds)) else None for _ in METRICS) for name in tables}
 
 
 def _intervals(table: NDArray[np.float64]) -> dict[str, list[float] | None]:
     return _by_list({"": table})[""]
 
 
-def _abstention(answers: Sequence[Answer]) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-    """`no_tool` and `reliability`: None where the snapshot gives no probability, or no request is of kind none."""
-    asked = [answer for answer in answers if answer.fits is not None]
-    fits = np.array([answer.fits for answer in asked], np.float64)
-    answerable = np.array([answer.judgement.kind != "none" for answer in asked], np.bool_)
+def _abstention(results: Sequence[JudgedResult]) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """Return `no_tool` and `reliability`.
+
+    Both are None where the snapshot gives no probability, or no request is of kind none.
+    """
+    results = [result for result in results if result.fits is not None]
+    fits = np.array([result.fits for result in results], np.float64)
+    answerable = np.array([result.judgement.kind != "none" for result in results], np.bool_)
     if not answerable.any() or answerable.all():
         return None, None
-    refused = np.array([answer.none_fits for answer in asked], np.bool_)
+    refused = np.array([result.none_fits for result in results], np.bool_)
     no_tool = {
         "auc": auc(fits, answerable),
         "refused_at_95": refused_at_95(fits, answerable),
@@ -102,21 +121,19 @@ def _abstention(answers: Sequence[Answer]) -> tuple[dict[str, Any] | None, dict[
 
 
 def _curve(pairs: Sequence[tuple[Sequence[str], Judgement]]) -> dict[str, list[float]] | None:
-    """Recall and full recall at each k of CURVE."""
-    answerable = [pair for pair in pairs if pair[1].kind != "none"]
-    found = [pair for pair in answerable if pair[1].acceptable]
-    stepped = [pair for pair in answerable if pair[1].steps]
-    if not found or not stepped:
-        return None
-    return {
-        "recall": [float(np.mean([recall(*pair, k) for pair in found])) for k in CURVE],
-        "full": [float(np.mean([full_recall(*pair, k) for pair in stepped])) for k in CURVE],
-    }
+    """Return Success@k ("recall") and full recall ("full") at each k of CURVE."""
+    success, full = _means_by_cutoff(pairs, Success), _means_by_cutoff(pairs, FullRecall)
+    return {"recall": success, "full": full} if success and full else None
+
+
+def _means_by_cutoff(pairs: Sequence[tuple[Sequence[str], Judgement]], metric: type[Metric]) -> list[float]:
+    pairs = [pair for pair in pairs if metric(1).applies(pair[1])]
+    return [float(np.mean([metric(k).compute(*pair) for pair in pairs])) for k in CURVE] if pairs else []
 
 
 def _ranks(pairs: Sequence[tuple[Sequence[str], Judgement]]) -> Mapping[str, int] | None:
-    """How many requests have their first acceptable tool at which rank; "beyond" are those past the last."""
-    ranks = [first_rank(*pair) for pair in pairs if pair[1].kind != "none" and pair[1].acceptable]
+    """Count requests by the rank of their first acceptable tool; "beyond" are those past the last edge of RANKS."""
+    ranks = [first_rank(*pair) for pair in pairs if Success(1).applies(pair[1])]
     if not ranks:
         return None
     counts = dict.fromkeys([str(edge) for edge in RANKS] + ["beyond"], 0)

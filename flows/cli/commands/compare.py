@@ -33,7 +33,7 @@ def compare(
     from flows.cli.commands.benches import build_bench, check_writable, read_bench, write_figures
     from flows.output.comparison import show_comparison
     from flows.output.terminal import ProgressBars
-    from router.evaluation import benchmark
+    from router import evaluation
 
     check_writable("--json", json_file)
     if snapshot and len(bench) > 1:
@@ -46,15 +46,17 @@ def compare(
         for judged in benches:
             folders = snapshot or [build_bench(judged.folder, workspace, bars, generator=generator, encoder=encoder)]
             routers = [Router.open(folder) for folder in folders]
-            candidates = [(router, name) for router in routers for name in benchmark.recipes(router, recipe)]
+            candidates = [
+                (router, name) for router in routers for name in evaluation.recipes_to_compare(router, recipe)
+            ]
             bars.start("evaluate", len(judged.judgements) * len(candidates))
             measured = [
-                benchmark.ask(router, judged.judgements, name, whole=False, advance=bars.advance)
+                evaluation.ask(router, judged.judgements, name, whole=False, advance=bars.advance)
                 for router, name in candidates
             ]
             compared.append(
-                {"bench": judged.name, "queries": len(judged.judgements), "rows": benchmark.ranked(measured)}
+                {"bench": judged.name, "queries": len(judged.judgements), "rows": evaluation.comparison_rows(measured)}
             )
-    result = {"benches": compared, "mean": benchmark.mean(compared)}
+    result = {"benches": compared, "mean": evaluation.mean_rows(compared)}
     if not write_figures(result, json_file):
         show_comparison(result)

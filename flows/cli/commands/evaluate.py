@@ -54,7 +54,7 @@ def evaluate(
     from flows.cli.commands.benches import build_bench, check_writable, read_bench, write_figures
     from flows.output.evaluation import show_evaluation
     from flows.output.terminal import ProgressBars
-    from router.evaluation import benchmark
+    from router import evaluation
 
     judged = read_bench(bench)
     check_writable("--json", json_file)
@@ -73,21 +73,21 @@ def evaluate(
         if against is not None or against_recipe is not None:
             second = router if against is None else Router.open(against)
             bars.start("evaluate", len(judged.judgements))
-            other = benchmark.ask(
+            other = evaluation.ask(
                 second, judged.judgements, against_recipe or recipe, whole=False, advance=bars.advance
             )
         bars.start("evaluate", len(judged.judgements))
-        measured = benchmark.ask(router, judged.judgements, recipe, advance=bars.advance)
-        result: dict[str, Any] = benchmark.figures(measured, judged.name)
+        measured = evaluation.ask(router, judged.judgements, recipe, advance=bars.advance)
+        result: dict[str, Any] = evaluation.figures(measured, judged.name)
         if ablate:
-            bars.start("ablate", len(judged.judgements) * len(benchmark.removable(measured)))
+            bars.start("ablate", len(judged.judgements) * len(evaluation.removable_signals(measured)))
         result |= {
-            "ablation": benchmark.ablate(measured, bars.advance) if ablate else None,
-            "against": benchmark.against(measured, other) if other else None,
-            "worst": benchmark.worst(measured, worst or (_WORST if json_file or html else 0)),
+            "ablation": evaluation.ablate(measured, bars.advance) if ablate else None,
+            "against": evaluation.against(measured, other) if other else None,
+            "worst": evaluation.worst(measured, worst or (_WORST if json_file or html else 0)),
         }
     if runs is not None:
-        benchmark.write_runs(runs, measured)
+        evaluation.write_runs(runs, measured)
     if html is not None:
         write_report(html, result)
     if not write_figures(result, json_file):

@@ -24,8 +24,8 @@ def login(
     from flows.output.terminal import err, plain_text
     from pipeline.errors import SettingsInvalid
     from pipeline.settings import load
-    from pipeline.sources.login import log_in
-    from pipeline.sources.naming import place
+    from pipeline.sources.naming import location
+    from pipeline.sources.transport.login import log_in
 
     catalog = load(path)
     numbered = list(enumerate(catalog.source, 1))
@@ -45,7 +45,7 @@ def login(
             webbrowser.open(address)
 
     for settings in sources:
-        err.print(plain_text(f"Logging in to {place(settings)}"), soft_wrap=True)
+        err.print(plain_text(f"Logging in to {location(settings)}"), soft_wrap=True)
         file, tools = log_in(settings, catalog.folder, show=show, port=port)
         count = f"{tools:,} {'tool' if tools == 1 else 'tools'}"
         err.print(plain_text(f"{count}; the token is stored in {file}"), soft_wrap=True)

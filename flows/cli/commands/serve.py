@@ -18,7 +18,7 @@ from flows.cli.commands.arguments import (
 )
 
 if TYPE_CHECKING:
-    from pipeline.inspection.answers import ToolPage
+    from pipeline.inspection.results import ToolInspection
 
 _VARIABLE = "QUARTERMASTER_TOKEN"
 
@@ -180,7 +180,7 @@ def _token_or_empty(token: Optional[str]) -> Optional[str]:
     return os.environ.get(_VARIABLE) if token is None else token
 
 
-def inspect_tool(folder: Path, tool_id: str) -> "ToolPage":
+def inspect_tool(folder: Path, tool_id: str) -> "ToolInspection":
     """Return what a snapshot's inspection database knows of a tool. Raises QuartermasterError if it is missing."""
     from pipeline.inspection.reading import Inspection
 

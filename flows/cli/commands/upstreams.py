@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from pipeline.settings import SourceSettings, load
-from pipeline.sources.access import access
-from pipeline.sources.naming import place
+from pipeline.sources.naming import location
+from pipeline.sources.transport.access import resolve_access
 from router.serving.mcp import Upstream
 
 
@@ -15,10 +15,10 @@ def catalog_upstreams(folder: Path) -> tuple[Upstream, ...]:
 
 
 def _upstream(source: SourceSettings, folder: Path) -> Upstream:
-    credentials = access(source)
+    credentials = resolve_access(source)
     auth = None
     if source.oauth is not None:
-        from pipeline.sources.oauth import authentication
+        from pipeline.sources.transport.oauth import authentication
 
         auth = authentication(source, credentials, folder)
     return Upstream(
@@ -26,7 +26,7 @@ def _upstream(source: SourceSettings, folder: Path) -> Upstream:
         command=source.command or (),
         url=credentials.url or None,
         provider=source.provider,
-        place=place(source),
+        place=location(source),
         folder=folder,
         environment=credentials.env,
         headers=credentials.headers,

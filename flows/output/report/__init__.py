@@ -10,7 +10,7 @@ from markupsafe import Markup
 from flows.output.formatting import decimal, interval_text
 from flows.output.report.plots import plots
 from router import Signal
-from router.evaluation import METRICS
+from router.evaluation import HEADLINE_METRICS, METRICS, SUCCESS_AT_1
 
 
 def write_report(file: Path, result: Mapping[str, Any]) -> None:
@@ -33,6 +33,7 @@ def render_report(result: Mapping[str, Any]) -> str:
     return environment.get_template("page.html.jinja").render(
         result=result,
         metrics=METRICS,
+        slice_metrics=(SUCCESS_AT_1, *HEADLINE_METRICS),
         signals=[signal for signal in Signal if signal in result["signals"]],
         plots=drawings,
         sorts=sorts,

@@ -1,1 +1,1 @@
-"""The query adapter, learned from the catalog's own phrases."""
+"""Learn the query adapter from the catalog's own phrases, or reuse the one that serves."""

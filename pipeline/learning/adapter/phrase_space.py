@@ -1,4 +1,4 @@
-"""The vectors that tuning learns from: a catalog's records, documents and phrases."""
+"""Hold the vectors that the adapter is learned from: a catalog's records, documents and phrases."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,9 +14,10 @@ _TOOLS = 2_048
 
 @dataclass(frozen=True)
 class PhraseSpace:
-    """L2-normalised float32: `records` (tools, dim) of what a tool's record says, without a word of its expansion;
-    `documents` (tools, dim) and `phrases` (phrases, dim) as the snapshot has them. `owners`, int64 of shape (phrases,)
-    and rising, has the ordinal of each phrase's tool.
+    """L2-normalised float32 vectors of a catalog.
+
+    `records` (tools, dim) are of the tools' records, without their expansions; `documents` (tools, dim) and `phrases`
+    (phrases, dim) are as in the snapshot. `owners`, int64 (phrases,), has the ordinal of each phrase's tool, ascending.
     """
 
     records: NDArray[np.float32]
@@ -25,7 +26,7 @@ class PhraseSpace:
     owners: NDArray[np.int64]
 
     def every_fourth(self) -> NDArray[np.bool_]:
-        """Which phrases to leave out: one in four of each tool's, from the second on; shape (phrases,)."""
+        """Return a mask (phrases,) of the phrases to hold out: one in four of each tool's, from the second on."""
         first = np.searchsorted(self.owners, self.owners)
         marks: NDArray[np.bool_] = (np.arange(len(self.owners)) - first) % 4 == 1
         return marks
@@ -33,8 +34,11 @@ class PhraseSpace:
     def candidates(
         self, own: NDArray[np.int64], rng: np.random.Generator, most: int, siblings: int
     ) -> NDArray[np.int64]:
-        """Tools to tell a batch's own tools from, those among them, sorted: all of a small catalog; else each one's
-        nearest by its record, which are the hard ones, and as many at random as there is room for."""
+        """Return the ordinals, sorted, of the tools that a batch is contrasted with, its own tools among them.
+
+        These are all tools of a small catalog; else the `siblings` nearest of each own tool by its record (the hard
+        negatives), and random ones up to `most`.
+        """
         tools = len(self.records)
         if tools <= most:
             return np.arange(tools)
@@ -42,8 +46,11 @@ class PhraseSpace:
         return np.unique(np.concatenate([near, rng.integers(tools, size=max(most - len(near), 0))]))
 
     def reciprocal_ranks(self, requests: NDArray[np.float32], left_out: NDArray[np.int64]) -> NDArray[np.float64]:
-        """1 / rank of the own tool by the mean of document and best phrase, for requests in the place of phrases
-        `left_out`, which and whose like (`every_fourth`) are no phrases here. Shape (len(left_out),)."""
+        """Return 1 / rank of each request's own tool, by the mean of document and best phrase.
+
+        `requests` stand for the phrases `left_out`. Held-out phrases act as queries: all of them (`every_fourth`) are
+        removed from the index. Shape (len(left_out),).
+        """
         phrases, held, first = self._kept
         found = np.empty(len(requests))
         for start in range(0, len(requests), _BLOCK):
@@ -63,14 +70,14 @@ class PhraseSpace:
 
     @cached_property
     def _kept(self) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.int64]]:
-        """The phrases that are not left out, the tools that have any, and where each one's begin; then the end."""
+        """The phrases that are not held out, the tools that have any, and the start of each tool's, then the end."""
         kept = np.flatnonzero(~self.every_fourth())
         held, first = np.unique(self.owners[kept], return_index=True)
         return self.phrases[kept], held, np.append(first, len(kept))
 
     @cached_property
     def _nearest(self) -> NDArray[np.int64]:
-        """The eight nearest tools of each by its record, itself left out; shape (tools, 8)."""
+        """The eight nearest tools of each tool by its record, itself left out; shape (tools, 8)."""
         found = np.empty((len(self.records), 8), np.int64)
         for start in range(0, len(self.records), _BLOCK):
             rows = np.arange(start, min(start + _BLOCK, len(self.records)))

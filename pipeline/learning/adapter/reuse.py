@@ -1,8 +1,8 @@
-"""The adapter of the snapshot that serves, taken over while few of the phrases that it was learned from have changed.
+"""Reuse the adapter of the snapshot that serves, while few of the phrases that it was learned from have changed.
 
-An adapter moves requests as a whole catalog asks for it: a hundredth of the phrases changes next to nothing, and to
-learn it takes longer than all else that a nightly build does. Which phrases it was learned from lies beside it, and
-goes with it from snapshot to snapshot.
+An adapter depends on the whole catalog: if a hundredth of the phrases changes, it hardly changes, and learning it takes
+longer than the rest of a nightly build. The keys of the phrases that it was learned from are stored beside it, and are
+passed on from snapshot to snapshot.
 """
 
 import hashlib
@@ -28,8 +28,7 @@ Keys = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class ReusedAdapter:
-    """An adapter, float32 (dim, dim), or None where none was worth it; the keys of the phrases that told so, and what
-    the manifest says of it."""
+    """An adapter, float32 (dim, dim), or None where none was worth it; the keys of its phrases; its evidence."""
 
     adapter: NDArray[np.float32] | None
     keys: Keys
@@ -37,7 +36,7 @@ class ReusedAdapter:
 
 
 def phrase_keys(catalog: Catalog, documents: Sequence[FieldDocuments], original: Collection[str]) -> Keys:
-    """A key for each phrase of the tools `original`, by its text and by its tool's record; each once, rising."""
+    """Return keys of the phrases of the tools `original`, of text and record; each key once, ascending."""
     keys = {
         hashlib.sha256(f"{catalog.hashes[document.tool_id]} {phrase}".encode("utf-8", "surrogatepass")).digest()[:8]
         for document in documents
@@ -47,19 +46,19 @@ def phrase_keys(catalog: Catalog, documents: Sequence[FieldDocuments], original:
     return np.sort(np.frombuffer(b"".join(keys), ">u8").astype(np.uint64))
 
 
-def changed_share(before: Keys, now: Keys) -> float:
-    """The share of phrases that are no longer there, or are new: of the larger of the two sets."""
-    most = max(len(before), len(now))
-    return (most - len(np.intersect1d(before, now, assume_unique=True))) / most if most else 0.0
+def changed_share(previous: Keys, current: Keys) -> float:
+    """Return the share of phrases that are gone or new, of the larger of the two sets."""
+    most = max(len(previous), len(current))
+    return (most - len(np.intersect1d(previous, current, assume_unique=True))) / most if most else 0.0
 
 
 def reuse_adapter(
     serving: Path | None, keys: Keys, encoder: EncoderManifest, version: int, most: float
 ) -> ReusedAdapter | None:
-    """What the snapshot that serves has, where at most the share `most` of the phrases has changed since it learned it.
+    """Return the adapter of the snapshot that serves, if at most the share `most` of its phrases has changed since.
 
-    None, so that it is learned anew, where nothing serves, its files are not what its manifest says, it was made for
-    another encoder or by another version of the tuning, or `most` is 0.
+    Returns None, so that one is learned, where nothing serves, a file differs from the manifest, the encoder or the
+    `version` of the tuning is another, or `most` is 0.
     """
     if serving is None or not most:
         return None
@@ -68,25 +67,31 @@ def reuse_adapter(
     except SnapshotInvalid:
         return None
     evidence = manifest.tuning.get("adapter")
-    if evidence is None or manifest.versions.get("tuning") != version or not _same(manifest.encoder, encoder):
+    if (
+        evidence is None
+        or manifest.versions.get("tuning") != version
+        or not _is_same_encoder(manifest.encoder, encoder)
+    ):
         return None
-    before, adapter = (_array(serving, manifest, name) for name in (LEARNED_FROM, ADAPTER))
-    if before is None or len(before) < FEWEST_PHRASES or (adapter is None) is (ADAPTER in manifest.files):
+    learned_from, adapter = (_array(serving, manifest, name) for name in (LEARNED_FROM, ADAPTER))
+    if learned_from is None or len(learned_from) < FEWEST_PHRASES or (adapter is None) is (ADAPTER in manifest.files):
         return None
-    share = changed_share(before, keys)
+    share = changed_share(learned_from, keys)
     if share > most:
         return None
     origin = evidence.get("taken_over", {}).get("from", manifest.snapshot)
-    return ReusedAdapter(adapter, before, {**evidence, "taken_over": {"from": origin, "changed": round(share, 4)}})
+    return ReusedAdapter(
+        adapter, learned_from, {**evidence, "taken_over": {"from": origin, "changed": round(share, 4)}}
+    )
 
 
-def _same(one: EncoderManifest | None, other: EncoderManifest) -> bool:
-    made_by = ("revision", "pooling", "dim", "max_length", "query_prefix")
-    return one is not None and all(getattr(one, name) == getattr(other, name) for name in made_by)
+def _is_same_encoder(one: EncoderManifest | None, other: EncoderManifest) -> bool:
+    names = ("revision", "pooling", "dim", "max_length", "query_prefix")
+    return one is not None and all(getattr(one, name) == getattr(other, name) for name in names)
 
 
-def is_whole(folder: Path, manifest: Manifest, name: str) -> bool:
-    """Whether a file is what the manifest says; not where it is missing or damaged."""
+def is_intact(folder: Path, manifest: Manifest, name: str) -> bool:
+    """Return whether a file is as the manifest says; False where it is missing or damaged."""
     try:
         return manifest.files.get(name) == file_sha256(folder / name)
     except OSError:
@@ -94,7 +99,7 @@ def is_whole(folder: Path, manifest: Manifest, name: str) -> bool:
 
 
 def _array(folder: Path, manifest: Manifest, name: str) -> NDArray[Any] | None:
-    if not is_whole(folder, manifest, name):
+    if not is_intact(folder, manifest, name):
         return None
-    held: NDArray[Any] = np.load(folder / name, allow_pickle=False)
-    return held
+    array: NDArray[Any] = np.load(folder / name, allow_pickle=False)
+    return array

@@ -1,1 +1,1 @@
-"""No-answer calibration: how likely it is that some tool fits."""
+"""Calibrate the probability that some tool fits, by background queries and held-out phrases."""

@@ -1,4 +1,4 @@
-"""The background: everyday requests that ship with the project, in background.txt."""
+"""Read the background queries: everyday requests that ship with the project, in background.txt."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -17,8 +17,8 @@ class BackgroundQuery:
 
 @cache
 def background() -> tuple[BackgroundQuery, ...]:
-    """The requests in the order of the file. Raises ValueError where one stands outside the file's two sections."""
-    found: list[BackgroundQuery] = []
+    """Return the requests in the order of the file. Raises ValueError for one outside the file's two sections."""
+    queries: list[BackgroundQuery] = []
     section = None
     lines = (
         resources.files("pipeline.learning.calibration")
@@ -32,5 +32,5 @@ def background() -> tuple[BackgroundQuery, ...]:
         elif line.strip() and not line.startswith("#"):
             if section not in _SECTIONS:
                 raise ValueError(f"background.txt has {line!r} in section {section!r}: choose from {_SECTIONS}")
-            found.append(BackgroundQuery(line.strip(), section == "errand"))
-    return tuple(found)
+            queries.append(BackgroundQuery(line.strip(), section == "errand"))
+    return tuple(queries)

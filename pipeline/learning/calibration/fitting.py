@@ -1,8 +1,8 @@
-"""No-answer calibration of a snapshot: from whatever a catalog has to the probability that some tool fits.
+"""Fit no-answer calibrations to a snapshot: from the cues of a request to the probability that some tool fits.
 
-How much each cue says was learned on other catalogs, and is the same everywhere (prior.py). What a catalog adds is its
-own scale: by its judged requests; else by its phrases, each asked as if its tool did not have it; else it is generic.
-The other side is the background of everyday requests, and the phrases asked as if their tools were not there.
+How much each cue says was fitted on other catalogs, and is the same everywhere (prior.py). A catalog adds its
+own scale: from its judged requests; else from its phrases, each ranked as if its tool did not have it; else it is a
+generic one. The other class are background queries, and phrases ranked as if their tools were not there.
 """
 
 import math
@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from pipeline.learning.calibration import logistic
 from pipeline.learning.calibration.background import background
-from pipeline.learning.calibration.cohort import Asked, Asker, survey
-from pipeline.learning.calibration.held_out_phrases import ask_phrases
-from pipeline.learning.calibration.prior import PRIORS, Prior, Scale, choose, tabulate
+from pipeline.learning.calibration.background_scores import score_background
+from pipeline.learning.calibration.batch_ranking import BatchRanker, RankedQuery
+from pipeline.learning.calibration.held_out_phrases import rank_held_out_phrases
+from pipeline.learning.calibration.prior import PRIORS, CueScale, Prior, choose_priors, cue_table
 from router.contract import Signal
 from router.evaluation import Judgement
 from router.evaluation.abstention import auc
@@ -27,155 +28,166 @@ from router.snapshot.snapshot import Snapshot
 Scores = NDArray[np.float64]
 _NOTHING: Scores = np.empty(0)
 
-# Fewer answerable requests, or phrases, place no threshold that one in twenty is to fall below.
+# With fewer answerable requests, or phrases, one in twenty of them places no threshold.
 MIN_ANSWERABLE = 50
-# Fewer requests that are judged to have no tool say little of how the next will look.
+# Fewer requests judged to have no tool say little about others.
 MIN_NONE = 20
-# Of the stated share, what may be refused of the phrases: a phrase is surer of its catalog than a person is. The
-# threshold then lies halfway from the generic one to theirs.
+# Share of the stated share that may be refused of the phrases: a phrase fits its catalog better than a request. The
+# threshold then lies halfway between the generic one and theirs.
 PHRASE_SHARE = 0.2
-# Of the requests that no tool fits, those that ask for a tool much like the catalog's own.
+# Of the requests that no tool fits, the share that ask for a tool much like the catalog's own.
 ABSENT_SHARE = 0.2
-# How strongly the prior's slope and offset hold. Phrases are no requests: they move them a little.
+# How strongly the prior's slope and offset hold. Phrases are no requests: they may change them only a little.
 _RIDGE = {JUDGEMENTS: 1e-3, PHRASES: 0.1}
 _FOLDS = 5
 
 
 @dataclass(frozen=True)
-class Calibrated:
-    """What a router needs to say that none fits: the cohort, and a calibration for each set of lists, best first."""
+class SnapshotCalibration:
+    """What a router needs to say that no tool fits.
 
-    cohort: BackgroundScores
+    `calibrations` has one for each set of lists, best first; `background` normalises the scores of all of them.
+    """
+
+    background: BackgroundScores
     calibrations: tuple[Calibration, ...]
 
 
 @dataclass(frozen=True)
-class _Ground:
-    """Prior scores of what a calibration stands on: requests that a tool fits, or phrases in their place; requests
-    judged to have none; the background; phrases whose tools are left out."""
+class _CalibrationData:
+    """Prior scores that a calibration is fitted to, by class.
+
+    `answerable` are of requests that a tool fits, or of phrases in their place; `none` of requests judged to have no
+    tool; `background` of background queries; `absent` of phrases whose tools are left out.
+    """
 
     source: str
     answerable: Scores
     none: Scores
-    everyday: Scores
+    background: Scores
     absent: Scores = field(default_factory=lambda: _NOTHING)
 
     @property
     def against(self) -> Scores:
-        """What the answerable are measured against: requests judged to have no tool, else the background."""
-        return self.none if len(self.none) >= MIN_NONE else self.everyday
+        """The scores that the answerable are compared with: requests judged to have no tool, else the background."""
+        return self.none if len(self.none) >= MIN_NONE else self.background
 
     @property
     def refusable(self) -> list[tuple[Scores, float]]:
         """The sorts of requests that no tool fits, each with its share of them."""
         if len(self.none) >= MIN_NONE:
-            return [(self.everyday, 0.5), (self.none, 0.5)]
+            return [(self.background, 0.5), (self.none, 0.5)]
         if len(self.absent):
-            return [(self.everyday, 1 - ABSENT_SHARE), (self.absent, ABSENT_SHARE)]
-        return [(self.everyday, 1.0)]
+            return [(self.background, 1 - ABSENT_SHARE), (self.absent, ABSENT_SHARE)]
+        return [(self.background, 1.0)]
 
 
 def calibrate(
     snapshot: Snapshot,
     judgements: Sequence[Judgement] = (),
     max_refused_share: float = 0.05,
-    taught: Sequence[Prior] = PRIORS,
-) -> Calibrated:
+    priors: Sequence[Prior] = PRIORS,
+) -> SnapshotCalibration:
     """Calibrate a snapshot for its own recipe, and for its lexical lists alone.
 
     `judgements` must not be those that the calibration will be scored on. `max_refused_share`, 0 < share < 1, is the
-    share of the answerable requests that may be told that none fits. A set of lists that the snapshot lacks, or that
-    everyday requests do not reach, or whose cues do not tell the two sorts apart, has no calibration.
+    share of answerable requests that may be refused. A set of lists gets no calibration where the snapshot lacks it,
+    where background queries do not reach it, or where its cues do not tell the two classes apart.
     """
-    asker = Asker(snapshot)
-    cohort, everyday = survey(asker, background())
-    judged = list(zip(judgements, asker.ask([judgement.request for judgement in judgements]), strict=True))
-    answerable = [asked for judgement, asked in judged if judgement.kind != "none"]
-    none = [asked for judgement, asked in judged if judgement.kind == "none"]
-    phrases, absent = ask_phrases(asker) if len(answerable) < MIN_ANSWERABLE else ([], [])
+    ranker = BatchRanker(snapshot)
+    scores, queries = score_background(ranker, background())
+    judged = list(zip(judgements, ranker.rank([judgement.request for judgement in judgements]), strict=True))
+    answerable = [query for judgement, query in judged if judgement.kind != "none"]
+    none = [query for judgement, query in judged if judgement.kind == "none"]
+    phrases, absent = rank_held_out_phrases(ranker) if len(answerable) < MIN_ANSWERABLE else ([], [])
     calibrations = []
-    for prior in choose(taught, cohort):
-        scale = Scale.of(tabulate(cohort, everyday, prior.cues))
+    for prior in choose_priors(priors, scores):
+        scale = CueScale.of(cue_table(scores, queries, prior.cues))
         if not scale.deviation.all():
             continue
-        source, sides = GENERIC, (list[Asked](), list[Asked]())
+        source, sides = GENERIC, (list[RankedQuery](), list[RankedQuery]())
         if len(answerable) >= MIN_ANSWERABLE:
             source, sides = JUDGEMENTS, (answerable, [])
         elif len(phrases) >= MIN_ANSWERABLE and Signal.DENSE in prior.cues:
             source, sides = PHRASES, (phrases, absent)
-        kept = [asked for asked, is_kept in zip(everyday, scale.kept, strict=True) if is_kept]
-        found, none_of, background_of, left_out = (
-            prior.scores(scale.standardise(tabulate(cohort, asked, prior.cues)))
-            for asked in (sides[0], none, kept, sides[1])
+        kept = [query for query, is_kept in zip(queries, scale.kept, strict=True) if is_kept]
+        by_class = (
+            prior.scores(scale.standardise(cue_table(scores, of_class, prior.cues)))
+            for of_class in (sides[0], none, kept, sides[1])
         )
-        ground = _Ground(source, found, none_of, background_of, left_out)
-        calibration = _calibration(prior, scale, ground, max_refused_share)
+        calibration = _calibration(prior, scale, _CalibrationData(source, *by_class), max_refused_share)
         if calibration is not None:
             calibrations.append(calibration)
-    return Calibrated(cohort, tuple(calibrations))
+    return SnapshotCalibration(scores, tuple(calibrations))
 
 
-def _calibration(prior: Prior, scale: Scale, ground: _Ground, share: float) -> Calibration | None:
-    """None where what should be answerable scores below the background: requests in another language, say. A rule
-    fitted to it would refuse what fits best."""
-    threshold = _threshold(ground, prior, share)
-    slope, offset = _recalibrated(ground) if len(ground.answerable) else (1.0, 0.0)
-    if slope <= 0 or (len(ground.answerable) and ground.answerable.mean() <= ground.against.mean()):
+def _calibration(prior: Prior, scale: CueScale, data: _CalibrationData, share: float) -> Calibration | None:
+    """Return the calibration; None where the answerable class scores below the other.
+
+    Requests in another language do, for example: a rule fitted to them would refuse what fits best.
+    """
+    threshold = _threshold(data, prior, share)
+    slope, offset = _recalibrated(data) if len(data.answerable) else (1.0, 0.0)
+    if slope <= 0 or (len(data.answerable) and data.answerable.mean() <= data.against.mean()):
         return None
     weights = {cue: slope * weight / d for (cue, weight), d in zip(prior.weights.items(), scale.deviation, strict=True)}
     centre = math.fsum(weight * c for weight, c in zip(weights.values(), scale.centre, strict=True))
     return Calibration(
         weights={cue: float(weight) for cue, weight in weights.items()},
         intercept=float(slope * prior.intercept - centre + offset),
-        # Less the last bits, in which a sum in another order differs.
+        # A little lower, because a sum in another order differs in its last bits.
         threshold=0.5 + 0.5 * math.tanh((slope * threshold + offset) / 2) - 1e-9,
         max_refused_share=share,
-        source=ground.source,
-        evidence=_evidence(ground, threshold, share),
+        source=data.source,
+        evidence=_evidence(data, threshold, share),
     )
 
 
-def _threshold(ground: _Ground, prior: Prior, share: float) -> float:
-    """The score that the stated share of the answerable requests falls below."""
+def _threshold(data: _CalibrationData, prior: Prior, share: float) -> float:
+    """Return the score that the stated share of the answerable requests falls below."""
     generic = prior.least_at(share)
-    if ground.source == GENERIC:
+    if data.source == GENERIC:
         return generic
-    if ground.source == PHRASES:
-        own = float(np.quantile(ground.answerable, share * PHRASE_SHARE, method="lower"))
+    if data.source == PHRASES:
+        own = float(np.quantile(data.answerable, share * PHRASE_SHARE, method="lower"))
         return (generic + own) / 2
-    return float(np.quantile(ground.answerable, share, method="lower"))
+    return float(np.quantile(data.answerable, share, method="lower"))
 
 
-def _recalibrated(ground: _Ground) -> tuple[float, float]:
-    """Slope and offset from a score to the log odds that a tool fits, at BASE_RATE. Targets are Platt's, which are
-    short of 0 and 1."""
-    sides = [(ground.answerable, BASE_RATE, True)]
-    sides += [(scores, share * (1 - BASE_RATE), False) for scores, share in ground.refusable]
+def _recalibrated(data: _CalibrationData) -> tuple[float, float]:
+    """Return slope and offset from a score to the log odds that a tool fits, at BASE_RATE.
+
+    Targets are Platt's, which lie within 0 and 1.
+    """
+    sides = [(data.answerable, BASE_RATE, True)]
+    sides += [(scores, share * (1 - BASE_RATE), False) for scores, share in data.refusable]
     weights = np.concatenate([np.full(len(scores), weight / len(scores)) for scores, weight, _ in sides])
     targets = np.concatenate(
         [np.full(len(scores), (len(scores) + 1 if fits else 1) / (len(scores) + 2)) for scores, _, fits in sides]
     )
     scores = np.concatenate([scores for scores, _, _ in sides])
-    return logistic.recalibrate(scores, targets, weights, _RIDGE[ground.source])
+    return logistic.recalibrate(scores, targets, weights, _RIDGE[data.source])
 
 
-def _evidence(ground: _Ground, threshold: float, share: float) -> Mapping[str, float]:
-    """Counts; AUC and the share refused of what the answerable are told apart from; and, of judged requests, the shares
-    kept and refused by a threshold that the others set."""
-    found: dict[str, float] = {
-        "answerable": len(ground.answerable),
-        "none": len(ground.none),
-        "everyday": len(ground.everyday),
-        "refused": float((ground.against < threshold).mean()),
+def _evidence(data: _CalibrationData, threshold: float, share: float) -> Mapping[str, float]:
+    """Return counts, the AUC, and the share refused of the class that the answerable are compared with.
+
+    For judged requests, `kept` and `refused` are cross-validated: the threshold comes from the other folds.
+    """
+    evidence: dict[str, float] = {
+        "answerable": len(data.answerable),
+        "none": len(data.none),
+        "everyday": len(data.background),
+        "refused": float((data.against < threshold).mean()),
     }
-    if len(ground.answerable):
-        scores = np.concatenate([ground.answerable, ground.against])
-        found["auc"] = auc(scores, np.arange(len(scores)) < len(ground.answerable))
-    if ground.source == JUDGEMENTS:
-        places = np.arange(len(ground.answerable)) % _FOLDS
-        folds = [(ground.answerable[places == f], ground.answerable[places != f]) for f in range(_FOLDS)]
+    if len(data.answerable):
+        scores = np.concatenate([data.answerable, data.against])
+        evidence["auc"] = auc(scores, np.arange(len(scores)) < len(data.answerable))
+    if data.source == JUDGEMENTS:
+        places = np.arange(len(data.answerable)) % _FOLDS
+        folds = [(data.answerable[places == f], data.answerable[places != f]) for f in range(_FOLDS)]
         thresholds = [float(np.quantile(others, share, method="lower")) for _, others in folds]
         kept = sum(int((own >= t).sum()) for (own, _), t in zip(folds, thresholds, strict=True))
-        found["kept"] = kept / len(ground.answerable)
-        found["refused"] = float(np.mean([(ground.against < t).mean() for t in thresholds]))
-    return found
+        evidence["kept"] = kept / len(data.answerable)
+        evidence["refused"] = float(np.mean([(data.against < t).mean() for t in thresholds]))
+    return evidence

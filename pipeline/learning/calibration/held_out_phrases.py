@@ -1,4 +1,4 @@
-"""A catalog's phrases asked as requests: each as if its tool did not have it, and as if there were no such tool."""
+"""Rank a catalog's phrases as requests, each without itself in the index, and without its tool."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -7,45 +7,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.enrichment.lexicon import LexiconGenerator
-from pipeline.learning.calibration.cohort import Asked, Asker
+from pipeline.learning.calibration.batch_ranking import BatchRanker, RankedQuery
 from router.contract import Expanded, Signal
 from router.retrieval.features import MEAN_COSINE, NEAREST
 from router.retrieval.retrievers import DenseView, Ranking
 
-# Enough to place a share of them: one in forty is 25 of 1,000.
+# Enough to place a quantile: one in forty is 25 of 1,000.
 MAX_PHRASES = 1000
 
 
-def ask_phrases(asker: Asker) -> tuple[list[Asked], list[Asked]]:
-    """Return the answers to a catalog's phrases, and to the same phrases without their tools.
+def rank_held_out_phrases(ranker: BatchRanker) -> tuple[list[RankedQuery], list[RankedQuery]]:
+    """Return the ranked phrases of a catalog, and the same phrases ranked without their tools.
 
-    The phrases are evenly drawn from tools with two or more of their own, at most MAX_PHRASES. A phrase's own vector is
-    kept out of the dense list; the expansion's list, which holds the phrase's words, leaves out its tool. The second
-    answers have no fitting tool, or only another's: the hardest requests to refuse. Nothing where there are no vectors,
-    or where the phrases are the lexicon's, made of the records' own words.
+    At most MAX_PHRASES are drawn, evenly, from tools with two or more phrases of their own. A phrase's own vector is
+    kept out of the dense list; its tool is kept out of the expansion's list, which has the phrase's words. The second
+    rankings have no fitting tool, or only another that fits too: they are the hardest to refuse. Both are empty without
+    vectors, or where the phrases are the lexicon's, which are made of the records' own words.
     """
-    snapshot = asker.snapshot
+    snapshot = ranker.snapshot
     if snapshot.dense is None or not set(snapshot.manifest.generators) - {LexiconGenerator.name}:
         return [], []
-    vectors, view = asker.vectors, snapshot.recipe.dense_view
+    vectors, view = ranker.vectors, snapshot.recipe.dense_view
     counts = np.diff(vectors.offsets) - 1
     owners = np.repeat(np.arange(len(counts)), counts)
     positions = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
-    asked = counts[owners] > 1
+    eligible = counts[owners] > 1
     if snapshot.expanded is not None:
-        asked &= snapshot.expanded[owners] == Expanded.YES
-    places = np.flatnonzero(asked)
+        eligible &= snapshot.expanded[owners] == Expanded.YES
+    places = np.flatnonzero(eligible)
     if not len(places):
         return [], []
     drawn = places[np.linspace(0, len(places) - 1, min(len(places), MAX_PHRASES)).astype(int)]
     drawn_of = list(zip(owners[drawn].tolist(), positions[drawn].tolist(), strict=True))
     encoder = snapshot.manifest.encoder
-    own = None
-    if encoder is not None and not encoder.query_prefix:  # then a request is encoded as a phrase is
-        own = np.stack([vectors.of_tools(owner, owner + 1)[1 + position] for owner, position in drawn_of])
-        own /= np.linalg.norm(own, axis=1, keepdims=True)
+    phrase_vectors = None
+    if encoder is not None and not encoder.query_prefix:  # a request is then encoded as a phrase is
+        phrase_vectors = np.stack([vectors.of_tools(owner, owner + 1)[1 + position] for owner, position in drawn_of])
+        phrase_vectors /= np.linalg.norm(phrase_vectors, axis=1, keepdims=True)
 
-    def without_it(rows: slice, requests: NDArray[np.float32], scores: NDArray[np.float64]) -> None:
+    def without_itself(rows: slice, requests: NDArray[np.float32], scores: NDArray[np.float64]) -> None:
         if view is DenseView.DOCUMENT:
             return
         for column, ((owner, position), request) in enumerate(zip(drawn_of[rows], requests, strict=True)):
@@ -54,44 +54,46 @@ def ask_phrases(asker: Asker) -> tuple[list[Asked], list[Asked]]:
             scores[owner, column] = (score + float(cosines[0])) / 2 if view is DenseView.MEAN else score
 
     texts = [snapshot.records.entry(owner).phrases[position] for owner, position in drawn_of]
-    answers = asker.ask(texts, own, without_it)
-    found = [_found(asker, answer, *of) for answer, of in zip(answers, drawn_of, strict=True)]
-    absent = [_absent(asker, answer, owner) for answer, (owner, _) in zip(answers, drawn_of, strict=True)]
-    return found, absent
+    ranked = ranker.rank(texts, phrase_vectors, without_itself)
+    held_out = [_without_phrase(ranker, query, *of) for query, of in zip(ranked, drawn_of, strict=True)]
+    toolless = [_without_tool(ranker, query, owner) for query, (owner, _) in zip(ranked, drawn_of, strict=True)]
+    return held_out, toolless
 
 
-def _found(asker: Asker, answer: Asked, owner: int, position: int) -> Asked:
-    """An answer to a phrase that its tool does not have."""
-    rankings = dict(answer.rankings)
-    others = _without(rankings.pop(Signal.EXPANSION, None), {owner})
-    known = rankings if others is None else {**rankings, Signal.EXPANSION: others}
-    told = asker.evidence(known, answer.vector)
-    if MEAN_COSINE in told and answer.vector is not None:
-        told[MEAN_COSINE] -= _share_of_it(asker, rankings[Signal.DENSE], answer.vector, owner, position)
-    return Asked(rankings, answer.terms, answer.vector, told)
+def _without_phrase(ranker: BatchRanker, query: RankedQuery, owner: int, position: int) -> RankedQuery:
+    """Return a ranked phrase as if its tool did not have it."""
+    rankings = dict(query.rankings)
+    expansion = _without(rankings.pop(Signal.EXPANSION, None), {owner})
+    known = rankings if expansion is None else {**rankings, Signal.EXPANSION: expansion}
+    evidence = ranker.evidence(known, query.vector)
+    if MEAN_COSINE in evidence and query.vector is not None:
+        evidence[MEAN_COSINE] -= _own_contribution(ranker, rankings[Signal.DENSE], query.vector, owner, position)
+    return RankedQuery(rankings, query.terms, query.vector, evidence)
 
 
-def _share_of_it(asker: Asker, nearest: Ranking, vector: NDArray[np.float32], owner: int, position: int) -> float:
-    """What the phrase's own vector adds to the mean cosine of the nearest tools' texts."""
+def _own_contribution(
+    ranker: BatchRanker, nearest: Ranking, vector: NDArray[np.float32], owner: int, position: int
+) -> float:
+    """Return what the phrase's own vector adds to the mean cosine of the nearest tools' texts."""
     among = nearest.ordinals[:NEAREST]
     if owner not in among:
         return 0.0
-    cosines = (asker.vectors.of_tools(owner, owner + 1) @ vector).astype(np.float64)
+    cosines = (ranker.vectors.of_tools(owner, owner + 1) @ vector).astype(np.float64)
     return float(cosines.mean() - np.delete(cosines, 1 + position).mean()) / len(among)
 
 
-def _absent(asker: Asker, answer: Asked, owner: int) -> Asked:
-    """An answer to a phrase whose tool, with its duplicates, is not there."""
-    duplicates = asker.snapshot.duplicates
-    gone = {owner} if duplicates is None else set(np.flatnonzero(duplicates == duplicates[owner]).tolist())
-    rankings = {s: left for s, ranking in answer.rankings.items() if (left := _without(ranking, gone)) is not None}
-    told = asker.evidence(rankings, answer.vector)
+def _without_tool(ranker: BatchRanker, query: RankedQuery, owner: int) -> RankedQuery:
+    """Return a ranked phrase as if its tool, with its duplicates, were not in the catalog."""
+    duplicates = ranker.snapshot.duplicates
+    removed = {owner} if duplicates is None else set(np.flatnonzero(duplicates == duplicates[owner]).tolist())
+    rankings = {s: left for s, ranking in query.rankings.items() if (left := _without(ranking, removed)) is not None}
+    evidence = ranker.evidence(rankings, query.vector)
     rankings.pop(Signal.EXPANSION, None)
-    return Asked(rankings, answer.terms, answer.vector, told)
+    return RankedQuery(rankings, query.terms, query.vector, evidence)
 
 
 def _without(ranking: Ranking | None, tools: Collection[int]) -> Ranking | None:
-    """A list without some tools."""
+    """Return a ranking without some tools."""
     if ranking is None:
         return None
     kept = ~np.isin(ranking.ordinals, list(tools))

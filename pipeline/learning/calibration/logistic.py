@@ -1,4 +1,4 @@
-"""Logistic regression by Newton's method, for a handful of cues."""
+"""Fit logistic regressions on a few cues by Newton's method."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,26 +10,26 @@ _STILL = 1e-9
 def fit(
     cues: NDArray[np.float64], fitting: NDArray[np.float64], weights: NDArray[np.float64], ridge: float
 ) -> tuple[NDArray[np.float64], float]:
-    """The weights (cues,) and the intercept that fit best. Rows of `cues` (requests, cues) are requests.
+    """Return the weights (cues,) and the intercept that fit best; rows of `cues` (requests, cues) are requests.
 
     `fitting` (requests,) is 1 where a tool fits, 0 where none does, or between; `weights` (requests,) sum to 1. `ridge`
-    is the penalty on half the squared weights; it must be positive, for classes that never meet have no finite answer.
+    is the penalty on half the squared weights. It must be positive: separable classes have no finite solution.
     """
     design = np.column_stack([cues, np.ones(len(cues))])
     penalty = np.full(design.shape[1], ridge)
     penalty[-1] = 1e-12  # the intercept is free
-    found = np.zeros(design.shape[1])
+    coefficients = np.zeros(design.shape[1])
     for _ in range(_STEPS):
-        expected = 0.5 + 0.5 * np.tanh(design @ found / 2)
-        gradient = design.T @ (weights * (expected - fitting)) + penalty * found
+        expected = 0.5 + 0.5 * np.tanh(design @ coefficients / 2)
+        gradient = design.T @ (weights * (expected - fitting)) + penalty * coefficients
         curvature = (design.T * (weights * expected * (1 - expected))) @ design + np.diag(penalty)
         step = np.linalg.solve(curvature, gradient)
-        # Far from the answer a full step overshoots.
+        # Far from the solution a full step overshoots.
         step *= min(1.0, 4.0 / max(float(np.abs(step).max()), 1e-12))
-        found = found - step
+        coefficients = coefficients - step
         if np.abs(step).max() < _STILL:
             break
-    return found[:-1], float(found[-1])
+    return coefficients[:-1], float(coefficients[-1])
 
 
 def recalibrate(
@@ -47,7 +47,7 @@ def recalibrate(
         gradient = design.T @ (weights * (expected - fitting)) + ridge * change
         curvature = (design.T * (weights * expected * (1 - expected))) @ design + ridge * np.eye(2)
         step = np.linalg.solve(curvature, gradient)
-        step *= min(1.0, 1.0 / max(float(np.abs(step).max()), 1e-12))  # far from the answer a full step overshoots
+        step *= min(1.0, 1.0 / max(float(np.abs(step).max()), 1e-12))  # far from the solution a full step overshoots
         change = change - step
         if np.abs(step).max() < _STILL:
             break

@@ -1,9 +1,8 @@
-"""The calibration of the snapshot that serves, taken over with its adapter.
+"""Reuse the calibration of the snapshot that serves, together with its adapter.
 
-How probable it is that a tool fits is a matter of the whole catalog: where few phrases have changed, weights and
-threshold stay as they are, and so do answers: settled anew night by night, the threshold of 10,000 tools of which each
-time a hundredth changed was .61, .56, .68 and .69, for which of the phrases are asked changes with their number. The
-cohort is of single tools, and follows the catalog: see `calibrated_before`.
+The probability that a tool fits depends on the whole catalog. Where few phrases have changed, weights and threshold are
+kept, so that answers stay the same: see docs/decisions/0244-reused-calibration.md. Background scores belong to single
+tools, and follow the catalog: see `update_calibration`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.errors import SnapshotInvalid
-from pipeline.learning.adapter.reuse import is_whole
+from pipeline.learning.adapter.reuse import is_intact
 from pipeline.learning.calibration.background import background
-from pipeline.learning.calibration.cohort import Asker, Moments, lexical_statistics, stored_vectors
-from pipeline.learning.calibration.fitting import Calibrated
+from pipeline.learning.calibration.background_scores import ScoreMoments, lexical_statistics
+from pipeline.learning.calibration.batch_ranking import BatchRanker, stored_vectors
+from pipeline.learning.calibration.fitting import SnapshotCalibration
 from pipeline.learning.calibration.whole_lists import dense_scores
 from router import contract
 from router.contract import EncoderManifest, Manifest, Signal
@@ -35,13 +35,15 @@ from router.text import terms
 
 _TOOLS = (contract.RECORDS, contract.RECORD_OFFSETS)
 _VECTORS = (contract.VECTORS, contract.VECTOR_SCALES, contract.VECTOR_OFFSETS)
-_COHORT = (contract.BACKGROUND_SCORES, contract.BACKGROUND_VECTOR)
+_BACKGROUND = (contract.BACKGROUND_SCORES, contract.BACKGROUND_VECTOR)
 
 
 @dataclass(frozen=True)
 class ReusedCalibration:
-    """The calibrations of the snapshot in `folder`, which were settled in the snapshot `origin`, it or one before it,
-    whose content hash is `content`."""
+    """The calibrations of the snapshot in `folder`.
+
+    They were fitted in the snapshot `origin`, that one or an earlier one, whose content hash is `content`.
+    """
 
     folder: Path
     calibrations: tuple[Calibration, ...]
@@ -49,9 +51,9 @@ class ReusedCalibration:
     content: str
 
     def named_in(self, content_hash: str) -> str:
-        """The content hash of a snapshot with this calibration; `content_hash` is that of one with its own.
+        """Return the content hash of a snapshot with this calibration, from its hash with a calibration of its own.
 
-        They are the same where this is its own: the snapshot in which it was settled had the same content.
+        Both are equal where the calibration was fitted in a snapshot of the same content.
         """
         return content_hash if content_hash == self.content else fingerprint([content_hash, self.content])
 
@@ -64,10 +66,10 @@ def reuse_calibration(
     recipe: Mapping[str, Any],
     max_refused_share: float,
 ) -> ReusedCalibration | None:
-    """The calibration of the snapshot that serves, whose adapter the new one takes over.
+    """Return the calibration of the snapshot that serves; None where the new one must be fitted.
 
-    None, so that it is settled anew, where there is none, it was settled by judged requests, the new snapshot would not
-    be of the same versions, encoder, languages, recipe and share, or a file is not what the manifest says.
+    It must be fitted where there is none, where judged requests fitted it, where the new snapshot would have other
+    versions, encoder, languages, recipe or share, or where a file differs from the manifest.
     """
     try:
         manifest = Manifest.read(serving)
@@ -81,52 +83,52 @@ def reuse_calibration(
         return None
     if any(c.source == "judgements" or c.max_refused_share != max_refused_share for c in calibrations):
         return None
-    if not all(is_whole(serving, manifest, name) for name in (*_TOOLS, *_VECTORS, *_COHORT)):
+    if not all(is_intact(serving, manifest, name) for name in (*_TOOLS, *_VECTORS, *_BACKGROUND)):
         return None
-    before = fitting.get("taken_over", {"from": manifest.snapshot, "content_hash": manifest.content_hash})
-    return ReusedCalibration(serving, calibrations, before["from"], before["content_hash"])
+    origin = fitting.get("taken_over", {"from": manifest.snapshot, "content_hash": manifest.content_hash})
+    return ReusedCalibration(serving, calibrations, origin["from"], origin["content_hash"])
 
 
-def calibrated_before(snapshot: Snapshot, taken: ReusedCalibration) -> Calibrated:
-    """A snapshot's cohort, and the calibrations of one before it with the same encoder, adapter and recipe.
+def update_calibration(snapshot: Snapshot, reused: ReusedCalibration) -> SnapshotCalibration:
+    """Return reused calibrations with the background scores of a snapshot of the same encoder, adapter and recipe.
 
-    BM25 is measured anew, for the rarity of a word is of the whole catalog. What a tool scores by its vectors hangs on
-    them alone: tools whose vectors are the same keep their statistics, the others are measured.
+    BM25 is measured again, because the rarity of a word depends on the whole catalog. Dense scores depend on a tool's
+    vectors alone: tools with the same vectors keep their statistics, the others are measured.
     """
-    asker = Asker(snapshot)
-    tools = len(load_array(taken.folder / contract.RECORD_OFFSETS)) - 1
-    cohort = BackgroundScores.open(taken.folder, tools, asker.vectors.dim)
-    requests = [everyday.request for everyday in background()]
-    statistics = lexical_statistics(asker, [terms(clean_request(request)) for request in requests])
-    known = _unchanged(snapshot, asker.vectors, taken.folder)
-    statistics[Signal.DENSE] = _dense(asker, requests, known, cohort.statistics[Signal.DENSE])
-    return Calibrated(BackgroundScores(statistics, cohort.task_direction), taken.calibrations)
+    ranker = BatchRanker(snapshot)
+    tools = len(load_array(reused.folder / contract.RECORD_OFFSETS)) - 1
+    before = BackgroundScores.open(reused.folder, tools, ranker.vectors.dim)
+    requests = [query.request for query in background()]
+    statistics = lexical_statistics(ranker, [terms(clean_request(request)) for request in requests])
+    known = _unchanged(snapshot, ranker.vectors, reused.folder)
+    statistics[Signal.DENSE] = _dense_statistics(ranker, requests, known, before.statistics[Signal.DENSE])
+    return SnapshotCalibration(BackgroundScores(statistics, before.task_direction), reused.calibrations)
 
 
-def _dense(
-    asker: Asker, requests: Sequence[str], known: NDArray[np.int64], before: NDArray[np.float32]
+def _dense_statistics(
+    ranker: BatchRanker, requests: Sequence[str], known: NDArray[np.int64], before: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Statistics (2, tools), of those `before`, (2, tools there), where a tool is `known` by its ordinal there."""
+    """Return statistics (2, tools): from `before` where a tool is `known` by its ordinal there, else measured."""
     changed = np.flatnonzero(known < 0)
-    found: NDArray[np.float32] = before[:, known]
-    moved = asker.moved(requests) if len(changed) else None
-    if moved is None:
-        return found
-    vectors, view = asker.vectors, asker.snapshot.recipe.dense_view
+    statistics: NDArray[np.float32] = before[:, known]
+    query_vectors = ranker.query_vectors(requests) if len(changed) else None
+    if query_vectors is None:
+        return statistics
+    vectors, view = ranker.vectors, ranker.snapshot.recipe.dense_view
     bare = np.diff(vectors.offsets) == 1
     if view is not DenseView.DOCUMENT and bare[changed].any() and not bare.all():
-        # A tool without phrases is lifted by what the phrases of the whole catalog are worth.
+        # A tool without phrases is raised by what phrases bring over the whole catalog.
         changed = np.arange(len(vectors))
-    moments = Moments(len(changed))
-    for _, scores in dense_scores(_only(vectors, changed), moved, view):
+    moments = ScoreMoments(len(changed))
+    for _, scores in dense_scores(_only(vectors, changed), query_vectors, view):
         moments.add(scores)
-    # The deviation of the mean tool is what deviations that lie halfway to it have for their mean.
-    found[:, changed] = moments.statistics(float(before[1].mean(dtype=np.float64)))
-    return found
+    # Deviations are shrunk halfway towards their mean, which leaves the mean unchanged.
+    statistics[:, changed] = moments.statistics(float(before[1].mean(dtype=np.float64)))
+    return statistics
 
 
 def _only(vectors: ToolVectors, tools: NDArray[np.int64]) -> ToolVectors:
-    """The vectors of some tools."""
+    """Return the vectors of some tools."""
     if len(tools) == len(vectors):
         return vectors
     counts = np.diff(vectors.offsets)[tools]
@@ -136,17 +138,17 @@ def _only(vectors: ToolVectors, tools: NDArray[np.int64]) -> ToolVectors:
 
 
 def _unchanged(snapshot: Snapshot, now: ToolVectors, folder: Path) -> NDArray[np.int64]:
-    """For each tool its ordinal in the snapshot of a folder where it has the same vectors, or -1."""
+    """Return each tool's ordinal in the snapshot of a folder, where it has the same vectors; else -1."""
     offsets = load_array(folder / contract.RECORD_OFFSETS)
     records = RecordStore(loading.load_bytes(folder / contract.RECORDS), offsets)
     ordinals = {records.tool_id(ordinal): ordinal for ordinal in range(len(records))}
     before = stored_vectors(folder)
-    found = np.full(len(now), -1, np.int64)
+    known = np.full(len(now), -1, np.int64)
     for tool in range(len(now)):
         ordinal = ordinals.get(snapshot.records.tool_id(tool))
         if ordinal is None:
             continue
         own, other = (slice(*v.offsets[at : at + 2].tolist()) for v, at in ((now, tool), (before, ordinal)))
         if np.array_equal(now.scales[own], before.scales[other]) and np.array_equal(now.rows[own], before.rows[other]):
-            found[tool] = ordinal
-    return found
+            known[tool] = ordinal
+    return known

@@ -1,4 +1,7 @@
-"""Scores of every tool of a catalog for many requests at once, equal to a router's up to the last bits."""
+"""Score every tool of a catalog for many requests at once, where a router scores one request and keeps the best.
+
+The sums are a router's, equal up to the last bits; a test compares them.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -26,10 +29,7 @@ _TOOLS = 2_048  # whose vectors are made float32 at once: 28 MB of 8 phrases eac
 def dense_scores(
     vectors: ToolVectors, requests: NDArray[np.float32], view: DenseView
 ) -> Iterator[tuple[slice, Scores]]:
-    """Yield the dense scores of requests, float32 (n, dim), in blocks: which requests, and scores (tools, block).
-
-    Equal to `DenseRetriever.scores` up to the last bits.
-    """
+    """Yield slices of requests (n, dim) with their scores (tools, requests), as `DenseRetriever.scores` gives them."""
     step = max(_BLOCK // len(vectors), 1)
     for first in range(0, len(requests), step):
         rows = slice(first, min(first + step, len(requests)))
@@ -55,9 +55,9 @@ def _dense(vectors: ToolVectors, requests: NDArray[np.float32], view: DenseView)
 
 
 def lexical_scores(retriever: Lexical, requests: Sequence[Sequence[str]], tools: int) -> Iterator[Scores]:
-    """Yield the BM25 scores (tools,) of requests, each given as its terms.
+    """Yield the BM25 scores (tools,) of each request, given as its terms.
 
-    BM25 is a sum over terms, so each term is searched once, however many requests share it.
+    BM25 is a sum over terms: each term is looked up once, however many requests share it.
     """
     known: dict[str, tuple[NDArray[np.int64], Scores]] = {}
     for terms in requests:

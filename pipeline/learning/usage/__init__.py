@@ -1,1 +1,1 @@
-"""Past requests: read, embedded, and learned from."""
+"""Learn from past requests: `log` reads them, `intents` and `weights` learn, `click_feedback` measures both."""

@@ -1,4 +1,4 @@
-"""Past requests and the tools that they led to: call logs and judged requests from JSONL."""
+"""Read past requests and the tools that they led to, from JSONL: call logs or judged requests."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -11,42 +11,41 @@ from numpy.typing import NDArray
 
 from pipeline.errors import RecordRejected
 from pipeline.settings import CatalogSettings
-from pipeline.sources.document import read_lines
+from pipeline.sources.formats.document import read_lines
 from pipeline.vectors import Embedding
 from router.record import Origin
 from router.search.search import MAX_REQUEST
 
-# The newest count: a log grows for ever, and each costs a route at every build and a vector in every snapshot.
+# The newest are kept: a log keeps growing, and each costs a route in every build and a vector in every snapshot.
 MAX_USES = 5_000
-# As a router cuts a request.
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
-    """A past request and its tools, by id, each with the share of the times it was made that led to it."""
+class PastRequest:
+    """A past request; `shares` has by tool id the share of the times it was made that led to the tool."""
 
     request: str
     shares: Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class Usage:
-    """Past requests, each once, the newest last; the rows that could not be used, each with its line and reason.
+class UsageLog:
+    """Past requests, each once, the newest last, and the rows that could not be used, with line and reason.
 
-    `rows` are all that the file holds; `toolless` those that led to no tool, which is no mistake; `older` are the
-    requests beyond the newest MAX_USES.
+    `rows` counts all rows of the file; `toolless` those that led to no tool, which is no error; `older` the requests
+    beyond the newest MAX_USES.
     """
 
-    uses: tuple[Use, ...] = ()
+    requests: tuple[PastRequest, ...] = ()
     rejected: tuple[RecordRejected, ...] = ()
     rows: int = 0
     toolless: int = 0
     older: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """The counts, for the manifest."""
+        """Return the counts, for the manifest."""
         return {
-            "requests": len(self.uses),
+            "requests": len(self.requests),
             "rows": self.rows,
             "rejected": len(self.rejected),
             "toolless": self.toolless,
@@ -58,35 +57,35 @@ class Usage:
 class PastRequests:
     """Past requests with their vectors, float32 (uses, dim), as a router encodes requests; None without an encoder."""
 
-    usage: Usage
+    usage: UsageLog
     vectors: NDArray[np.float32] | None = None
 
     def content(self) -> list[list[Any]]:
-        """All of it that a snapshot's answers depend on, JSON-ready."""
-        return [[use.request, dict(use.shares)] for use in self.usage.uses]
+        """Return all that a snapshot's answers depend on, JSON-ready."""
+        return [[past.request, dict(past.shares)] for past in self.usage.requests]
 
     def embedded(self, embedding: Embedding | None) -> "PastRequests":
-        """The same with vectors, which come from the ledger where it has them."""
-        if embedding is None or not self.usage.uses:
+        """Return the requests with vectors, from the ledger where it has them."""
+        if embedding is None or not self.usage.requests:
             return self
-        texts = [embedding.model.query_prefix + use.request for use in self.usage.uses]
+        texts = [embedding.model.query_prefix + past.request for past in self.usage.requests]
         embedding.embed(texts)
         return replace(self, vectors=embedding.matrix(texts))
 
 
 def past_requests(settings: CatalogSettings, known: Collection[str]) -> PastRequests | None:
-    """The past requests that the settings name; None where they name none. Raises RunAborted for an unreadable file."""
+    """Return the past requests that the settings name, or None. Raises RunAborted for an unreadable file."""
     file = settings.tuning.usage
     return None if file is None else PastRequests(read_usage(settings.resolve(file), known))
 
 
-def read_usage(path: Path, known: Collection[str]) -> Usage:
-    """Past requests of a file: rows `{"request", "tools": [ids]}`, or judged requests (`query`, `required`).
+def read_usage(path: Path, known: Collection[str]) -> UsageLog:
+    """Return the past requests of a file: rows `{"request", "tools": [ids]}`, or judged requests (`query`, `required`).
 
-    A row that names a tool outside `known`, the catalog's ids, is rejected whole. Requests that differ in case and
-    spaces alone are one. Raises RunAborted where the file cannot be read.
+    A row that names a tool outside `known`, the catalog's ids, is rejected whole. Requests that differ only in case
+    and spaces are one. Raises RunAborted where the file cannot be read.
     """
-    found: dict[str, tuple[str, Counter[str], int]] = {}
+    by_words: dict[str, tuple[str, Counter[str], int]] = {}
     rejected: list[RecordRejected] = []
     rows = toolless = 0
     for line in read_lines(path):
@@ -102,15 +101,15 @@ def read_usage(path: Path, known: Collection[str]) -> Usage:
             toolless += 1
             continue
         key = " ".join(request.casefold().split())
-        _, counts, times = found.pop(key, ("", Counter[str](), 0))
+        _, counts, times = by_words.pop(key, ("", Counter[str](), 0))
         counts.update(tools)
-        found[key] = (request, counts, times + 1)
-    newest = list(found.values())[-MAX_USES:]
-    uses = tuple(
-        Use(request, {tool_id: counts[tool_id] / times for tool_id in sorted(counts)})
+        by_words[key] = (request, counts, times + 1)
+    newest = list(by_words.values())[-MAX_USES:]
+    requests = tuple(
+        PastRequest(request, {tool_id: counts[tool_id] / times for tool_id in sorted(counts)})
         for request, counts, times in newest
     )
-    return Usage(uses, tuple(rejected), rows, toolless, len(found) - len(newest))
+    return UsageLog(requests, tuple(rejected), rows, toolless, len(by_words) - len(newest))
 
 
 def _row(origin: Origin, row: Any, known: Collection[str]) -> tuple[str, frozenset[str]]:

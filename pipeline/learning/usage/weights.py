@@ -1,7 +1,7 @@
-"""Weights of a recipe fitted to past requests, and adopted only where requests that were left out agree.
+"""Fit the weights of a recipe to past requests, and adopt them only where held-out requests agree.
 
-Coordinate descent over a grid of multiples of the recipe's own weights, for mean nDCG@10. How good the fitted weights
-are is told by cross-validation: each fold is ranked by weights that were fitted to the others.
+Weights are fitted by coordinate descent over a grid of multiples of the recipe's own, for mean nDCG@10, and measured by
+cross-validation: each fold is ranked by weights that were fitted to the others.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.learning.usage.intents import FOLDS, Rankings, folds
+from pipeline.learning.usage.intents import FOLDS, Rankings, fold_numbers
 from router.contract import Signal
 from router.evaluation import Difference, K, differences
 from router.retrieval.fusion import fuse
@@ -21,88 +21,91 @@ Floats = NDArray[np.float64]
 
 # With 100 requests the interval of a difference is some .02 to either side.
 FEWEST_REQUESTS = 100
-# What all folds take grows with them: 1,000 take a few seconds.
+# The time grows with them: 1,000 take a few seconds.
 MOST_REQUESTS = 1_000
 _STEPS = (1 / 4, 1 / 2, 2**-0.5, 2**0.5, 2, 4)
 _SWEEPS = 2
-# A move earns this at least. Left-out nDCG@10 of 1,000 requests of UltraTool .0123 with it and .0090 without; of
-# ToolPicker's 200, where there is next to nothing to gain, -.0007 and -.0057; of MetaTool .0241 and .0272.
+# A smaller gain changes no weight. See docs/decisions/0246-fitted-weights.md.
 _LEAST_GAIN = 0.002
 SIGNIFICANCE = 0.05
 
 
 @dataclass(frozen=True)
-class Candidates:
-    """The tools that any list holds, request by request, in order of ordinals; rows are padded to one length.
+class FusionCandidates:
+    """The tools in any list of each request, in the order of ordinals; rows are padded to one length.
 
-    `parts` float64 (signals, requests, tools): what each signal gives for a weight of 1, in the order of `signals`.
-    `held` bool (requests, tools) marks what is no padding, `relevant` what the request led to. `ideal` (requests,) is
-    the discounted gain of the best possible answer.
+    `parts` float64 (signals, requests, tools) are the contributions of each of `signals` at weight 1. `present` bool
+    (requests, tools) is false for padding, `relevant` true for tools that the request led to. `ideal` (requests,) is
+    the discounted gain of the best possible ranking.
     """
 
     signals: tuple[Signal, ...]
     parts: Floats
-    held: NDArray[np.bool_]
+    present: NDArray[np.bool_]
     relevant: NDArray[np.bool_]
     ideal: Floats
 
     @classmethod
     def of(
         cls,
-        asked: Sequence[Rankings],
+        rankings: Sequence[Rankings],
         tools: Sequence[Collection[int]],
         recipe: Recipe,
         expanded: NDArray[np.uint8] | None,
-    ) -> "Candidates":
-        """Fuse each request's lists by the recipe and take the contributions apart: they are linear in the weights."""
+    ) -> "FusionCandidates":
+        """Fuse each request's lists by the recipe and separate the contributions, which are linear in the weights."""
         signals = tuple(signal for signal in Signal if recipe.weights.get(signal))
         weights = np.array([recipe.weights[signal] for signal in signals])
         rows = []
-        for lists in asked:
+        for lists in rankings:
             fused, contributions, _ = fuse(lists, recipe, expanded)
-            given = np.array([[part.get(signal, 0.0) for signal in signals] for part in contributions])
+            by_signal = np.array([[part.get(signal, 0.0) for signal in signals] for part in contributions])
             order = np.argsort(fused.ordinals)
-            rows.append((fused.ordinals[order], given.reshape(-1, len(signals))[order] / weights))
+            rows.append((fused.ordinals[order], by_signal.reshape(-1, len(signals))[order] / weights))
         width = max(max((len(ordinals) for ordinals, _ in rows), default=1), 1)
         parts = np.zeros((len(signals), len(rows), width))
-        held = np.zeros((len(rows), width), np.bool_)
-        relevant = np.zeros_like(held)
-        for row, ((ordinals, given), wanted) in enumerate(zip(rows, tools, strict=True)):
-            parts[:, row, : len(ordinals)] = given.T
-            held[row, : len(ordinals)] = True
+        present = np.zeros((len(rows), width), np.bool_)
+        relevant = np.zeros_like(present)
+        for row, ((ordinals, by_signal), wanted) in enumerate(zip(rows, tools, strict=True)):
+            parts[:, row, : len(ordinals)] = by_signal.T
+            present[row, : len(ordinals)] = True
             relevant[row, : len(ordinals)] = np.isin(ordinals, list(wanted))
         discounts = np.cumsum(1 / np.log2(np.arange(2, K + 2)))
         ideal = np.array([discounts[min(len(wanted), K) - 1] for wanted in tools])
-        return cls(signals, parts, held, relevant, ideal)
+        return cls(signals, parts, present, relevant, ideal)
 
-    def take(self, rows: NDArray[np.bool_]) -> "Candidates":
-        """The requests that a mask keeps."""
-        return Candidates(self.signals, self.parts[:, rows], self.held[rows], self.relevant[rows], self.ideal[rows])
+    def take(self, rows: NDArray[np.bool_]) -> "FusionCandidates":
+        """Return the requests where a mask is true."""
+        return FusionCandidates(
+            self.signals, self.parts[:, rows], self.present[rows], self.relevant[rows], self.ideal[rows]
+        )
 
-    def without(self, left_out: Signal) -> "Candidates":
-        """The same as if a signal gave nothing."""
-        given = np.array([signal is not left_out for signal in self.signals])
-        return replace(self, parts=self.parts * given[:, None, None])
+    def without(self, left_out: Signal) -> "FusionCandidates":
+        """Return the candidates as if a signal contributed nothing."""
+        included = np.array([signal is not left_out for signal in self.signals])
+        return replace(self, parts=self.parts * included[:, None, None])
 
     def ndcg(self, weights: Floats) -> Floats:
-        """nDCG@10 of each request by weights in the order of `signals`, shape (requests,); ties go by ordinal."""
-        scores = np.where(self.held, np.tensordot(weights, self.parts, axes=1), -np.inf)
-        # Relevant tools are few: to count what stands above each takes a fraction of a sort.
+        """Return nDCG@10 of each request, shape (requests,), by weights in the order of `signals`.
+
+        Ties are broken by ordinal.
+        """
+        scores = np.where(self.present, np.tensordot(weights, self.parts, axes=1), -np.inf)
+        # Relevant tools are few: counting the tools above each is faster than sorting.
         rows, places = np.nonzero(self.relevant)
         of_row, own = scores[rows], scores[rows, places][:, None]
         before = np.arange(scores.shape[1]) < places[:, None]
         ranks = 1 + ((of_row > own) | ((of_row == own) & before)).sum(axis=1)
         gains = np.where(ranks <= K, 1 / np.log2(ranks + 1), 0.0)
-        found: Floats = np.bincount(rows, gains, len(scores)) / self.ideal
-        return found
+        ndcg: Floats = np.bincount(rows, gains, len(scores)) / self.ideal
+        return ndcg
 
 
 @dataclass(frozen=True, slots=True)
 class WeightsEvidence:
-    """What fitted weights gain, and why they are adopted or not (`kept`: why the recipe's own stay, else "").
+    """The gain of fitted weights, and why the recipe's own are `kept`; "" where the fitted ones are adopted.
 
-    `difference` is of nDCG@10 on requests that were left out, with its 95 % interval and the p of chance; `ndcg` that
-    of the recipe's own weights.
+    `difference` is the gain in nDCG@10 on held-out requests, `ndcg` the nDCG@10 of the recipe's own weights.
     """
 
     requests: int
@@ -112,7 +115,7 @@ class WeightsEvidence:
     difference: Difference | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON-ready dict, for the manifest."""
+        """Return a JSON-ready dict, for the manifest."""
         return {
             "requests": self.requests,
             "kept": self.kept,
@@ -122,15 +125,15 @@ class WeightsEvidence:
         }
 
 
-def fit_weights(candidates: Candidates, recipe: Recipe) -> tuple[Recipe, WeightsEvidence]:
-    """The recipe, with fitted weights if they are better beyond chance on requests that they were not fitted to."""
+def fit_weights(candidates: FusionCandidates, recipe: Recipe) -> tuple[Recipe, WeightsEvidence]:
+    """Return the recipe, with fitted weights if they are better beyond chance on held-out requests."""
     requests = len(candidates.ideal)
     if requests < FEWEST_REQUESTS:
         return recipe, WeightsEvidence(requests, f"{requests} past requests are too few: {FEWEST_REQUESTS} are needed")
     if len(candidates.signals) < 2:
         return recipe, WeightsEvidence(requests, "the recipe weighs a single signal")
     own = np.array([recipe.weights[signal] for signal in candidates.signals])
-    fold = folds(requests)
+    fold = fold_numbers(requests)
     before = candidates.ndcg(own)
     after = np.empty(requests)
     for part in range(FOLDS):
@@ -151,16 +154,19 @@ def fit_weights(candidates: Candidates, recipe: Recipe) -> tuple[Recipe, Weights
     return replace(recipe, name=f"{recipe.name}-fitted", weights={**recipe.weights, **fitted}), evidence
 
 
-def _descend(candidates: Candidates, own: Floats) -> Floats:
-    """One weight after the other to its best multiple; the heaviest stays, for only proportions count."""
+def _descend(candidates: FusionCandidates, own: Floats) -> Floats:
+    """Return weights after setting one after the other to its best multiple.
+
+    The heaviest stays as it is, because only proportions count.
+    """
     weights, best = own.copy(), candidates.ndcg(own).mean()
     for _ in range(_SWEEPS):
         before = weights
         for i in np.flatnonzero(np.arange(len(own)) != np.argmax(own)):
-            tried = [np.where(np.arange(len(own)) == i, own[i] * step, weights) for step in (1.0, *_STEPS)]
-            found = [candidates.ndcg(other).mean() for other in tried]
-            if max(found) >= best + _LEAST_GAIN:
-                weights, best = tried[int(np.argmax(found))], max(found)
+            trials = [np.where(np.arange(len(own)) == i, own[i] * step, weights) for step in (1.0, *_STEPS)]
+            means = [candidates.ndcg(trial).mean() for trial in trials]
+            if max(means) >= best + _LEAST_GAIN:
+                weights, best = trials[int(np.argmax(means))], max(means)
         if np.array_equal(weights, before):
             break
     return weights

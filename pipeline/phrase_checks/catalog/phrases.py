@@ -1,4 +1,4 @@
-"""One phrase at a time: does it fit its own tool, and which others does it fit as well?"""
+"""Judge one phrase at a time: does it fit its own tool, and which others does it fit as well?"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -6,112 +6,119 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.phrase_checks.catalog.remembered import Comparison, Memory, phrase_keys, tool_keys
-from pipeline.phrase_checks.catalog.space import Fits, Space, Spread
-from pipeline.phrase_checks.catalog.subject import Subject
+from pipeline.phrase_checks.catalog.assessed_tool import AssessedTool
+from pipeline.phrase_checks.catalog.comparison_cache import CatalogComparison, ComparisonCache, phrase_keys, tool_keys
+from pipeline.phrase_checks.catalog.vectors import CatalogVectors, Competitors, ScoreDistribution
 from pipeline.settings import AssessmentSettings
 
 _MOST_SIBLINGS = 3
-# One phrase that a neighbour could have said is no collision of two tools.
+# Two tools collide only where several phrases fit both: a single one could have been said of any neighbour.
 _FEWEST_SHARED = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """By row of the phrases the other tool's ordinal; by tool the ordinals of its siblings."""
+class PhraseFindings:
+    """Findings by row of the phrases (value: the other tool's ordinal), and the siblings of each tool, by ordinals."""
 
     inconsistent: dict[int, int] = field(default_factory=dict)
     collisions: dict[int, int] = field(default_factory=dict)
     siblings: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
 
-def judge_phrases(space: Space, subjects: Sequence[Subject], settings: AssessmentSettings, memory: Memory) -> Judged:
+def judge_phrases(
+    catalog: CatalogVectors, tools: Sequence[AssessedTool], settings: AssessmentSettings, cache: ComparisonCache
+) -> PhraseFindings:
     """Score each phrase against each tool: the mean of its cosines with the record and with the tool's phrases.
 
-    With its own tool's it is the mean over the other phrases, for a phrase is no witness of itself; a tool without
-    phrases, or without another, has its record alone.
+    At its own tool a phrase is compared with the other phrases, not with itself. A tool without phrases, or without
+    others, has its record alone.
     """
-    counts = np.diff(space.offsets)
-    sums = space.sums()
-    centres = ((space.records + space.means(sums)) / 2).astype(np.float32, copy=False)
-    spread = Spread.of(centres)
-    columns = tool_keys(subjects, space.judged)
-    keys = phrase_keys(subjects, columns)
-    is_own = np.array([own for subject in subjects for own in subject.own_phrases], bool)
-    comparison = Comparison(space, centres, columns, memory.before.get("phrases"))
-    judged = Judged()
-    for tools in space.runs(counts):
-        rows = np.concatenate([np.arange(space.offsets[tool], space.offsets[tool + 1]) for tool in tools.tolist()])
-        texts, owners = space.phrases[rows], space.owners[rows]
-        own = _own(space, sums, texts, owners)
-        fits = comparison.fits(texts, keys[rows], owners, own)
-        judgeable = fits.take(~is_own[rows][fits.rows])
-        wrong = _inconsistent(judgeable, spread, centres, texts, owners, own, settings)
-        judged.inconsistent.update((int(rows[row]), other) for row, other in wrong.items())
+    counts = np.diff(catalog.offsets)
+    sums = catalog.sums()
+    centres = ((catalog.records + catalog.means(sums)) / 2).astype(np.float32, copy=False)
+    distribution = ScoreDistribution.of(centres)
+    columns = tool_keys(tools, catalog.judged)
+    keys = phrase_keys(tools, columns)
+    is_own = np.array([own for tool in tools for own in tool.own_phrases], bool)
+    comparison = CatalogComparison(catalog, centres, columns, cache.previous.get("phrases"))
+    findings = PhraseFindings()
+    for run in catalog.runs(counts):
+        rows = np.concatenate([np.arange(catalog.offsets[tool], catalog.offsets[tool + 1]) for tool in run.tolist()])
+        texts, owners = catalog.phrases[rows], catalog.owners[rows]
+        own = _own_scores(catalog, sums, texts, owners)
+        competitors = comparison.competitors(texts, keys[rows], owners, own)
+        judgeable = competitors.take(~is_own[rows][competitors.rows])
+        wrong = _inconsistent(judgeable, distribution, centres, texts, owners, own, settings)
+        findings.inconsistent.update((int(rows[row]), other) for row, other in wrong.items())
         if wrong:
-            fits = fits.take(~np.isin(fits.rows, list(wrong)))
-        shared, siblings = _siblings(fits, owners, counts, settings.sibling_share)
-        judged.siblings.update(siblings)
-        collisions = fits.take(shared)
+            competitors = competitors.take(~np.isin(competitors.rows, list(wrong)))
+        shared, siblings = _siblings(competitors, owners, counts, settings.sibling_share)
+        findings.siblings.update(siblings)
+        collisions = competitors.take(shared)
         best_first = np.lexsort((collisions.tools, -np.round(collisions.scores, 5), collisions.rows))
         texts_of, first = np.unique(collisions.rows[best_first], return_index=True)
         others = collisions.tools[best_first][first]
-        judged.collisions.update(zip(rows[texts_of].tolist(), others.tolist(), strict=True))
-    memory.now["phrases"] = comparison.compared()
-    return judged
+        findings.collisions.update(zip(rows[texts_of].tolist(), others.tolist(), strict=True))
+    cache.current["phrases"] = comparison.to_cache()
+    return findings
 
 
-def _own(
-    space: Space, sums: NDArray[np.float32], texts: NDArray[np.float32], owners: NDArray[np.int64]
+def _own_scores(
+    catalog: CatalogVectors, sums: NDArray[np.float32], texts: NDArray[np.float32], owners: NDArray[np.int64]
 ) -> NDArray[np.float32]:
-    """What phrases (rows, dim) score at their own tools."""
-    record = np.einsum("ij,ij->i", texts, space.records[owners])
-    rest = np.diff(space.offsets)[owners] - 1
+    """Return the scores (rows,) of phrases (rows, dim) at their own tools."""
+    record = np.einsum("ij,ij->i", texts, catalog.records[owners])
+    rest = np.diff(catalog.offsets)[owners] - 1
     others = np.einsum("ij,ij->i", texts, sums[owners] - texts) / np.maximum(rest, 1)
-    found: NDArray[np.float32] = ((record + np.where(rest > 0, others, record)) / 2).astype(np.float32)
-    return found
+    scores: NDArray[np.float32] = ((record + np.where(rest > 0, others, record)) / 2).astype(np.float32)
+    return scores
 
 
 def _inconsistent(
-    fits: Fits,
-    spread: Spread,
+    competitors: Competitors,
+    distribution: ScoreDistribution,
     centres: NDArray[np.float32],
     texts: NDArray[np.float32],
     owners: NDArray[np.int64],
     own: NDArray[np.float32],
     settings: AssessmentSettings,
 ) -> dict[int, int]:
-    """The rows that fit their tool no better than chance and another far better, with that other: of each tool at most
-    half of its phrases, the worst."""
-    rows, highest, best = fits.best()
-    mean, deviation = spread.standard(texts[rows], centres[owners[rows]], own[rows])
+    """Return {row: other tool} for rows that fit their tool no better than chance, and another far better.
+
+    Of each tool these are at most half of its phrases, the worst.
+    """
+    rows, highest, best = competitors.best()
+    mean, deviation = distribution.standard(texts[rows], centres[owners[rows]], own[rows])
     fit = (np.round(own[rows], 6) - mean) / deviation
     lead = (np.round(highest, 6) - np.round(own[rows], 6)) / deviation
     wrong = np.flatnonzero((fit < settings.inconsistent_fit) & (lead > settings.inconsistent_lead))
-    found: dict[int, int] = {}
+    inconsistent: dict[int, int] = {}
     for tool in np.unique(owners[rows[wrong]]).tolist():
         of_tool = [place for place in wrong.tolist() if owners[rows[place]] == tool]
         worst = sorted(of_tool, key=lambda place: -lead[place])[: int((owners == tool).sum()) // 2]
-        found.update((int(rows[place]), int(best[place])) for place in worst)
-    return found
+        inconsistent.update((int(rows[place]), int(best[place])) for place in worst)
+    return inconsistent
 
 
 def _siblings(
-    fits: Fits, owners: NDArray[np.int64], counts: NDArray[np.int64], share: float
+    competitors: Competitors, owners: NDArray[np.int64], counts: NDArray[np.int64], share: float
 ) -> tuple[NDArray[np.bool_], dict[int, tuple[int, ...]]]:
-    """By tool the tools that enough of its phrases fit as well or better, the most phrases first, at most three; and
-    which of the entries are of such a pair. Of tools with as many phrases the one goes first that they fit best."""
+    """Return a mask of the entries between siblings, and by tool its siblings: at most three, the most phrases first.
+
+    A tool's siblings are those that at least `share` of its phrases fit as well or better. Ties are broken by total
+    score, then by ordinal.
+    """
     pairs, inverse, shared = np.unique(
-        owners[fits.rows] * len(counts) + fits.tools, return_inverse=True, return_counts=True
+        owners[competitors.rows] * len(counts) + competitors.tools, return_inverse=True, return_counts=True
     )
     tools, others = np.divmod(pairs, len(counts))
-    totals = np.bincount(inverse, fits.scores, len(pairs))
+    totals = np.bincount(inverse, competitors.scores, len(pairs))
     near = np.flatnonzero(shared >= np.maximum(_FEWEST_SHARED, share * counts[tools]))
-    # Equal scores by ordinal; their last bits are noise.
+    # Totals are rounded, because their last bits are noise.
     near = near[np.lexsort((others[near], -np.round(totals[near], 5), -shared[near], tools[near]))]
     place = np.arange(len(near)) - np.searchsorted(tools[near], tools[near])
     near = near[place < _MOST_SIBLINGS]
-    found: dict[int, tuple[int, ...]] = {}
+    siblings: dict[int, tuple[int, ...]] = {}
     for tool, other in zip(tools[near].tolist(), others[near].tolist(), strict=True):
-        found[tool] = (*found.get(tool, ()), other)
-    return np.isin(inverse, near), found
+        siblings[tool] = (*siblings.get(tool, ()), other)
+    return np.isin(inverse, near), siblings

@@ -1,4 +1,4 @@
-"""Web and mail addresses in a phrase: plausible details of a tool that takes such things, advertising for any other."""
+"""Find web and mail addresses in a phrase that advertise, and are no plausible detail of a request."""
 
 import re
 from collections.abc import Iterable
@@ -8,9 +8,9 @@ _ADDRESS = re.compile(
     r"|[\w.+-]+@(?P<mail>[\w-]+(?:\.[\w-]+)+)",
     re.IGNORECASE,
 )
-# Reserved for examples, so that they lead nowhere (RFC 2606).
+# Reserved for examples: they lead nowhere (RFC 2606).
 _EXAMPLE = re.compile(r"(?:.*\.)?example\.(?:com|org|net)(?::\d+)?|localhost(?::\d+)?", re.IGNORECASE)
-_TAKES = re.compile(
+_TAKES_ADDRESSES = re.compile(
     r"\b(?:url|uri|link|href|web ?site|site|web ?page|page|domain|endpoint|web ?hook|repo|repository|browser|crawl"
     r"|scrape|address)(?:s|es)?\b",
     re.IGNORECASE,
@@ -18,24 +18,23 @@ _TAKES = re.compile(
 _HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])|_")
 
 
-def advertised(text: str, own: Iterable[str]) -> str:
-    """The first address of a text that is none of its plausible details; else empty. `own` are the record's texts.
+def advertised(text: str, record_texts: Iterable[str]) -> str:
+    """Return the first address of a text that advertises; else an empty text.
 
-    A model invents details where people would give them, mail addresses above all: dropping every address lost 14 good
-    phrases of 20,000, and no bad one. What it copied from the record is the vendor's own; a web address is a detail of
-    no tool but one that takes addresses.
+    An address advertises if its host is copied from the record, or if it is a web address and no text of the record
+    speaks of web addresses. Models invent other addresses, as people would give them: those may stay.
     """
     if "@" not in text and ":" not in text and "www." not in text.casefold():
         return ""
-    for found in _ADDRESS.finditer(text):
-        host = found["host"] or found["mail"]
+    for match in _ADDRESS.finditer(text):
+        host = match["host"] or match["mail"]
         if host is None:
-            return found.group()
+            return match.group()
         if _EXAMPLE.fullmatch(host):
             continue
-        texts = [*own]
+        texts = [*record_texts]
         if any(host.casefold() in other.casefold() for other in texts):
-            return found.group()
-        if found["host"] and not any(_TAKES.search(_HUMPS.sub(" ", other)) for other in texts):
-            return found.group()
+            return match.group()
+        if match["host"] and not any(_TAKES_ADDRESSES.search(_HUMPS.sub(" ", other)) for other in texts):
+            return match.group()
     return ""

@@ -1,4 +1,4 @@
-"""Operations that change something, claimed for a tool whose record speaks of no such thing."""
+"""Find operations that change something, claimed for a tool whose record speaks of no such thing."""
 
 import re
 
@@ -10,8 +10,8 @@ _COURTESY = re.compile(
     r"|go ahead and|then|and|use (?:this|it) to|when (?:you|somebody|someone|a user) (?:want|need)s? to)\b[\s,]*)+",
     re.IGNORECASE,
 )
-# How a claim begins. Any `remove`, `send` and `transfer` would begin too many harmless requests ("send me the menu",
-# "remove my seat on that flight", "transfer stations in Seoul"): they dropped 25 good phrases of 6,788, these none.
+# How a claim begins. Any `remove`, `send` and `transfer` would begin too many harmless requests ("send me the menu").
+# See docs/decisions/0241-record-checks.md.
 _CLAIMS = tuple(
     (claim, re.compile(begins, re.IGNORECASE))
     for claim, begins in (
@@ -29,7 +29,7 @@ _CLAIMS = tuple(
         ),
     )
 )
-# Words of a record that let it be spoken of so. Wide on purpose: what manages, edits or submits may well delete.
+# Words of a record that support a claim. Wide on purpose: a tool that manages, edits or submits may well delete.
 _ANY_CHANGE = (
     "manage manager management crud edit update modify change set configure write execute run command script shell "
     "action operation operate perform control administer admin automation automate workflow agent sandbox code sql "
@@ -50,25 +50,25 @@ _SUPPORT = {
     "forward social",
 }
 _TERMS = {claim: term_set(f"{words} {_ANY_CHANGE}") for claim, words in _SUPPORT.items()}
-# Without one of these a description is in no English that could be searched for the words above.
+# A description without any of these is not English prose, and cannot be searched for the words above.
 _ENGLISH = re.compile(r"\b(?:the|of|for|with|from|and|by|to|an|in)\b", re.IGNORECASE)
 
 
 def unsupported(text: str, support: frozenset[str]) -> str:
-    """The operation that a text begins with and that no word of the record supports; else empty."""
+    """Return the operation that a text begins with and that `support` lacks; else an empty text."""
     start = _COURTESY.sub("", text)
     for claim, begins in _CLAIMS:
-        if found := begins.match(start):
-            return "" if claim in support else found.group()
+        if match := begins.match(start):
+            return "" if claim in support else match.group()
     return ""
 
 
 def supported(record: ToolRecord) -> frozenset[str]:
-    """The operations that a record's words let be claimed for it; all of them where its description is not English."""
+    """Return the operations that a record's words support; all of them where its description is not English."""
     if not _ENGLISH.search(record.description):
         return frozenset(_TERMS)
     words = [record.name, record.provider or "", record.description, *record.categories, *record.examples]
     for parameter in record.parameters:
         words += (parameter.path, parameter.description, *parameter.enum)
-    found = term_set(" ".join(words))
-    return frozenset(claim for claim, ways in _TERMS.items() if not ways.isdisjoint(found))
+    record_terms = term_set(" ".join(words))
+    return frozenset(claim for claim, supporting in _TERMS.items() if not supporting.isdisjoint(record_terms))

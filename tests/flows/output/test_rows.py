@@ -1,4 +1,4 @@
-"""Rows on a screen: readable at any width, whatever is in them."""
+"""ResultRows on a screen: readable at any width, whatever is in them."""
 
 from datetime import datetime
 from typing import Any
@@ -8,12 +8,12 @@ from rich.console import Console
 
 from flows.output.formatting import cell_text, shorten
 from flows.output.rows import layout
-from pipeline.inspection.answers import Rows
+from pipeline.inspection.results import ResultRows
 
 _LONG = "Returns charges, newest first, of one customer or of all of them, paginated by cursor. " * 4
 
 
-def drawn(rows: Rows, width: int, **options: Any) -> list[str]:
+def drawn(rows: ResultRows, width: int, **options: Any) -> list[str]:
     console = Console(width=width, highlight=False)
     with console.capture() as capture:
         console.print(layout(rows, width, **options))
@@ -21,7 +21,9 @@ def drawn(rows: Rows, width: int, **options: Any) -> list[str]:
 
 
 def test_numbers_stand_under_each_other_and_null_is_a_dash() -> None:
-    rows = Rows(("provider", "tools", "cost_usd", "run_id"), (("pay", 12_000, 0.5, 12_000), (None, 7, 0.00025, 2)))
+    rows = ResultRows(
+        ("provider", "tools", "cost_usd", "run_id"), (("pay", 12_000, 0.5, 12_000), (None, 7, 0.00025, 2))
+    )
     assert drawn(rows, 80) == [
         "provider   tools  cost_usd  run_id",
         "pay       12,000   0.50000   12000",
@@ -31,7 +33,7 @@ def test_numbers_stand_under_each_other_and_null_is_a_dash() -> None:
 
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_no_line_is_wider_than_the_screen_and_an_id_is_never_cut(width: int) -> None:
-    rows = Rows(("tool_id", "words", "description"), (("provider-of-tools/" + "x" * 30, 12, _LONG),))
+    rows = ResultRows(("tool_id", "words", "description"), (("provider-of-tools/" + "x" * 30, 12, _LONG),))
     for short in (False, True):
         lines = drawn(rows, width, short=short)
         assert max(map(len, lines)) <= width
@@ -40,26 +42,26 @@ def test_no_line_is_wider_than_the_screen_and_an_id_is_never_cut(width: int) -> 
 
 
 def test_a_short_row_takes_one_line_where_its_id_does() -> None:
-    rows = Rows(("tool_id", "description"), (("a/b", _LONG), ("a/c", _LONG)))
+    rows = ResultRows(("tool_id", "description"), (("a/b", _LONG), ("a/c", _LONG)))
     assert len(drawn(rows, 80, short=True)) == 3
     assert len(drawn(rows, 80)) > 3
 
 
 def test_long_names_of_columns_are_folded_before_rows_are_stacked() -> None:
-    rows = Rows(("prompt_tokens", "completion_tokens"), ((1, 2),))
+    rows = ResultRows(("prompt_tokens", "completion_tokens"), ((1, 2),))
     assert drawn(rows, 32)[0] == "prompt_tokens  completion_tokens"
     assert drawn(rows, 30) == ["prompt_  completion_", " tokens       tokens", "      1            2"]
 
 
 def test_more_columns_than_fit_are_listed_row_by_row() -> None:
-    rows = Rows(tuple(f"column{n}" for n in range(9)), (tuple(range(9)), (*range(8), None)))
+    rows = ResultRows(tuple(f"column{n}" for n in range(9)), (tuple(range(9)), (*range(8), None)))
     lines = drawn(rows, 40)
     assert lines[:2] == ["column0  0", "column1  1"]
     assert lines[9:11] == ["", "column0  0"] and lines[-1] == "column8  –"
 
 
 def test_a_wide_script_is_measured_as_it_is_drawn() -> None:
-    rows = Rows(("tool_id", "description"), (("顧客/情報", "顧客情報を返す" * 20),))
+    rows = ResultRows(("tool_id", "description"), (("顧客/情報", "顧客情報を返す" * 20),))
     console = Console(width=60)
     assert all(console.measure(line).maximum <= 60 for line in drawn(rows, 60))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.inspection import Inspection
-from pipeline.inspection.comparing import PARTS
+from pipeline.inspection.comparison_sql import PARTS
 from router.errors import SnapshotInvalid
 from router.snapshot.store.pointer import snapshot_folder
 from tests.pipeline.inspection.conftest import Shop, tool, words

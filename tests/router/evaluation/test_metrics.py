@@ -5,7 +5,7 @@ from math import log2
 import numpy as np
 import pytest
 
-from router.evaluation import METRICS, evaluate, full_recall, recall, scores
+from router.evaluation import METRICS, MRR, NDCG, FullRecall, Success, evaluate, full_recall, recall, scores
 from router.evaluation.metrics import first_rank
 from tests.router.evaluation.judging import judged
 
@@ -58,5 +58,27 @@ def test_a_metric_without_requests_is_none() -> None:
 def test_scores_have_a_row_a_request_and_no_number_where_there_is_no_metric() -> None:
     table = scores([(list("a"), judged("a")), (list("a"), judged("", kind="none"))])
     assert table.shape == (2, len(METRICS))
-    assert np.isnan(table[1]).all() and np.isnan(table[0]).tolist() == [m == "multi@10" for m in METRICS]
+    assert np.isnan(table[1]).all() and np.isnan(table[0]).tolist() == [m.key == "multi@10" for m in METRICS]
     assert scores([]).shape == (0, len(METRICS))
+
+
+def test_a_metric_prints_its_cutoff_and_has_a_key_of_its_own() -> None:
+    assert [str(metric) for metric in METRICS] == [
+        "Success@10", "Success@1", "MRR@10", "FullRecall@10", "MultiToolRecall@10", "nDCG@10"
+    ]  # fmt: skip
+    assert [metric.key for metric in METRICS] == ["recall@10", "hit@1", "mrr@10", "full@10", "multi@10", "ndcg@10"]
+    assert (str(NDCG(5)), NDCG(5).key, Success(5).key) == ("nDCG@5", "ndcg@5", "recall@5")
+
+
+def test_a_metric_at_another_cutoff_counts_to_there() -> None:
+    ranking, judgement = list("xaxb"), judged("ab", kind="multi")
+    assert [Success(k).compute(ranking, judgement) for k in (1, 2)] == [0, 1]
+    assert [MRR(k).compute(ranking, judgement) for k in (1, 2)] == [0, 1 / 2]
+    assert [FullRecall(k).compute(ranking, judgement) for k in (2, 4)] == [1 / 2, 1]
+    assert NDCG(2).compute(ranking, judgement) == pytest.approx((1 / log2(3)) / (1 + 1 / log2(3)))
+
+
+def test_a_request_lacks_the_metrics_that_do_not_apply_to_it() -> None:
+    assert not any(metric.applies(judged("", kind="none")) for metric in METRICS)
+    assert [metric.key for metric in METRICS if not metric.applies(judged("a"))] == ["multi@10"]
+    assert NDCG(5).of(list("a"), judged("", kind="none")) is None

@@ -10,10 +10,8 @@ import pytest
 
 from flows.output.report import render_report
 from router import Router
-from router.evaluation import Judgement
+from router.evaluation import Judgement, ablate, against, ask, figures, worst
 from router.evaluation.abstention import reliability
-from router.evaluation.benchmark import ablate, against, ask, worst
-from router.evaluation.summary import figures
 
 HOSTILE = "<script>alert(1)</script> & <img src=x onerror=y> $x^2$ {{ 7*7 }}"
 

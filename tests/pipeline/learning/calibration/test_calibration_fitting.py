@@ -9,9 +9,10 @@ import pytest
 
 from pipeline.learning.calibration import held_out_phrases
 from pipeline.learning.calibration.background import background
-from pipeline.learning.calibration.cohort import Asker, survey
-from pipeline.learning.calibration.fitting import Calibrated, calibrate
-from pipeline.learning.calibration.held_out_phrases import ask_phrases
+from pipeline.learning.calibration.background_scores import score_background
+from pipeline.learning.calibration.batch_ranking import BatchRanker
+from pipeline.learning.calibration.fitting import SnapshotCalibration, calibrate
+from pipeline.learning.calibration.held_out_phrases import rank_held_out_phrases
 from router import Signal
 from router.contract import Expanded
 from router.evaluation import Judgement
@@ -74,33 +75,37 @@ def opened(snapshot: Path) -> Snapshot:
 
 
 @pytest.fixture(scope="module")
-def calibrated(opened: Snapshot) -> Calibrated:
+def calibrated(opened: Snapshot) -> SnapshotCalibration:
     return calibrate(opened, JUDGED)
 
 
-def probabilities(snapshot: Snapshot, calibrated: Calibrated, requests: Sequence[str], row: int = 0) -> list[float]:
-    asker = Asker(snapshot)
-    cues = [{**a.evidence, **calibrated.cohort.features(a.rankings, a.terms, a.vector)} for a in asker.ask(requests)]
+def probabilities(
+    snapshot: Snapshot, calibrated: SnapshotCalibration, requests: Sequence[str], row: int = 0
+) -> list[float]:
+    ranker = BatchRanker(snapshot)
+    cues = [
+        {**a.evidence, **calibrated.background.features(a.rankings, a.terms, a.vector)} for a in ranker.rank(requests)
+    ]
     found = [calibrated.calibrations[row].probability(one) for one in cues]
     return [probability for probability in found if probability is not None]
 
 
 @pytest.mark.parametrize("row", [0, 1])
 def test_no_more_of_the_judged_requests_are_refused_than_stated(
-    row: int, opened: Snapshot, calibrated: Calibrated
+    row: int, opened: Snapshot, calibrated: SnapshotCalibration
 ) -> None:
     said = probabilities(opened, calibrated, ANSWERABLE, row)
     assert len(said) == len(ANSWERABLE)
     assert np.mean(np.array(said) < calibrated.calibrations[row].threshold) <= 0.05
 
 
-def test_a_larger_share_refuses_more(opened: Snapshot, calibrated: Calibrated) -> None:
+def test_a_larger_share_refuses_more(opened: Snapshot, calibrated: SnapshotCalibration) -> None:
     strict = calibrate(opened, JUDGED, max_refused_share=0.3)
     assert strict.calibrations[0].threshold > calibrated.calibrations[0].threshold
     assert strict.calibrations[0].evidence["refused"] >= calibrated.calibrations[0].evidence["refused"]
 
 
-def test_what_was_calibrated_from_is_told(calibrated: Calibrated) -> None:
+def test_what_was_calibrated_from_is_told(calibrated: SnapshotCalibration) -> None:
     calibration = calibrated.calibrations[0]
     assert calibration.source == "judgements"
     assert calibration.evidence["answerable"] == len(ANSWERABLE)
@@ -109,14 +114,14 @@ def test_what_was_calibrated_from_is_told(calibrated: Calibrated) -> None:
     assert 0 <= calibration.evidence["kept"] <= 1
 
 
-def test_the_lists_with_dense_come_before_those_without(calibrated: Calibrated) -> None:
+def test_the_lists_with_dense_come_before_those_without(calibrated: SnapshotCalibration) -> None:
     assert [set(calibration.weights) for calibration in calibrated.calibrations] == [
         {Signal.DENSE, TASK_WORDING, Signal.DESCRIPTION, MEAN_COSINE, BEST_BM25},
         {Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, BEST_BM25},
     ]
 
 
-def test_equal_snapshots_are_calibrated_alike(opened: Snapshot, calibrated: Calibrated) -> None:
+def test_equal_snapshots_are_calibrated_alike(opened: Snapshot, calibrated: SnapshotCalibration) -> None:
     assert calibrate(opened, JUDGED).calibrations == calibrated.calibrations
 
 
@@ -137,13 +142,13 @@ def test_a_snapshot_without_an_encoder_is_calibrated_by_its_lexical_lists(opened
     assert [set(c.weights) for c in lexical.calibrations] == [
         {Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, BEST_BM25}
     ]
-    assert lexical.cohort.task_direction is None
+    assert lexical.background.task_direction is None
 
 
 def test_a_phrase_is_asked_as_if_its_tool_did_not_have_it(opened: Snapshot) -> None:
-    asker = Asker(opened)
-    vectors = asker.vectors.of_tools(0, 1)  # the document's, then the phrases'
-    first = ask_phrases(asker)[0][0]
+    ranker = BatchRanker(opened)
+    vectors = ranker.vectors.of_tools(0, 1)  # the document's, then the phrases'
+    first = rank_held_out_phrases(ranker)[0][0]
     ranking = first.rankings[Signal.DENSE]
     assert first.vector is not None
     expected = (max(vectors[2:] @ first.vector) + vectors[0] @ first.vector) / 2
@@ -152,18 +157,18 @@ def test_a_phrase_is_asked_as_if_its_tool_did_not_have_it(opened: Snapshot) -> N
 
 
 def test_the_mean_of_the_nearest_texts_leaves_the_phrase_itself_out(opened: Snapshot) -> None:
-    asker = Asker(opened)
-    first = ask_phrases(asker)[0][0]
+    ranker = BatchRanker(opened)
+    first = rank_held_out_phrases(ranker)[0][0]
     assert first.vector is not None
     means = []
     for tool in first.rankings[Signal.DENSE].ordinals[:3].tolist():
-        cosines = asker.vectors.of_tools(tool, tool + 1) @ first.vector
+        cosines = ranker.vectors.of_tools(tool, tool + 1) @ first.vector
         means.append(np.delete(cosines, 1).mean() if tool == 0 else cosines.mean())
     assert first.evidence[MEAN_COSINE] == pytest.approx(np.mean(means), abs=1e-5)
 
 
 def test_a_phrase_without_its_tool_finds_it_in_no_list(opened: Snapshot) -> None:
-    found, absent = ask_phrases(Asker(opened))
+    found, absent = rank_held_out_phrases(BatchRanker(opened))
     assert len(found) == len(absent)
     assert all(0 not in ranking.ordinals for ranking in absent[0].rankings.values())
     assert 0 in found[0].rankings[Signal.DENSE].ordinals
@@ -172,23 +177,23 @@ def test_a_phrase_without_its_tool_finds_it_in_no_list(opened: Snapshot) -> None
 
 def test_phrases_are_drawn_evenly(opened: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(held_out_phrases, "MAX_PHRASES", 3)
-    asker = Asker(opened)
+    ranker = BatchRanker(opened)
     held = [phrase for ordinal in range(len(opened.records)) for phrase in opened.records.entry(ordinal).phrases]
     expected = [terms(phrase) for phrase in (held[0], held[(len(held) - 1) // 2], held[-1])]
-    assert [asked.terms for asked in ask_phrases(asker)[0]] == expected
+    assert [asked.terms for asked in rank_held_out_phrases(ranker)[0]] == expected
 
 
 def test_phrases_of_the_lexicon_are_not_asked(opened: Snapshot) -> None:
     lexicon = replace(opened, manifest=replace(opened.manifest, generators={"lexicon": 8}))
-    assert ask_phrases(Asker(lexicon)) == ([], [])
+    assert rank_held_out_phrases(BatchRanker(lexicon)) == ([], [])
     marks = np.array([Expanded.STOPGAP] * 7 + [Expanded.YES], np.uint8)
-    last = Asker(replace(opened, expanded=marks))
-    assert len(ask_phrases(last)[0]) == len(opened.records.entry(7).phrases)
+    last = BatchRanker(replace(opened, expanded=marks))
+    assert len(rank_held_out_phrases(last)[0]) == len(opened.records.entry(7).phrases)
 
 
 def test_a_cohort_has_the_mean_of_every_tool_over_everyday_requests(opened: Snapshot) -> None:
     everyday = (background()[0], background()[-1])
-    cohort, answers = survey(Asker(opened), everyday)
+    cohort, answers = score_background(BatchRanker(opened), everyday)
     scores = np.zeros(len(opened.records))
     for answer in answers:
         ranking = answer.rankings[Signal.DENSE]
@@ -200,7 +205,7 @@ def test_a_cohort_has_the_mean_of_every_tool_over_everyday_requests(opened: Snap
 
 def test_the_errand_vector_leads_from_talk_to_errands(opened: Snapshot) -> None:
     talk, errand = background()[0], background()[-1]
-    cohort, (first, last) = survey(Asker(opened), (talk, errand))
+    cohort, (first, last) = score_background(BatchRanker(opened), (talk, errand))
     assert first.vector is not None
     assert last.vector is not None
     assert cohort.task_direction == pytest.approx(last.vector - first.vector)

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from pipeline.learning.calibration.background import background
-from pipeline.learning.calibration.cohort import Asker, survey
-from pipeline.learning.calibration.fitting import Calibrated
-from pipeline.learning.calibration.reuse import ReusedCalibration, calibrated_before, reuse_calibration
+from pipeline.learning.calibration.background_scores import score_background
+from pipeline.learning.calibration.batch_ranking import BatchRanker
+from pipeline.learning.calibration.fitting import SnapshotCalibration
+from pipeline.learning.calibration.reuse import ReusedCalibration, reuse_calibration, update_calibration
 from router.contract import BACKGROUND_SCORES, VECTORS, EncoderManifest, Manifest, Signal
 from router.fingerprint import file_sha256
 from router.retrieval.calibration import Calibration
@@ -34,7 +35,7 @@ def few() -> Iterator[None]:
 def serving(snapshot: Path, tmp_path: Path) -> Path:
     """A snapshot that was calibrated: its own cohort, and SETTLED."""
     folder = shutil.copytree(snapshot, tmp_path / "20260101T000000Z-abcdef01")
-    cohort, _ = survey(Asker(Snapshot.open(folder)), background()[::10])
+    cohort, _ = score_background(BatchRanker(Snapshot.open(folder)), background()[::10])
     files = {name: file_sha256(folder / name) for name in cohort.save(folder)}
     manifest = Manifest.read(folder)
     told = {"calibrations": [SETTLED.to_json()]}
@@ -51,11 +52,11 @@ def taken(serving: Path, **other: Any) -> ReusedCalibration | None:
     return reuse_calibration(serving, **{**same, "max_refused_share": 0.05, **other})
 
 
-def followed(serving: Path) -> Calibrated:
+def followed(serving: Path) -> SnapshotCalibration:
     """The calibration of a catalog that is as it was."""
     found = taken(serving)
     assert found is not None
-    return calibrated_before(Snapshot.open(serving, check=False), found)
+    return update_calibration(Snapshot.open(serving, check=False), found)
 
 
 def test_what_was_settled_is_taken_over_with_where_it_is_from(serving: Path) -> None:
@@ -106,16 +107,16 @@ def test_the_content_hash_names_a_calibration_that_another_content_settled() -> 
 def test_the_cohort_of_an_unchanged_catalog_is_as_it_was(serving: Path) -> None:
     before, done = Snapshot.open(serving).background_scores, followed(serving)
     assert before is not None and done.calibrations == (SETTLED,)
-    assert before.statistics.keys() == done.cohort.statistics.keys()
-    assert all(np.array_equal(before.statistics[s], done.cohort.statistics[s]) for s in before.statistics)
-    assert np.array_equal(before.task_direction, done.cohort.task_direction)
+    assert before.statistics.keys() == done.background.statistics.keys()
+    assert all(np.array_equal(before.statistics[s], done.background.statistics[s]) for s in before.statistics)
+    assert np.array_equal(before.task_direction, done.background.task_direction)
 
 
 @pytest.mark.parametrize("changed", [[3], [0, 7]])
 def test_of_tools_with_other_vectors_the_statistics_are_measured(
     serving: Path, tmp_path: Path, changed: list[int]
 ) -> None:
-    vectors, table = Asker(Snapshot.open(serving)).vectors, np.load(serving / BACKGROUND_SCORES)
+    vectors, table = BatchRanker(Snapshot.open(serving)).vectors, np.load(serving / BACKGROUND_SCORES)
     rows, measured = np.array(vectors.rows), table[list(Signal).index(Signal.DENSE)].copy()
     now = shutil.copytree(serving, tmp_path / "now")
     for tool in changed:  # before, these had other vectors and other means
@@ -128,5 +129,5 @@ def test_of_tools_with_other_vectors_the_statistics_are_measured(
     replace(manifest, files={**manifest.files, **files}).write(serving)
     found = taken(serving)
     assert found is not None
-    done = calibrated_before(Snapshot.open(now, check=False), found)
-    np.testing.assert_allclose(done.cohort.statistics[Signal.DENSE], measured, rtol=1e-4, atol=1e-6)
+    done = update_calibration(Snapshot.open(now, check=False), found)
+    np.testing.assert_allclose(done.background.statistics[Signal.DENSE], measured, rtol=1e-4, atol=1e-6)

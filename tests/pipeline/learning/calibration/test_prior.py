@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pipeline.learning.calibration.prior import PRIORS, Prior, Scale, choose
+from pipeline.learning.calibration.prior import PRIORS, CueScale, Prior, choose_priors
 from router import Signal
 from router.retrieval.features import BEST_BM25, MEAN_COSINE
 from router.retrieval.score_normalization import TASK_WORDING, BackgroundScores
@@ -24,7 +24,7 @@ def test_the_least_score_lies_between_those_of_the_stated_shares() -> None:
 
 def test_what_fits_a_catalog_best_is_no_background() -> None:
     table = np.array([[float(i)] for i in range(19)] + [[1000.0]])
-    scale = Scale.of(table)
+    scale = CueScale.of(table)
     # 85 % of 20 are kept: 0 to 16.
     assert scale.kept.tolist() == [True] * 17 + [False] * 3
     assert scale.centre == pytest.approx([8.0])
@@ -33,7 +33,7 @@ def test_what_fits_a_catalog_best_is_no_background() -> None:
 
 def test_everyday_requests_have_a_mean_of_nought_and_a_deviation_of_one() -> None:
     table = np.random.default_rng(0).normal(3, 5, (400, 2))
-    scale = Scale.of(table)
+    scale = CueScale.of(table)
     kept = scale.standardise(table[scale.kept])
     assert kept.mean(axis=0) == pytest.approx([0, 0])
     assert kept.std(axis=0) == pytest.approx([1, 1])
@@ -41,7 +41,7 @@ def test_everyday_requests_have_a_mean_of_nought_and_a_deviation_of_one() -> Non
 
 def test_a_whole_catalog_is_calibrated_with_dense_and_without() -> None:
     cohort = BackgroundScores(dict.fromkeys(Signal, STATISTICS), np.ones(2, np.float32))
-    assert [set(prior.cues) for prior in choose(PRIORS, cohort)] == [
+    assert [set(prior.cues) for prior in choose_priors(PRIORS, cohort)] == [
         {Signal.DENSE, TASK_WORDING, Signal.DESCRIPTION, MEAN_COSINE, BEST_BM25},
         {Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, BEST_BM25},
     ]
@@ -49,11 +49,13 @@ def test_a_whole_catalog_is_calibrated_with_dense_and_without() -> None:
 
 def test_a_lexical_catalog_without_expansions_is_calibrated_by_two_lists() -> None:
     cohort = BackgroundScores(dict.fromkeys((Signal.NAME, Signal.DESCRIPTION), STATISTICS))
-    assert [set(prior.cues) for prior in choose(PRIORS, cohort)] == [{Signal.NAME, Signal.DESCRIPTION, BEST_BM25}]
+    assert [set(prior.cues) for prior in choose_priors(PRIORS, cohort)] == [
+        {Signal.NAME, Signal.DESCRIPTION, BEST_BM25}
+    ]
 
 
 def test_a_catalog_that_everyday_requests_do_not_reach_is_not_calibrated() -> None:
-    assert list(choose(PRIORS, BackgroundScores({}))) == []
+    assert list(choose_priors(PRIORS, BackgroundScores({}))) == []
 
 
 @pytest.mark.parametrize("prior", PRIORS)

@@ -8,7 +8,8 @@ import pytest
 
 from pipeline.learning.calibration import whole_lists
 from pipeline.learning.calibration.background import background
-from pipeline.learning.calibration.cohort import Asker, survey
+from pipeline.learning.calibration.background_scores import score_background
+from pipeline.learning.calibration.batch_ranking import BatchRanker
 from pipeline.learning.calibration.whole_lists import dense_scores, lexical_scores
 from router import Signal
 from router.encoding.encoder import apply_adapter
@@ -62,7 +63,7 @@ def test_requests_get_the_lists_that_a_router_gives_each(opened: Snapshot) -> No
     depth = 3
     cut = replace(opened, recipe=replace(opened.recipe, depth=depth))
     assert cut.encoder is not None and cut.dense is not None and cut.adapter is None
-    for request, asked in zip(REQUESTS, Asker(cut).ask(REQUESTS), strict=True):
+    for request, asked in zip(REQUESTS, BatchRanker(cut).rank(REQUESTS), strict=True):
         vector = cut.encoder.encode_request(request)
         dense = cut.dense.rank_vector(vector, depth, cut.recipe.dense_view)
         assert asked.rankings[Signal.DENSE].ordinals.tolist() == dense.ordinals.tolist()
@@ -78,7 +79,7 @@ def test_an_adapter_moves_every_request(opened: Snapshot) -> None:
     adapter = np.random.default_rng(1).normal(0, 0.2, (32, 32)).astype(np.float32)
     moved = replace(opened, adapter=adapter)
     assert moved.encoder is not None
-    (asked,) = Asker(moved).ask(["refund the customer"])
+    (asked,) = BatchRanker(moved).rank(["refund the customer"])
     assert asked.vector == pytest.approx(
         apply_adapter(moved.encoder.encode_request("refund the customer"), adapter), abs=1e-6
     )
@@ -87,7 +88,7 @@ def test_an_adapter_moves_every_request(opened: Snapshot) -> None:
 def test_the_cohorts_statistics_are_those_of_whole_lists_asked_one_by_one(opened: Snapshot) -> None:
     """The plain way: every background request, every list to its end."""
     everyday, tools = background()[::40], len(opened.records)
-    cohort, _ = survey(Asker(opened), everyday)
+    cohort, _ = score_background(BatchRanker(opened), everyday)
     assert opened.encoder is not None and opened.dense is not None
     table = {signal: np.zeros((len(everyday), tools)) for signal in cohort.statistics}
     for row, one in enumerate(everyday):

@@ -12,7 +12,7 @@ import pytest
 from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.learning import PastRequests, learn_from_use
-from pipeline.learning.usage.log import Usage, Use
+from pipeline.learning.usage.log import PastRequest, UsageLog
 from pipeline.progress import SilentProgress
 from pipeline.settings import load
 from router import Router, Signal, SnapshotInvalid
@@ -118,8 +118,8 @@ def past(count: int, requests_a_vector: int = 1) -> PastRequests:
             led = random.permutation(len(TOOLS))
         own, other = led[n % requests_a_vector], led[-1]
         words = [random.choice(TOOLS[tool]["description"].split(), 2, replace=False) for tool in (own, other)]
-        uses.append(Use(" ".join([*words[0], *words[1], str(n)]), {IDS[own]: 1.0}))
-    return PastRequests(Usage(tuple(uses)), vectors.astype(np.float32))
+        uses.append(PastRequest(" ".join([*words[0], *words[1], str(n)]), {IDS[own]: 1.0}))
+    return PastRequests(UsageLog(tuple(uses)), vectors.astype(np.float32))
 
 
 def test_weights_follow_the_lists_that_past_requests_bear_out(snapshot: Path) -> None:
@@ -135,7 +135,7 @@ def test_weights_follow_the_lists_that_past_requests_bear_out(snapshot: Path) ->
 def test_a_signal_that_ranks_past_requests_worse_is_not_built(snapshot: Path) -> None:
     # Each is told by three others to take their tools.
     learned = learn_from_use(Snapshot.open(snapshot), past(800, 4), False, SilentProgress())
-    assert learned.lessons is None
+    assert learned.intents is None
     assert learned.evidence["intents"]["left_out"]["interval"][1] < 0
     assert "worse with it, by more than chance" in learned.evidence["intents"]["skipped"]
     assert learned.evidence["weights"] == {"kept": "tuning.fit_weights is false"}
@@ -143,5 +143,5 @@ def test_a_signal_that_ranks_past_requests_worse_is_not_built(snapshot: Path) ->
 
 def test_without_an_encoder_past_requests_still_fit_weights(snapshot: Path) -> None:
     learned = learn_from_use(Snapshot.open(snapshot), PastRequests(past(120).usage), True, SilentProgress())
-    assert learned.lessons is None and learned.evidence["intents"]["skipped"] == "there is no encoder"
+    assert learned.intents is None and learned.evidence["intents"]["skipped"] == "there is no encoder"
     assert learned.evidence["weights"]["requests"] == 120

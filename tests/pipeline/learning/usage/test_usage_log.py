@@ -9,8 +9,8 @@ import pytest
 
 from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.learning.usage import intents, log
-from pipeline.learning.usage.intents import background, left_out, lessons, teach
-from pipeline.learning.usage.log import Usage, read_usage
+from pipeline.learning.usage.intents import held_out_rankings, learn_intents, similarity_threshold, tool_weights
+from pipeline.learning.usage.log import UsageLog, read_usage
 from pipeline.settings import load
 from router import RECIPES, Signal
 from router.retrieval.retrievers import Ranking
@@ -19,14 +19,14 @@ KNOWN = {"a", "b", "c"}
 Lines = Callable[[str, list[Any]], Path]
 
 
-def read(write_lines: Lines, *rows: Any) -> Usage:
+def read(write_lines: Lines, *rows: Any) -> UsageLog:
     return read_usage(write_lines("usage.jsonl", list(rows)), KNOWN)
 
 
 def test_calls_and_judged_requests_are_read_alike(write_lines: Lines) -> None:
     judged = {"id": "q1", "query": "second", "required": ["b", "c"], "acceptable": ["a"], "kind": "multi"}
     found = read(write_lines, {"request": " first ", "tools": ["a"]}, judged)
-    assert [(use.request, dict(use.shares)) for use in found.uses] == [
+    assert [(use.request, dict(use.shares)) for use in found.requests] == [
         ("first", {"a": 1}),
         ("second", {"b": 1, "c": 1}),
     ]
@@ -38,8 +38,8 @@ def test_a_request_that_was_made_often_counts_once_with_the_shares_of_its_tools(
         for r, t in (("Refund  it", "a"), ("x", "c"), ("refund it", "a"), ("REFUND it", "b"))
     ]
     found = read(write_lines, *rows)
-    assert [use.request for use in found.uses] == ["x", "REFUND it"]
-    assert found.uses[1].shares == pytest.approx({"a": 2 / 3, "b": 1 / 3})
+    assert [use.request for use in found.requests] == ["x", "REFUND it"]
+    assert found.requests[1].shares == pytest.approx({"a": 2 / 3, "b": 1 / 3})
 
 
 def test_a_row_that_cannot_be_used_is_skipped_with_its_line_and_reason(write_lines: Lines) -> None:
@@ -53,7 +53,7 @@ def test_a_row_that_cannot_be_used_is_skipped_with_its_line_and_reason(write_lin
         {"request": "numbers", "tools": [1]},
         {"request": "gone", "tools": ["a", "old/tool"]},
     )
-    assert [use.request for use in found.uses] == ["fine"]
+    assert [use.request for use in found.requests] == ["fine"]
     assert [error.origin.pointer for error in found.rejected] == [f"line {n}" for n in range(2, 8)]
     assert found.rejected[-1].reason == "the catalog has no tool 'old/tool'"
     assert found.rows == 7
@@ -61,18 +61,18 @@ def test_a_row_that_cannot_be_used_is_skipped_with_its_line_and_reason(write_lin
 
 def test_a_request_that_led_to_no_tool_is_no_mistake_and_teaches_nothing(write_lines: Lines) -> None:
     found = read(write_lines, {"query": "thanks", "required": [], "kind": "none"})
-    assert (found.uses, found.rejected, found.toolless) == ((), (), 1)
+    assert (found.requests, found.rejected, found.toolless) == ((), (), 1)
 
 
 def test_half_a_surrogate_pair_is_replaced_so_that_it_can_be_stored(write_lines: Lines) -> None:
-    (use,) = read(write_lines, '{"request": "odd \\ud800", "tools": ["a"]}').uses
+    (use,) = read(write_lines, '{"request": "odd \\ud800", "tools": ["a"]}').requests
     assert use.request == "odd \N{REPLACEMENT CHARACTER}"
 
 
 def test_of_a_long_log_the_newest_requests_are_kept(write_lines: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log, "MAX_USES", 2)
     found = read(write_lines, *({"request": r, "tools": ["a"]} for r in "one two three one".split()))
-    assert [use.request for use in found.uses] == ["three", "one"] and found.older == 1
+    assert [use.request for use in found.requests] == ["three", "one"] and found.older == 1
 
 
 def test_a_log_that_is_not_there_stops_the_build(tmp_path: Path) -> None:
@@ -99,20 +99,20 @@ FUSED = Ranking(np.array([5, 3, 8]), np.array([3.0, 2.0, 1.0]))
     ],
 )
 def test_a_lesson_is_what_the_other_lists_do_not_say(shares: dict[int, float], taught: list[float]) -> None:
-    assert lessons(FUSED, shares) == pytest.approx(taught)
+    assert tool_weights(FUSED, shares) == pytest.approx(taught)
 
 
 def test_the_background_is_two_deviations_above_what_requests_for_different_tools_share() -> None:
     vectors = np.array([[1, 0], [0.6, 0.8], [0, 1]], np.float32)
     tools = [frozenset({0}), frozenset({1}), frozenset({0, 2})]
     # The first and the third led to tool 0 both: left are cosines of .6 and .8, twice each.
-    assert background(tools, vectors) == pytest.approx(0.7 + 2 * 0.1)
-    assert background([frozenset({0})] * 3, vectors) is None
+    assert similarity_threshold(tools, vectors) == pytest.approx(0.7 + 2 * 0.1)
+    assert similarity_threshold([frozenset({0})] * 3, vectors) is None
 
 
 def test_background_cosines_never_reach_one() -> None:
     same = np.ones((2, 1), np.float32)
-    assert background([frozenset({0}), frozenset({1})], same) == intents._HIGHEST
+    assert similarity_threshold([frozenset({0}), frozenset({1})], same) == intents._HIGHEST
 
 
 def test_a_use_that_is_left_out_learns_nothing_from_itself() -> None:
@@ -120,7 +120,7 @@ def test_a_use_that_is_left_out_learns_nothing_from_itself() -> None:
     vectors = np.eye(count, dtype=np.float32)
     dense = Ranking.of(np.array([50]), np.array([1.0]))
     asked = [{Signal.DENSE: dense}] * count
-    taught = teach(asked, [{n: 1.0} for n in range(count)], vectors, RECIPES["default"], None)
-    assert taught is not None and taught.lessons.tolist() == [1.0] * count
-    assert taught.retriever().rank_vector(vectors[7], 10).ordinals.tolist() == [7]
-    assert all(len(lists[Signal.INTENT]) == 0 for lists in left_out(taught, asked, range(count), 10))
+    taught = learn_intents(asked, [{n: 1.0} for n in range(count)], vectors, RECIPES["default"], None)
+    assert taught is not None and taught.weights.tolist() == [1.0] * count
+    assert taught.retriever().rank(vectors[7], 10).ordinals.tolist() == [7]
+    assert all(len(lists[Signal.INTENT]) == 0 for lists in held_out_rankings(taught, asked, range(count), 10))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.learning.usage.weights import FEWEST_REQUESTS, Candidates, fit_weights
+from pipeline.learning.usage.weights import FEWEST_REQUESTS, FusionCandidates, fit_weights
 from router import RECIPES, Recipe, Signal
 from router.contract import Expanded
 from router.evaluation import Judgement, ndcg
@@ -40,7 +40,7 @@ def drawn(requests: int, right: Signal, seed: int = 0) -> tuple[list[dict[Signal
 
 def test_weights_that_find_more_tools_of_requests_left_out_are_adopted() -> None:
     asked, tools = drawn(200, Signal.NAME)
-    recipe, evidence = fit_weights(Candidates.of(asked, tools, RECIPE, None), RECIPE)
+    recipe, evidence = fit_weights(FusionCandidates.of(asked, tools, RECIPE, None), RECIPE)
     assert recipe.name == "both-fitted" and recipe.weights[Signal.NAME] > 1
     assert recipe.weights[Signal.DENSE] == 2  # proportions alone count: the heaviest stays
     assert evidence.kept == "" and evidence.difference is not None
@@ -52,25 +52,25 @@ def test_what_is_no_better_beyond_chance_is_told_and_not_adopted() -> None:
     random = np.random.default_rng(3)
     asked, _ = drawn(FEWEST_REQUESTS, Signal.NAME)
     tools = [{int(random.integers(TOOLS))} for _ in asked]  # nothing to learn
-    recipe, evidence = fit_weights(Candidates.of(asked, tools, RECIPE, None), RECIPE)
+    recipe, evidence = fit_weights(FusionCandidates.of(asked, tools, RECIPE, None), RECIPE)
     assert recipe is RECIPE
     assert "may be chance" in evidence.kept or "no other weights are better" in evidence.kept
 
 
 def test_too_few_requests_fit_nothing() -> None:
     asked, tools = drawn(FEWEST_REQUESTS - 1, Signal.NAME)
-    recipe, evidence = fit_weights(Candidates.of(asked, tools, RECIPE, None), RECIPE)
+    recipe, evidence = fit_weights(FusionCandidates.of(asked, tools, RECIPE, None), RECIPE)
     assert recipe is RECIPE and evidence.kept == "99 past requests are too few: 100 are needed"
 
 
 def test_equal_requests_give_equal_weights() -> None:
     asked, tools = drawn(120, Signal.NAME)
-    fits = [fit_weights(Candidates.of(asked, tools, RECIPE, None), RECIPE) for _ in range(2)]
+    fits = [fit_weights(FusionCandidates.of(asked, tools, RECIPE, None), RECIPE) for _ in range(2)]
     assert fits[0] == fits[1]
 
 
 def test_a_tool_that_no_list_holds_is_missed() -> None:
-    candidates = Candidates.of([{Signal.NAME: ranking({1: 1.0})}], [{1, 9}], RECIPE, None)
+    candidates = FusionCandidates.of([{Signal.NAME: ranking({1: 1.0})}], [{1, 9}], RECIPE, None)
     # The ideal has both: 1 / (1 + 1 / log2(3)).
     assert candidates.ndcg(np.array([1.0, 2.0])).tolist() == pytest.approx([1 / (1 + 1 / np.log2(3))])
 
@@ -93,7 +93,7 @@ def test_candidates_by_other_weights_are_ranked_as_the_router_ranks_them(
     fused, _, _ = fuse(lists, other, expanded)
     ids = frozenset(map(str, tools))
     judgement = Judgement("1", "r", ids, ids, "multi")
-    found = Candidates.of([lists], [tools], own, expanded).ndcg(np.array(weights))
+    found = FusionCandidates.of([lists], [tools], own, expanded).ndcg(np.array(weights))
     # Sums in another order differ in their last bits, which can turn a tie around.
     scores = np.round(fused.scores, 9)
     if len(set(scores.tolist())) == len(scores):

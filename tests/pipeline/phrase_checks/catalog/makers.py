@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pipeline.phrase_checks.catalog import Assessment, Subject, assess
+from pipeline.phrase_checks.catalog import AssessedTool, Assessment, assess
 from pipeline.settings import AssessmentSettings
 from router.tools.text_overlap import term_set
 
@@ -17,7 +17,7 @@ ANY_SHARE = AssessmentSettings(max_share=1)
 class Catalog:
     """Tools added one by one. A vector is a text of axes: "a" is the first axis, "ab" lies between the first two."""
 
-    subjects: list[Subject] = field(default_factory=list)
+    subjects: list[AssessedTool] = field(default_factory=list)
     records: list[str] = field(default_factory=list)
     phrases: list[str] = field(default_factory=list)
 
@@ -32,7 +32,7 @@ class Catalog:
         texts = tuple(f"{tool_id} phrase {number}" for number in range(len(phrases)))
         sentence = f"{tool_id} sentence" if when else ""
         terms = term_set(" ".join(texts[number] for number in own))
-        self.subjects.append(Subject(tool_id, "", content or tool_id, texts, sentence, terms))
+        self.subjects.append(AssessedTool(tool_id, "", content or tool_id, texts, sentence, terms))
         self.records.append(record)
         self.phrases += [*phrases, *([when] if when else [])]
         return tool_id

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.phrase_checks.catalog import Subject
+from pipeline.phrase_checks.catalog import AssessedTool
 from router.record import ToolRecord
 from tests.pipeline.phrase_checks.catalog.makers import Catalog
 from tests.support.factories import make_expansion, make_record
@@ -13,7 +13,7 @@ TOOLS = st.lists(st.tuples(AXES, st.lists(AXES, max_size=4)), min_size=2, max_si
 
 
 def test_a_tool_with_a_phrase_of_its_own_words_is_not_misplaced() -> None:
-    # As in `test_whole`: the mean phrase scores 0 at t00 and 1 at t01, 5.10 deviations ahead.
+    # As in `test_misplaced`: the mean phrase scores 0 at t00 and 1 at t01, 5.10 deviations ahead.
     for own, checks in (((), {"misplaced"}), ((1,), {"collision"})):
         catalog = Catalog()
         catalog.add("a", "b", "b", "b", own=own)
@@ -43,7 +43,7 @@ def test_no_check_drops_a_phrase_of_a_tools_own_words(tools: list[tuple[str, lis
 
 
 def _own(record: ToolRecord, *phrases: str) -> tuple[bool, ...]:
-    return Subject.of(record, make_expansion(*phrases, when_to_use="")).own_phrases
+    return AssessedTool.of(record, make_expansion(*phrases, when_to_use="")).own_phrases
 
 
 def test_own_words_are_those_of_the_name_the_label_and_the_first_sentence() -> None:

@@ -1,0 +1,104 @@
+"""Hold the results of an inspection: rows under columns, tables by name, everything about one tool."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from typing import Any
+
+from router.record import ToolRecord
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRows:
+    """The first rows of a result; `more` is how many were left out."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    more: int = 0
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def column(self, name: str) -> tuple[Any, ...]:
+        """Return the values of one column."""
+        place = self.columns.index(name)
+        return tuple(row[place] for row in self.rows)
+
+    def only(self, *names: str) -> "ResultRows":
+        """Return the same rows with these columns only."""
+        return ResultRows(names, tuple(zip(*map(self.column, names), strict=True)), self.more)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready dict: columns, rows as objects, more.
+
+        A repeated column gets `:1`, `:2`, …, as in DuckDB.
+        """
+        names: list[str] = []
+        for name in self.columns:
+            count = self.columns[: len(names)].count(name)
+            names.append(f"{name}:{count}" if count else name)
+        rows = [{name: to_json(value) for name, value in zip(names, row, strict=True)} for row in self.rows]
+        return {"columns": names, "rows": rows, "more": self.more}
+
+
+@dataclass(frozen=True, slots=True)
+class TableInfo:
+    """A table, view or macro that can be queried. `rows` is None for a macro, whose rows depend on its argument."""
+
+    name: str
+    kind: str
+    comment: str
+    rows: int | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready dict."""
+        return {"name": self.name, "kind": self.kind, "comment": self.comment, "rows": self.rows}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolInspection:
+    """All that a snapshot knows of one tool.
+
+    `documents` are the texts that each signal reads; `expansion` is the row of `expansions` with its cost, None where
+    the tool has none; `phrases` have the other tools with the same phrase; the rest are rows of the tables and macros
+    of those names.
+    """
+
+    record: ToolRecord
+    record_hash: str
+    documents: Mapping[str, str]
+    expansion: Mapping[str, Any] | None
+    phrases: ResultRows
+    verdicts: ResultRows
+    siblings: ResultRows
+    neighbours: ResultRows
+    failures: ResultRows
+    notices: ResultRows
+    history: ResultRows
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready dict."""
+        tables = ("phrases", "verdicts", "siblings", "neighbours", "failures", "notices", "history")
+        return {
+            **self.record.to_json(),
+            "record_hash": self.record_hash,
+            "documents": dict(self.documents),
+            "expansion": to_json(self.expansion),
+            **{name: getattr(self, name).to_json()["rows"] for name in tables},
+        }
+
+
+def to_json(value: Any) -> Any:
+    """Return a value of DuckDB's as JSON: times in ISO 8601, NaN and infinity as null, other types as text."""
+    if isinstance(value, Mapping):
+        return {str(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(item) for item in value]
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    return str(value)

@@ -1,0 +1,120 @@
+"""Rank many requests against a snapshot at once, with whole dense lists."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.learning.calibration.whole_lists import dense_scores
+from router import contract
+from router.contract import Signal
+from router.encoding.encoder import apply_adapter
+from router.retrieval.arrays import load_array
+from router.retrieval.features import no_answer_features
+from router.retrieval.retrievers import Ranking, ToolVectors
+from router.search.search import clean_request
+from router.snapshot.snapshot import Snapshot
+from router.text import terms
+
+
+@dataclass(frozen=True, slots=True)
+class RankedQuery:
+    """A request's rankings by signal, its terms, its vector, and the evidence that the rankings give by themselves.
+
+    `vector` (dim,) is the one that the dense list was ranked by; None without an encoder. `evidence` is that of
+    `router.retrieval.features`.
+    """
+
+    rankings: Mapping[Signal, Ranking]
+    terms: Sequence[str]
+    vector: NDArray[np.float32] | None
+    evidence: Mapping[str, float]
+
+
+# Called with the rows of the requests, their vectors (requests, dim), and every tool's dense scores for them (tools,
+# requests), which it may change in place.
+ScoreHook = Callable[[slice, NDArray[np.float32], NDArray[np.float64]], None]
+
+
+def _no_hook(rows: slice, vectors: NDArray[np.float32], scores: NDArray[np.float64]) -> None:
+    pass
+
+
+class BatchRanker:
+    """Ranks many requests at once by a snapshot's own recipe, with every signal that the snapshot has.
+
+    1,400 requests one by one, each for its whole lists, take a minute among 10,000 tools; together, a few seconds.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+
+    def rank(
+        self, requests: Sequence[str], vectors: NDArray[np.float32] | None = None, on_scores: ScoreHook = _no_hook
+    ) -> list[RankedQuery]:
+        """Rank each request, as deep as the recipe does.
+
+        `vectors` (requests, dim) are those of the requests, where they are known, without the adapter. `on_scores` may
+        change the dense scores before the lists are made of them.
+        """
+        depth = min(self.snapshot.recipe.depth, len(self.snapshot.records))
+        request_terms = [terms(clean_request(request)) for request in requests]
+        lists = [
+            {signal: retriever.rank_terms(words, depth) for signal, retriever in self.snapshot.lexical.items()}
+            for words in request_terms
+        ]
+        query_vectors = self.query_vectors(requests, vectors)
+        if query_vectors is None:
+            return [
+                RankedQuery(rankings, words, None, self.evidence(rankings, None))
+                for rankings, words in zip(lists, request_terms, strict=True)
+            ]
+        for rows, scores in dense_scores(self.vectors, query_vectors, self.snapshot.recipe.dense_view):
+            on_scores(rows, query_vectors[rows], scores)
+            for rankings, column in zip(lists[rows], np.ascontiguousarray(scores.T), strict=True):
+                rankings[Signal.DENSE] = _best(column, depth)
+        return [
+            RankedQuery(rankings, words, vector, self.evidence(rankings, vector))
+            for rankings, words, vector in zip(lists, request_terms, query_vectors, strict=True)
+        ]
+
+    def evidence(self, rankings: Mapping[Signal, Ranking], vector: NDArray[np.float32] | None) -> dict[str, float]:
+        """Return the evidence of a request's rankings."""
+        return no_answer_features(rankings, self.snapshot.dense, vector, len(self.snapshot.records))
+
+    @cached_property
+    def vectors(self) -> ToolVectors:
+        """The stored vectors of the snapshot's tools. Raises ValueError for a snapshot that is only in memory."""
+        if self.snapshot.folder is None:
+            raise ValueError("a snapshot in memory has no stored vectors")
+        return stored_vectors(self.snapshot.folder)
+
+    def query_vectors(
+        self, requests: Sequence[str], vectors: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32] | None:
+        """Return the vectors that the dense lists are ranked by, (requests, dim); None without dense lists."""
+        snapshot = self.snapshot
+        if snapshot.encoder is None or snapshot.dense is None:
+            return None
+        if vectors is None:
+            # One by one, as a router does: an int8 encoder's vectors depend on what they are batched with.
+            encoded = [snapshot.encoder.encode_request(clean_request(request)) for request in requests]
+            vectors = np.stack(encoded) if encoded else np.empty((0, self.vectors.dim), np.float32)
+        adapter = snapshot.adapter if snapshot.recipe.adapter else None
+        return vectors if adapter is None else apply_adapter(vectors, adapter)
+
+
+def stored_vectors(folder: Path) -> ToolVectors:
+    """Return the vectors of a snapshot's tools, memory-mapped."""
+    names = (contract.VECTORS, contract.VECTOR_SCALES, contract.VECTOR_OFFSETS)
+    return ToolVectors(*(load_array(folder / name) for name in names))
+
+
+def _best(scores: NDArray[np.float64], depth: int) -> Ranking:
+    """Return the best of all tools, by their scores (tools,)."""
+    least = np.partition(scores, len(scores) - depth)[len(scores) - depth]
+    tools = np.flatnonzero(scores >= least)
+    return Ranking.of(tools, scores[tools], float(scores.mean()), float(scores.std())).cut(depth)

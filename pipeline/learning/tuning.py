@@ -1,0 +1,71 @@
+"""Learn the query adapter before a snapshot is written, and save it into the snapshot."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.learning.adapter.phrase_space import PhraseSpace
+from pipeline.learning.adapter.reuse import LEARNED_FROM, Keys, ReusedAdapter
+from pipeline.learning.adapter.training import learn_adapter
+from pipeline.records import Catalog
+from pipeline.vectors import CatalogVectors, Embedding
+from router.contract import ADAPTER
+from router.tools.field_text import FieldDocuments, project_record
+
+# Part of the content hash of every snapshot: raise it with any change to what is learned.
+TUNING_VERSION = 2
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """A learned query adapter.
+
+    `adapter` is float32 (dim, dim), or None; `keys` are those of the phrases that it was learned from; `evidence` is
+    for the manifest, by what it is of.
+    """
+
+    adapter: NDArray[np.float32] | None = None
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    keys: Keys | None = None
+
+    def save(self, folder: Path) -> None:
+        """Write the files into a snapshot's folder."""
+        if self.adapter is not None:
+            np.save(folder / ADAPTER, self.adapter)
+        if self.keys is not None:
+            np.save(folder / LEARNED_FROM, self.keys)
+
+
+def phrase_space(
+    catalog: Catalog,
+    documents: Sequence[FieldDocuments],
+    original: Collection[str],
+    vectors: CatalogVectors,
+    embedding: Embedding,
+) -> PhraseSpace:
+    """Return the vectors to learn from; records are embedded where the assessment has not done so.
+
+    `original` are the ids of the tools whose phrases were written for them. Phrases of the lexicon are made of the
+    record's own words, and teach nothing.
+    """
+    owners = np.repeat(np.arange(len(documents)), np.diff(vectors.offsets))
+    is_original = np.array([document.tool_id in original for document in documents])[owners]
+    texts = [project_record(record, None).dense for record in catalog.records]
+    embedding.embed(texts)
+    phrases = vectors.phrases if is_original.all() else vectors.phrases[is_original]
+    return PhraseSpace(embedding.matrix(texts), vectors.documents, phrases, owners[is_original])
+
+
+def tune(space: PhraseSpace, keys: Keys) -> Tuning:
+    """Learn the query adapter; `keys` are those of the phrases."""
+    adapter, evidence = learn_adapter(space)
+    return Tuning(adapter, {"adapter": evidence.to_json()}, keys)
+
+
+def reused_tuning(reused: ReusedAdapter) -> Tuning:
+    """Return the tuning of a snapshot that reuses the adapter of the one before."""
+    return Tuning(reused.adapter, {"adapter": reused.evidence}, reused.keys)

@@ -1,0 +1,25 @@
+"""Read a saved MCP `tools/list` answer. `transport.mcp_client` reads a live server."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from pipeline.errors import RecordRejected, RunAborted
+from pipeline.sources.formats.document import read_document
+from pipeline.sources.formats.function_schema import listed_tool
+from pipeline.sources.provider_label import label_of_server
+from router.tools.definitions.nesting import find_definitions
+from router.tools.definitions.raw_tool import RawTool
+
+
+def read(path: Path) -> Iterator[RawTool | RecordRejected]:
+    """Yield the tools of saved answers: the result, the whole JSON-RPC response, a list of pages, a bare list of tools,
+    or the answers of several servers by their names."""
+    found = find_definitions(read_document(path))
+    if found is None:
+        raise RunAborted(f"the source {path} is not a saved tools/list answer: it has no list of tools")
+    servers = {one.provider for one in found}
+    for one in found:
+        # The names of several servers tell their tools apart: shortened, two could be one.
+        short = label_of_server(one.provider) if one.provider and len(servers) == 1 else one.provider
+        yield listed_tool(replace(one, provider=short), path.name)

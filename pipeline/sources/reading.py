@@ -1,0 +1,126 @@
+"""Read a catalog's sources in order, and tell good records from rejected ones."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pipeline.errors import RecordRejected, RunAborted
+from pipeline.execution import DirectExecution, Execution
+from pipeline.settings import CatalogSettings, SourceSettings
+from pipeline.sources.coverage import Coverage, coverage_of
+from pipeline.sources.formats import READERS, mapped
+from pipeline.sources.formats.detect import detect
+from pipeline.sources.gaps import Gap, name_of, origin_of, stopped
+from pipeline.sources.naming import location
+from pipeline.sources.transport import fetch, mcp_client
+from router.record import Origin
+from router.tools.definitions.raw_tool import RawTool
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The result of reading all sources: tools in source order, rejected records, and coverage by source.
+
+    `gaps` are those of the `sources` that gave nothing.
+    """
+
+    tools: tuple[RawTool, ...]
+    rejected: tuple[RecordRejected, ...]
+    coverage: tuple[Coverage, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    sources: int = 1
+
+
+def read(catalog: CatalogSettings, execution: Execution | None = None) -> Reading:
+    """Read every source of a catalog, each as a stage of its own.
+
+    A source that cannot be read is a gap where `sources.skip_unreadable` is set, unless no source can be read.
+    Otherwise raises RunAborted with every problem, once all were tried; Unavailable where each of them may pass.
+    """
+    execution = execution or DirectExecution()
+    readings: list[Reading] = []
+    problems: list[RunAborted] = []
+    gaps: list[Gap] = []
+    for source in catalog.source:
+        try:
+            readings.append(reading := execution.run("read", _read, catalog, source, label=source.label))
+        except RunAborted as error:
+            problems.append(error)
+            gaps.append(Gap(name_of(source), origin_of(source), " ".join(str(error).split())))
+        else:
+            if not reading.tools and not reading.rejected:
+                gaps.append(Gap(name_of(source), origin_of(source)))
+    if problems and (not readings or not catalog.sources.skip_unreadable):
+        raise stopped(problems, len(catalog.source))
+    return Reading(
+        tuple(t for r in readings for t in r.tools),
+        tuple(j for r in readings for j in r.rejected),
+        tuple(c for r in readings for c in r.coverage),
+        tuple(gaps),
+        len(catalog.source),
+    )
+
+
+def _read(catalog: CatalogSettings, source: SourceSettings) -> Reading:
+    tools: list[RawTool] = []
+    rejected: list[RecordRejected] = []
+    for item in _read_source(catalog, source):
+        if isinstance(item, RecordRejected):
+            rejected.append(item)
+        else:
+            tools.append(item)
+    return Reading(tuple(tools), tuple(rejected), (coverage_of(name_of(source), tools, rejected),))
+
+
+def _read_source(catalog: CatalogSettings, source: SourceSettings) -> Iterator[RawTool | RecordRejected]:
+    if source.is_live_server:
+        yield from _labelled(mcp_client.read_live(source, catalog.folder), source.provider, "mcp")
+    elif source.path is None:
+        with fetch.document(source, catalog.folder) as path:
+            yield from _read_file(path, source, location(source))
+    else:
+        yield from _read_file(catalog.resolve(source.path), source)
+
+
+def _read_file(
+    path: Path, source: SourceSettings, fetched_from: str | None = None
+) -> Iterator[RawTool | RecordRejected]:
+    """Yield the tools of a document. If it was `fetched_from` elsewhere, that names it, not its temporary file."""
+    lines = source.format == "jsonl" or path.suffix.lower() == ".jsonl"
+    if source.fields:
+        kind = source.format or ("jsonl" if lines else "function")
+        items = mapped.read(path, source.fields, lines=lines)
+    else:
+        kind = source.format or detect(path)
+        items = READERS[kind](path)
+    # Only JSONL may leave a tool without provider: there null is deliberate.
+    fallback = None if kind == "jsonl" else Path(fetched_from or path).stem
+    yield from _labelled(
+        items if fetched_from is None else _with_origin(items, path, fetched_from), source.provider, fallback
+    )
+
+
+def _with_origin(
+    items: Iterator[RawTool | RecordRejected], path: Path, file: str
+) -> Iterator[RawTool | RecordRejected]:
+    """Yield the items with `file` as their origin, in place of the temporary file `path`."""
+    try:
+        for item in items:
+            origin = Origin(file, item.origin.pointer)
+            if isinstance(item, RecordRejected):
+                yield RecordRejected(origin, item.reason, keys=item.keys)
+            else:
+                yield replace(item, origin=origin)
+    except RunAborted as error:
+        raise RunAborted(str(error).replace(str(path), repr(file))) from None
+
+
+def _labelled(
+    items: Iterator[RawTool | RecordRejected], label: str | None, fallback: str | None
+) -> Iterator[RawTool | RecordRejected]:
+    """Yield the items with their provider: the catalog's label, else the vendor's, else the file's name."""
+    for item in items:
+        if isinstance(item, RecordRejected):
+            yield item
+        else:
+            yield replace(item, provider=label or item.provider or fallback)

@@ -1,0 +1,171 @@
+"""List the tools of a live MCP server, over stdio or streamable HTTP."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from pipeline.errors import RecordRejected, RunAborted, Unavailable
+from pipeline.settings import SourceSettings
+from pipeline.sources.formats.function_schema import tool_or_rejection
+from pipeline.sources.naming import location, redacted
+from pipeline.sources.provider_label import label_of_server
+from pipeline.sources.transport import commands
+from pipeline.sources.transport.access import Access, resolve_access
+from router.record import Origin
+from router.tools.definitions.raw_tool import RawTool
+from router.validation import describe_requirement
+
+if TYPE_CHECKING:
+    from pipeline.sources.transport.oauth import Authentication
+
+# The most pages that a server may answer: 10,000 pages of even one tool are more than any real server has.
+_MAX_PAGES = 10_000
+# They log addresses with their queries, and the answers of token servers.
+_LOGGERS = ("httpx2", "httpcore2", "mcp")
+
+
+def read_live(source: SourceSettings, folder: Path) -> Iterator[RawTool | RecordRejected]:
+    """Yield the tools of a running server, all its pages. A command runs in `folder`, the catalog's.
+
+    Raises Unavailable where it does not start, answer or end, which may pass, else RunAborted.
+    """
+    where, access = location(source), resolve_access(source)
+    auth = None
+    if source.oauth is not None:
+        from pipeline.sources.transport.oauth import authentication  # with the SDK, which takes 2 s to import
+
+        auth = authentication(source, access, folder)
+    server, rows = list_server_tools(source, folder, access, auth)
+    label = label_of_server(server) if server else None
+    for index, row in enumerate(rows):
+        yield tool_or_rejection(row, Origin(where, f"/tools/{index}"), label)
+
+
+def list_server_tools(
+    source: SourceSettings, folder: Path, access: Access, auth: "Authentication | None" = None
+) -> tuple[str | None, list[dict[str, Any]]]:
+    """Return the name of a source's server and its tools, with `auth` where it needs a token. Raises as `read_live`."""
+    where = location(source)
+    program = commands.program(source, folder) if source.command else None
+    statuses: list[int] = []
+    asking = _introspect(source, access, auth, program, folder, statuses)
+    try:
+        with _quiet():
+            return asyncio.run(asyncio.wait_for(asking, source.timeout_s))
+    except TimeoutError:
+        raise Unavailable(f"the MCP server {where!r} did not list its tools within {source.timeout_s:g} s") from None
+    except Exception as error:  # noqa: BLE001 - the client raises groups of whatever its transport met
+        cause = _cause(error)
+        if (failure := auth.failure if auth is not None else None) or isinstance(cause, RunAborted):
+            raise failure or type(cause)(f"the MCP server {where!r} could not be read: {cause}") from None
+        status = statuses[-1] if statuses and statuses[-1] >= 400 else None
+        kind = Unavailable if _may_pass(cause, status) else RunAborted
+        secrets = [*access.secrets, *(auth.secrets if auth is not None else ())]
+        why = redacted(_words(cause), source, secrets) + (f" (HTTP {status})" if status else "")
+        # Without its cause, which quotes what it was asked with.
+        raise kind(f"the MCP server {where!r} could not be read: {why}{_hint(source, status)}") from None
+
+
+async def _introspect(
+    source: SourceSettings, access: Access, auth: Any, program: str | None, folder: Path, statuses: list[int]
+) -> tuple[str | None, list[dict[str, Any]]]:
+    import httpx2
+    from mcp import Client, StdioServerParameters  # 2 s to import: only where a live server is read
+    from mcp.client.streamable_http import streamable_http_client
+
+    async def note(response: httpx2.Response) -> None:
+        # The client's own error does not tell a server that is busy from one that refuses.
+        # Requests for a token go to another server, and ask for no stream.
+        if response.request.method == "POST" and "text/event-stream" in response.request.headers.get("accept", ""):
+            statuses.append(response.status_code)
+
+    async with AsyncExitStack() as stack:
+        if program is not None:
+            target: Any = StdioServerParameters(
+                command=program,
+                args=list((source.command or ())[1:]),
+                env={"PATH": commands.search_path(), **access.env},
+                cwd=folder,
+            )
+        else:
+            http = httpx2.AsyncClient(
+                timeout=source.timeout_s, headers=access.headers, auth=auth, event_hooks={"response": [note]}
+            )
+            target = streamable_http_client(access.url, http_client=await stack.enter_async_context(http))
+        client = await stack.enter_async_context(Client(target, read_timeout_seconds=source.timeout_s))
+        name = client.server_info.name if client.server_info else None
+        return name, [tool async for tool in _pages(client)]
+
+
+async def _pages(client: Any) -> AsyncIterator[dict[str, Any]]:
+    seen: set[str] = set()
+    cursor = None
+    for _ in range(_MAX_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        for tool in page.tools:
+            yield tool.model_dump(by_alias=True, exclude_none=True, mode="json")
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+        if cursor in seen:
+            raise RunAborted(f"the MCP server gave the cursor {cursor!r} twice: its list of tools has no end")
+        seen.add(cursor)
+    raise RunAborted(f"the MCP server answered {_MAX_PAGES:,} pages and more: its list of tools has no end")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the client's libraries from logging, whatever the log's level."""
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    levels = [logger.level for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.setLevel(logging.CRITICAL + 1)
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+def _words(cause: BaseException) -> str:
+    """Say what went wrong, without a validator's own words."""
+    if not isinstance(cause, ValidationError):
+        return f"{type(cause).__name__}: {cause}"
+    first, *others = cause.errors(include_url=False, include_input=False)
+    field = ".".join(map(str, first["loc"])) or "it"
+    wrong = describe_requirement(first["type"], first.get("ctx"), table="an object")
+    more = f", and {len(others)} more" if others else ""
+    return f"its answer is not as MCP has it: {field} {wrong}{more}"
+
+
+def _hint(source: SourceSettings, status: int | None) -> str:
+    """Say what to do about a server that refuses a request without the right token."""
+    if status not in (401, 403):
+        return ""
+    if source.oauth is not None:
+        return ": it refuses the token that it was sent"
+    return ": it refuses the headers" if source.headers else ": give it a token, by headers or oauth of the [[source]]"
+
+
+def _cause(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _may_pass(cause: BaseException, status: int | None) -> bool:
+    """Return whether another try may go better: the server ended, did not answer, or said that it is busy or broken."""
+    import httpx2
+    from mcp.shared.exceptions import MCPError
+    from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
+
+    if status is not None:
+        return status == 429 or status >= 500
+    if isinstance(cause, MCPError):
+        return cause.code in (CONNECTION_CLOSED, REQUEST_TIMEOUT)
+    return isinstance(cause, httpx2.TransportError | ConnectionError)

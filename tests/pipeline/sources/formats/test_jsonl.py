@@ -1,0 +1,158 @@
+"""JSONL of tools: every field, and what one wrong line costs."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.sources import RawTool
+from pipeline.sources.formats import jsonl
+from router.record import Origin
+from tests.pipeline.sources.reading import apart, tools
+
+Write = Callable[[str, list[Any]], Path]
+
+
+def test_every_field_of_a_line_is_read(write_lines: Write) -> None:
+    row = {
+        "id": "stripe/list_charges",
+        "name": " list_charges ",
+        "provider": "stripe",
+        "description": "Returns charges.",
+        "parameters": {"type": "object", "properties": {"status": {"type": "string"}}},
+        "examples": ["pull failed payments", {"status": "failed"}],
+        "category": "payments",
+        "categories": ["finance", "cards"],
+        "annotations": {"readOnlyHint": True},
+        "deprecated": True,
+    }
+    assert tools(jsonl.read(write_lines("tools.jsonl", [row]))) == [
+        RawTool(
+            name="list_charges",
+            origin=Origin("tools.jsonl", "line 1"),
+            description="Returns charges.",
+            input_schema={"type": "object", "properties": {"status": {"type": "string"}}},
+            id="stripe/list_charges",
+            provider="stripe",
+            examples=("pull failed payments", '{"status":"failed"}'),
+            categories=("payments", "finance", "cards"),
+            annotations={"readOnlyHint": True},
+            deprecated=True,
+        )
+    ]
+
+
+_FIELDS = ("id", "provider", "description", "parameters", "examples", "category", "categories", "annotations")
+
+
+@pytest.mark.parametrize("field", _FIELDS)
+def test_null_means_the_same_as_missing(write_lines: Write, field: str) -> None:
+    path = write_lines("tools.jsonl", [{"name": "a", field: None}])
+    assert tools(jsonl.read(path)) == [RawTool("a", Origin("tools.jsonl", "line 1"))]
+
+
+@pytest.mark.parametrize("empty", [{"parameters": {}}, {"annotations": {}}, {"examples": []}, {"id": ""}])
+def test_an_empty_value_means_the_same_as_missing(write_lines: Write, empty: dict[str, Any]) -> None:
+    path = write_lines("tools.jsonl", [{"name": "a", **empty}])
+    assert tools(jsonl.read(path)) == [RawTool("a", Origin("tools.jsonl", "line 1"))]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('{"name": "b"', "not JSON: Expecting ',' delimiter: line 1 column 13 (char 12)"),
+        ("[1]", "a tool is a JSON object, this is a list"),
+        ('"b"', "a tool is a JSON object, this is a text"),
+        ("null", "a tool is a JSON object, this is null"),
+        ('{"description": "x"}', "name is missing or empty"),
+        ('{"name": " "}', "name is missing or empty"),
+        ('{"name": null}', "name is missing or empty"),
+        ('{"name": 7}', "name is a number, not a text"),
+        ('{"name": "b", "id": 7}', "id is a number, not a text"),
+        ('{"name": "b", "provider": true}', "provider is true or false, not a text"),
+        ('{"name": "b", "description": ["x"]}', "description is a list, not a text"),
+        ('{"name": "b", "parameters": "x"}', "parameters is a text, not an object"),
+        ('{"name": "b", "parameters": [1]}', "parameters is a list, not an object or a list of named ones"),
+        ('{"name": "b", "annotations": 1}', "annotations is a number, not an object"),
+        ('{"name": "b", "x": NaN}', "not JSON: NaN is not JSON"),
+        ('{"name": "b", "x": -Infinity}', "not JSON: -Infinity is not JSON"),
+        ('{"name": "b", "x": 1e999}', "not JSON: 1e999 is too large a number"),
+        pytest.param(
+            f'{{"name": "b", "x": -{"9" * 309}}}',
+            f"not JSON: -{'9' * 19}… has 309 digits: it is too large a number",
+            id="309 digits",
+        ),
+    ],
+)
+def test_a_wrong_line_is_rejected_with_its_place_and_the_rest_go_on(write_lines: Write, line: str, reason: str) -> None:
+    names, rejected = apart(jsonl.read(write_lines("tools.jsonl", [{"name": "a"}, line, {"name": "c"}])))
+    assert names == ["a", "c"]
+    assert rejected == [f"tools.jsonl line 2: {reason}"]
+
+
+@pytest.mark.parametrize("auxiliary", [{"examples": {"to": "Ada"}}, {"category": 1}, {"title": ["A"]}])
+def test_what_is_auxiliary_and_unreadable_is_left_out_and_told(write_lines: Write, auxiliary: dict[str, Any]) -> None:
+    (tool,) = tools(jsonl.read(write_lines("tools.jsonl", [{"name": "a", **auxiliary}])))
+    assert tool == RawTool("a", Origin("tools.jsonl", "line 1"))
+    assert set(tool.unread) == set(auxiliary)
+
+
+def test_a_truncated_last_line_costs_only_itself(tmp_path: Path) -> None:
+    path = tmp_path / "tools.jsonl"
+    path.write_text('{"name": "a"}\n{"name": "b", "descr', encoding="utf-8")
+    names, rejected = apart(jsonl.read(path))
+    assert names == ["a"]
+    assert len(rejected) == 1 and rejected[0].startswith("tools.jsonl line 2: not JSON: Unterminated string")
+
+
+@pytest.mark.parametrize("depth", [201, 600, 5_000])
+def test_a_line_nested_past_any_use_is_rejected(write_lines: Write, depth: int) -> None:
+    deep = '{"name": "a\\u0000", "parameters": {"x": ' + "[" * depth + "]" * depth + "}}"
+    names, rejected = apart(jsonl.read(write_lines("tools.jsonl", [deep, {"name": "b"}])))
+    assert names == ["b"]
+    assert len(rejected) == 1 and "nested" in rejected[0]
+
+
+def test_blank_lines_count_as_lines_and_nothing_else(write_lines: Write) -> None:
+    names, rejected = apart(jsonl.read(write_lines("tools.jsonl", ["", {"name": "a"}, "  ", "x"])))
+    assert names == ["a"]
+    assert rejected == ["tools.jsonl line 4: not JSON: Expecting value: line 1 column 1 (char 0)"]
+
+
+def test_an_empty_file_holds_no_tools(write_lines: Write) -> None:
+    assert apart(jsonl.read(write_lines("tools.jsonl", []))) == ([], [])
+
+
+def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "tools.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"name": "a"}\r\n{"name": "b"}\r\n')
+    assert [tool.name for tool in tools(jsonl.read(path))] == ["a", "b"]
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0c"])
+def test_a_line_ends_at_a_newline_only(tmp_path: Path, separator: str) -> None:
+    path = tmp_path / "tools.jsonl"
+    escaped = json.dumps(separator)[1:-1] if separator == "\x0c" else separator  # JSON allows no bare form feed
+    path.write_text('{"name": "a", "description": "one' + escaped + 'two"}\n{"name": "b"}\n', encoding="utf-8")
+    first, second = tools(jsonl.read(path))
+    assert first.description == f"one{separator}two"
+    assert second.origin.pointer == "line 2"
+
+
+@pytest.mark.parametrize(
+    ("escaped", "text"),
+    [
+        (r"a\ud800b", "a\ufffdb"),
+        (r"a\uDFFFb", "a\ufffdb"),
+        (r"a\u0000b", "a\ufffdb"),
+        (r"a\ud83d\ude00b", "a\U0001f600b"),
+        (r"a\\ud800b", r"a\ud800b"),
+    ],
+)
+def test_what_utf_8_cannot_store_is_replaced_in_texts_and_keys(write_lines: Write, escaped: str, text: str) -> None:
+    line = f'{{"name": "{escaped}", "parameters": {{"properties": {{"{escaped}": {{"enum": ["{escaped}"]}}}}}}}}'
+    (tool,) = tools(jsonl.read(write_lines("tools.jsonl", [line])))
+    assert tool.name == text
+    assert tool.input_schema == {"properties": {text: {"enum": [text]}}}

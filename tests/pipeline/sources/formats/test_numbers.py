@@ -1,0 +1,113 @@
+"""Numbers past the range of a double: one record is rejected, in every format, and the rest go on."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.build import build
+from pipeline.settings import load
+from pipeline.sources.formats import function_schema, jsonl, mcp, openapi
+from router import Router
+from router.errors import SettingsInvalid
+from router.provider_formats import Form
+from router.tools.definitions import record_of
+from router.tools.definitions.json_values import parse_json, storage_problem
+from tests.pipeline.sources.reading import apart, api
+
+HUGE = 10**308  # 309 digits
+LARGEST = HUGE - 1
+GOOD = {"name": "good", "description": "Is good.", "inputSchema": {"type": "object"}}
+
+WriteJson = Callable[[str, Any], Path]
+
+
+def bad(number: Any) -> dict[str, Any]:
+    return {"name": "bad", "inputSchema": {"properties": {"n": {"enum": [1, {"deep": [number]}]}}}}
+
+
+NUMBERS = [str(HUGE), f"-{HUGE}", "9" * 5_000, "1e400", "-1e400", "NaN", "Infinity"]
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: number[:9])
+@pytest.mark.parametrize("read", [function_schema.read, mcp.read])
+def test_of_a_document_one_record_is_rejected(tmp_path: Path, number: str, read: Any) -> None:
+    path = tmp_path / "tools.json"
+    path.write_text(json.dumps([bad("?"), GOOD]).replace('"?"', number), encoding="utf-8")
+    names, rejected = apart(read(path))
+    assert names == ["good"]
+    assert rejected == ["tools.json /0: it holds a number that is too large, or none (NaN, Infinity)"]
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: number[:9])
+def test_of_lines_one_is_rejected(tmp_path: Path, number: str) -> None:
+    path = tmp_path / "tools.jsonl"
+    line = json.dumps({"name": "bad", "parameters": {"default": "?"}}).replace('"?"', number)
+    path.write_text(f"{line}\n{json.dumps({'name': 'good'})}\n", encoding="utf-8")
+    names, rejected = apart(jsonl.read(path))
+    assert names == ["good"] and len(rejected) == 1
+    assert rejected[0].startswith("tools.jsonl line 1: not JSON: ")
+
+
+@pytest.mark.parametrize("number", [str(HUGE), f"-{HUGE}", "9" * 5_000, "1e400", "!!float .inf", "!!float .nan"])
+def test_of_an_api_one_operation_is_rejected(tmp_path: Path, number: str) -> None:
+    path = tmp_path / "api.yaml"
+    path.write_text(
+        "openapi: 3.0.0\ninfo: {title: Office}\npaths:\n"
+        f"  /a: {{get: {{operationId: bad, parameters: [{{name: n, in: query, schema: {{maximum: {number}}}}}]}}}}\n"
+        "  /b: {get: {operationId: good}}\n",
+        encoding="utf-8",
+    )
+    names, rejected = apart(openapi.read(path))
+    assert names == ["good"] and len(rejected) == 1
+    assert rejected[0].startswith("api.yaml /paths/~1a/get: it holds a number that is too large")
+
+
+def test_an_operation_that_refers_to_such_a_number_is_rejected(write_json: WriteJson) -> None:
+    reference = {"in": "query", "name": "n", "schema": {"$ref": "#/components/schemas/Huge"}}
+    document = api(
+        {"/a": {"get": {"operationId": "bad", "parameters": [reference]}}, "/b": {"get": {"operationId": "good"}}},
+        components={"schemas": {"Huge": {"type": "integer", "maximum": HUGE}}},
+    )
+    names, rejected = apart(openapi.read(write_json("api.json", document)))
+    assert (names, len(rejected)) == (["good"], 1)
+
+
+@pytest.mark.parametrize("number", [HUGE, -HUGE, float("inf"), float("nan")])
+def test_at_run_time_the_definition_is_refused(number: float) -> None:
+    with pytest.raises(SettingsInvalid, match=r"the tool 'bad' cannot be used: it is not JSON: .*(too large|not JSON)"):
+        record_of(bad(number))
+
+
+def test_a_number_that_a_double_can_hold_is_kept_everywhere(tmp_path: Path, write_json: WriteJson) -> None:
+    numbers = [2**63, 2**64, LARGEST, -LARGEST, 1e308]
+    path = write_json("tools.json", [{**bad(number), "name": f"t{at}"} for at, number in enumerate(numbers)])
+    settings = load(path, {"vectors": {"encoder": "none"}, "enrichment": {"generator": "lexicon"}}, environment={})
+    router = Router.open(build(settings, workspace=tmp_path / "ws").snapshot)
+    for at, number in enumerate(numbers):
+        record = router.record(f"tools/t{at}")
+        assert record is not None and record.input_schema == bad(number)["inputSchema"]
+    for form in Form:
+        assert len(router.route("t0 t1 t2 t3 t4", form=form).render().tools) == 5
+
+
+def test_a_whole_catalog_is_built_without_the_one_record(tmp_path: Path, write_json: WriteJson) -> None:
+    path = write_json("tools.json", [GOOD, bad(HUGE), {**GOOD, "name": "better"}])
+    chosen = {
+        "vectors": {"encoder": "none"},
+        "enrichment": {"generator": "lexicon"},
+        "publish": {"max_rejected_share": 1},
+    }
+    report = build(load(path, chosen, environment={}), workspace=tmp_path / "ws")
+    assert (report.counts["tools"], report.counts["rejected"]) == (2, 1)
+    (coverage,) = report.coverage
+    assert coverage.reasons == {"it holds a number that is too large, or none (NaN, Infinity)": 1}
+
+
+def test_numbers_are_found_wherever_they_stand() -> None:
+    assert storage_problem({"a": [1, {"b": (2.5, LARGEST)}], "c": True}) is None
+    assert storage_problem([{"a": {"b": HUGE}}]) == "it holds a whole number of more than 308 digits"
+    assert parse_json(f"[{LARGEST}, -{LARGEST}]") == [LARGEST, -LARGEST]
+    assert parse_json(f"[{HUGE}, -{HUGE}]", lenient=True) == [float("inf"), float("-inf")]

@@ -1,0 +1,190 @@
+"""References of an API document: to parameters, bodies and paths, to schemas in a circle, and to nowhere."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.sources.formats import openapi
+from tests.pipeline.sources.reading import apart, api, body, search, tools
+
+WriteJson = Callable[[str, Any], Path]
+
+
+def _ref(name: str, kind: str = "schemas") -> dict[str, str]:
+    return {"$ref": f"#/components/{kind}/{name}"}
+
+
+def _schemas(**schemas: Any) -> dict[str, Any]:
+    return {"components": {"schemas": schemas}}
+
+
+def _schema(write_json: WriteJson, document: dict[str, Any]) -> Any:
+    (tool,) = tools(openapi.read(write_json("office.json", document)))
+    return tool.input_schema
+
+
+def test_a_parameter_may_be_a_reference(write_json: WriteJson) -> None:
+    components = {"parameters": {"Limit": {"name": "limit", "in": "query", "schema": {"type": "integer"}}}}
+    document = api({"/a": {"get": {"parameters": [_ref("Limit", "parameters")]}}}, components=components)
+    assert _schema(write_json, document)["properties"] == {"limit": {"type": "integer"}}
+
+
+def test_a_request_body_may_be_a_reference_to_a_reference(write_json: WriteJson) -> None:
+    bodies = {
+        "Outer": _ref("Inner", "requestBodies"),
+        "Inner": body({"properties": {"a": {}}, "required": ["a"]}, True),
+    }
+    document = api(
+        {"/a": {"post": {"requestBody": _ref("Outer", "requestBodies")}}}, components={"requestBodies": bodies}
+    )
+    assert _schema(write_json, document) == {"type": "object", "properties": {"a": {}}, "required": ["a"]}
+
+
+def test_a_path_item_may_be_a_reference(write_json: WriteJson) -> None:
+    components = {"pathItems": {"Shared": {"get": {"operationId": "shared"}}}}
+    document = api({"/a": _ref("Shared", "pathItems"), "/b": {"$ref": "#/paths/~1a"}}, components=components)
+    found = tools(openapi.read(write_json("office.json", document)))
+    assert [(tool.name, tool.annotations["path"]) for tool in found] == [("shared", "/a"), ("shared", "/b")]
+
+
+def test_a_body_that_is_a_reference_to_an_object_is_merged(write_json: WriteJson) -> None:
+    document = api(
+        {"/a": {"post": {"requestBody": body(_ref("Alias"))}}},
+        **_schemas(Alias=_ref("Person"), Person={"properties": {"name": {"type": "string"}}}),
+    )
+    assert _schema(write_json, document) == {"type": "object", "properties": {"name": {"type": "string"}}}
+
+
+def test_schemas_move_to_defs_and_only_those_in_use(write_json: WriteJson) -> None:
+    document = search(_ref("Filter"), **_schemas(Filter={"properties": {"by": _ref("By")}}, By={}, Unused={}))
+    assert _schema(write_json, document) == {
+        "type": "object",
+        "properties": {"q": {"$ref": "#/$defs/Filter"}},
+        "$defs": {"Filter": {"properties": {"by": {"$ref": "#/$defs/By"}}}, "By": {}},
+    }
+
+
+def test_two_schemas_of_one_last_name_are_told_apart(write_json: WriteJson) -> None:
+    document = search({"anyOf": [{"$ref": "#/x/Item"}, {"$ref": "#/y/Item"}, {"$ref": "#/x/Item"}]})
+    schema = _schema(write_json, {**document, "x": {"Item": {"type": "string"}}, "y": {"Item": {"type": "integer"}}})
+    references = [branch["$ref"].removeprefix("#/$defs/") for branch in schema["properties"]["q"]["anyOf"]]
+    assert [schema["$defs"][name]["type"] for name in references] == ["string", "integer", "string"]
+
+
+def test_escapes_in_a_pointer_are_read(write_json: WriteJson) -> None:
+    document = search({"$ref": "#/components/schemas/a~1b~0c%20d"}, **_schemas(**{"a/b~c d": {"type": "string"}}))
+    schema = _schema(write_json, document)
+    assert list(schema["$defs"].values()) == [{"type": "string"}]
+
+
+def test_a_pointer_may_lead_through_a_list(write_json: WriteJson) -> None:
+    document = search({"$ref": "#/paths/~1a/get/parameters/0/schema"})
+    document["paths"]["/a"] = {"get": {"parameters": [{"name": "p", "in": "query", "schema": {"type": "number"}}]}}
+    first = tools(openapi.read(write_json("office.json", document)))[0]
+    assert list(first.input_schema["$defs"].values()) == [{"type": "number"}]
+
+
+def test_a_schema_inside_itself_ends_and_stays_a_reference(write_json: WriteJson) -> None:
+    node = {"type": "object", "properties": {"next": _ref("Node"), "all": {"type": "array", "items": _ref("Node")}}}
+    again = {"$ref": "#/$defs/Node"}
+    assert _schema(write_json, search(_ref("Node"), **_schemas(Node=node))) == {
+        "type": "object",
+        "properties": {"q": again},
+        "$defs": {"Node": {"type": "object", "properties": {"next": again, "all": {"type": "array", "items": again}}}},
+    }
+
+
+def test_schemas_inside_each_other_end_and_stay_references(write_json: WriteJson) -> None:
+    schemas = _schemas(A={"properties": {"b": _ref("B")}}, B={"properties": {"a": _ref("A")}})
+    assert _schema(write_json, search(_ref("A"), **schemas))["$defs"] == {
+        "A": {"properties": {"b": {"$ref": "#/$defs/B"}}},
+        "B": {"properties": {"a": {"$ref": "#/$defs/A"}}},
+    }
+
+
+def test_a_long_chain_of_schemas_is_no_deep_nesting(write_json: WriteJson) -> None:
+    chain = {f"S{i}": {"properties": {"next": _ref(f"S{i + 1}")}} for i in range(2_000)}
+    assert len(_schema(write_json, search(_ref("S0"), **_schemas(**chain, S2000={})))["$defs"]) == 2_001
+
+
+def test_a_schema_nested_past_any_use_rejects_its_operation(write_json: WriteJson) -> None:
+    nested: dict[str, Any] = {}
+    for _ in range(51):
+        nested = {"items": {"not": nested}}
+    names, rejected = apart(openapi.read(write_json("office.json", search(nested))))
+    assert names == []
+    assert rejected == ["office.json /paths/~1search/get: a schema is nested more than 100 levels deep"]
+
+
+LOOPS = _schemas(Self=_ref("Self"), A=_ref("B"), B=_ref("A"), Dangling=_ref("Nothing"))
+BROKEN = [
+    ("#/components/schemas/Self", "the reference #/components/schemas/Self leads back to itself"),
+    ("#/components/schemas/A", "the reference #/components/schemas/A leads back to itself"),
+    ("#/components/schemas/Dangling", "the reference #/components/schemas/Nothing points to nothing"),
+    ("#/components/schemas/Nothing", "the reference #/components/schemas/Nothing points to nothing"),
+    ("#/paths/~1b/get/tags/²", "the reference #/paths/~1b/get/tags/² points to nothing"),
+    ("#/paths/~1b/get/tags/1", "the reference #/paths/~1b/get/tags/1 points to nothing"),
+    ("#/paths/~1b/get/tags/" + "9" * 5_000, f"the reference #/paths/~1b/get/tags/{'9' * 179} points to nothing"),
+    ("#anchor", "the reference #anchor is no JSON pointer"),
+]
+
+
+@pytest.mark.parametrize(("reference", "reason"), BROKEN, ids=[reference[-9:] for reference, _ in BROKEN])
+@pytest.mark.parametrize("place", ["parameter schema", "inner schema", "body schema", "parameter", "body"])
+def test_a_reference_without_end_rejects_its_operation_alone(
+    write_json: WriteJson, reference: str, reason: str, place: str
+) -> None:
+    ref = {"$ref": reference}
+    operation = {
+        "parameter schema": {"parameters": [{"name": "q", "in": "query", "schema": ref}]},
+        "inner schema": {"parameters": [{"name": "q", "in": "query", "schema": {"items": {"anyOf": [{}, ref]}}}]},
+        "body schema": {"requestBody": body(ref)},
+        "parameter": {"parameters": [ref]},
+        "body": {"requestBody": ref},
+    }[place]
+    paths = {"/a": {"post": operation, "put": {"operationId": "kept"}}, "/b": {"get": {"tags": ["also kept"]}}}
+    names, rejected = apart(openapi.read(write_json("office.json", api(paths, **LOOPS))))
+    assert names == ["kept", "get_/b"]
+    assert rejected == [f"office.json /paths/~1a/post: {reason}"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "reason"),
+    [
+        ("#/paths/~1a", "the reference #/paths/~1a leads back to itself"),
+        ("#/paths/~1c", "the reference #/paths/~1c points to nothing"),
+        ("paths.yaml#/a", "the reference paths.yaml#/a leads to another document"),
+    ],
+)
+def test_a_path_reference_without_end_rejects_the_path(write_json: WriteJson, reference: str, reason: str) -> None:
+    document = api({"/a": {"$ref": reference}, "/b": {"get": {"operationId": "kept"}}})
+    names, rejected = apart(openapi.read(write_json("office.json", document)))
+    assert names == ["kept"]
+    assert rejected == [f"office.json /paths/~1a: {reason}"]
+
+
+def test_references_to_other_documents_are_left_open_with_a_notice(write_json: WriteJson) -> None:
+    operation = {
+        "parameters": [
+            {"name": "q", "in": "query", "schema": {"$ref": "types.yaml#/Q", "description": "What to find."}},
+            {"$ref": "https://example.org/parameters.json"},
+        ],
+        "requestBody": {"$ref": "bodies.yaml"},
+    }
+    (tool,) = tools(openapi.read(write_json("office.json", api({"/a": {"post": operation}}))))
+    assert tool.input_schema == {"type": "object", "properties": {"q": {"description": "What to find."}}}
+    assert sorted(tool.notices) == [
+        "bodies.yaml is in another document: left open",
+        "https://example.org/parameters.json is in another document: left open",
+        "types.yaml#/Q is in another document: left open",
+    ]
+
+
+def test_a_body_in_another_document_stands_under_body(write_json: WriteJson) -> None:
+    (tool,) = tools(
+        openapi.read(write_json("office.json", api({"/a": {"post": {"requestBody": body({"$ref": "b.yaml"}, True)}}})))
+    )
+    assert tool.input_schema == {"type": "object", "properties": {"body": {}}, "required": ["body"]}
+    assert tool.notices == ("b.yaml is in another document: left open",)
