@@ -8,7 +8,7 @@ Arguments = TypeVarTuple("Arguments")
 
 # Stages that hold the ledger, the store, progress, a network connection or a budget: they run in the build's own
 # process. Every other stage is a module-level function of picklable data that returns picklable data.
-# See docs/decisions/0200-stages-of-plain-data.md.
+# See docs/decisions/0024-stages-of-plain-data.md.
 DRIVER_STAGES = frozenset({"read", "resolve", "export", "enrich", "contrast", "inspect", "learn", "verify", "publish"})
 
 

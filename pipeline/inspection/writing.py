@@ -21,7 +21,7 @@ from router.tools.field_text import FieldDocuments
 # The oldest version that the extra `inspect` allows; by default DuckDB writes for its own version only.
 _READABLE = {"storage_compatibility_version": "v1.3.0"}
 # Vectors, most of the file, do not compress, and finding that out takes longer than writing them.
-# See docs/decisions/0248-uncompressed-inspection.md.
+# See docs/decisions/0039-uncompressed-inspection.md.
 _UNCOMPRESSED = "PRAGMA force_compression='uncompressed'"
 
 

@@ -100,7 +100,7 @@ class AssessmentSettings(Section):
     """How phrases are judged against the whole catalog.
 
     A text's fit is by how many standard deviations of its scores it fits its own tool better than the mean tool; its
-    lead is by how many the best other tool is ahead of its own. See docs/decisions/0202-assessment-thresholds.md.
+    lead is by how many the best other tool is ahead of its own. See docs/decisions/0026-assessment-thresholds.md.
     """
 
     enabled: bool = True

@@ -109,5 +109,5 @@ class PublishSettings(Section):
     significance: Share = 0.05
     # With thousands of requests a loss that nobody would notice is beyond chance.
     smallest_loss: Share = 0.005
-    # Requests of one measurement, spread evenly over the file. See docs/decisions/0203-judged-requests-of-a-build.md.
+    # Requests of one measurement, spread evenly over the file. See docs/decisions/0027-judged-requests-of-a-build.md.
     max_judged: int = Field(1000, ge=1)

@@ -49,7 +49,7 @@ class StableSelection:
     Each turn has its own best `k` tools. Earlier tools stay in place while there is room for `capacity` tools and, if
     given, `token_budget` tokens. When it runs out, tools are evicted that are no longer useful: neither among the first
     `keep_within` of this turn (None: k) nor called within the last `keep_called` turns. For the defaults see
-    docs/decisions/0143-stable-selection-defaults.md.
+    docs/decisions/0020-stable-selection-defaults.md.
 
     `selection` applies to the whole dialogue: no tool stays that it refuses. The router's own, used where None is
     given, only filters the tools that each turn finds. `held` are the ids of a dialogue that is continued here, in

@@ -87,7 +87,7 @@ def _assumed(
 
     `listed`: the catalog has an expansion list, so its best contribution is the limit, even where that is 0.
     """
-    # See docs/decisions/0124-assumed-expansion.md.
+    # See docs/decisions/0011-assumed-expansion.md.
     own = rows[Signal.EXPANSION]
     best = np.zeros(len(own))
     if Signal.DENSE in rows:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from router.query.steps import Steps
 from router.retrieval.retrievers import Ranking
 
-# See docs/decisions/0126-step-coverage.md for these five.
+# See docs/decisions/0013-step-coverage.md for these five.
 _GAIN = 0.65
 _MOSTLY = 0.5  # share of the request from which its steps are most of it
 _WINDOW = 10

@@ -17,7 +17,7 @@ from router.record import ToolRecord
 _GLOB = re.compile(r"[*?\[]")
 Mask = NDArray[np.bool_]
 # Masks that are kept, of one byte a tool: most requests filter as the one before did.
-# See docs/decisions/0140-filter-masks.md.
+# See docs/decisions/0017-filter-masks.md.
 _MAX_MASKS = 256
 
 
@@ -57,7 +57,7 @@ class Facets:
             # A name may hold a glob's marks. The default is [], because indexing with () would set every tool.
             mask[self._ordinals.get(pattern, [])] = True
         if globs := [fnmatch.translate(pattern) for pattern in patterns if _GLOB.search(pattern)]:
-            # As one expression, which is 30 times as fast: see docs/decisions/0140-filter-masks.md.
+            # As one expression, which is 30 times as fast: see docs/decisions/0017-filter-masks.md.
             matches = re.compile("|".join(globs)).match
             for name, ordinals in self._ordinals.items():
                 if matches(name):

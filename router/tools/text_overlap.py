@@ -8,7 +8,7 @@ from router.record import ToolRecord
 from router.text import identifier_words, terms
 from router.tools.provider_labels import label_words
 
-# The least Jaccard similarity of near-duplicates. See docs/decisions/0105-near-duplicate-texts.md.
+# The least Jaccard similarity of near-duplicates. See docs/decisions/0006-near-duplicate-texts.md.
 _MIN_SIMILARITY = 0.8
 # The least share of a phrase's terms that a record with steering text must contain. Other records have no such limit: a
 # phrase without shared terms is the most valuable, as it bridges the words of users and of developers.

@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 
-# See docs/decisions/0220-pacing-under-rate-limits.md.
+# See docs/decisions/0028-pacing-under-rate-limits.md.
 _LIMIT_SHARE = 0.98  # of a limit that is used: a server's clock is not ours
 _CATCH_UP_S = 0.1  # of allowance that may be caught up on after a stall
 _CATCH_UP_AFTER_REFUSAL_S = 0.01

@@ -11,7 +11,7 @@ from pipeline.settings import EnrichmentSettings
 from pipeline.tokens import TokenCounter
 
 _OVERHEAD_TOKENS = 16  # that the chat format adds to two messages
-# Of an answer, until the server has counted one. See docs/decisions/0221-estimate-of-enrichment.md.
+# Of an answer, until the server has counted one. See docs/decisions/0029-estimate-of-enrichment.md.
 _OUTPUT_TOKENS = 400
 
 

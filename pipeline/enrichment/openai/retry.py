@@ -1,6 +1,6 @@
 """The retry policy of direct requests, of calls of the Batch API and of questions in batches.
 
-See docs/decisions/0222-one-retry-policy.md.
+See docs/decisions/0030-one-retry-policy.md.
 """
 
 from dataclasses import dataclass

@@ -20,7 +20,7 @@ from pipeline.learning.adapter.phrase_space import PhraseSpace
 from router.encoding.encoder import apply_adapter
 from router.evaluation.resampling import chance
 
-# See docs/decisions/0247-adapter-training.md.
+# See docs/decisions/0038-adapter-training.md.
 _TEMPERATURE = 0.05
 _L2 = 0.01
 _RATE = 1e-3

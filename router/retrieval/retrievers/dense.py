@@ -21,7 +21,7 @@ from router.retrieval.retrievers.views import VIEWS, Cosines, DenseView, blend, 
 _logger = logging.getLogger("router")
 
 # Number of candidates of a large catalog: _FACTOR × tools^_POWER, at least _MIN_CANDIDATES.
-# See docs/decisions/0127-candidates-of-large-catalogs.md.
+# See docs/decisions/0014-candidates-of-large-catalogs.md.
 _MIN_CANDIDATES = 256
 _FACTOR, _POWER = 10, 0.4
 _SCORE_ALL = 4  # times the candidates: where filters admit no more tools than these, all of them are scored

@@ -19,7 +19,7 @@ from router.retrieval.arrays import load_array
 from router.retrieval.retrievers.ranking import EMPTY, Ranking
 from router.retrieval.retrievers.retriever import Admitted, EncodedQuery
 
-# See docs/decisions/0128-past-request-neighbours.md.
+# See docs/decisions/0015-past-request-neighbours.md.
 _NEIGHBOURS = 20
 
 

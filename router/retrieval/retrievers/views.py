@@ -54,7 +54,7 @@ def blend(
     """
     if view is DenseView.DOCUMENT:
         return documents
-    # See docs/decisions/0121-dense-lift.md.
+    # See docs/decisions/0008-dense-lift.md.
     scores: NDArray[np.float32] = np.where(np.isnan(nearest), documents + lift, nearest)
     if view is DenseView.MEAN:
         scores += documents
