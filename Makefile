@@ -4,10 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 REQUEST := a customer was charged twice, give one of the payments back
 
-.PHONY: help demo test fuzz lint clean
+.PHONY: help demo check test fuzz lint clean
 
 help:
 	@echo "make demo   set up, build catalogs/demo, answer a request and say why"
+	@echo "make check  lint, types and the fast tests, in under a minute"
 	@echo "make test   set up and run the tests"
 	@echo "make fuzz   run the property tests on new random inputs"
 	@echo "make lint   ruff and mypy"
@@ -64,6 +65,9 @@ demo: $(VENV)/.build
 	@echo '  $(BIN)/quartermaster evaluate --bench catalogs/demo'
 	@echo '  $(BIN)/quartermaster build openapi.yaml              a file of your own'
 	@echo '  README.md: from Python, models that write phrases, nightly builds'
+
+check: lint
+	$(BIN)/python -m pytest --fast
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest

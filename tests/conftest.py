@@ -52,6 +52,41 @@ def pytest_report_header() -> str:
     return ", ".join(f"{name} {version(name)}" for name in names)
 
 
+# Tests that start processes or servers, build catalogs or export encoders. `--fast` leaves them out.
+SLOW = (
+    "tests/catalogs/",
+    "tests/flows/",
+    "tests/pipeline/build/",
+    "tests/pipeline/enrichment/",
+    "tests/pipeline/inspection/",
+    "tests/pipeline/learning/",
+    "tests/pipeline/publish/",
+    "tests/pipeline/sources/transport/",
+    "tests/pipeline/vectors/",
+    "tests/router/adapters/",
+    "tests/router/answer/test_cross_encoder.py",
+    "tests/router/encoding/",
+    "tests/router/serving/",
+    "tests/router/snapshot/",
+    "tests/test_attacks.py",
+    "tests/test_package.py",
+    "tests/test_readme.py",
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--fast`, for a check in seconds."""
+    parser.addoption("--fast", action="store_true", help="leave out the tests that take seconds each")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Return True for slow tests if only fast ones are wanted."""
+    if not config.getoption("--fast"):
+        return None
+    place = collection_path.relative_to(config.rootpath).as_posix()
+    return True if place in SLOW or f"{place}/".startswith(SLOW) else None
+
+
 # Tests of a group share a worker, and with it what takes seconds to start: torch, and a Prefect server.
 GROUPS = {
     "torch": ("tests/pipeline/vectors/", "tests/router/answer/test_cross_encoder.py"),
