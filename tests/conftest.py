@@ -61,6 +61,7 @@ SLOW = (
     "tests/pipeline/inspection/",
     "tests/pipeline/learning/",
     "tests/pipeline/publish/",
+    "tests/pipeline/settings/test_problems.py",
     "tests/pipeline/sources/transport/",
     "tests/pipeline/vectors/",
     "tests/router/adapters/",
