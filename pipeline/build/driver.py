@@ -31,7 +31,6 @@ from pipeline.publish import (
     NOT_MEASURED,
     RegressionCheck,
     SnapshotContents,
-    SnapshotStore,
     WritingContext,
     check_regression,
     serving_folder,
@@ -44,6 +43,7 @@ from pipeline.settings import CatalogSettings
 from pipeline.sources.gaps import no_tool
 from router import Router
 from router.evaluation import judgements_of
+from router.store import WritableStore
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Build:
 
     settings: CatalogSettings
     workspace: Path
-    store: SnapshotStore
+    store: WritableStore
     ledger: Ledger
     run: int
     execution: Execution

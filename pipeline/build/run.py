@@ -13,6 +13,7 @@ from pipeline.progress import Progress, SilentProgress, StageClock
 from pipeline.publish import SnapshotStore
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
 from pipeline.vectors.encoding import close_encoders
+from router.store import WritableStore
 
 
 def build(
@@ -21,14 +22,15 @@ def build(
     workspace: Path = DEFAULT_WORKSPACE,
     force: bool = False,
     area: str = "snapshots",
+    store: WritableStore | None = None,
     progress: Progress | None = None,
     execution: Execution | None = None,
     wait_s: float = 0.0,
 ) -> BuildReport:
     """Build a catalog's snapshot and publish it, unless nothing changed or a gate holds it back.
 
-    `force` writes a snapshot though nothing changed; another `area` of the workspace keeps an experiment apart from
-    what serves. `execution` carries out the stages: called directly, or each as a task of a flow. `wait_s` is how long
+    `force` writes a snapshot though nothing changed. The snapshot goes to `store`, by default the folder of the catalog
+    in an `area` of the workspace; another area keeps an experiment apart from what serves. `execution` carries out the stages: called directly, or each as a task of a flow. `wait_s` is how long
     to wait for another build of the workspace to end. Raises SettingsInvalid, RunAborted or SnapshotInvalid; whatever
     happens, the snapshot that was serving goes on serving.
     """
@@ -36,11 +38,16 @@ def build(
     with Ledger.open(workspace, wait_s) as ledger:
         run = ledger.start_run(settings.name, area)
         try:
-            store = SnapshotStore(workspace, settings.name, area)
             clock = StageClock(progress or SilentProgress())
-            report = Build(settings, workspace, store, ledger, run, execution or DirectExecution(), clock).run_all(
-                force
-            )
+            report = Build(
+                settings,
+                workspace,
+                store or SnapshotStore(workspace, settings.name, area),
+                ledger,
+                run,
+                execution or DirectExecution(),
+                clock,
+            ).run_all(force)
         except (OSError, duckdb.Error) as error:
             ledger.finish_run(run, "failed", snapshot=None, message=str(error), counts={})
             raise RunAborted(f"the workspace {workspace} could not be written: {error}") from error

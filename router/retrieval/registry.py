@@ -1,7 +1,9 @@
 """Which retriever serves which signal, and how it is opened from a snapshot's folder.
 
-A new signal needs a retriever file, a line in OPENERS, and a member of `Signal`, at its end, with its weights in
-`router.retrieval.recipe`.
+A new signal needs a member of `Signal`, at its end, a line in OPENERS, and its weight in `router.retrieval.recipe`. One
+that ranks otherwise than the lists here needs a retriever file. A BM25 list over another text needs none, but the text:
+`LEXICAL_SIGNALS`, `router.tools.field_text` for a build, and `router.snapshot.overlay.indexed_tool` for tools
+registered at run time.
 """
 
 from collections.abc import Callable, Mapping

@@ -6,6 +6,7 @@ None` in `checks` and put it into `CHECKS`, where the first finding wins; then r
 The checks know orders, promotion and ill report by their usual words only: see docs/decisions/0032-record-checks.md.
 """
 
-from pipeline.phrase_checks.record.screen import SCREEN_VERSION, Screen
+from pipeline.phrase_checks.record.checks import SCREEN_VERSION
+from pipeline.phrase_checks.record.screen import Screen
 
 __all__ = ["SCREEN_VERSION", "Screen"]

@@ -11,8 +11,9 @@ from typing import Any
 
 from pipeline.enrichment.prompt import PROMPT_VERSION
 from pipeline.enrichment.verdict import Consequence, TextVerdict
+from pipeline.phrase_checks.record.checks import SCREEN_VERSION
 from pipeline.phrase_checks.record.names import NameChanges
-from pipeline.phrase_checks.record.screen import SCREEN_VERSION, Screen
+from pipeline.phrase_checks.record.screen import Screen
 from router.expansion import Expansion
 from router.fingerprint import fingerprint
 from router.record import ToolRecord

@@ -15,9 +15,6 @@ from router.tools.trust import sanitize
 from router.tools.trust.characters import scripts_of_languages
 from router.tools.trust.steering_text import Finding
 
-# Raise it with any change to what is dropped.
-SCREEN_VERSION = 2
-
 _LISTS = ("user_phrases", "synonyms", "related_concepts", "task_categories")
 
 
