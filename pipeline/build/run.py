@@ -30,9 +30,10 @@ def build(
     """Build a catalog's snapshot and publish it, unless nothing changed or a gate holds it back.
 
     `force` writes a snapshot though nothing changed. The snapshot goes to `store`, by default the folder of the catalog
-    in an `area` of the workspace; another area keeps an experiment apart from what serves. `execution` carries out the stages: called directly, or each as a task of a flow. `wait_s` is how long
-    to wait for another build of the workspace to end. Raises SettingsInvalid, RunAborted or SnapshotInvalid; whatever
-    happens, the snapshot that was serving goes on serving.
+    in an `area` of the workspace; another area keeps an experiment apart from what serves. `execution` carries out the
+    stages: called directly, or each as a task of a flow. `wait_s` is how long to wait for another build of the
+    workspace to end. Raises SettingsInvalid, RunAborted or SnapshotInvalid; whatever happens, the snapshot that was
+    serving goes on serving.
     """
     workspace = Path(workspace)
     with Ledger.open(workspace, wait_s) as ledger:

@@ -1,0 +1,96 @@
+"""A store that keeps snapshots as zip files, for tests of what stands behind the store's protocol."""
+
+import io
+import shutil
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from router.contract import Manifest
+from router.errors import SettingsInvalid, SnapshotInvalid
+from router.snapshot.snapshot import Snapshot
+from router.store import Stored
+
+
+def zipped(folder: Path) -> bytes:
+    """Return a folder as a zip file."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for path in folder.rglob("*"):
+            archive.write(path, path.relative_to(folder))
+    return buffer.getvalue()
+
+
+class ZipStore:
+    """Snapshots as zip files by name. A snapshot is unpacked when a reader first asks for it."""
+
+    label = "zip://office"
+
+    def __init__(self, local: Path) -> None:
+        self.objects: dict[str, bytes] = {}
+        self.pointer: str | None = None
+        self.reachable = True
+        self.fetched: list[str] = []
+        self._local = local
+
+    def current(self) -> str | None:
+        self._connect()
+        return self.pointer
+
+    def publication(self) -> str | None:
+        return self.current()
+
+    def local_folder(self, name: str) -> Path:
+        self._connect()
+        folder = self._local / name
+        if name not in self.objects:
+            raise SnapshotInvalid(f"{self.label} has no snapshot {name!r}")
+        if not folder.exists():
+            with zipfile.ZipFile(io.BytesIO(self.objects[name])) as archive:
+                archive.extractall(self._local / f".{name}")
+            (self._local / f".{name}").rename(folder)
+            self.fetched.append(name)
+        return folder
+
+    def snapshots(self) -> list[Stored]:
+        self._connect()
+        return [
+            Stored(name, Manifest.read(self.local_folder(name)), name == self.pointer)
+            for name in sorted(self.objects, reverse=True)
+        ]
+
+    @contextmanager
+    def staging(self, content_hash: str) -> Iterator[Path]:
+        folder = self._local / f".staged-{content_hash[:8]}"
+        folder.mkdir(parents=True)
+        yield folder
+        shutil.rmtree(folder)
+
+    def seal(self, staged: Path) -> Path:
+        name = Manifest.read(staged).snapshot
+        self.objects[name] = zipped(staged)
+        return self.local_folder(name)
+
+    def publish(self, snapshot: str) -> None:
+        if snapshot not in self.objects:
+            raise SnapshotInvalid(f"{self.label} has no snapshot {snapshot!r}")
+        self.pointer = snapshot
+
+    def retain(self, keep: int) -> list[str]:
+        removed = [stored.name for stored in self.snapshots()[keep:] if not stored.current]
+        for name in removed:
+            del self.objects[name]
+        return sorted(removed)
+
+    def rollback(self) -> str:
+        for stored in self.snapshots():
+            if self.pointer and stored.name < self.pointer and not stored.held:
+                Snapshot.open(self.local_folder(stored.name))
+                self.publish(stored.name)
+                return stored.name
+        raise SettingsInvalid(f"{self.label} has nothing to roll back to")
+
+    def _connect(self) -> None:
+        if not self.reachable:
+            raise ConnectionError("no route to host")
