@@ -79,7 +79,7 @@ def weather(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Upstream]:
 
 @contextmanager
 def listening(folder: Path, *arguments: str | Path) -> Iterator[int]:
-    """A Python program that listens at the port that is its last argument, once it does, for as long as it is needed."""
+    """A Python program that listens at the port that is its last argument, once it does, as long as it is needed."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
