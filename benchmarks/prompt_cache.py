@@ -46,10 +46,13 @@ Turns = Iterator[Sequence[ToolRecord]]
 
 def measure(router: Router, dialogues: Sequence[Dialogue], count: Callable[[str], int]) -> dict[str, Any]:
     """The figures by selection, each the mean over the dialogues."""
+
+    def kept(size: int, within: int, called: int) -> Callable[[Dialogue], Turns]:
+        return lambda dialogue: stable(router, dialogue, size, within, called, count)
+
     modes: dict[str, Callable[[Dialogue], Turns]] = {"afresh": lambda dialogue: afresh(router, dialogue)}
-    for size in CAPACITIES:
-        modes[f"stable, {size}"] = lambda dialogue, size=size: stable(router, dialogue, size, K, CALLED, count)  # type: ignore[misc]
-    modes[f"stable, {LONGER[0]}, kept longer"] = lambda dialogue: stable(router, dialogue, *LONGER, count)
+    modes |= {f"stable, {size}": kept(size, K, CALLED) for size in CAPACITIES}
+    modes[f"stable, {LONGER[0]}, kept longer"] = kept(*LONGER)
     modes["whole catalog"] = lambda dialogue: iter([[*router.tools]] * len(dialogue))
     found = {name: [figures(mode(dialogue), dialogue, count) for dialogue in dialogues] for name, mode in modes.items()}
     return {name: {leaf: fmean(row[leaf] for row in rows) for leaf in rows[0]} for name, rows in found.items()}

@@ -90,7 +90,11 @@ def _write(folder: Path, *, poisoned: bool) -> Path:
 
 
 def _build(folder: Path, **sections: dict[str, Any]) -> BuildReport:
-    overrides = {"vectors": {"encoder": "none"}, "publish": {"max_failed_share": 1.0}, **sections}
+    overrides: dict[str, dict[str, Any]] = {
+        "vectors": {"encoder": "none"},
+        "publish": {"max_failed_share": 1.0},
+        **sections,
+    }
     return build(load(folder, overrides, environment={}), workspace=folder / "ws")
 
 

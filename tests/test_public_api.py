@@ -3,6 +3,7 @@
 import doctest
 import inspect
 from pathlib import Path
+from typing import Any
 
 import router
 
@@ -27,7 +28,7 @@ def test_the_manual_runs_as_it_stands(snapshot: Path) -> None:
     manual = (router.__doc__ or "").replace(".quartermaster/snapshots/demo", str(snapshot))
     examples = doctest.DocTestParser().get_examples(manual.replace("stripe/createRefund", "stripe/create_refund"))
     assert len(examples) >= 10
-    names: dict[str, object] = {}
+    names: dict[str, Any] = {}
     for example in examples:
         exec(example.source, names)
     assert len(names["records"]) == 5

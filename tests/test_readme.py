@@ -122,7 +122,8 @@ def test_every_command_and_example_runs_in_order(
         for said in exampled(folder, examples("agent"), **reached):
             at_hand, answer = said.splitlines()
             # The model called the first tool that it was offered, and heard what that answered.
-            assert re.search(r"'([^']+)'", at_hand)[1] in answer.partition("It says: ")[2]  # type: ignore[index]
+            first = re.search(r"'([^']+)'", at_hand)
+            assert first and first[1] in answer.partition("It says: ")[2]
 
 
 def test_the_make_targets_that_the_readme_names_exist() -> None:

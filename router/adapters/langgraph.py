@@ -28,7 +28,7 @@ class State(MessagesState):
 
 def create_agent(
     model: BaseChatModel, router: Router, call: Call, **options: Unpack[RouteOptions]
-) -> "StateGraph[State]":
+) -> "StateGraph[State, None, Any, State]":
     """Return a graph, to be compiled, that binds the tools for the user's messages and calls them by `call`.
 
     Only the user's messages choose the tools: between them the tools stay the same, unless the catalog changes.
@@ -56,7 +56,8 @@ def create_agent(
     async def run_async(state: State) -> dict[str, Any]:
         return {"messages": [await _run_async(call, tool_call, state) for tool_call in _tool_calls(state)]}
 
-    graph = StateGraph(State)
+    # Whatever LangGraph takes as messages may go in, dicts and pairs too: not only a whole State.
+    graph: StateGraph[State, None, Any, State] = StateGraph(State)
     graph.add_node("agent", RunnableLambda(answer, answer_async))
     graph.add_node("tools", RunnableLambda(run, run_async))
     graph.add_edge(START, "agent")

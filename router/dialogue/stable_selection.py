@@ -7,8 +7,9 @@ Here new tools come behind those of earlier turns, and tools that are no longer 
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol, Unpack
 
+from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
 from router.dialogue.placement import ToolCapacity, place_tools
 from router.dialogue.turn import RenderedTool, Turn, prefix_tokens
@@ -25,7 +26,7 @@ MAX_TOOLS = 128  # of OpenAI, the smallest limit of all providers
 class DialogueRouter(Protocol):
     """The methods of a router that a dialogue uses."""
 
-    def route(self, request: str | Sequence[Message], **options: Any) -> RoutedTools:
+    def route(self, request: str | Sequence[Message], **options: Unpack[RouteOptions]) -> RoutedTools:
         """Return what `Router.route` returns."""
         ...
 

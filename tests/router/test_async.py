@@ -2,16 +2,18 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from router import RequestInvalid, Router, SettingsInvalid
 from router.answer.executor import THREADS
 from router.snapshot.snapshot import Snapshot
+from tests.support.fake_encoder import FakeEncoder
 from tests.support.threads import Own
 
 REQUEST = "give the customer their money back"
@@ -24,20 +26,20 @@ def router(snapshot: Path) -> Iterator[Router]:
         yield opened
 
 
-class Slow:
+class Slow(FakeEncoder):
     """An encoder of 20 ms, which holds no lock meanwhile, as ONNX Runtime holds none."""
 
     def __init__(self, dim: int) -> None:
         self._dim = dim
         self.under_way = self.most = self.calls = 0
 
-    def encode_requests(self, requests: list[str]) -> np.ndarray:
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         self.calls += 1
         self.under_way += 1
         self.most = max(self.most, self.under_way)
         time.sleep(0.02)
         self.under_way -= 1
-        return np.ones((len(requests), self._dim), np.float32)
+        return np.ones((len(texts), self._dim), np.float32)
 
 
 @pytest.fixture

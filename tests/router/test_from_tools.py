@@ -4,7 +4,7 @@ import asyncio
 import enum
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -191,7 +191,8 @@ def test_one_tool_of_several_providers_takes_one_place() -> None:
 
 
 def test_without_tools_there_is_no_router() -> None:
-    for empty in ([], {}, {"acme": []}, iter(())):
+    empties: tuple[Any, ...] = ([], {}, {"acme": []}, iter(()))
+    for empty in empties:
         with pytest.raises(SettingsInvalid, match="tools is empty: give at least one function or definition"):
             Router.from_tools(empty)
 
@@ -240,10 +241,11 @@ def test_tools_registered_over_memory_rank_as_those_over_disk(router: Router) ->
 
 def test_phrases_of_registered_tools_are_found_by_name_too(router: Router) -> None:
     tool = make_record("draw_map", "acme", description="Draw a region.")
-    for change in (
+    changes: tuple[Callable[[dict[str, list[str]]], object], ...] = (
         lambda phrases: router.register([tool], phrases=phrases),
         lambda phrases: router.replace("acme", [tool], phrases=phrases),
-    ):
+    )
+    for change in changes:
         change({"draw_map": ["sketch the coast"]})
         assert router.route("sketch the coast").ids[0] == "acme/draw_map"
         with pytest.raises(SettingsInvalid, match="there is no tool 'draw_mop', did you mean 'draw_map'"):

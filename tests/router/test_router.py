@@ -47,7 +47,7 @@ def test_mappings_by_signal_form_or_detail_print_as_plain_names_and_take_both(ro
 
 def test_the_published_recipe_is_the_sum_of_its_formula(router: Router) -> None:
     tool = router.route("list charges by status", recipe="published", explain=True)[0]
-    weights = {Signal.NAME: 1, Signal.DESCRIPTION: 1, Signal.EXPANSION: 2, Signal.DENSE: 2}
+    weights: dict[str, int] = {Signal.NAME: 1, Signal.DESCRIPTION: 1, Signal.EXPANSION: 2, Signal.DENSE: 2}
     assert tool.score == pytest.approx(sum(weights[s] / (60 + rank) for s, rank in tool.ranks.items()))
 
 

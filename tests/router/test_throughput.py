@@ -1,13 +1,17 @@
 """Many requests at once: `route_many` answers as `route` does, each answer of one snapshot, and says which is wrong."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from router import RequestInvalid, Router
+from router.encoding.encoder import Encoder
 from router.snapshot.snapshot import Snapshot
+from tests.support.fake_encoder import FakeEncoder
 from tests.support.publishing import Publications
 from tests.support.soak import answers_equal
 
@@ -20,19 +24,17 @@ REQUESTS = [
 ]
 
 
-class Noted:
+class Noted(FakeEncoder):
     """An encoder that notes what it is asked. Parts of a request it cannot tell, and encodes them as texts."""
 
-    def __init__(self, encoder: object) -> None:
+    def __init__(self, encoder: Encoder | None) -> None:
+        assert encoder is not None
         self._encoder = encoder
         self.batches: list[list[str]] = []
 
-    def encode_requests(self, requests: list[str]) -> np.ndarray:
+    def encode_requests(self, requests: Sequence[str]) -> NDArray[np.float32]:
         self.batches.append(list(requests))
         return self._encoder.encode_requests(requests)
-
-    def encode_parts(self, request: str, parts: object) -> None:
-        return None
 
 
 @pytest.mark.parametrize("recipe", [None, "published", "lexical"])
@@ -63,7 +65,7 @@ def test_many_requests_are_answered_by_one_snapshot(tmp_path: Path, snapshot: Pa
     class Publishing(Noted):
         """A publication in the middle of the call."""
 
-        def encode_requests(self, requests: list[str]) -> np.ndarray:
+        def encode_requests(self, requests: Sequence[str]) -> NDArray[np.float32]:
             office.publish("second")
             assert router.reload()
             return super().encode_requests(requests)

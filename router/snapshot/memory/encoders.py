@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,17 @@ from router.snapshot.store.pointer import snapshot_folder
 
 _logger = logging.getLogger("router")
 
+
+class TextEncoder(Protocol):
+    """An object that encodes texts, such as a SentenceTransformer. Every `Encoder` is one."""
+
+    def encode(self, texts: list[str], /) -> object:
+        """Return what NumPy makes an array of numbers from: a vector for each text, normalised or not."""
+        ...
+
+
 # The user's exported encoder, the folder of one, an object that encodes, or none.
-EncoderChoice = Literal["auto"] | str | Path | Encoder | None
+EncoderChoice = Literal["auto"] | str | Path | TextEncoder | None
 
 _SILENT_TOOLS = 200  # encoded within some seconds: for more, "auto" warns of the wait
 _PROBE = "which tool fits this request"
@@ -50,7 +59,7 @@ def open_encoder(choice: EncoderChoice, tools: int = 0) -> OpenedEncoder | None:
         return _from_folder(Path(choice))
     if isinstance(choice, type) or not callable(getattr(choice, "encode", None)):
         raise SettingsInvalid(f"encoder is {choice!r:.80}, it must be {_EXPECTED}")
-    encoder = choice if hasattr(choice, "encode_requests") else PlainEncoder(choice)
+    encoder = cast(Encoder, choice) if hasattr(choice, "encode_requests") else PlainEncoder(choice)
     vector = encoder.encode_request(_PROBE)
     # An object has no version, so the vector of a fixed text identifies it.
     revision = fingerprint([round(float(component), 4) for component in vector])[:16]
@@ -108,7 +117,7 @@ class PlainEncoder:
     Vectors are normalised, and requests are encoded as tools are.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: TextEncoder) -> None:
         self._model = model
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:

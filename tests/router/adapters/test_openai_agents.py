@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("agents", reason="the extra agents is not installed")
 
-from agents import Agent, Runner, set_default_openai_api, set_tracing_disabled
+from agents import Agent, FunctionTool, Runner, set_default_openai_api, set_tracing_disabled
 
 from router import RoutedTool, RoutedTools, Router, ToolRecord
 from router.adapters.openai_agents import function_tools
@@ -27,6 +27,12 @@ def answered(router: Router, request: str, call: Any, **options: Any) -> Any:
     tools = function_tools(router.route(request, **options), call)
     agent = Agent(name="helper", model="gpt-5-mini", instructions="Help.", tools=tools)
     return asyncio.run(Runner.run(agent, request)).final_output
+
+
+def functions(routed: RoutedTools, *, strict: bool = False) -> list[FunctionTool]:
+    tools = [tool for tool in function_tools(routed, print, strict=strict) if isinstance(tool, FunctionTool)]
+    assert len(tools) == len(routed.tools)
+    return tools
 
 
 def test_the_tools_of_an_answer_are_called_by_their_ids(router: Router, model: ModelServer) -> None:
@@ -81,6 +87,7 @@ def test_the_nulls_that_strict_mode_asks_for_do_not_reach_the_tool(router: Route
     routed = RoutedTools((RoutedTool(forecast.tool_id, forecast, 1.0),), "snapshot", "recipe")
     called: list[Mapping[str, Any]] = []
     (tool,) = function_tools(routed, lambda _, given: called.append(given), strict=True)
+    assert isinstance(tool, FunctionTool)
     assert tool.strict_json_schema and tool.params_json_schema["required"] == ["city", "days"]
     invoked = tool.on_invoke_tool(None, '{"city": "Oslo", "days": null}')  # type: ignore[arg-type]
     asyncio.run(invoked)  # type: ignore[arg-type]
@@ -89,7 +96,7 @@ def test_the_nulls_that_strict_mode_asks_for_do_not_reach_the_tool(router: Route
 
 def test_strict_is_asked_for_only_where_the_schema_has_a_strict_form(router: Router) -> None:
     routed = router.route("do I need an umbrella", k=2)
-    loose, strict = function_tools(routed, print), function_tools(routed, print, strict=True)
+    loose, strict = functions(routed), functions(routed, strict=True)
     assert {tool.strict_json_schema for tool in loose} == {False}
     assert all(
         tool.params_json_schema.get("additionalProperties") is False for tool in strict if tool.strict_json_schema

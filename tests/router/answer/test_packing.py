@@ -9,7 +9,7 @@ from router.answer.packing import PackedTools, SkippedCandidate, pack
 from router.errors import RequestInvalid
 from router.provider_formats import Detail
 
-FULL, SHORT, SIGNATURE = Detail
+DETAILS = FULL, SHORT, SIGNATURE = tuple(Detail)
 
 
 def costs(*rows: tuple[int, int, int]) -> np.ndarray:
@@ -49,12 +49,12 @@ def test_tools_are_said_in_less_before_any_is_dropped() -> None:
 
 def test_what_is_left_goes_to_the_first_tools_and_to_each_as_far_as_it_reaches() -> None:
     rows = costs((100, 60, 10), (100, 60, 10), (100, 60, 10))
-    packed = pack(rows, 180, 3, Detail)
+    packed = pack(rows, 180, 3, DETAILS)
     assert (packed.details, packed.tokens) == ((FULL, SHORT, SIGNATURE), 170)
 
 
 def test_a_tool_that_costs_less_in_full_is_said_in_full() -> None:
-    assert pack(costs((50, 50, 70)), 100, 1, Detail).details == (FULL,)
+    assert pack(costs((50, 50, 70)), 100, 1, DETAILS).details == (FULL,)
     assert pack(costs((90, 95, 70)), 80, 1, [FULL, SHORT]).positions == ()
 
 
@@ -93,4 +93,4 @@ def test_allowing_less_to_be_said_changes_nothing_where_all_fit_in_full(tools: n
     tools = -np.sort(-tools, axis=1)  # the less is said, the less it costs
     full = pack(tools, budget, k, [FULL])
     if not full.skipped:
-        assert pack(tools, budget, k, Detail) == full
+        assert pack(tools, budget, k, DETAILS) == full

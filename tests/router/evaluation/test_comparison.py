@@ -1,5 +1,7 @@
 """Settings and snapshots side by side."""
 
+from typing import Any
+
 import pytest
 
 from router import RECIPES, Router, SettingsInvalid
@@ -67,7 +69,7 @@ def test_a_row_is_a_recipe_or_a_signal_alone(router: Router) -> None:
 
 
 def test_several_benches_count_alike() -> None:
-    def bench(**values: float | None) -> dict:
+    def bench(**values: float | None) -> dict[str, Any]:
         return {
             "rows": [
                 {"recipe": name, "metrics": dict.fromkeys(("recall@10", "hit@1", "mrr@10", "full@10", "multi@10"), None)

@@ -32,8 +32,9 @@ def test_another_tool_finds_the_same_figures_in_our_files(rows: list[tuple[Judge
         for i, (j, ranking, scores) in enumerate(rows)
     ]
     ours = evaluate((ranking, judgement) for judgement, ranking, _ in named)
-    judged = list(ir_measures.read_trec_qrels(io.StringIO(qrels(judgement for judgement, _, _ in named))))
-    ran = list(ir_measures.read_trec_run(io.StringIO(run("fused", named))))
+    required = io.StringIO(qrels(judgement for judgement, _, _ in named))
+    judged = list(ir_measures.read_trec_qrels(required))  # type: ignore[no-untyped-call]
+    ran = list(ir_measures.read_trec_run(io.StringIO(run("fused", named))))  # type: ignore[no-untyped-call]
     theirs = ir_measures.calc_aggregate(THEIRS.values(), judged, ran)
     for name, measure in THEIRS.items():
         value = ours[name]

@@ -11,9 +11,9 @@ from router.evaluation import METRICS, JudgedResult, Judgement, Measurement, Ran
 KEYS = ["bench", "tools", "queries", "snapshot", "recipe", "latency_ms", "signals", "slices", "no_tool"]
 
 
-def one(request: str, tool_id: str, **fields: str) -> Judgement:
+def one(request: str, tool_id: str, slice: str = "") -> Judgement:
     """A request that one tool answers."""
-    return Judgement(request, request, frozenset({tool_id}), frozenset({tool_id}), "single", **fields)
+    return Judgement(request, request, frozenset({tool_id}), frozenset({tool_id}), "single", slice=slice)
 
 
 NONE = Judgement("none", "sing me a song", frozenset(), frozenset(), "none")

@@ -1,5 +1,7 @@
 """Near-duplicates: who is one of whom, and what of them a ranking keeps."""
 
+from random import Random
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,7 +60,9 @@ CATALOGS = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 9), st.sam
 
 
 @given(CATALOGS, st.randoms())
-def test_groups_do_not_depend_on_the_order_and_have_one_tool_of_a_provider(catalog, random) -> None:  # type: ignore[no-untyped-def]
+def test_groups_do_not_depend_on_the_order_and_have_one_tool_of_a_provider(
+    catalog: list[tuple[str, int, str]], random: Random
+) -> None:
     records = [query(f"{provider}/{number}{text}", text) for provider, number, text in catalog]
     mixed = random.sample(records, len(records))
     assert partition(records) == partition(mixed)

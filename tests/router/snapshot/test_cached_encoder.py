@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from router import CacheStatistics, Router, SettingsInvalid
 from router.encoding.encoder import Spans
 from router.snapshot.cached_encoder import CachedEncoder
+from tests.support.fake_encoder import FakeEncoder
 
 REQUEST = "give the customer their money back"
 TEXTS = ["a", "b", "ab", "ba", "é", "顧客", "abc", "bcd"]
 
 
-class Counting:
+class Counting(FakeEncoder):
     """An encoder whose vectors are the text's length and first character. It records each batch."""
 
     def __init__(self) -> None:
@@ -29,11 +30,6 @@ class Counting:
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         self.batches.append(list(texts))
         return np.array([[len(text), ord(text[0])] for text in texts], np.float32).reshape(len(texts), 2)
-
-    def encode_request(self, request: str) -> NDArray[np.float32]:
-        return self.encode([request])[0]
-
-    encode_requests = encode
 
 
 @settings(max_examples=50, deadline=None)
@@ -79,7 +75,7 @@ def test_long_texts_share_no_batch_for_its_memory_stays_taken() -> None:
 
 def test_a_request_with_its_parts_is_kept_as_one_and_apart_from_the_request_alone() -> None:
     class Parted(Counting):
-        def encode_parts(self, request: str, parts: Sequence[Sequence[tuple[int, int]]]) -> NDArray[np.float32] | None:
+        def encode_parts(self, request: str, parts: Sequence[Spans]) -> NDArray[np.float32] | None:
             return self.encode([request, *(request[spans[0][0] : spans[0][1]] for spans in parts)]) if parts else None
 
     encoder = CachedEncoder(Parted(), 4)

@@ -8,18 +8,21 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from router import Router, SettingsInvalid, SnapshotInvalid
 from router.contract import FORMAT_VERSION, MANIFEST
 from router.snapshot.reloading import ReloadingSnapshot
 from router.snapshot.snapshot import Snapshot
 from router.store import open_store
+from tests.support.fake_encoder import FakeEncoder
 from tests.support.publishing import Publications, corrupt, sign
 from tests.support.soak import known_answers, routing_threads
 from tests.support.threads import Own
@@ -113,7 +116,7 @@ def test_a_relative_path_is_that_of_the_folder_it_was_opened_in(
     assert router.reload() is True
 
 
-BAD = {
+BAD: dict[str, Callable[[Publications], object]] = {
     "corrupt": lambda office: corrupt(office.folder / "second"),
     "foreign": lambda office: sign(
         office.folder / "second", lambda manifest: manifest["versions"].update(format=FORMAT_VERSION + 1)
@@ -139,18 +142,16 @@ def test_what_cannot_be_opened_is_refused_and_the_old_one_serves_on(office: Publ
     assert router.reload() is True
 
 
-class Gated:
+class Gated(FakeEncoder):
     """An encoder that blocks while it encodes a request, until `go` is set."""
 
     def __init__(self) -> None:
         self.entered, self.go = threading.Event(), threading.Event()
 
-    def encode_requests(self, requests: list[str]) -> np.ndarray:
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         self.entered.set()
         assert self.go.wait(20)
-        return np.zeros((len(requests), 32), np.float32)
-
-    encode = encode_request = encode_requests
+        return np.zeros((len(texts), 32), np.float32)
 
 
 def mapped(folder: Path) -> int:
@@ -224,11 +225,14 @@ def test_a_new_snapshot_of_another_encoder_begins_with_an_empty_cache(office: Pu
 
 
 def test_watching_picks_up_what_is_published_and_close_ends_it(office: Publications, own: Own) -> None:
+    def serves(name: str) -> bool:
+        return router.route(REQUEST).snapshot == name
+
     with Router.open(office.folder, watch=LOOK) as router:
         assert len(watchers(own)) == 1
         for name in ("second", "first", "second"):
             office.publish(name)
-            assert until(lambda name=name: router.route(REQUEST).snapshot == name)
+            assert until(partial(serves, name))
     assert watchers(own) == []
     office.publish("first")
     time.sleep(3 * LOOK)
@@ -303,15 +307,21 @@ def test_no_answer_is_wrong_while_snapshots_come_and_go(office: Publications, ca
     known = known_answers([office.folder / "first", office.folder / "second"], requests)
     assert not {first.ids for first in known["first"].values()} & {second.ids for second in known["second"].values()}
     corrupt(office.add("broken"))
+
+    def noticed(name: str) -> bool:
+        return name in (router.manifest.snapshot, *_refused(caplog))
+
+    def answered_since(answered: int) -> bool:
+        return soak.answers.total() > answered + 12
+
     with (
         Router.open(office.folder, watch=LOOK, request_cache=2) as router,
         routing_threads(router, known, threads=4) as soak,
     ):
         for name in ("second", "broken", "first", "second"):
             office.publish(name)
-            assert until(lambda name=name: name in (router.manifest.snapshot, *_refused(caplog)))
-            answered = soak.answers.total()
-            assert until(lambda answered=answered: soak.answers.total() > answered + 12)
+            assert until(partial(noticed, name))
+            assert until(partial(answered_since, soak.answers.total()))
     assert (soak.errors, soak.wrong) == ([], [])
     assert set(soak.answers) == {"first", "second"}
     assert len(_refused(caplog)) == 1

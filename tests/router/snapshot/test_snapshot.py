@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ def copied(snapshot: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def change_manifest(folder: Path, change: Callable[[dict], object]) -> None:
+def change_manifest(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
     """Change a manifest and write it with the new checksum."""
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     del manifest["checksum"]
@@ -211,8 +212,8 @@ def add_adapter(folder: Path, adapter: np.ndarray) -> None:
 
 def test_an_adapter_moves_requests_of_the_recipes_that_use_it(copied: Path) -> None:
     plain = Router.open(copied)
-    dim = plain.manifest.encoder.dim
-    mirror = -2 * np.eye(dim, dtype=np.float32)  # q - 2q: what was nearest is farthest
+    assert plain.manifest.encoder is not None
+    mirror = -2 * np.eye(plain.manifest.encoder.dim, dtype=np.float32)  # q - 2q: what was nearest is farthest
     add_adapter(copied, mirror)
     moved = Router.open(copied)
     request = "give the customer their money back"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_types import CallToolResult, TextContent
 
 from router import Router
 from router.serving.mcp import Upstream
@@ -77,14 +78,14 @@ def weather(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Upstream]:
 
 
 @contextmanager
-def listening(folder: Path, script: Path, *arguments: str) -> Iterator[int]:
-    """A program that listens at the port that is its last argument, once it does, for as long as it is needed."""
+def listening(folder: Path, *arguments: str | Path) -> Iterator[int]:
+    """A Python program that listens at the port that is its last argument, once it does, as long as it is needed."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
     log_path = folder / "server.log"
     with log_path.open("wb") as log:
-        program = subprocess.Popen([sys.executable, str(script), *arguments, str(port)], stdout=log, stderr=log)
+        program = subprocess.Popen([sys.executable, *arguments, str(port)], stdout=log, stderr=log)
         try:
             until = time.monotonic() + 60
             while not _answers(port):
@@ -95,6 +96,13 @@ def listening(folder: Path, script: Path, *arguments: str) -> Iterator[int]:
         finally:
             program.kill()
             program.wait()
+
+
+def text_of(result: CallToolResult) -> str:
+    """The one text that a result consists of."""
+    (block,) = result.content
+    assert isinstance(block, TextContent)
+    return block.text
 
 
 def _answers(port: int) -> bool:

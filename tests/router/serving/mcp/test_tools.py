@@ -14,13 +14,7 @@ from router import Router
 from router.answer.results import Dropped
 from router.selection import Selection
 from router.serving.mcp import server
-from tests.router.serving.mcp.conftest import plain
-
-
-def text(result: CallToolResult) -> str:
-    (block,) = result.content
-    assert block.type == "text"
-    return block.text
+from tests.router.serving.mcp.conftest import plain, text_of
 
 
 def asked(router: Router, name: str, arguments: dict[str, Any], **settings: Any) -> CallToolResult:
@@ -50,7 +44,7 @@ def test_the_list_has_three_tools_with_schemas_and_hints(weather_router: Router)
 def test_a_found_tool_is_a_line_that_can_be_called_by(weather_router: Router) -> None:
     found = asked(weather_router, "find_tools", {"request": "weather forecast for the city", "k": 1})
     line = "weather/forecast(city: string, days?: integer) — Weather forecast for a city over the next days."
-    assert text(found) == line
+    assert text_of(found) == line
     assert found.structured_content == {
         "tools": [{"tool_id": "weather/forecast", "signature": line}],
         "none_fits": False,
@@ -63,7 +57,7 @@ def test_a_found_tool_is_a_line_that_can_be_called_by(weather_router: Router) ->
 def test_with_more_detail_a_line_is_the_tool_with_its_schema(weather_router: Router, detail: str) -> None:
     arguments = {"request": "weather forecast for the city", "k": 2, "detail": detail}
     found = asked(weather_router, "find_tools", arguments)
-    rows = [json.loads(line) for line in text(found).splitlines()]
+    rows = [json.loads(line) for line in text_of(found).splitlines()]
     assert rows == found.structured_content["tools"]
     assert rows[0]["tool_id"] == "weather/forecast"
     assert list(rows[0]["input_schema"]["properties"]) == ["city", "days"]
@@ -89,7 +83,7 @@ def test_where_none_fits_the_first_line_says_so_as_surely_as_it_is_known(
     routed = replace(routed, fits=0.07, none_fits=True, calibrated=calibrated)
     monkeypatch.setattr(Router, "route_async", _answering(routed))
     found = asked(weather_router, "find_tools", {"request": "what is the meaning of life"})
-    first, nearest = text(found).splitlines()
+    first, nearest = text_of(found).splitlines()
     assert first == f"{said} Below is what comes closest."
     assert nearest.startswith("weather/forecast(")
     assert found.structured_content["none_fits"] is True
@@ -101,7 +95,7 @@ def test_what_a_budget_leaves_out_is_named(weather_router: Router, monkeypatch: 
     routed = replace(weather_router.route("forecast", k=1, detail="signature"), dropped=out)
     monkeypatch.setattr(Router, "route_async", _answering(routed))
     found = asked(weather_router, "find_tools", {"request": "forecast", "token_budget": 50, "k": 6})
-    assert text(found).splitlines()[0] == "Left out because of token_budget: a/0, a/1, a/2, a/3, a/4, …."
+    assert text_of(found).splitlines()[0] == "Left out because of token_budget: a/0, a/1, a/2, a/3, a/4, …."
 
 
 def test_a_search_that_fails_is_an_error_and_never_an_empty_answer(weather_router: Router) -> None:
@@ -114,13 +108,13 @@ def test_a_search_that_fails_is_an_error_and_never_an_empty_answer(weather_route
     ):
         found = asked(weather_router, "find_tools", wrong)
         assert found.is_error
-        assert text(found).startswith("find_tools failed: ") and message in text(found)
+        assert text_of(found).startswith("find_tools failed: ") and message in text_of(found)
 
 
 def test_a_request_that_shares_no_word_with_the_catalog_says_so(weather_router: Router) -> None:
     found = asked(weather_router, "find_tools", {"request": "xylophone"})
     assert not found.is_error
-    assert text(found).splitlines()[-1] == "(no tools)"
+    assert text_of(found).splitlines()[-1] == "(no tools)"
 
 
 def test_a_category_narrows_the_search(weather_router: Router) -> None:
@@ -132,7 +126,7 @@ def test_a_described_tool_has_its_whole_schema(weather_router: Router) -> None:
     described = asked(weather_router, "describe_tool", {"tool_id": "weather/sea-level"})
     record = weather_router.record("weather/sea-level")
     assert record is not None
-    assert described.structured_content == json.loads(text(described))
+    assert described.structured_content == json.loads(text_of(described))
     assert described.structured_content["input_schema"]["required"] == ["harbour"]
     assert described.structured_content["description"] == record.description
 
@@ -145,18 +139,18 @@ def test_a_tool_is_known_by_its_name_in_any_form_too(weather_router: Router) -> 
 def test_an_unknown_id_is_answered_with_those_that_come_close(weather_router: Router) -> None:
     described = asked(weather_router, "describe_tool", {"tool_id": "weather/forecasts"})
     assert described.is_error
-    assert "has no tool 'weather/forecasts'; ids that come close: weather/forecast" in text(described)
+    assert "has no tool 'weather/forecasts'; ids that come close: weather/forecast" in text_of(described)
 
 
 def test_what_the_selection_blocks_is_neither_found_nor_described_nor_called(weather_router: Router) -> None:
     selection = Selection(block=("plain/*",))
     found = asked(weather_router, "find_tools", {"request": "do echo, die, hang"}, selection=selection)
-    assert "plain/" not in text(found)
+    assert "plain/" not in text_of(found)
     for name in ("describe_tool", "call_tool"):
         refused = asked(weather_router, name, {"tool_id": "plain/echo"}, selection=selection, upstreams=[plain()])
         assert refused.is_error
         assert (
-            text(refused)
+            text_of(refused)
             == f"{name} failed: plain/echo may not be used here: blocked by the selection (block: plain/*)"
         )
 
@@ -164,7 +158,7 @@ def test_what_the_selection_blocks_is_neither_found_nor_described_nor_called(wea
 def test_a_tool_of_the_catalog_is_not_called_by_its_own_name(weather_router: Router) -> None:
     refused = asked(weather_router, "forecast", {"city": "Rome"})
     assert refused.is_error
-    assert "call the catalog's tools with call_tool" in text(refused)
+    assert "call the catalog's tools with call_tool" in text_of(refused)
 
 
 def _answering(routed: Any) -> Callable[..., Awaitable[Any]]:

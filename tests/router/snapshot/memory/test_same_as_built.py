@@ -41,7 +41,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Router:
     folder = tmp_path_factory.mktemp("catalogs") / "office"
     folder.mkdir()
     (folder / "tools.jsonl").write_text("".join(json.dumps(tool) + "\n" for tool in TOOLS + MORE), encoding="utf-8")
-    changes = {"vectors": {"encoder": "none"}, "enrichment": {"generator": "lexicon"}, "publish": {"keep": 1}}
+    changes: dict[str, dict[str, Any]] = {
+        "vectors": {"encoder": "none"},
+        "enrichment": {"generator": "lexicon"},
+        "publish": {"keep": 1},
+    }
     report = build(load(folder, changes, environment={}), workspace=tmp_path_factory.mktemp("workspace"))
     return Router.open(report.snapshot)
 

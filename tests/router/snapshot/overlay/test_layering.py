@@ -1,5 +1,6 @@
 """An overlay over a snapshot, in every list."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from router import Router, Signal
 from router.contract import Expanded
+from router.encoding.encoder import Encoder
 from router.errors import SettingsInvalid
 from router.retrieval.retrievers import DenseRetriever, DenseView, IntentRetriever, ToolVectors
 from router.selection import Selection
@@ -21,6 +24,7 @@ from router.snapshot.snapshot import Snapshot
 from router.tools.definitions import records_of
 from tests.router.snapshot.overlay.small_catalogs import built, record
 from tests.support.factories import TOOLS
+from tests.support.fake_encoder import FakeEncoder
 
 MEETING = record("start_meeting", description="Starts a video meeting and invites people.", categories=("calls",))
 REQUEST = "start a video meeting and invite people"
@@ -71,6 +75,7 @@ def test_a_removed_tool_is_in_no_list_and_has_no_record(base: Snapshot) -> None:
     assert router.record("slack/chat_postMessage") is None
     assert all(tool.tool_id != "slack/chat_postMessage" for tool in router.tools)
     ordinal = base.records.ordinal("slack/chat_postMessage")
+    assert ordinal is not None
     assert all(ranking.rank_of(ordinal) is None for ranking in router.rankings("send a message to a channel").values())
     assert overlaid.overlay.gone == {"slack/chat_postMessage", "not/there"}
 
@@ -181,15 +186,17 @@ def test_tokens_are_estimated_in_every_form_and_detail(base: Snapshot) -> None:
 
 
 def test_what_was_encoded_before_is_not_encoded_again(base: Snapshot) -> None:
-    class Counting:
-        def __init__(self) -> None:
+    class Counting(FakeEncoder):
+        def __init__(self, encoder: Encoder) -> None:
+            self._encoder = encoder
             self.texts: list[str] = []
 
-        def encode(self, texts: list[str]) -> Any:
+        def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
             self.texts += texts
-            return base.encoder.encode(texts)
+            return self._encoder.encode(texts)
 
-    encoder = Counting()
+    assert base.encoder is not None
+    encoder = Counting(base.encoder)
     counted = replace(base, encoder=encoder)
     first = apply_overlay(counted, Overlay().registered([MEETING, record("aaa")]))
     assert len(encoder.texts) == 2

@@ -1,6 +1,7 @@
 """Tools registered, changed and removed in a router that serves."""
 
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -221,9 +222,9 @@ def test_each_answer_is_wholly_before_or_wholly_after_a_change(office: Publicati
         thread.start()
     for turn in range(20):
         pair = pairs[turn % 2]
-        reloading.change(lambda overlay, pair=pair: overlay.registered(pair))
+        reloading.change(partial(Overlay.registered, records=pair))
         if turn % 3 == 2:
-            reloading.change(lambda overlay, pair=pair: overlay.removed([record.tool_id for record in pair]))
+            reloading.change(partial(Overlay.removed, tool_ids=[record.tool_id for record in pair]))
         if turn % 10 == 9:
             office.add(f"later{turn}")  # of the first: it has neither
             office.publish(f"later{turn}")

@@ -99,7 +99,7 @@ def test_a_row_holds_its_tools_or_is_one() -> None:
 
 
 def test_at_run_time_servers_may_be_given_with_their_tools() -> None:
-    servers = [{"name": "x", "tools": [A]}, {"name": "y", "tools": [A]}, B]
+    servers: list[dict[str, Any]] = [{"name": "x", "tools": [A]}, {"name": "y", "tools": [A]}, B]
     assert [record.tool_id for record in records_of(servers)] == ["x/a", "y/a", "b"]
     # A label wins, as in a build: then they are one server's, and alike.
     assert [record.tool_id for record in records_of(servers, "ours")] == ["ours/a", "ours/b"]
