@@ -10,7 +10,7 @@ import inspect
 import json
 from typing import Any
 
-from agents import FunctionTool
+from agents import FunctionTool, Tool
 from agents.tool_context import ToolContext
 
 from router.adapters import Call, as_text
@@ -19,7 +19,7 @@ from router.errors import RequestInvalid
 from router.provider_formats import Form, Rendered
 
 
-def function_tools(routed: RoutedTools, call: Call, *, strict: bool = False) -> list[FunctionTool]:
+def function_tools(routed: RoutedTools, call: Call, *, strict: bool = False) -> list[Tool]:
     """Return the tools of an answer in its order, each called by `call`.
 
     `strict` enables strict mode for tools whose schema has a strict form. If the arguments are not a JSON object, the

@@ -110,4 +110,6 @@ def held_out_rankings(
     """Return the rankings of the requests `rows` with this signal, which learned from the other folds alone."""
     fold = fold_numbers(len(intents.vectors))
     retrievers = [intents.retriever(fold != part) for part in range(FOLDS)]
-    return [{**rankings[row], Signal.INTENT: retrievers[fold[row]].rank_vector(intents.vectors[row], depth)} for row in rows]
+    return [
+        {**rankings[row], Signal.INTENT: retrievers[fold[row]].rank_vector(intents.vectors[row], depth)} for row in rows
+    ]

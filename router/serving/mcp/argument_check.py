@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-import jsonschema  # type: ignore[import-untyped]
+import jsonschema
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 

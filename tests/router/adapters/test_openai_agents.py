@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("agents", reason="the extra agents is not installed")
 
-from agents import Agent, Runner, set_default_openai_api, set_tracing_disabled
+from agents import Agent, FunctionTool, Runner, set_default_openai_api, set_tracing_disabled
 
 from router import RoutedTool, RoutedTools, Router, ToolRecord
 from router.adapters.openai_agents import function_tools
@@ -21,6 +21,15 @@ def chat_completions() -> None:
     """The server speaks no Responses API, and hears no traces."""
     set_default_openai_api("chat_completions")
     set_tracing_disabled(True)
+
+
+def functions(routed: RoutedTools, call: Any, **options: Any) -> list[FunctionTool]:
+    """The tools of an answer, which all are functions."""
+    tools = []
+    for tool in function_tools(routed, call, **options):
+        assert isinstance(tool, FunctionTool)
+        tools.append(tool)
+    return tools
 
 
 def answered(router: Router, request: str, call: Any, **options: Any) -> Any:
@@ -80,7 +89,7 @@ def test_the_nulls_that_strict_mode_asks_for_do_not_reach_the_tool(router: Route
     forecast = ToolRecord("weather/days", "weather", "days", "The days' weather.", (), schema)
     routed = RoutedTools((RoutedTool(forecast.tool_id, forecast, 1.0),), "snapshot", "recipe")
     called: list[Mapping[str, Any]] = []
-    (tool,) = function_tools(routed, lambda _, given: called.append(given), strict=True)
+    (tool,) = functions(routed, lambda _, given: called.append(given), strict=True)
     assert tool.strict_json_schema and tool.params_json_schema["required"] == ["city", "days"]
     invoked = tool.on_invoke_tool(None, '{"city": "Oslo", "days": null}')  # type: ignore[arg-type]
     asyncio.run(invoked)  # type: ignore[arg-type]
@@ -89,7 +98,7 @@ def test_the_nulls_that_strict_mode_asks_for_do_not_reach_the_tool(router: Route
 
 def test_strict_is_asked_for_only_where_the_schema_has_a_strict_form(router: Router) -> None:
     routed = router.route("do I need an umbrella", k=2)
-    loose, strict = function_tools(routed, print), function_tools(routed, print, strict=True)
+    loose, strict = functions(routed, print), functions(routed, print, strict=True)
     assert {tool.strict_json_schema for tool in loose} == {False}
     assert all(
         tool.params_json_schema.get("additionalProperties") is False for tool in strict if tool.strict_json_schema

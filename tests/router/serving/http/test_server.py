@@ -18,7 +18,8 @@ import uvicorn
 from router.distribution import install_command
 from router.serving.http import HttpSettings, listen, serve
 from tests.router.serving.conftest import TOKEN
-from tests.support.command_line import ROOT, called, started
+from tests.support.command_line import called, started
+from tests.support.places import ROOT
 
 _MAIN = "from flows.cli.main import main; main()"
 
@@ -65,7 +66,7 @@ def test_headers_are_read_by_the_parser_that_bounds_them(monkeypatch: pytest.Mon
     used: list[Any] = []
     monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: used.append(self.config.http))
     with listen(HttpSettings(port=0)) as listening:
-        serve(app=lambda *_: None, settings=HttpSettings(), listening=listening)  # type: ignore[arg-type, return-value]
+        serve(app=lambda *_: None, settings=HttpSettings(), listening=listening)  # type: ignore[arg-type]
     assert used == ["h11"]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_types import CallToolResult
 
 from router import Router
 from router.serving.mcp import Upstream
@@ -63,6 +64,13 @@ def weather_router(weather_snapshot: Path) -> Iterator[Router]:
         yield router
 
 
+def text(result: CallToolResult) -> str:
+    """The text that a call answered, of one block."""
+    (block,) = result.content
+    assert block.type == "text"
+    return block.text
+
+
 def plain(mode: str = "", timeout_s: float = 20.0, **environment: str) -> Upstream:
     """The server that fails as it is told."""
     command = (sys.executable, str(PLAIN), *([mode] if mode else []))
@@ -77,7 +85,7 @@ def weather(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Upstream]:
 
 
 @contextmanager
-def listening(folder: Path, script: Path, *arguments: str) -> Iterator[int]:
+def listening(folder: Path, script: str | Path, *arguments: str) -> Iterator[int]:
     """A program that listens at the port that is its last argument, once it does, for as long as it is needed."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

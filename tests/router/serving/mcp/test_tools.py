@@ -14,13 +14,7 @@ from router import Router
 from router.answer.results import Dropped
 from router.selection import Selection
 from router.serving.mcp import server
-from tests.router.serving.mcp.conftest import plain
-
-
-def text(result: CallToolResult) -> str:
-    (block,) = result.content
-    assert block.type == "text"
-    return block.text
+from tests.router.serving.mcp.conftest import plain, text
 
 
 def asked(router: Router, name: str, arguments: dict[str, Any], **settings: Any) -> CallToolResult:

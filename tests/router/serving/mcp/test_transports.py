@@ -18,7 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion
 from tests.router.adapters.agent_model import calling
-from tests.router.serving.mcp.conftest import PLAIN, listening
+from tests.router.serving.mcp.conftest import PLAIN, listening, text
 from tests.support.places import ROOT
 
 TOKEN = "a-token-of-twenty-letters"
@@ -65,8 +65,8 @@ def test_a_client_over_stdio_finds_and_calls_and_leaves_no_process_behind(
             late = ""
             until = time.monotonic() + 10
             while "plain/late" not in late and time.monotonic() < until:
-                late = (await client.call_tool("find_tools", {"request": "do late", "k": 1})).content[0].text
-            return found.content[0].text, json.loads(called.content[0].text), late
+                late = text(await client.call_tool("find_tools", {"request": "do late", "k": 1}))
+            return text(found), json.loads(text(called)), late
 
     found, called, late = asyncio.run(talk())
     assert found == "plain/echo(text?: string) — Do echo."
@@ -98,7 +98,7 @@ def test_a_client_over_http_needs_the_token_and_finds_and_calls(http_port: int) 
                 await client.call_tool("find_tools", {"request": "sea level in the harbour", "k": 1}),
                 await client.call_tool("call_tool", {"tool_id": "plain/echo", "arguments": {"text": "hi"}}),
             ]
-            return [answer.content[0].text for answer in answers]
+            return [text(answer) for answer in answers]
 
     found, called = asyncio.run(talk(TOKEN))
     assert found == "weather/sea-level(harbour: string) — How high the sea stands in a harbour."
@@ -183,7 +183,7 @@ def test_an_agent_of_somebody_elses_making_finds_and_calls_a_tool(
 ) -> None:
     """The loop and the MCP client are the OpenAI Agents SDK's; the model, on loopback, does as the instructions say."""
     agents = pytest.importorskip("agents", reason="the extra agents is not installed")
-    from agents.mcp import MCPServerStreamableHttp
+    from agents.mcp import MCPServerStreamableHttp, MCPServerStreamableHttpParams
 
     def script(body: Mapping[str, Any], _: int) -> Reply:
         said = [message["content"][0]["text"] for message in body["messages"] if message["role"] == "tool"]
@@ -194,7 +194,10 @@ def test_an_agent_of_somebody_elses_making_finds_and_calls_a_tool(
         return Reply(completion(f"It says: {said[1]}"))
 
     async def run() -> str:
-        parameters = {"url": f"http://127.0.0.1:{http_port}/mcp", "headers": {"Authorization": f"Bearer {TOKEN}"}}
+        parameters: MCPServerStreamableHttpParams = {
+            "url": f"http://127.0.0.1:{http_port}/mcp",
+            "headers": {"Authorization": f"Bearer {TOKEN}"},
+        }
         async with MCPServerStreamableHttp(params=parameters) as server:
             agent = agents.Agent(name="helper", model="gpt-5-mini", mcp_servers=[server])
             return str((await agents.Runner.run(agent, "please do echo")).final_output)

@@ -15,7 +15,7 @@ from router import Router, ToolRecord
 from router.record import Origin
 from router.serving.mcp import Upstream, UpstreamFailed, connected
 from router.serving.mcp.server import _serve_listed
-from tests.router.serving.mcp.conftest import plain
+from tests.router.serving.mcp.conftest import plain, text
 from tests.router.serving.mcp.plain_http import serving
 
 T = TypeVar("T")
@@ -30,7 +30,7 @@ def calling(router: Router, upstreams: Sequence[Upstream], talk: Callable[[Any],
             async def call(tool_id: str, **arguments: Any) -> str:
                 answer = await servers.call(record(router, tool_id), arguments)
                 assert not answer.is_error
-                return str(answer.content[0].text)
+                return text(answer)
 
             return await talk(call)
 
@@ -71,7 +71,7 @@ def test_a_tools_own_error_is_its_answer(weather_router: Router, weather: Upstre
     async def run() -> tuple[bool, str]:
         async with connected([weather]) as servers:
             answer = await servers.call(record(weather_router, "weather/storm"), {"city": "Rome"})
-            return answer.is_error, answer.content[0].text
+            return answer.is_error, text(answer)
 
     assert asyncio.run(run()) == (True, "Error executing tool storm: no radar over Rome")
 
@@ -278,8 +278,8 @@ def test_of_two_servers_that_one_program_runs_the_one_of_the_tools_provider_is_c
 ) -> None:
     """They are known by their program alone until they are open: `npx`, `uvx`, `python`."""
     echo = record(weather_router, "plain/echo")
-    python = {"provider": None, "place": sys.executable}
-    own, other = (replace(plain(SECRET=name, NAME=name), **python) for name in ("plain", "other"))
+    servers = (plain(SECRET=name, NAME=name) for name in ("plain", "other"))
+    own, other = (replace(server, provider=None, place=sys.executable) for server in servers)
     gone = replace(own, command=("no-such-mcp-server",))
 
     async def run(*servers: Upstream) -> str:
@@ -288,7 +288,7 @@ def test_of_two_servers_that_one_program_runs_the_one_of_the_tools_provider_is_c
                 answer = await upstreams.call(replace(echo, origin=Origin(sys.executable, "/tools/0")), {})
             except UpstreamFailed as error:
                 return str(error)
-            return str(json.loads(answer.content[0].text)["secret"])
+            return str(json.loads(text(answer))["secret"])
 
     assert asyncio.run(run(*((own, other) if first == "own" else (other, own)))) == "plain"
     assert "there is no such program" in asyncio.run(run(*((gone, other) if first == "own" else (other, gone))))

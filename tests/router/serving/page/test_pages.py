@@ -125,7 +125,9 @@ def test_tools_are_found_by_name_and_provider(pages: TestClient) -> None:
 
 def test_a_large_catalog_is_read_part_by_part(router: Router, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("router.serving.page.browsing._MAX_READ", 3)
-    found, after, pages = [], "", 0
+    found: list[str] = []
+    after: str | None = ""
+    pages = 0
     while after is not None:
         page = list_tools(router, "channel", "", after) if pages else list_tools(router, "issue", "", after)
         found += [record.tool_id for record in page.tools]
