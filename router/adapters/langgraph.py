@@ -4,10 +4,18 @@ Needs the extra `langgraph`. Works with any chat model that has `bind_tools`.
 """
 
 import inspect
-from typing import Any, Unpack
+from typing import Any, NotRequired, TypedDict, Unpack
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    MessageLikeRepresentation,
+    ToolCall,
+    ToolMessage,
+)
 from langchain_core.runnables import Runnable, RunnableLambda
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import tools_condition
@@ -26,9 +34,16 @@ class State(MessagesState):
     selected_tool_ids: list[str]
 
 
+class AgentInput(TypedDict):
+    """What a run takes: messages as LangChain's models take them, and the ids of tools, which a run chooses itself."""
+
+    messages: list[MessageLikeRepresentation]
+    selected_tool_ids: NotRequired[list[str]]
+
+
 def create_agent(
     model: BaseChatModel, router: Router, call: Call, **options: Unpack[RouteOptions]
-) -> "StateGraph[State, None, Any, State]":
+) -> "StateGraph[State, None, AgentInput, State]":
     """Return a graph, to be compiled, that binds the tools for the user's messages and calls them by `call`.
 
     Only the user's messages choose the tools: between them the tools stay the same, unless the catalog changes.
@@ -56,8 +71,7 @@ def create_agent(
     async def run_async(state: State) -> dict[str, Any]:
         return {"messages": [await _run_async(call, tool_call, state) for tool_call in _tool_calls(state)]}
 
-    # Whatever LangGraph takes as messages may go in, dicts and pairs too: not only a whole State.
-    graph: StateGraph[State, None, Any, State] = StateGraph(State)
+    graph: StateGraph[State, None, AgentInput, State] = StateGraph(State)
     graph.add_node("agent", RunnableLambda(answer, answer_async))
     graph.add_node("tools", RunnableLambda(run, run_async))
     graph.add_edge(START, "agent")

@@ -26,7 +26,7 @@ from pipeline.progress import SilentProgress
 from pipeline.settings import load
 from router import Router
 from tests.pipeline.sources.reading import api
-from tests.support.readme import ROOT
+from tests.support.places import ROOT
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.usefixtures("prefect_server")
 def catalog(catalog_folder: Path, tmp_path: Path) -> Path:
     """A copy of the session's catalog with a judged request, to be changed."""
     folder = shutil.copytree(catalog_folder, tmp_path / "office")
-    judged = {"id": "1", "query": "undo a payment", "kind": "single", "slice": "everyday"}
+    judged: dict[str, Any] = {"id": "1", "query": "undo a payment", "kind": "single", "slice": "everyday"}
     judged |= {"required": ["stripe/create_refund"], "acceptable": ["stripe/create_refund"]}
     (folder / "judgements.jsonl").write_text(json.dumps(judged) + "\n", encoding="utf-8")
     return folder
@@ -46,7 +46,7 @@ def flow_state(path: Path, workspace: Path, **parameters: Any) -> Any:
     return build_catalog(str(path), str(workspace), **parameters, return_state=True)
 
 
-def artifacts(state: Any) -> dict[str, Any]:
+def artifacts(state: Any) -> dict[str | None, Any]:
     """What a run and its subflows left, by key."""
     run = state.state_details.flow_run_id
     with get_client(sync_client=True) as client:
@@ -155,7 +155,7 @@ def test_a_judged_catalog_is_measured_by_signal_and_slice(catalog: Path, tmp_pat
     from flows.evaluate import evaluate_catalog
 
     report = flow_state(catalog, tmp_path / "ws", encoder="none", evaluate=False).result()
-    state = evaluate_catalog(str(catalog), str(report.snapshot), return_state=True)
+    state: Any = evaluate_catalog(str(catalog), str(report.snapshot), return_state=True)
     assert state.result()["signals"]["fused"]["hit@1"] == 1
     rows = {row["signal"]: row for row in json.loads(artifacts(state)["evaluation-office"])}
     assert list(rows) == [
@@ -199,7 +199,7 @@ def test_a_flow_waits_for_another_build_of_the_workspace(catalog: Path, tmp_path
 def test_a_folder_without_judgements_fails_with_its_sentence(snapshot: Path, tmp_path: Path) -> None:
     from flows.evaluate import evaluate_catalog
 
-    state = evaluate_catalog(str(tmp_path), str(snapshot), return_state=True)
+    state: Any = evaluate_catalog(str(tmp_path), str(snapshot), return_state=True)
     assert state.is_failed() and state.message == f"{tmp_path} holds neither queries.jsonl nor judgements.jsonl"
 
 

@@ -17,6 +17,8 @@ from urllib.request import urlopen
 import pytest
 import yaml
 from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import FlowRun
+from prefect.client.schemas.schedules import CronSchedule
 from prefect.deployments import run_deployment
 from prefect.testing.cli import invoke_and_assert
 
@@ -25,7 +27,8 @@ from flows.engine.runtime import check_server
 from flows.schedule import next_runs, server
 from pipeline.errors import RunAborted, SettingsInvalid
 from router import Router
-from tests.support.readme import ROOT, commands
+from tests.support.places import ROOT
+from tests.support.readme import commands
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 
@@ -103,6 +106,7 @@ def test_a_served_build_runs_when_its_time_comes_and_ends_with_its_process(
                 break
         # Its time has come: the server is asked for a run now.
         run = run_deployment(until_deployed("build-catalog/office"), timeout=120, poll_interval=1)
+        assert isinstance(run, FlowRun)
         assert run.state is not None and run.state.is_completed(), run.state
         assert len(Router.open(tmp_path / "ws" / "snapshots" / "office")) == 8
     finally:
@@ -131,5 +135,6 @@ def test_prefect_yaml_deploys_to_a_work_pool_with_parameters_that_the_flows_take
     gc.collect()
     with get_client(sync_client=True) as client:
         deployment = client.read_deployment_by_name("build-catalog/nightly")
-    assert [schedule.schedule.cron for schedule in deployment.schedules] == ["0 2 * * *"]
+    (scheduled,) = deployment.schedules
+    assert isinstance(scheduled.schedule, CronSchedule) and scheduled.schedule.cron == "0 2 * * *"
     assert deployment.work_pool_name == "quartermaster"

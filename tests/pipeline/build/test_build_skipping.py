@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -32,7 +33,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def _build(folder: Path, skip: bool = True, **publish: float) -> BuildReport:
-    over = {"vectors": {"encoder": "none"}, "sources": {"skip_unreadable": skip}, "publish": publish}
+    over: dict[str, dict[str, Any]] = {
+        "vectors": {"encoder": "none"},
+        "sources": {"skip_unreadable": skip},
+        "publish": publish,
+    }
     return build(load(folder, over, environment={}), workspace=folder.parent / "ws")
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.build import build
 from pipeline.build.report import BuildReport
-from pipeline.execution import DRIVER_STAGES
+from pipeline.execution import DRIVER_STAGES, Arguments, T
 from pipeline.settings import load
 from router import Manifest, Router
 from tests.support.factories import TOOLS, expansion_row
@@ -38,12 +38,13 @@ class OtherProcess:
         self.pool = pool
         self.ran: dict[str, set[str]] = {"here": set(), "elsewhere": set()}
 
-    def run(self, stage_name: str, function: Callable[..., Any], *arguments: Any, label: str = "") -> Any:
+    def run(self, stage_name: str, function: Callable[[*Arguments], T], *arguments: *Arguments, label: str = "") -> T:
         if stage_name in DRIVER_STAGES:
             self.ran["here"].add(stage_name)
             return function(*arguments)
         self.ran["elsewhere"].add(stage_name)
-        return pickle.loads(self.pool.submit(call, pickle.dumps((function, arguments))).result())
+        returned: T = pickle.loads(self.pool.submit(call, pickle.dumps((function, arguments))).result())
+        return returned
 
 
 @pytest.fixture

@@ -66,9 +66,14 @@ lingua|translate_text|Translates a text into another language.|how do you say th
     say this in French;what does this Spanish mean;put the letter into German
 """
 _LINES = _TABLE.strip().splitlines()
-_ROWS = [
-    (*tool.split("|"), phrases.strip().split(";")) for tool, phrases in zip(_LINES[::2], _LINES[1::2], strict=True)
-]
+
+
+def _row(tool: str, phrases: str) -> tuple[str, str, str, str, list[str]]:
+    provider, name, text, request = tool.split("|")
+    return provider, name, text, request, phrases.strip().split(";")
+
+
+_ROWS = [_row(tool, phrases) for tool, phrases in zip(_LINES[::2], _LINES[1::2], strict=True)]
 
 REQUESTS: dict[str, str] = {request: f"{provider}/{name}" for provider, name, _, request, _ in _ROWS}
 

@@ -8,16 +8,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, cast
 
+import pytest
 from pydantic import SecretStr
 
-from pipeline.enrichment.generator import Generator, Outcome, Question
+from pipeline.enrichment.generator import Generator, Outcome, Question, TokenUsage
 from pipeline.settings import EnrichmentSettings
 from router.record import ToolRecord
 
 # By the prices of gpt-5-mini: (600 x 0.25 + 400 x 0.025 + 200 x 2) / 1e6 = 0.00056 US dollars.
-USAGE = {
+USAGE: dict[str, Any] = {
     "prompt_tokens": 1_000,
     "completion_tokens": 200,
     "total_tokens": 1_200,
@@ -125,6 +126,11 @@ def answer(body: Mapping[str, Any], _: int = 0) -> Reply:
 def but(name: str, reply: Reply) -> Script:
     """Return the script of a server that answers well, except for one tool."""
     return lambda body, _: reply if tool_of(body)["name"] == name else answer(body)
+
+
+def spent(prompt_tokens: int, cached_tokens: int, completion_tokens: int, cost_usd: float) -> TokenUsage:
+    """The usage to expect, equal to any whose cost differs by rounding alone."""
+    return TokenUsage(prompt_tokens, cached_tokens, completion_tokens, cast(float, pytest.approx(cost_usd)))
 
 
 def replies(generator: Generator, records: Sequence[ToolRecord]) -> Iterator[Outcome]:

@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from router.snapshot.store.pointer import snapshot_folder
 from tests.pipeline.inspection.conftest import Shop, tool, words
 
 _SCHEMA = {"type": "object", "properties": {"day": {"type": "string"}}}
-_CHANGED = (
+_CHANGED: tuple[tuple[str, str, list[str]], ...] = (
     ("pay/gone", "removed", []),
     ("pay/new", "added", []),
     ("pay/said", "changed", ["expansion"]),
@@ -27,7 +28,12 @@ def two(shop: Shop) -> tuple[Path, Path]:
     same, worded, said = words("pay/same"), words("pay/worded"), words("pay/said", "pay it back")
     before = [tool(f"pay/{name}") for name in ("gone", "same", "said", "shaped", "worded")]
     first = shop.build(*before, expansions=[same, worded, words("pay/said")])
-    more = {"examples": ["x"], "categories": ["money"], "annotations": {"readOnlyHint": True}, "deprecated": True}
+    more: dict[str, Any] = {
+        "examples": ["x"],
+        "categories": ["money"],
+        "annotations": {"readOnlyHint": True},
+        "deprecated": True,
+    }
     after = [
         tool("pay/new"),
         tool("pay/same"),

@@ -16,7 +16,7 @@ from pipeline.sources.gaps import Gap, empties
 from tests.pipeline.sources.web import Web
 
 GOOD = json.dumps([{"name": "send_mail", "description": "Sends a mail."}])
-BAD = {
+BAD: dict[str, tuple[str, str | bytes | None, str]] = {
     "not JSON": ("broken.json", "{bad", "is not readable JSON"),
     "no known format": ("package.json", '{"x": 1}', "is no known format"),
     "empty": ("empty.yaml", "", "is empty"),

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-import jsonschema  # type: ignore[import-untyped]
+import jsonschema
 import pytest
 
 from pipeline.errors import RunAborted

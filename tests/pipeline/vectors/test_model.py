@@ -9,7 +9,8 @@ import pytest
 from pipeline.errors import RunAborted
 from pipeline.progress import SilentProgress
 from pipeline.settings import VectorSettings
-from pipeline.vectors.model import PACKAGED, EncoderModel, resolve_encoder
+from pipeline.vectors.model import resolve_encoder
+from router.encoding.export import PACKAGED, EncoderModel
 from tests.support.small_encoder import save
 
 

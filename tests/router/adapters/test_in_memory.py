@@ -12,7 +12,7 @@ from agents import Agent, Runner, set_default_openai_api, set_tracing_disabled
 from langchain_openai import ChatOpenAI
 
 from router import Router
-from router.adapters.langgraph import create_agent
+from router.adapters.langgraph import AgentInput, create_agent
 from router.adapters.openai_agents import function_tools
 from tests.pipeline.enrichment.model_server import ModelServer
 
@@ -43,5 +43,5 @@ def test_an_agent_of_openais_sdk_calls_the_function(in_memory: Router, model: Mo
 
 def test_an_agent_of_langgraph_calls_the_function(in_memory: Router, model: ModelServer) -> None:
     graph = create_agent(ChatOpenAI(model="gpt-5-mini"), in_memory, in_memory.call, k=1).compile()
-    messages = {"messages": [{"role": "user", "content": "give the customer the money back"}]}
-    assert graph.invoke(messages)["messages"][-1].content == "It says: some"
+    question: AgentInput = {"messages": [{"role": "user", "content": "give the customer the money back"}]}
+    assert graph.invoke(question)["messages"][-1].content == "It says: some"

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_openai import ChatOpenAI
 
 from router import Router
-from router.adapters.langgraph import create_agent
+from router.adapters.langgraph import AgentInput, create_agent
 from router.answer.options import RouteOptions
 from tests.pipeline.enrichment.model_server import ModelServer, Reply
 from tests.router.adapters.agent_model import call_the_first_tool, calling
@@ -97,7 +97,7 @@ def test_an_async_call_is_awaited_in_an_async_run_and_refused_in_another(router:
         return f"{tool_id} says rain"
 
     agent = create_agent(ChatOpenAI(model="gpt-5-mini"), router, call, k=1).compile()
-    question = {"messages": [("user", "do I need an umbrella")]}
+    question: AgentInput = {"messages": [("user", "do I need an umbrella")]}
     state = asyncio.run(agent.ainvoke(question))
     assert state["messages"][-1].content == "It says: weather/getForecast says rain"
     with pytest.raises(TypeError, match=r"the call of weather/getForecast is asynchronous: run the graph with ainvoke"):

@@ -19,14 +19,15 @@ from tests.pipeline.enrichment.model_server import (
     error,
     replies,
     row,
+    spent,
     tool_of,
 )
 from tests.support.factories import make_record
 
 _RECORDS = [make_record(name) for name in ("list_charges", "create_refund", "get_balance")]
 _GOOD = json.dumps(row("create_refund"), indent=2)
-_PAID = TokenUsage(1_000, 400, 200, pytest.approx(COST))
-_PAID_TWICE = TokenUsage(2_000, 800, 400, pytest.approx(2 * COST))
+_PAID = spent(1_000, 400, 200, COST)
+_PAID_TWICE = spent(2_000, 800, 400, 2 * COST)
 
 
 def _said(content: Any, **fields: Any) -> Reply:

@@ -142,7 +142,9 @@ def test_refusals_of_one_burst_cut_the_rate_once_and_those_that_follow_soon_twic
         clock.now += 0.5
         for sent_at in together:
             limiter.refused(sent_at, 0.0)
-        rates.append(limiter.requests_per_second(1))
+        rate = limiter.requests_per_second(1)
+        assert rate is not None
+        rates.append(rate)
     assert rates == pytest.approx([98 * 0.985, 98 * 0.985 * 0.97, 98 * 0.985 * 0.97 * 0.94])
     clock.now += 4
     limiter.refused(clock.now, 0.0)
@@ -158,7 +160,9 @@ def test_a_rate_that_was_cut_is_given_back_minute_by_minute_and_never_passes_the
     for _ in range(4):
         clock.now += 61
         _sent(limiter, 1)
-        rates.append(limiter.requests_per_second(1))
+        rate = limiter.requests_per_second(1)
+        assert rate is not None
+        rates.append(rate)
     cut = 98 * 0.985**3
     assert rates == pytest.approx([cut * 1.02, cut * 1.02**2, 98, 98])  # 0.985^3 x 1.02^3 > 1
 

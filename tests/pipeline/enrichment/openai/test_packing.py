@@ -4,8 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from pipeline.enrichment import Enrichment, interleaved_by_provider
 from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, Question, TokenUsage
 from pipeline.enrichment.lexicon import LexiconGenerator
@@ -20,6 +18,7 @@ from tests.pipeline.enrichment.model_server import (
     error,
     replies,
     row,
+    spent,
     tools_of,
 )
 from tests.support.factories import make_record
@@ -59,9 +58,7 @@ def test_a_packs_usage_is_shared_out_and_adds_up() -> None:
     with ModelServer() as server:
         outcomes = list(replies(DirectGenerator(server.settings(tools_per_request=3)), _FIVE[:3]))
     assert [outcome.usage.prompt_tokens for outcome in outcomes] == [334, 333, 333]
-    assert sum((outcome.usage for outcome in outcomes), TokenUsage()) == TokenUsage(
-        1_000, 400, 200, pytest.approx(COST)
-    )
+    assert sum((outcome.usage for outcome in outcomes), TokenUsage()) == spent(1_000, 400, 200, COST)
 
 
 def test_an_answer_that_a_pack_misses_is_asked_for_alone() -> None:
@@ -69,7 +66,7 @@ def test_an_answer_that_a_pack_misses_is_asked_for_alone() -> None:
         outcomes = list(replies(DirectGenerator(server.settings(tools_per_request=4)), _FIVE[:4]))
     assert _names(server) == [list("abcd"), ["b"]]
     assert all(isinstance(outcome, GeneratedExpansion) for outcome in outcomes)
-    assert outcomes[1].usage == TokenUsage(250 + 1_000, 100 + 400, 50 + 200, pytest.approx(COST / 4 + COST))
+    assert outcomes[1].usage == spent(250 + 1_000, 100 + 400, 50 + 200, COST / 4 + COST)
     assert sum((outcome.usage for outcome in outcomes), TokenUsage()).prompt_tokens == 2_000
 
 

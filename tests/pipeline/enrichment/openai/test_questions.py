@@ -20,6 +20,7 @@ from tests.pipeline.enrichment.model_server import (
     error,
     replies,
     row,
+    spent,
 )
 from tests.support.factories import make_record
 
@@ -111,7 +112,7 @@ def test_an_answer_becomes_an_expansion() -> None:
 def test_a_cached_token_costs_the_cached_price() -> None:
     with ModelServer() as server:
         (outcome,) = replies(DirectGenerator(server.settings()), _RECORDS[:1])
-    assert outcome.usage == TokenUsage(1_000, 400, 200, pytest.approx(COST))
+    assert outcome.usage == spent(1_000, 400, 200, COST)
 
 
 def test_the_prices_of_the_settings_are_used() -> None:

@@ -1,5 +1,7 @@
 """The query adapter: learned where it helps, left alone where it does not."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -13,7 +15,13 @@ TOOLS, DIM, EACH = 30, 16, 8
 
 
 def unit(rows: NDArray[np.float64]) -> NDArray[np.float32]:
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    shortened: NDArray[np.float64] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return shortened.astype(np.float32)
+
+
+def widened(rows: NDArray[np.float32]) -> NDArray[Any]:
+    """Rows of double precision, in which a gradient can be told from a difference."""
+    return rows.astype(np.float64)
 
 
 def turned(angle: float) -> NDArray[np.float64]:
@@ -79,9 +87,9 @@ def test_one_phrase_a_tool_leaves_none_to_tell_by() -> None:
 
 def test_the_gradient_is_that_of_the_loss() -> None:
     space = space_of(turned(0.5))
-    wide = PhraseSpace(*(v.astype(np.float64) for v in (space.records, space.documents, space.phrases)), space.owners)
+    wide = PhraseSpace(widened(space.records), widened(space.documents), widened(space.phrases), space.owners)
     batch = np.array([0, 9, 17, 30])
-    at = np.random.default_rng(5).normal(size=(DIM, DIM)) * 0.05
+    at: NDArray[Any] = np.random.default_rng(5).normal(size=(DIM, DIM)) * 0.05
 
     def loss(adapter: NDArray[np.float64]) -> float:
         moved = wide.phrases[batch] + wide.phrases[batch] @ adapter
@@ -100,7 +108,8 @@ def test_the_gradient_is_that_of_the_loss() -> None:
 
 def test_one_phrase_in_four_of_each_tool_is_left_out() -> None:
     owners = np.array([0, 0, 0, 0, 0, 0, 1, 2, 2])
-    space = PhraseSpace(*(np.zeros((9, 2), np.float32) for _ in range(3)), owners)
+    records, documents, phrases = (np.zeros((9, 2), np.float32) for _ in range(3))
+    space = PhraseSpace(records, documents, phrases, owners)
     assert np.flatnonzero(space.every_fourth()).tolist() == [1, 5, 8]
 
 

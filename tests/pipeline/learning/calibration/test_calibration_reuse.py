@@ -109,6 +109,7 @@ def test_the_cohort_of_an_unchanged_catalog_is_as_it_was(serving: Path) -> None:
     assert before is not None and done.calibrations == (SETTLED,)
     assert before.statistics.keys() == done.background.statistics.keys()
     assert all(np.array_equal(before.statistics[s], done.background.statistics[s]) for s in before.statistics)
+    assert before.task_direction is not None and done.background.task_direction is not None
     assert np.array_equal(before.task_direction, done.background.task_direction)
 
 

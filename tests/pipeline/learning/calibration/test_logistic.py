@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
 
 from pipeline.learning.calibration.logistic import fit, recalibrate
 
@@ -30,12 +31,12 @@ def test_classes_that_never_meet_have_a_finite_answer() -> None:
 
 
 @given(arrays(np.float64, (20, 2), elements=st.floats(-10, 10)), st.floats(1e-3, 1))
-def test_no_small_step_is_better(cues: np.ndarray, ridge: float) -> None:
-    fits = np.arange(20) % 2.0
+def test_no_small_step_is_better(cues: NDArray[np.float64], ridge: float) -> None:
+    fits = np.tile([0.0, 1.0], 10)
     weights = np.full(20, 1 / 20)
     slopes, intercept = fit(cues, fits, weights, ridge)
 
-    def loss(slopes: np.ndarray, intercept: float) -> float:
+    def loss(slopes: NDArray[np.float64], intercept: float) -> float:
         scores = cues @ slopes + intercept
         return float(weights @ (np.logaddexp(0, scores) - fits * scores) + ridge * slopes @ slopes / 2)
 

@@ -42,7 +42,10 @@ class Built:
         (self.catalog / "usage.jsonl").write_text(text, encoding="utf-8")
 
     def build(self) -> BuildReport:
-        sections = {"vectors": {"encoder": str(self._encoder)}, "tuning": {"usage": "usage.jsonl", "fit_weights": True}}
+        sections: dict[str, dict[str, Any]] = {
+            "vectors": {"encoder": str(self._encoder)},
+            "tuning": {"usage": "usage.jsonl", "fit_weights": True},
+        }
         return build(load(self.catalog, sections, environment={}), workspace=self._workspace)
 
 

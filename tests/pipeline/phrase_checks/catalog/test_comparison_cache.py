@@ -1,18 +1,24 @@
 """A catalog of which most was compared before gets the verdicts of one that is compared whole."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from pipeline.phrase_checks.catalog import ComparisonCache, assess
+from pipeline.phrase_checks.catalog.assessed_tool import AssessedTool
 from pipeline.phrase_checks.catalog.vectors import CatalogVectors
 from tests.pipeline.phrase_checks.catalog.test_assessment import LOOSE, SEEDS, random_catalog
 
+# As `assess` takes it: tools, the vectors of their records and those of their phrases.
+Catalog = tuple[Sequence[AssessedTool], NDArray[np.float32], NDArray[np.float32]]
 
-def changed(seed: int, tools: int):  # type: ignore[no-untyped-def]
+
+def changed(seed: int, tools: int) -> tuple[Catalog, Catalog]:
     """A random catalog, and the same after tools were added, removed, renamed, reworded and given other phrases."""
     subjects, records, phrases = random_catalog(seed, tools, axes=False)
     others, other_records, other_phrases = random_catalog(seed + 1, tools, axes=False)
@@ -34,8 +40,10 @@ def changed(seed: int, tools: int):  # type: ignore[no-untyped-def]
         after.append(own)
     if not after:
         after.append((subjects[0], records[0], phrases[0]))
-    return (subjects, np.vstack(records), np.vstack(phrases)), tuple(
-        part if place == 0 else np.vstack(part) for place, part in enumerate(zip(*after, strict=True))
+    left, left_records, left_phrases = zip(*after, strict=True)
+    return (
+        (subjects, np.vstack(records), np.vstack(phrases)),
+        (left, np.vstack(left_records), np.vstack(left_phrases)),
     )
 
 

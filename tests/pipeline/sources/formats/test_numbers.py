@@ -95,7 +95,7 @@ def test_a_number_that_a_double_can_hold_is_kept_everywhere(tmp_path: Path, writ
 
 def test_a_whole_catalog_is_built_without_the_one_record(tmp_path: Path, write_json: WriteJson) -> None:
     path = write_json("tools.json", [GOOD, bad(HUGE), {**GOOD, "name": "better"}])
-    chosen = {
+    chosen: dict[str, dict[str, Any]] = {
         "vectors": {"encoder": "none"},
         "enrichment": {"generator": "lexicon"},
         "publish": {"max_rejected_share": 1},
