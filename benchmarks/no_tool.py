@@ -2,10 +2,11 @@
 `python -m benchmarks.no_tool FOLDER… [--held FOLDER…] [--only-fitted FOLDER…] [--json FILE]`.
 
 A FOLDER holds tools.jsonl and queries.jsonl, or is a judged catalog. It is built three times, with its expansions, with
-the lexicon's alone and with none, or written FOLDER=SNAPSHOT for each build there is. The priors of
-pipeline/learning/calibration/prior.py and the calibrations of router/retrieval/calibration.py are fitted on all but the
-held folders, and printed. Each row of the table is measured by priors fitted without any request of its folder, and by
-a calibration that no judgement trained.
+the lexicon's alone and with none, or written FOLDER=SNAPSHOT for each build there is.
+
+The priors of pipeline/learning/no_answer_calibration/prior.py and the calibrations of
+router/retrieval/no_answer_calibration.py are fitted on all but the held folders, and printed. Each row of the table is
+measured by priors fitted without any request of its folder, and by a calibration that no judgement trained.
 
 Requests that no tool fits are those judged so. Where a folder judges none, they are made, and a share of its answerable
 requests may fit them all the same: its own requests with their tools left out, other folders' requests, the background.
@@ -27,19 +28,19 @@ from rich.table import Table
 
 from benchmarks.support.memoized_encoder import Remembering
 from pipeline.build import build
-from pipeline.learning.calibration import logistic
-from pipeline.learning.calibration.background import background
-from pipeline.learning.calibration.background_scores import score_background
-from pipeline.learning.calibration.batch_ranking import BatchRanker, RankedQuery
-from pipeline.learning.calibration.fitting import calibrate
-from pipeline.learning.calibration.prior import PRIORS, SHARES, TRIMMED, CueScale, Prior, cue_table
+from pipeline.learning.no_answer_calibration import logistic
+from pipeline.learning.no_answer_calibration.background import background
+from pipeline.learning.no_answer_calibration.background_scores import score_background
+from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, RankedQuery
+from pipeline.learning.no_answer_calibration.fitting import calibrate
+from pipeline.learning.no_answer_calibration.prior import PRIORS, SHARES, TRIMMED, CueScale, Prior, cue_table
 from pipeline.settings import load, overrides
 from router.contract import Signal
 from router.evaluation import Judgement, judgements_of, read_judgements
 from router.evaluation.abstention import auc, refused_at_95, reliability
-from router.retrieval.calibration import BASE_RATE, GENERIC, Calibration, FitEstimate, apply_calibrations
 from router.retrieval.features import BEST_BM25, DENSE_Z_SCORE, MEAN_COSINE, has_clear_leader
 from router.retrieval.fusion import fuse
+from router.retrieval.no_answer_calibration import BASE_RATE, GENERIC, Calibration, FitEstimate, apply_calibrations
 from router.retrieval.recipe import DEFAULT
 from router.retrieval.score_normalization import TASK_WORDING, BackgroundScores
 from router.snapshot.snapshot import Snapshot

@@ -9,7 +9,7 @@ from pipeline.progress import Progress
 from router.contract import Manifest, Signal
 from router.evaluation import read_judgements
 from router.fingerprint import file_sha256
-from router.retrieval.calibration import GENERIC, MIN_CALIBRATED_TOOLS
+from router.retrieval.no_answer_calibration import GENERIC, MIN_CALIBRATED_TOOLS
 from router.snapshot.snapshot import Snapshot
 
 

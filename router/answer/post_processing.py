@@ -14,7 +14,7 @@ from router.answer.options import CheckedOptions
 from router.answer.packing import pack
 from router.answer.reranking import Reranking, RerankingFailed, rerank, text_of
 from router.provider_formats import Detail, Form
-from router.retrieval.calibration import FitEstimate
+from router.retrieval.no_answer_calibration import FitEstimate
 from router.retrieval.recipe import Recipe
 from router.search.search import SearchResult
 from router.selection import Admission, filter_candidates

@@ -11,10 +11,10 @@ from router.contract import Signal
 from router.encoding.encoder import Encoder, apply_adapter
 from router.errors import RequestInvalid
 from router.query.steps import Steps, find_steps
-from router.retrieval.calibration import FitEstimate, apply_calibrations
 from router.retrieval.deduplication import collapse
 from router.retrieval.features import has_clear_leader, no_answer_features
 from router.retrieval.fusion import Contributions, fuse
+from router.retrieval.no_answer_calibration import FitEstimate, apply_calibrations
 from router.retrieval.recipe import Fusion, Normalization, Recipe
 from router.retrieval.retrievers import Admitted, EncodedQuery, Ranking
 from router.retrieval.step_fusion import StepCoverage, cover_steps

@@ -17,7 +17,7 @@ from router.contract import LEXICAL_SIGNALS, Manifest, Signal
 from router.encoding.encoder import Encoder
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.fingerprint import file_sha256
-from router.retrieval.calibration import Calibration
+from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.recipe import Recipe
 from router.retrieval.registry import open_retrievers
 from router.retrieval.retrievers import Admitted, DenseRetriever, Lexical, Retriever

@@ -17,8 +17,8 @@ from router.expansion import Expansion
 from router.fingerprint import fingerprint
 from router.provider_formats import Detail, Form
 from router.record import ToolRecord
-from router.retrieval.calibration import generic_calibrations
 from router.retrieval.deduplication import duplicate_groups
+from router.retrieval.no_answer_calibration import generic_calibrations
 from router.retrieval.recipe import DEFAULT
 from router.retrieval.retrievers import DenseRetriever, LexicalRetriever, Retriever, ToolVectors
 from router.retrieval.retrievers.indexing import FieldIndex, index_fields

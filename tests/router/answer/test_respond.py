@@ -8,7 +8,7 @@ import pytest
 
 from router import RECIPES, Router
 from router.contract import Signal
-from router.retrieval.calibration import Calibration
+from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot.snapshot import Snapshot
 

@@ -12,7 +12,7 @@ import pytest
 from router import NothingSelected, RequestInvalid, Reranking, Router, Selection, SettingsInvalid, Weights
 from router.answer import post_processing
 from router.contract import Signal
-from router.retrieval.calibration import Calibration
+from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot.snapshot import Snapshot
 

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from flows.cli.commands.serve import inspect_tool
 from router import Router, Selection, Signal
-from router.retrieval.calibration import Calibration
+from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.score_normalization import BackgroundScores
 from router.serving.page.browsing import list_tools
 from router.serving.page.comparing import SnapshotCache, rank_changes

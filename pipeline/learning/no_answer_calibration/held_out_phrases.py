@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.enrichment.lexicon import LexiconGenerator
-from pipeline.learning.calibration.batch_ranking import BatchRanker, RankedQuery
+from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, RankedQuery
 from router.contract import Expanded, Signal
 from router.retrieval.features import MEAN_COSINE, NEAREST
 from router.retrieval.retrievers import DenseView, Ranking

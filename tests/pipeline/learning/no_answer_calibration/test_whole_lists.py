@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.learning.calibration import whole_lists
-from pipeline.learning.calibration.background import background
-from pipeline.learning.calibration.background_scores import score_background
-from pipeline.learning.calibration.batch_ranking import BatchRanker
-from pipeline.learning.calibration.whole_lists import dense_scores, lexical_scores
+from pipeline.learning.no_answer_calibration import whole_lists
+from pipeline.learning.no_answer_calibration.background import background
+from pipeline.learning.no_answer_calibration.background_scores import score_background
+from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker
+from pipeline.learning.no_answer_calibration.whole_lists import dense_scores, lexical_scores
 from router import Signal
 from router.encoding.encoder import apply_adapter
 from router.retrieval.retrievers import DenseRetriever, DenseView, ToolVectors

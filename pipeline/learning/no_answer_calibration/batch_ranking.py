@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.learning.calibration.whole_lists import dense_scores
+from pipeline.learning.no_answer_calibration.whole_lists import dense_scores
 from router import contract
 from router.contract import Signal
 from router.encoding.encoder import apply_adapter

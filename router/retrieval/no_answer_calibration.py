@@ -37,7 +37,7 @@ class Calibration:
 
     Below the probability `threshold` no tool counts as fitting; it refuses at most `max_refused_share` of the
     answerable requests. `source` is JUDGEMENTS, PHRASES or GENERIC. `evidence` holds figures measured when it was
-    fitted; see pipeline/learning/calibration/fitting.py.
+    fitted; see pipeline/learning/no_answer_calibration/fitting.py.
     """
 
     weights: Mapping[str, float]
@@ -113,8 +113,8 @@ def _numbers(row: Mapping[str, Any]) -> dict[str, float]:
     return {str(name): float(value) for name, value in row.items()}
 
 
-# Fitted by `python -m benchmarks.no_tool`, like the priors of pipeline/learning/calibration/prior.py, on builds with
-# the lexicon's phrases. The thresholds refuse at most 1 % of the answerable requests of any folder.
+# Fitted by `python -m benchmarks.no_tool`, like pipeline/learning/no_answer_calibration/prior.py, on builds with the
+# lexicon's phrases. The thresholds refuse at most 1 % of the answerable requests of any folder.
 _IN_MEMORY = (
     Calibration({DENSE_Z_SCORE: 1.76, BEST_BM25: 2.87}, -2.87, 0.154, 0.05, GENERIC),
     Calibration({BEST_BM25: 3.29}, -1.33, 0.21, 0.05, GENERIC),

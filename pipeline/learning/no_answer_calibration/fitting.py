@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.learning.calibration import logistic
-from pipeline.learning.calibration.background import background
-from pipeline.learning.calibration.background_scores import score_background
-from pipeline.learning.calibration.batch_ranking import BatchRanker, RankedQuery
-from pipeline.learning.calibration.held_out_phrases import rank_held_out_phrases
-from pipeline.learning.calibration.prior import PRIORS, CueScale, Prior, choose_priors, cue_table
+from pipeline.learning.no_answer_calibration import logistic
+from pipeline.learning.no_answer_calibration.background import background
+from pipeline.learning.no_answer_calibration.background_scores import score_background
+from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, RankedQuery
+from pipeline.learning.no_answer_calibration.held_out_phrases import rank_held_out_phrases
+from pipeline.learning.no_answer_calibration.prior import PRIORS, CueScale, Prior, choose_priors, cue_table
 from router.contract import Signal
 from router.evaluation import Judgement
 from router.evaluation.abstention import auc
-from router.retrieval.calibration import BASE_RATE, GENERIC, JUDGEMENTS, PHRASES, Calibration
+from router.retrieval.no_answer_calibration import BASE_RATE, GENERIC, JUDGEMENTS, PHRASES, Calibration
 from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot.snapshot import Snapshot
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.learning.calibration.background import BackgroundQuery
-from pipeline.learning.calibration.batch_ranking import BatchRanker, RankedQuery
-from pipeline.learning.calibration.whole_lists import lexical_scores
+from pipeline.learning.no_answer_calibration.background import BackgroundQuery
+from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, RankedQuery
+from pipeline.learning.no_answer_calibration.whole_lists import lexical_scores
 from router.contract import Signal
 from router.retrieval.score_normalization import BackgroundScores, length_normalized
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.learning.calibration import held_out_phrases
-from pipeline.learning.calibration.background import background
-from pipeline.learning.calibration.background_scores import score_background
-from pipeline.learning.calibration.batch_ranking import BatchRanker
-from pipeline.learning.calibration.fitting import SnapshotCalibration, calibrate
-from pipeline.learning.calibration.held_out_phrases import rank_held_out_phrases
+from pipeline.learning.no_answer_calibration import held_out_phrases
+from pipeline.learning.no_answer_calibration.background import background
+from pipeline.learning.no_answer_calibration.background_scores import score_background
+from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker
+from pipeline.learning.no_answer_calibration.fitting import SnapshotCalibration, calibrate
+from pipeline.learning.no_answer_calibration.held_out_phrases import rank_held_out_phrases
 from router import Signal
 from router.contract import Expanded
 from router.evaluation import Judgement
@@ -65,7 +65,7 @@ JUDGED = [*judged(ANSWERABLE, "single"), *judged(NONE, "none")]
 def few() -> Iterator[None]:
     """Half the everyday requests: the rest changes nothing here but the time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.learning.calibration.fitting.background", lambda: EVERYDAY)
+        patch.setattr("pipeline.learning.no_answer_calibration.fitting.background", lambda: EVERYDAY)
         yield
 
 
@@ -126,7 +126,7 @@ def test_equal_snapshots_are_calibrated_alike(opened: Snapshot, calibrated: Snap
 
 
 def test_without_judgements_the_phrases_set_the_scale(opened: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.learning.calibration.fitting.MIN_ANSWERABLE", 10)
+    monkeypatch.setattr("pipeline.learning.no_answer_calibration.fitting.MIN_ANSWERABLE", 10)
     sources = [calibration.source for calibration in calibrate(opened).calibrations]
     assert sources == ["phrases", "generic"]
 

@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 
 from pipeline.errors import SnapshotInvalid
 from pipeline.learning.adapter.reuse import is_intact
-from pipeline.learning.calibration.background import background
-from pipeline.learning.calibration.background_scores import ScoreMoments, lexical_statistics
-from pipeline.learning.calibration.batch_ranking import BatchRanker, stored_vectors
-from pipeline.learning.calibration.fitting import SnapshotCalibration
-from pipeline.learning.calibration.whole_lists import dense_scores
+from pipeline.learning.no_answer_calibration.background import background
+from pipeline.learning.no_answer_calibration.background_scores import ScoreMoments, lexical_statistics
+from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, stored_vectors
+from pipeline.learning.no_answer_calibration.fitting import SnapshotCalibration
+from pipeline.learning.no_answer_calibration.whole_lists import dense_scores
 from router import contract
 from router.contract import EncoderManifest, Manifest, Signal
 from router.fingerprint import fingerprint
 from router.retrieval.arrays import load_array
-from router.retrieval.calibration import Calibration
+from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.retrievers import DenseView, ToolVectors
 from router.retrieval.score_normalization import BackgroundScores
 from router.search.search import clean_request

@@ -1,6 +1,6 @@
 """The everyday requests that ship with the project."""
 
-from pipeline.learning.calibration.background import background
+from pipeline.learning.no_answer_calibration.background import background
 
 
 def test_there_are_enough_of_both_sorts() -> None:

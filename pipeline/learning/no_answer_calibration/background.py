@@ -21,7 +21,7 @@ def background() -> tuple[BackgroundQuery, ...]:
     queries: list[BackgroundQuery] = []
     section = None
     lines = (
-        resources.files("pipeline.learning.calibration")
+        resources.files("pipeline.learning.no_answer_calibration")
         .joinpath("background.txt")
         .read_text(encoding="utf-8")
         .split("\n")

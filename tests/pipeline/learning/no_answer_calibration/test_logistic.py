@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from pipeline.learning.calibration.logistic import fit, recalibrate
+from pipeline.learning.no_answer_calibration.logistic import fit, recalibrate
 
 
 def test_the_intercept_alone_gives_the_share_that_fits() -> None:

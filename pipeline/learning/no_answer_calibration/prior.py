@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.learning.calibration.batch_ranking import RankedQuery
+from pipeline.learning.no_answer_calibration.batch_ranking import RankedQuery
 from router.contract import Signal
 from router.retrieval.features import BEST_BM25, MEAN_COSINE
 from router.retrieval.score_normalization import TASK_WORDING, BackgroundScores

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.learning.calibration.background import background
-from pipeline.learning.calibration.background_scores import score_background
-from pipeline.learning.calibration.batch_ranking import BatchRanker
-from pipeline.learning.calibration.fitting import SnapshotCalibration
-from pipeline.learning.calibration.reuse import ReusedCalibration, reuse_calibration, update_calibration
+from pipeline.learning.no_answer_calibration.background import background
+from pipeline.learning.no_answer_calibration.background_scores import score_background
+from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker
+from pipeline.learning.no_answer_calibration.fitting import SnapshotCalibration
+from pipeline.learning.no_answer_calibration.reuse import ReusedCalibration, reuse_calibration, update_calibration
 from router.contract import BACKGROUND_SCORES, VECTORS, EncoderManifest, Manifest, Signal
 from router.fingerprint import file_sha256
-from router.retrieval.calibration import Calibration
+from router.retrieval.no_answer_calibration import Calibration
 from router.snapshot.snapshot import Snapshot
 
 SETTLED = Calibration({"dense": 1.5}, -3.0, 0.4, 0.05, "phrases", {"everyday": 340})
@@ -27,7 +27,7 @@ def few() -> Iterator[None]:
     """A tenth of the everyday requests: the rest changes nothing here but the time."""
     requests = background()[::10]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.learning.calibration.reuse.background", lambda: requests)
+        patch.setattr("pipeline.learning.no_answer_calibration.reuse.background", lambda: requests)
         yield
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pipeline.learning.calibration.prior import PRIORS, CueScale, Prior, choose_priors
+from pipeline.learning.no_answer_calibration.prior import PRIORS, CueScale, Prior, choose_priors
 from router import Signal
 from router.retrieval.features import BEST_BM25, MEAN_COSINE
 from router.retrieval.score_normalization import TASK_WORDING, BackgroundScores
