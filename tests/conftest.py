@@ -91,10 +91,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 # Tests of a group share a worker, and with it what takes seconds to start: torch, and a Prefect server.
 GROUPS = {
     "torch": ("tests/pipeline/vectors/", "tests/router/answer/test_cross_encoder.py"),
-    "prefect": ("tests/flows/test_build_flow.py", "tests/flows/test_schedule.py", "tests/flows/test_tasks.py"),
+    "prefect": (
+        "tests/flows/test_build_catalog.py",
+        "tests/flows/test_schedule.py",
+        "tests/flows/engine/test_tasks.py",
+    ),
 }
 # The longest first, so that no worker is left with one of them at the end.
-LONGEST = (*GROUPS["torch"], *GROUPS["prefect"], "tests/test_readme.py", "tests/flows/cli/", "tests/catalogs/")
+LONGEST = ("tests/test_readme.py", *GROUPS["prefect"], *GROUPS["torch"], "tests/flows/cli/", "tests/catalogs/")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -106,3 +106,10 @@ def test_the_command_line_needs_its_other_packages_too(tmp_path: Path, package: 
     done = run(tmp_path, "-m", "quartermaster", "--version")
     assert (done.returncode, done.stdout) == (2, "") and f"package '{package}'" in done.stderr
     assert run(tmp_path, "-c", "from quartermaster import Router").returncode == 0
+
+
+def test_the_places_that_the_test_run_names_exist() -> None:
+    from tests.conftest import GROUPS, LONGEST, SLOW
+
+    places = {place for group in (*GROUPS.values(), LONGEST, SLOW) for place in group}
+    assert {place for place in places if not (ROOT / place).exists()} == set()
