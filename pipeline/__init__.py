@@ -1,5 +1,5 @@
 """The offline build, stage by stage in the order of the data.
 
-sources → records → enrichment → documents → lexical, vectors → inspection → publish. A stage imports the types of
-stages before it, never of one after it; `build` is the whole as one function.
+sources → records → enrichment → phrase checks → vectors → learning → indexing → inspection → publish. A room imports
+rooms of earlier stages only; `build` carries them all out.
 """

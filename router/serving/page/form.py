@@ -61,6 +61,9 @@ def _comma_separated(text: str) -> list[str]:
 
 
 def _whole_number(name: str, text: str, maximum: int) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:12]) <= maximum):
+    digits = text.lstrip("0")
+    # Compared by length first: Python refuses to read thousands of digits.
+    valid = text.isascii() and text.isdigit() and len(digits) <= len(str(maximum)) and 1 <= int(text[-12:]) <= maximum
+    if not valid:
         raise RequestInvalid(f"{name} is {text[:40]!r}, it must be a whole number from 1 to {maximum:,}")
-    return int(text)
+    return int(text[-12:])

@@ -43,6 +43,8 @@ def text(client: TestClient, path: str, status: int = 200, **query: str) -> str:
         ({"k": "0"}, "k is &#39;0&#39;, it must be a whole number from 1 to 128"),
         ({"k": "٣"}, "it must be a whole number"),
         ({"k": "9" * 5_000}, "it must be a whole number"),
+        ({"k": "000000000001999"}, "it must be a whole number"),
+        ({"k": "0" * 5_000 + "7000"}, "it must be a whole number"),
         ({"token_budget": "much"}, "token budget is &#39;much&#39;"),
     ],
 )
