@@ -42,3 +42,16 @@ def test_every_decision_is_listed_and_every_mention_of_one_is_a_file() -> None:
         for name in re.findall(r"docs/decisions/(0\d{3}-[\w-]+)", (ROOT / file).read_text(encoding="utf-8"))
     }
     assert mentioned and mentioned <= records
+
+
+def test_every_source_file_that_a_document_or_a_comment_names_exists() -> None:
+    named = {
+        (file, path)
+        for file in tracked("*.md", "router/*.py", "pipeline/*.py", "flows/*.py", "benchmarks/*.py")
+        for path in re.findall(
+            r"(?<![\w/.])((?:router|pipeline|flows|benchmarks|tests)/[\w/]+\.(?:py|sql|toml|txt|md))",
+            (ROOT / file).read_text(encoding="utf-8"),
+        )
+    }
+    assert len(named) > 30
+    assert {(file, path) for file, path in named if not (ROOT / path).exists()} == set()

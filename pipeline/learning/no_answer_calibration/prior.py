@@ -86,7 +86,7 @@ def choose_priors(priors: Sequence[Prior], background: BackgroundScores) -> Iter
 
 # Fitted by `python -m benchmarks.no_tool` on public requests and benchmarks, never on MetaTool or the demo, which judge
 # them: benchmarks/results/no_tool.json. Margins and the agreement of lists carry over worst of the cues that were
-# tried: they only guard a clear leader (router/retrieval/evidence.py).
+# tried: they only guard a clear leader (router/retrieval/features.py).
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2)
 PRIORS = (
     Prior(

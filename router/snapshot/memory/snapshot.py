@@ -29,8 +29,7 @@ from router.snapshot.record_store import RecordStore, ToolEntry
 from router.snapshot.snapshot import Snapshot
 from router.snapshot.token_counts import TokenCounts
 from router.text import TEXT_VERSION
-from router.tools import field_text as documents
-from router.tools import lexicon
+from router.tools import field_text, lexicon
 from router.tools.field_text import FieldDocuments
 from router.tools.trust import sanitize
 
@@ -83,9 +82,9 @@ def snapshot_from_records(
 def _tool(record: ToolRecord, phrases: tuple[str, ...] | None) -> _Tool:
     clean, untrusted = sanitize(record)
     if phrases is not None:
-        projected = documents.project_record(record, Expansion("", phrases) if phrases else None)
+        projected = field_text.project_record(record, Expansion("", phrases) if phrases else None)
         return _Tool(record, projected, Expanded.YES if phrases or untrusted else Expanded.NO, _GIVEN)
-    projected = documents.project_record(record, screen_expansion(lexicon.expand(clean), clean, bool(untrusted)))
+    projected = field_text.project_record(record, screen_expansion(lexicon.expand(clean), clean, bool(untrusted)))
     # A tool whose text steers gets no assumed score for what was taken from it.
     return _Tool(record, projected, Expanded.YES if untrusted else Expanded.STOPGAP, _LEXICON)
 
@@ -112,7 +111,7 @@ def _manifest(
     indexes: Mapping[Signal, FieldIndex],
     encoder: OpenedEncoder | None,
 ) -> Manifest:
-    versions = {"format": FORMAT_VERSION, "text": TEXT_VERSION, "projection": documents.PROJECTION_VERSION}
+    versions = {"format": FORMAT_VERSION, "text": TEXT_VERSION, "projection": field_text.PROJECTION_VERSION}
     generators = [tool.generator for tool in tools]
     content = fingerprint(
         {
