@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from router.evaluation import (
 )
 
 _NAMED = 3  # tools that a reason names
+_MAX_EXAMPLES, _MAX_EXAMPLE = 8, 120  # examples in the manifest, and characters of one
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ def check_regression(
     sample = _evenly(known, settings.max_judged)
     progress.start("evaluate", len(sample) * (2 if old else 1))
     measured = ask(new, sample, whole=False, advance=progress.advance)
-    evaluation = {**comparison_row(measured), "requests": len(sample), "of": len(known)}
+    evaluation = {**comparison_row(measured), "requests": len(sample), "of": len(known), "examples": _examples(sample)}
     if old is None:
         return RegressionCheck((), evaluation)
     before = ask(old, sample, whole=False, advance=progress.advance)
@@ -88,6 +90,16 @@ def _evenly(requests: Sequence[Judgement], most: int) -> list[Judgement]:
     """Return at most `most` requests, spread evenly over the file: the same ones each time."""
     count = min(most, len(requests))
     return [requests[position * len(requests) // count] for position in range(count)]
+
+
+def _examples(requests: Sequence[Judgement]) -> list[str]:
+    """Return a few short requests of different slices, for people who want to try the catalog."""
+    by_slice: dict[str, list[str]] = {}
+    for judgement in requests:
+        if len(judgement.request) <= _MAX_EXAMPLE:
+            by_slice.setdefault(judgement.slice, []).append(judgement.request)
+    in_turn = chain.from_iterable(zip_longest(*by_slice.values()))
+    return list(islice((request for request in in_turn if request is not None), _MAX_EXAMPLES))
 
 
 def _losses(differences: Mapping[str, Difference | None], settings: PublishSettings) -> dict[str, Difference]:

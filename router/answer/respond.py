@@ -22,7 +22,6 @@ from router.search.search import (
     collapse_duplicates,
     estimate_fit,
     needed_encoder,
-    rank,
     search,
 )
 from router.selection import admit
@@ -57,19 +56,6 @@ def respond_many(snapshot: Snapshot, requests: Sequence[str], options: CheckedOp
             answers.append(_answer(snapshot, UserMessages(request), options))
             span.record(answers[-1])
     return answers
-
-
-def explain_tool(snapshot: Snapshot, request: str, tool_id: str, recipe: Recipe) -> tuple[RoutedTool, int | None]:
-    """Return a tool with its rank in every whole list, and its fused rank. Raises RequestInvalid for an unknown id."""
-    ordinal = snapshot.records.ordinal(tool_id)
-    if ordinal is None:
-        raise RequestInvalid(f"the snapshot {snapshot.manifest.snapshot} has no tool {tool_id!r}")
-    # A tool that stands under its duplicate has a rank of its own here.
-    result = search(snapshot, clean_request(request), replace(recipe, collapse=False))
-    fused_rank = result.ranking.rank_of(ordinal)
-    score = float(result.ranking.scores[fused_rank - 1]) if fused_rank else 0.0
-    rankings = rank(snapshot, result.query, recipe, max(len(snapshot.records), 1))
-    return Explainer(snapshot, result, rankings, [ordinal]).tool(ordinal, score), fused_rank
 
 
 def _clean_at(place: int, request: str) -> str:

@@ -1,4 +1,4 @@
-"""An evaluation as one self-contained HTML file: figures, plots, the worst requests."""
+"""An evaluation as one self-contained HTML file: a verdict, figures, plots, the worst requests."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from flows.output.formatting import decimal, interval_text
 from flows.output.report.plots import plots
+from flows.output.report.verdict import verdict
 from router import Signal
 from router.evaluation import HEADLINE_METRICS, METRICS, SUCCESS_AT_1
 
@@ -32,6 +33,7 @@ def render_report(result: Mapping[str, Any]) -> str:
     sorts = {"slice": result["slices"], **result["by"]}
     return environment.get_template("page.html.jinja").render(
         result=result,
+        verdict=verdict(result),
         metrics=METRICS,
         slice_metrics=(SUCCESS_AT_1, *HEADLINE_METRICS),
         signals=[signal for signal in Signal if signal in result["signals"]],

@@ -22,7 +22,7 @@ from router.serving.http.request_guard import RequestGuard, with_headers
 from router.serving.http.routing import route_paths
 from router.serving.http.service import Service, operation_paths
 from router.serving.http.settings import HttpSettings
-from router.serving.page import InspectTool, pages
+from router.serving.page import CatalogCost, HtmlErrors, InspectTool, pages
 
 _logger = logging.getLogger("router.http")
 
@@ -47,11 +47,13 @@ def app(
     *,
     folder: Path | None = None,
     inspect: InspectTool | None = None,
+    cost: CatalogCost | None = None,
 ) -> ASGIApp:
     """Return the app over an opened router, which the caller closes.
 
     `folder` is the catalog's or snapshot's folder that the router was opened with; the page compares its snapshots.
-    `inspect` returns what the inspection database knows of a tool, from a snapshot's folder and the tool's id.
+    `inspect` returns what the inspection database knows of a tool, from a snapshot's folder and the tool's id;
+    `cost` returns what the snapshot's expansions have cost in US dollars, None where a price is unknown.
     """
     settings = settings or HttpSettings()
     service = Service(router, settings, Metrics(router))
@@ -71,9 +73,10 @@ def app(
         api.include_router(paths)
     if settings.overlay is not None:
         api.include_router(change_paths(service, settings.overlay))
-    api.include_router(pages(service.router, service.run_in_thread, folder, inspect))
     document_token(api, settings)
-    return AccessLog(with_headers(RequestGuard(api, settings), _SECURITY_HEADERS), service.metrics)
+    api.include_router(pages(service.router, service.run_in_thread, api.openapi, folder, inspect, cost))
+    guarded = HtmlErrors(RequestGuard(api, settings))
+    return AccessLog(with_headers(guarded, _SECURITY_HEADERS), service.metrics)
 
 
 def _lifespan(service: Service) -> Callable[[FastAPI], Any]:

@@ -1,10 +1,12 @@
-"""The web page: route a request and see why, browse tools, compare two snapshots. Plain HTML, no script.
+"""The web pages: route a request and see why, browse tools, compare two snapshots, read the API. HTML without a script.
 
-`pages` holds the paths; `form`, `browsing`, `tool_page`, `comparing` and `rank_chart` compute the values of the
-templates; `rendering` escapes and renders them.
+`pages` holds the paths; `home`, `form`, `browsing`, `tool_page`, `comparing`, `rank_chart` and `api_docs` compute the
+values of the templates; `rendering` escapes and renders them; `errors` shows errors to browsers.
 """
 
+from router.serving.page.errors import HtmlErrors
+from router.serving.page.home import CatalogCost
 from router.serving.page.pages import pages
 from router.serving.page.tool_page import InspectTool
 
-__all__ = ["InspectTool", "pages"]
+__all__ = ["CatalogCost", "HtmlErrors", "InspectTool", "pages"]

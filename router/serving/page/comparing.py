@@ -2,16 +2,19 @@
 
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from router.answer.results import RoutedTools
 from router.errors import SettingsInvalid
 from router.router import Router
+from router.snapshot.difference import CatalogDifference
 from router.store import ReadableStore, Stored, open_store
 
 # Snapshots kept open: each has its own encoder in memory.
 _MAX_OPEN = 2
+_MAX_DIFFERENCES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ class SnapshotCache:
     def __init__(self, source: Path | ReadableStore) -> None:
         self._store = open_store(source)
         self._opened: OrderedDict[str, Router] = OrderedDict()
+        self._differences: OrderedDict[tuple[str, str], CatalogDifference] = OrderedDict()
         self._opening = threading.Lock()
 
     def snapshots(self) -> list[Stored]:
@@ -67,3 +71,18 @@ class SnapshotCache:
             while len(self._opened) > _MAX_OPEN:
                 self._opened.popitem(last=False)
             return self._opened[snapshot]
+
+    def difference(self, before: str, after: str) -> CatalogDifference:
+        """Return what changed in the catalog from one snapshot to another. Raises what `opened` raises."""
+        older, newer = self.opened(before), self.opened(after)
+        known = self._differences
+        if (before, after) not in known:
+            known[before, after] = newer.difference(older)
+        while len(known) > _MAX_DIFFERENCES:
+            known.popitem(last=False)
+        return known[before, after]
+
+
+def last_two(stored: Sequence[Stored]) -> tuple[str, str]:
+    """Return the names of the last two of some snapshots, which are sorted newest first: the older, then the newest."""
+    return stored[min(1, len(stored) - 1)].name, stored[0].name

@@ -1,6 +1,6 @@
-"""The paths of the pages: `/`, `/tools`, `/tools/{id}`, `/compare`, and the style sheet."""
+"""The paths of the pages: `/`, `/tools`, `/tools/{id}`, `/compare`, `/docs`, and the style sheet."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -15,21 +15,36 @@ from router.provider_formats import Detail
 from router.retrieval.recipe import RECIPES
 from router.router import Router
 from router.serving import status_of
-from router.serving.page.browsing import list_tools
-from router.serving.page.comparing import SnapshotCache, rank_changes
+from router.serving.page.api_docs import api_docs
+from router.serving.page.browsing import list_providers, list_tools
+from router.serving.page.comparing import SnapshotCache, last_two, rank_changes
 from router.serving.page.form import RouteForm
-from router.serving.page.rank_chart import WIDTH, axis_ticks, charted_signals, rank_rows
+from router.serving.page.home import CatalogCost, CostCache, facts, sample_requests
+from router.serving.page.rank_chart import WIDTH, axis_position, axis_ticks, charted_signals, rank_rows
 from router.serving.page.rendering import render
-from router.serving.page.tool_page import InspectTool, tool_values
+from router.serving.page.tool_page import InspectTool, diagnosis_values, tool_values
 
 RunInThread = Callable[[Callable[[], Response]], Awaitable[Response]]
+_Page = Callable[..., Response]
 _COMPARED = 10  # tools of each answer that are compared
+_MAX_REQUEST = 4_000  # characters; the forms take no more
 
 
-def pages(router: Router, run_in_thread: RunInThread, folder: Path | None, inspect: InspectTool | None) -> APIRouter:
-    """Return the paths of the pages. `folder` and `inspect` are those of `router.serving.http.app`."""
+def pages(
+    router: Router,
+    run_in_thread: RunInThread,
+    openapi: Callable[[], Mapping[str, Any]],
+    folder: Path | None,
+    inspect: InspectTool | None,
+    cost: CatalogCost | None,
+) -> APIRouter:
+    """Return the paths of the pages. `folder`, `inspect` and `cost` are those of `router.serving.http.app`.
+
+    `openapi` returns the OpenAPI document of the app.
+    """
     routes = APIRouter(include_in_schema=False, default_response_class=Response)
     snapshots = SnapshotCache(folder) if folder else None
+    costs = CostCache(snapshots, cost)
     one_comparison = CapacityLimiter(1)  # it opens snapshots, beside the threads that route
     style = files(__package__).joinpath("style.css").read_bytes()
 
@@ -41,23 +56,24 @@ def pages(router: Router, run_in_thread: RunInThread, folder: Path | None, inspe
     @routes.get("/")
     async def route(request: Request) -> Response:
         form = RouteForm.from_query(request.query_params)
-        return await run_in_thread(lambda: _route_page(router, form, page))
+        return await run_in_thread(lambda: _route_page(router, form, costs, page))
 
     @routes.get("/tools")
     async def browse(q: str = "", provider: str = "", after: str = "") -> Response:
         def listing_page() -> Response:
-            listing = list_tools(router, q, provider, after)
-            return page("browse.jinja", "Tools", listing=listing, q=q, provider=provider)
+            listing, providers = list_tools(router, q, provider, after), list_providers(router)
+            return page("browse.jinja", "Tools", q=q, provider=provider, listing=listing, providers=providers)
 
         return await run_in_thread(listing_page)
 
     @routes.get("/tools/{tool_id:path}")
-    async def tool(tool_id: str) -> Response:
+    async def tool(tool_id: str, request: str = "") -> Response:
         def tool_page() -> Response:
             values = tool_values(router, tool_id, snapshots, inspect)
             if values is None:
                 return page("missing.jinja", "No such tool", 404, tool_id=tool_id)
-            return page("tool.jinja", tool_id, **values)
+            asked = diagnosis_values(router, tool_id, request[:_MAX_REQUEST].strip())
+            return page("tool.jinja", tool_id, **values, **asked)
 
         return await run_in_thread(tool_page)
 
@@ -66,6 +82,15 @@ def pages(router: Router, run_in_thread: RunInThread, folder: Path | None, inspe
         comparison = partial(_comparison_page, router, snapshots, request.strip(), a, b, page)
         return await to_thread.run_sync(comparison, limiter=one_comparison)
 
+    @routes.get("/docs")
+    async def docs(request: Request) -> Response:
+        def docs_page() -> Response:
+            document = openapi()
+            described = api_docs(document, str(request.base_url).rstrip("/"), _examples(router))
+            return page("docs.jinja", "HTTP API", docs=described, version=document["info"]["version"])
+
+        return await run_in_thread(docs_page)
+
     @routes.get("/style.css")
     async def style_sheet() -> Response:
         return Response(style, media_type="text/css", headers={"Cache-Control": "no-cache"})
@@ -73,21 +98,42 @@ def pages(router: Router, run_in_thread: RunInThread, folder: Path | None, inspe
     return routes
 
 
-def _route_page(router: Router, form: RouteForm, page: Callable[..., Response]) -> Response:
-    choices = {"form": form, "recipes": list(RECIPES), "details": list(Detail)}
+def _examples(router: Router) -> dict[str, Any]:
+    """Return values for the examples of the API, from the catalog that serves."""
+    requests = list(sample_requests(router).requests[:2]) or ["what should be done"]
+    tool_id = router.tools[0].tool_id if len(router) else "provider/tool"
+    definition = {"name": "get_weather", "description": "Returns the weather in a city."}
+    return {
+        "tool_id": tool_id,
+        "source": "my-server",
+        "request": requests[0],
+        "requests": requests,
+        "tools": [definition],
+    }
+
+
+def _route_page(router: Router, form: RouteForm, costs: CostCache, page: _Page) -> Response:
+    choices: dict[str, Any] = {"form": form, "recipes": list(RECIPES), "details": list(Detail)}
     title = f"{form.request[:60]} · routed" if form.request else "Route a request"
+    choices |= {"routed": None, "problem": ""}
     if not form.request:
-        return page("route.jinja", title, routed=None, problem="", **choices)
+        manifest = router.manifest
+        catalog = {
+            "samples": sample_requests(router),
+            "providers": list_providers(router),
+            "facts": facts(manifest, len(router), costs.of(manifest.snapshot)),
+        }
+        return page("home.jinja", title, **choices, **catalog)
     try:
         arguments = form.arguments()
         routed = router.route(form.request, explain=True, **arguments)
     except QuartermasterError as error:
-        return page("route.jinja", title, status_of(error), routed=None, problem=str(error), **choices)
+        return page("route.jinja", title, status_of(error), **{**choices, "problem": str(error)})
     depth = router.recipe(arguments["recipe"]).depth
     signals = charted_signals(routed, router.manifest.signals)
     rows = [rank_rows(tool, signals, depth) for tool in routed]
-    chart = {"rank_rows": rows, "ticks": axis_ticks(depth), "width": WIDTH}
-    return page("route.jinja", title, routed=routed, problem="", **choices, **chart)
+    chart = {"rank_rows": rows, "ticks": axis_ticks(depth), "width": WIDTH, "depth": depth, "at": axis_position}
+    return page("route.jinja", title, **{**choices, "routed": routed}, **chart)
 
 
 def _comparison_page(
@@ -96,20 +142,23 @@ def _comparison_page(
     request: str,
     before: str,
     after: str,
-    page: Callable[..., Response],
+    page: _Page,
 ) -> Response:
     values: dict[str, Any] = {"request": request, "snapshots": [], "answers": None, "changes": [], "problem": ""}
+    values["difference"] = None
     if snapshots is None:
         values["problem"] = "the server was started without the folder of a catalog"
         return page("compare.jinja", "Compare", 404, **values)
     stored = values["snapshots"] = snapshots.snapshots()
-    serving = router.manifest.snapshot
-    older = next((one.name for one in stored if one.name < serving), serving)
-    values["a"], values["b"] = before, after = before or older, after or serving
-    if not request:
-        return page("compare.jinja", "Compare", **values)
+    older, newest = last_two(stored) if stored else ("", "")
+    before, after = before or older, after or newest
+    values |= {"a": before, "b": after}
     try:
-        answers = tuple(snapshots.opened(name).route(request, k=_COMPARED) for name in (before, after))
+        if before != after:
+            values["difference"] = snapshots.difference(before, after)
+        if request:
+            answers = tuple(snapshots.opened(name).route(request, k=_COMPARED) for name in (before, after))
+            values |= {"answers": answers, "changes": rank_changes(*answers)}
     except QuartermasterError as error:
         return page("compare.jinja", "Compare", status_of(error), **{**values, "problem": str(error)})
-    return page("compare.jinja", "Compare", **{**values, "answers": answers, "changes": rank_changes(*answers)})
+    return page("compare.jinja", "Compare", **values)

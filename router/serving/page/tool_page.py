@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from router.answer.diagnosis import Diagnosis, ListPlace
+from router.answer.verdict import advice, verdict
 from router.errors import QuartermasterError
 from router.record import ToolRecord
 from router.router import Router
@@ -70,6 +72,29 @@ def tool_values(
         "tokens": router.tokens(tool_id) or {},
         "counter": router.manifest.token_counter,
     }
+
+
+def diagnosis_values(router: Router, tool_id: str, request: str) -> dict[str, Any]:
+    """Return the values of the part of a tool's page that says why a request finds it, or does not."""
+    values: dict[str, Any] = {"request": request, "diagnosis": None, "failed": ""}
+    if not request:
+        return values
+    try:
+        diagnosis = router.diagnose(request, tool_id)
+    except QuartermasterError as error:
+        return {**values, "failed": str(error)}
+    said = {"verdict": verdict(diagnosis), "advice": advice(diagnosis)}
+    return {**values, "diagnosis": diagnosis, "places": _places(diagnosis), **said}
+
+
+def _places(diagnosis: Diagnosis) -> list[tuple[ListPlace, str]]:
+    """Return the tool's place in each list, and what that gives to its score."""
+    contributions, score = diagnosis.tool.contributions, diagnosis.tool.score
+    return [(place, _share(contributions.get(place.signal, 0.0), score)) for place in diagnosis.lists]
+
+
+def _share(contribution: float, score: float) -> str:
+    return f"{contribution / score:.0%}".replace("%", " %") if contribution and score > 0 else "–"
 
 
 def _phrases(inspected: InspectedTool) -> list[tuple[str, tuple[str, ...], str, str]]:

@@ -1,0 +1,68 @@
+"""Say a diagnosis in plain sentences: what happened to a tool, and what would help."""
+
+from router.answer.diagnosis import Diagnosis, ListPlace
+from router.contract import Signal
+
+_PHRASE = "If it should answer the request, a phrase in those words would help."
+_NEAR = 10  # a list that ranks a tool this high has found it
+
+
+def verdict(diagnosis: Diagnosis) -> str:
+    """Return in a sentence or two where the request finds the tool, or why it does not."""
+    if diagnosis.place is not None:
+        return _found(diagnosis)
+    if any(tool.tool_id == diagnosis.tool.tool_id for tool in diagnosis.answer.always):
+        return "The selection adds the tool to every answer, whatever its rank."
+    if diagnosis.refusal is not None:
+        return f"The tool is left out: {diagnosis.refusal}."
+    if diagnosis.shown_as is not None:
+        return f"The answer shows {diagnosis.shown_as} for it: both have the same name and description."
+    if diagnosis.rank is None:
+        return f"No list has the tool among its first {diagnosis.depth}, and a recipe reads no further."
+    wanted = len(diagnosis.answer)
+    best = _best(diagnosis)
+    if best is None or best.rank is None or best.rank > _NEAR:
+        nearest = f": the best, {best.signal}, at {best.rank:,}" if best else ""
+        return f"Every list ranks other tools first{nearest}. It is number {diagnosis.rank}, the answer has {wanted}."
+    low = [place.signal.value for place in diagnosis.lists if place.rank is None or place.rank > _NEAR]
+    against = f", but {_and(low)} {'ranks' if len(low) == 1 else 'rank'} it low or not at all" if low else ""
+    return (
+        f"The list {best.signal} has it at {best.rank}{against}. "
+        f"Together they make it number {diagnosis.rank}, the answer has {wanted}."
+    )
+
+
+def advice(diagnosis: Diagnosis) -> str:
+    """Return what would help the request to find the tool; empty where it is found first or need not be."""
+    if diagnosis.place == 1 or diagnosis.shown_as is not None:
+        return ""
+    if diagnosis.refusal is not None:
+        return "Change the selection, or the budget, if the tool should be found."
+    if not diagnosis.phrases:
+        return "It has no phrases. Phrases in the words of such requests would help most: build it with a generator."
+    if diagnosis.place is not None:
+        return "Phrases that say what this tool does, and the tools before it do not, would bring it forward."
+    ranks = {place.signal: place.rank for place in diagnosis.lists}
+    nearest = f" The nearest is “{diagnosis.tool.phrase}”." if diagnosis.tool.phrase else ""
+    if not any(match.phrases for match in diagnosis.words):
+        return f"No phrase of the tool has a word of the request.{nearest} {_PHRASE}"
+    if all((ranks.get(signal) or _NEAR + 1) > _NEAR for signal in (Signal.EXPANSION, Signal.DENSE)):
+        return f"No phrase of the tool says what the request says.{nearest} {_PHRASE}"
+    return (
+        f"Its phrases come near.{nearest} Ask for more tools (k), or make the phrases of the tools before it narrower."
+    )
+
+
+def _found(diagnosis: Diagnosis) -> str:
+    if diagnosis.place == 1:
+        return "The request finds this tool first."
+    return f"The request finds this tool in place {diagnosis.place}; {diagnosis.answer.ids[0]} comes first."
+
+
+def _best(diagnosis: Diagnosis) -> ListPlace | None:
+    ranked = [place for place in diagnosis.lists if place.rank is not None]
+    return min(ranked, key=lambda place: place.rank or 0, default=None)
+
+
+def _and(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
