@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from router.evaluation import SUCCESS_AT_1
 from router.evaluation.metrics import FullRecall, K, Success
 
 _MIN_REQUESTS = 10  # of a slice: fewer say nothing of it
-_FOUND, _COVERED, _FIRST = Success(K).key, FullRecall(K).key, Success(1).key
+_FOUND, _COVERED, _FIRST = Success(K).key, FullRecall(K).key, SUCCESS_AT_1.key
 
 
 def verdict(result: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -19,12 +20,15 @@ def _found(result: Mapping[str, Any]) -> str:
     if values[_FOUND] is None:
         return "No request that a tool answers was judged, so nothing can be said of what is found."
     count = _answerable(result)
-    covered = "" if values[_COVERED] is None else f" {percent(values[_COVERED])} of their steps have a tool there."
-    interval = result["intervals"]["fused"][_FOUND]
-    return (
-        f"Of {count:,} {'request' if count == 1 else 'requests'} that a tool answers, {percent(values[_FOUND])} find one "
-        f"among the first {K}{_interval(interval)} and {percent(values[_FIRST])} find it first.{covered}"
+    requests = f"Of {count:,} {'request' if count == 1 else 'requests'} that a tool answers"
+    found = f"{percent(values[_FOUND])} find one among the first {K}"
+    covered = (
+        ""
+        if values[_COVERED] is None
+        else f" On average, {percent(values[_COVERED])} of a request's steps find a tool there."
     )
+    interval = _interval(result["intervals"]["fused"][_FOUND])
+    return f"{requests}, {found}{interval}, {percent(values[_FIRST])} find it first.{covered}"
 
 
 def _weakest(result: Mapping[str, Any]) -> str:
@@ -35,10 +39,8 @@ def _weakest(result: Mapping[str, Any]) -> str:
     name, values = min(slices, key=lambda pair: pair[1][_COVERED])
     if values[_COVERED] >= overall:
         return f"No slice of {_MIN_REQUESTS} requests or more is weaker than the whole."
-    return (
-        f"Weakest: {name}, {values['queries']:,} requests, of whose steps {percent(values[_COVERED])} have a tool among "
-        f"the first {K}{_interval(values['intervals'][_COVERED])}."
-    )
+    covered = f"{percent(values[_COVERED])} of their steps find a tool among the first {K}"
+    return f"Weakest: {name}, {values['queries']:,} requests: {covered}{_interval(values['intervals'][_COVERED])}."
 
 
 def _refusals(result: Mapping[str, Any]) -> str:
@@ -46,11 +48,10 @@ def _refusals(result: Mapping[str, Any]) -> str:
     if no_tool is None:
         return "How well the router knows that no tool fits was not measured: no judged request is of kind none."
     low, high = no_tool["auc_interval"]
-    return (
-        f"The router calls {percent(no_tool['refused_wrongly'])} of the answerable requests unanswerable, and "
-        f"{percent(no_tool['refused'])} of those that no tool answers; its probability tells the two apart with an AUC of "
-        f"{no_tool['auc']:.2f} (95 % interval {low:.2f}–{high:.2f}; 0.5 is chance)."
-    )
+    wrongly, rightly = percent(no_tool["refused_wrongly"]), percent(no_tool["refused"])
+    auc = f"{no_tool['auc']:.2f} (95 % interval {low:.2f}–{high:.2f}; 0.5 is chance)"
+    refused = f"{wrongly} of the answerable requests are refused as fitting no tool, and {rightly} of the unanswerable"
+    return f"Refusals: {refused}. The probability that some tool fits tells the two apart with an AUC of {auc}."
 
 
 def _slices(result: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -67,11 +68,7 @@ def _answerable(result: Mapping[str, Any]) -> int:
 
 
 def _interval(bounds: list[float] | None) -> str:
-    return (
-        ""
-        if bounds is None
-        else f" (95 % interval {bounds[0]:.0%}–{bounds[1]:.0%})".replace("%–", "–").replace("%)", " %)")
-    )
+    return "" if bounds is None else f" (95 % interval {100 * bounds[0]:.0f}–{100 * bounds[1]:.0f} %)"
 
 
 def percent(share: float) -> str:
