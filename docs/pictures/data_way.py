@@ -5,6 +5,7 @@ The picture follows the reader's light or dark mode, and needs no font of its ow
 
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 
 PICTURE = Path(__file__).with_suffix(".svg")
@@ -64,24 +65,24 @@ BUILD = (
     Box(188, 42, 120, 92, "Records", ("one a tool:", "id, text, schema")),
     Box(334, 42, 178, 92, "Expansions", ("a model writes how", "people ask for each tool:", "“pull failed payments”")),
     Box(538, 42, 140, 92, "Checks", ("phrases that do not", "fit their tool", "are left out")),
-    Box(
-        704,
-        42,
-        264,
-        92,
-        "Snapshot",
-        ("3 BM25 indexes: name, description,", "expansion; vectors of all texts;", "immutable, verified, measured"),
-        True,
-    ),
-)
+    Box(704, 42, 264, 92, "Snapshot", (
+        "3 BM25 indexes: name, description,", "expansion; vectors of all texts;", "immutable, verified, measured",
+    ), True),
+)  # fmt: skip
 LEDGER = Box(334, 158, 178, 44, "Ledger", ("answers and costs, kept",))
 ROUTE = (
     Box(12, 252, 150, 92, "Request", ("“refund Ada and", "tell the team”")),
     Box(188, 252, 120, 92, "Query", ("its steps,", "encoded once")),
     Box(334, 252, 178, 92, "Four rankings", ("name · description", "expansion · dense"), True),
     Box(538, 252, 140, 92, "Fusion", ("one ranking that", "covers every step")),
-    Box(704, 252, 264, 92, "Answer", ("the few tools that fit, filtered, within", "a token budget, with the reasons;", "or: no tool fits")),
+    Box(704, 252, 264, 92, "Answer", (
+        "the few tools that fit, filtered, within", "a token budget, with the reasons;", "or: no tool fits",
+    )),
 )  # fmt: skip
+TITLE = (
+    "Build: catalogs become records, a model writes expansions, checks drop some, a snapshot is published. "
+    "Route: a request becomes a query, four rankings from the snapshot are fused into an answer."
+)
 
 
 def draw() -> str:
@@ -89,7 +90,7 @@ def draw() -> str:
     arrows = [
         f'<path d="M{left.x + left.width} {left.middle:g}H{right.x - 5}" marker-end="url(#tip)"/>'
         for row in (BUILD, ROUTE)
-        for left, right in zip(row, row[1:], strict=False)
+        for left, right in pairwise(row)
     ]
     snapshot, rankings, expansions = BUILD[-1], ROUTE[2], BUILD[2]
     turn = (snapshot.y + snapshot.height + rankings.y) / 2 + 34
@@ -104,13 +105,12 @@ def draw() -> str:
         '<text class="row" x="12" y="238">ROUTE, IN MILLISECONDS</text>',
     ]
     boxes = [box.svg() for box in (*BUILD, LEDGER, *ROUTE)]
-    label = "Catalogs become records, a model writes expansions, checks drop some, a snapshot is published; requests are answered from it by four rankings that are fused."
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" role="img">',
-        f"<title>{label}</title>",
+        f"<title>{TITLE}</title>",
         f"<style>{_STYLE}</style>",
-        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse">'
-        '<path d="M0 0L8 4L0 8z"/></marker></defs>',
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
+        'orient="auto-start-reverse"><path d="M0 0L8 4L0 8z"/></marker></defs>',
         *arrows,
         *boxes,
         *rows,
