@@ -11,8 +11,11 @@ _FOUND, _COVERED, _FIRST = Success(K).key, FullRecall(K).key, SUCCESS_AT_1.key
 
 
 def verdict(result: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return three lines of plain words for an evaluation's JSON."""
-    return _found(result), _weakest(result), _refusals(result)
+    """Return three lines of plain words for an evaluation's JSON; no line breaks before a percent sign."""
+    found, weakest, refusals = (
+        line.replace(" %", "\u00a0%") for line in (_found(result), _weakest(result), _refusals(result))
+    )
+    return found, weakest, refusals
 
 
 def _found(result: Mapping[str, Any]) -> str:

@@ -79,7 +79,14 @@ def excerpt(text: str, words: list[str]) -> str:
     places = [place for word in words if (place := folded.find(word)) >= 0]
     late = next((place for place in sorted(places) if place > _EXCERPT - 20), None)
     if late is None or len(folded) != len(text):  # folding may change the length, and with it every place
-        return text if len(text) <= _EXCERPT else f"{text[:_EXCERPT].rstrip()} …"
+        return _cut(text)
     begin = text.rfind(" ", 0, max(late - 60, 0)) + 1
-    end = begin + _EXCERPT
-    return f"… {text[begin:end].rstrip()}" + (" …" if end < len(text) else "")
+    return f"… {_cut(text[begin:])}"
+
+
+def _cut(text: str) -> str:
+    """Return the beginning of a text, up to the end of a word; of a word longer than that, its beginning."""
+    if len(text) <= _EXCERPT:
+        return text
+    end = text.rfind(" ", 0, _EXCERPT)
+    return f"{text[: end if end > 0 else _EXCERPT]} …"

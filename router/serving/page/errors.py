@@ -68,7 +68,8 @@ def _is_failure(start: Message) -> bool:
 def _page(status: int, error: dict[str, Any]) -> bytes:
     title = _TITLES.get(status, "An error in the server" if status >= 500 else "The request cannot be answered")
     # The page of an error says nothing of the catalog: it may answer somebody without the token.
-    values = {"title": title, "status": status, "message": error["message"], "manifest": None, "comparable": False}
+    message = "There is no such page." if status == 404 else error["message"]
+    values = {"title": title, "status": status, "message": message, "manifest": None, "comparable": False}
     return render("error.jinja", values)
 
 

@@ -62,7 +62,9 @@ def pages(
     async def browse(q: str = "", provider: str = "", after: str = "") -> Response:
         def listing_page() -> Response:
             listing, providers = list_tools(router, q, provider, after), list_providers(router)
-            return page("browse.jinja", "Tools", q=q, provider=provider, listing=listing, providers=providers)
+            return page(
+                "browse.jinja", "Tools", q=q, provider=provider, after=after, listing=listing, providers=providers
+            )
 
         return await run_in_thread(listing_page)
 

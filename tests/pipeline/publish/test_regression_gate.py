@@ -96,6 +96,7 @@ class Notes:
 def test_what_answers_worse_beyond_chance_is_kept_and_does_not_serve(shop: Shop) -> None:
     first = Router.open(shop.store.folder).manifest
     assert first.evaluation is not None and first.evaluation["metrics"]["full@10"] == 1
+    assert 1 <= len(first.evaluation["examples"]) <= 8
     shop.swap()
     second = shop.build()
     assert second.outcome == "held" and second.snapshot.is_dir()

@@ -14,12 +14,16 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium")
 
 REQUEST = "give the customer their money back, then tell the team in slack"
+MISSING = "/no/such/page"
 PAGES = (
     "/",
     f"/?request={REQUEST}&block=weather/*",
     "/tools",
     "/tools/stripe/create_refund",
     f"/compare?request={REQUEST}",
+    f"/tools/weather/getForecast?request={REQUEST}",
+    "/docs",
+    MISSING,
 )
 # Where the screenshots go, for who wants to look: a folder.
 SHOTS = os.environ.get("PAGE_SHOTS")
@@ -44,7 +48,7 @@ def tab(browser: Any, address: str) -> tuple[Any, list[str]]:
     """A page, and what it said or asked for that it should not."""
     page = browser.new_context(base_url=address).new_page()
     said: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
+    page.on("console", lambda message: said.extend(complaint(message)))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda request: said.extend(leaving(request.url)))
     return page, said
@@ -59,6 +63,11 @@ def page(tab: tuple[Any, list[str]]) -> Iterator[Any]:
     page.emulate_media(color_scheme="light")
     yield page
     assert said == []
+
+
+def complaint(message: Any) -> list[str]:
+    """What is on the console, but for the one page that is not there: Chromium reports its status."""
+    return [] if message.location["url"].endswith(MISSING) else [message.text]
 
 
 def leaving(url: str) -> list[str]:
@@ -111,9 +120,10 @@ def test_an_answer_shows_ranks_shares_phrase_and_what_was_left_out(page: Any) ->
 
 @pytest.mark.parametrize("path", PAGES)
 def test_a_phone_shows_every_page_without_scrolling_sideways(page: Any, path: str) -> None:
-    page.set_viewport_size({"width": 360, "height": 740})
-    page.goto(path)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    for width in (360, 400):
+        page.set_viewport_size({"width": width, "height": 740})
+        page.goto(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
     shoot(page, f"phone-{PAGES.index(path)}")
 
 
@@ -164,9 +174,9 @@ _CONTRAST = """
 def test_text_stands_out_from_its_ground_by_day_and_by_night(page: Any, scheme: str) -> None:
     """WCAG 2.2, 1.4.3: a contrast of 4.5 to 1."""
     page.emulate_media(color_scheme=scheme)
-    for path in PAGES[1:]:
+    for path in PAGES:
         page.goto(path)
-        assert page.evaluate(_CONTRAST) == []
+        assert page.evaluate(_CONTRAST) == [], path
     page.goto(PAGES[1])
     shoot(page, f"answer-{scheme}")
 
@@ -177,3 +187,46 @@ def test_two_snapshots_are_compared_and_what_moved_is_said(page: Any) -> None:
     assert len(moves) == 8
     assert any(move.startswith(("↑", "↓")) for move in moves)
     shoot(page, "compare-desktop")
+
+
+def test_a_sample_request_is_a_link_to_its_answer(page: Any) -> None:
+    page.goto("/")
+    sample = page.locator(".samples a").first
+    request = sample.text_content()
+    sample.click()
+    assert page.locator("#request").input_value() == request
+    assert page.locator(".results > li").count() > 0
+
+
+def test_the_ranks_are_open_on_a_wide_screen_and_fold_on_a_phone(page: Any) -> None:
+    page.goto(PAGES[1])
+    first = page.locator(".reasons").first
+    table, summary = first.locator("table"), first.locator("summary")
+    assert table.is_visible() and not summary.is_visible()
+    page.set_viewport_size({"width": 400, "height": 740})
+    assert not table.is_visible()
+    assert "expansion" in summary.text_content()
+    summary.focus()
+    page.keyboard.press("Enter")
+    assert table.is_visible()
+
+
+def test_a_tools_page_answers_why_a_request_does_not_find_it(page: Any) -> None:
+    page.goto("/tools/weather/getForecast")
+    page.locator("#request").fill(REQUEST)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/getForecast?request=*#why")
+    assert page.locator(".why [role=status]").is_visible()
+    assert [row.strip() for row in page.locator(".places tbody th").all_text_contents()] == [
+        "name",
+        "description",
+        "expansion",
+        "dense",
+    ]
+
+
+def test_the_api_is_described_with_links_that_lead_to_its_schemas(page: Any) -> None:
+    page.goto("/docs")
+    broken = "[...document.querySelectorAll('main a[href^=\"#\"]')].filter(a => !document.querySelector(a.hash)).length"
+    assert page.evaluate(broken) == 0
+    assert page.locator("h3", has_text="POST /v1/route").count() == 2

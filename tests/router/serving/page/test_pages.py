@@ -1,5 +1,8 @@
 """The pages answer what was asked, and what strangers wrote does nothing on them."""
 
+import hashlib
+import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +15,11 @@ from flows.cli.commands.serve import inspect_tool
 from router import Router, Selection, Signal
 from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.score_normalization import BackgroundScores
-from router.serving.page.browsing import list_tools
+from router.serving.page.browsing import excerpt, list_providers, list_tools
 from router.serving.page.comparing import SnapshotCache, rank_changes
 from router.snapshot.snapshot import Snapshot
 from tests.router.serving.conftest import TOKEN, Ask
+from tests.support.publishing import Publications, sign
 
 REQUEST = "give the customer their money back"
 
@@ -57,7 +61,7 @@ def test_a_field_that_is_wrong_is_named_and_what_was_filled_in_stays(
 
 
 def test_blank_fields_say_nothing(pages: TestClient) -> None:
-    assert "<h2" not in text(pages, "/", request="  ")
+    assert "Try one of these" in text(pages, "/", request="  ")
     page = text(pages, "/", request=REQUEST, k="", recipe="", allow=" , ", token_budget="")
     assert "stripe/create_refund" in page
 
@@ -125,17 +129,45 @@ def test_tools_are_found_by_name_and_provider(pages: TestClient) -> None:
     assert "No tool matches." in text(pages, "/tools", q="unheard of")
 
 
+def test_tools_are_found_by_every_word_of_their_description_too(pages: TestClient) -> None:
+    page = text(pages, "/tools", q="PART refunds")
+    assert page.count('class="tool"') == 1 and "stripe/create_refund" in page
+
+
+def test_a_late_match_is_shown_with_the_words_around_it() -> None:
+    description = f"{'Lists things. ' * 30}Then refunds them. {'And more. ' * 30}"
+    shown = excerpt(description, ["refunds"])
+    assert shown.startswith("… ") and "Then refunds them." in shown and shown.endswith(" …")
+    assert excerpt(description, ["lists"]).startswith("Lists things.")
+    assert excerpt("short", ["none"]) == "short"
+
+
+def test_providers_are_listed_with_their_numbers_of_tools(pages: TestClient) -> None:
+    for path in ("/", "/tools"):
+        page = text(pages, path)
+        assert re.search(r'href="/tools\?provider=linear"[^>]*><bdi>linear</bdi></a> <span class="dim">2</span>', page)
+
+
+def test_of_thousands_of_providers_most_are_folded_away() -> None:
+    def nothing() -> None:
+        """Does nothing."""
+
+    providers = {f"提供者-{i:04}": [nothing] for i in range(2_100)}
+    listed = list_providers(Router.from_tools(providers, encoder=None))
+    assert (len(listed.first), len(listed.rest), listed.more, listed.count) == (40, 1_960, 100, 2_100)
+
+
 def test_a_large_catalog_is_read_part_by_part(router: Router, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("router.serving.page.browsing._MAX_READ", 3)
     found: list[str] = []
     after: str | None = ""
     pages = 0
     while after is not None:
-        page = list_tools(router, "channel", "", after) if pages else list_tools(router, "issue", "", after)
-        found += [record.tool_id for record in page.tools]
+        page = list_tools(router, "create", "", after)
+        found += [record.tool_id for record, _ in page.tools]
         after, pages = page.next_after, pages + 1
         assert page.complete == (after is None)
-    assert (pages, found) == (3, ["github/create_issue", "linear/create_issue", "linear/list_issues"])
+    assert (pages, found) == (3, ["github/create_issue", "linear/create_issue", "stripe/create_refund"])
 
 
 def test_two_snapshots_answer_one_request(pages: TestClient, catalog: Path) -> None:
@@ -145,6 +177,30 @@ def test_two_snapshots_answer_one_request(pages: TestClient, catalog: Path) -> N
     before, after = (shelf.opened(stored.name).route(REQUEST, k=10) for stored in reversed(shelf.snapshots()))
     for row in rank_changes(before, after):
         assert row.rise == before.ids.index(row.tool_id) - after.ids.index(row.tool_id)
+
+
+def test_the_last_two_snapshots_are_compared_by_default(pages: TestClient) -> None:
+    page = text(pages, "/compare")
+    selected = re.findall(r'<option value="([^"]+)" selected>', page)
+    assert selected == ["20250101T000000Z-00000000", "20250102T000000Z-11111111"]
+    assert "No tool and no phrase differs." in page
+
+
+def test_a_comparison_says_which_tools_and_phrases_differ(client_of: Ask, snapshot: Path, tmp_path: Path) -> None:
+    published = Publications(tmp_path, snapshot)
+    older = published.add("20250101T000000Z-00000000")
+    lines = [json.loads(line) for line in (older / "records.jsonl").read_text(encoding="utf-8").splitlines()]
+    lines[0]["phrases"][0] = "x" * len(lines[0]["phrases"][0])  # as long as before, so that the offsets hold
+    (older / "records.jsonl").unlink()
+    written = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    (older / "records.jsonl").write_text(written, encoding="utf-8")
+    digest = hashlib.sha256(written.encode()).hexdigest()
+    sign(older, lambda manifest: manifest["files"].update({"records.jsonl": digest}))
+    published.add("20250102T000000Z-11111111")
+    published.publish("20250102T000000Z-11111111")
+    page = text(client_of(Router.open(published.folder), published.folder), "/compare")
+    assert "0 added, 1 changed, 0 removed." in page
+    assert "<ins>report a bug in the repo</ins>" in page and "<del>xxxx" in page
 
 
 @pytest.mark.parametrize("name", ["../../../etc", "..", ".", "20990101T000000Z-00000000", "/etc/passwd", "CURRENT"])
@@ -157,7 +213,9 @@ def test_what_strangers_wrote_is_text(hostile: TestClient) -> None:
     assert ids == ['"><img src=x onerror=alert(1)>', "../../healthz"]
     from router.serving.page.rendering import tool_path
 
-    bodies = [text(hostile, path) for path in ("/tools", "/?request=refund", *map(tool_path, ids))]
+    why = [f"{path}?request=refund" for path in map(tool_path, ids)]
+    paths = ("/tools", "/?request=refund", *map(tool_path, ids), "/", "/docs", "/compare", *why)
+    bodies = [text(hostile, path) for path in paths]
     for body in bodies:
         assert "<script" not in body and "<img" not in body and "onerror=alert(1)>" not in body.replace("&gt;", "")
         assert 'href="javascript' not in body
@@ -173,6 +231,7 @@ def test_a_form_repeats_what_it_was_sent_as_text(pages: TestClient) -> None:
     for path, fields in (
         ("/", ("request", "allow", "k")),
         ("/tools", ("q", "provider")),
+        ("/tools/stripe/create_refund", ("request",)),
         ("/compare", ("request", "a")),
     ):
         for name in fields:
@@ -184,7 +243,8 @@ def test_the_style_sheet_and_every_page_load_nothing_from_elsewhere(pages: TestC
     sheet = pages.get("/style.css")
     assert sheet.headers["Content-Type"].startswith("text/css")
     assert "url(" not in sheet.text and "@import" not in sheet.text
-    for path in ("/", "/?request=refund", "/tools", "/tools/stripe/create_refund", "/compare?request=refund"):
+    tool = "/tools/stripe/create_refund"
+    for path in ("/", "/?request=refund", "/tools", tool, f"{tool}?request=refund", "/compare?request=refund"):
         body = text(pages, path)
         assert "http://" not in body and "https://" not in body
         assert "<script" not in body and " style=" not in body

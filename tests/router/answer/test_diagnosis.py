@@ -1,0 +1,97 @@
+"""A diagnosis says where a tool stands for a request, and why."""
+
+from typing import Any
+
+import pytest
+
+from router import Router, Selection, Signal
+from router.answer.diagnosis import WordMatch
+from router.answer.verdict import advice, verdict
+from router.errors import RequestInvalid
+
+REFUND = "stripe/create_refund"
+REQUEST = "please undo a payment for the repository"
+
+
+def said(router: Router, tool_id: str = REFUND, request: str = REQUEST, **options: Any) -> tuple[str, str]:
+    diagnosis = router.diagnose(request, tool_id, **options)
+    return verdict(diagnosis), advice(diagnosis)
+
+
+def test_the_places_are_those_of_the_explanation_and_of_the_rankings(router: Router) -> None:
+    diagnosis = router.diagnose(REQUEST, REFUND)
+    tool, rank = router.explain(REQUEST, REFUND)
+    assert (diagnosis.tool, diagnosis.rank) == (tool, rank)
+    assert {str(place.signal): place.rank for place in diagnosis.lists if place.rank} == dict(tool.ranks)
+    for name, ranking in router.rankings(REQUEST).items():
+        place = next(place for place in diagnosis.lists if place.signal == name)
+        ahead = [router.tool_id(int(ordinal)) for ordinal in ranking.ordinals]
+        assert place.ahead == tuple(ahead[: min(3, (place.rank or 99) - 1)])
+        assert place.rank is None or place.score == pytest.approx(ranking.scores[place.rank - 1])
+
+
+def test_each_word_is_looked_for_in_name_description_and_phrases(router: Router) -> None:
+    words = {match.word: match for match in router.diagnose(REQUEST, "github/create_issue").words}
+    assert words == {
+        "undo": WordMatch("undo", name=False, description=False, phrases=False),
+        "payment": WordMatch("payment", name=False, description=False, phrases=False),
+        "repository": WordMatch("repository", name=False, description=True, phrases=True),
+    }
+
+
+def test_a_tool_that_is_found_says_its_place(router: Router) -> None:
+    ids = router.route(REQUEST).ids
+    assert said(router, ids[0]) == ("The request finds this tool first.", "")
+    assert said(router, ids[2])[0] == f"The request finds this tool in place 3; {ids[0]} comes first."
+
+
+def test_a_tool_that_the_selection_leaves_out_says_so_wherever_it_ranks(router: Router) -> None:
+    for tool_id in router.route(REQUEST).ids:
+        sentence, help_ = said(router, tool_id, selection=Selection(block=("*",)))
+        assert sentence == "The tool is left out: blocked by the selection (block: *)."
+        assert "Change the selection" in help_
+
+
+def test_a_tool_of_every_answer_is_not_said_to_be_missing(router: Router) -> None:
+    last = router.route(REQUEST).ids[-1]
+    assert "adds the tool to every answer" in said(router, last, k=1, selection=Selection(always=(last,)))[0]
+
+
+def test_past_the_answer_the_best_list_and_the_nearest_phrase_are_named(router: Router) -> None:
+    routed = router.route(REQUEST, explain=True)
+    last = routed[len(routed) - 1]
+    sentence, help_ = said(router, last.tool_id, k=1)
+    best = min(last.ranks, key=lambda name: last.ranks[name])
+    assert f"The list {best} has it at {last.ranks[best]}" in sentence and "the answer has 1" in sentence
+    assert f"“{last.phrase}”" in help_
+
+
+def test_a_tool_in_no_list_and_without_phrases_should_get_some() -> None:
+    def alpha() -> None:
+        """Paints the fence."""
+
+    def beta() -> None:
+        """Sends a letter."""
+
+    router = Router.from_tools([alpha, beta], phrases={"alpha": [], "beta": ["post a letter"]}, encoder=None)
+    diagnosis = router.diagnose("post a letter", "alpha")
+    assert diagnosis.rank is None and diagnosis.place is None
+    assert {place.signal for place in diagnosis.lists} == {Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION}
+    assert verdict(diagnosis) == "No list has the tool among its first 100, and a recipe reads no further."
+    assert ("It has no phrases." in advice(diagnosis)) is (router.phrases("alpha") == ())
+
+
+def test_a_duplicate_names_the_tool_that_is_shown_for_it() -> None:
+    def refund() -> None:
+        """Returns the money of a charge."""
+
+    router = Router.from_tools({"one": [refund], "two": [refund]}, encoder=None)
+    shown = router.route("refund the charge", k=2)
+    assert len(shown) == 1
+    (hidden,) = shown[0].also_from
+    assert said(router, hidden, "refund the charge")[0].startswith(f"The answer shows {shown[0].tool_id} for it")
+
+
+def test_an_unknown_tool_is_refused(router: Router) -> None:
+    with pytest.raises(RequestInvalid, match="has no tool 'nobody'"):
+        router.diagnose(REQUEST, "nobody")
