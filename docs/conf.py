@@ -29,6 +29,8 @@ myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence", "deflist", "attrs_block"]
 copybutton_prompt_text = "$ "
 
+# Docstrings are plain text: a name in single backticks is code.
+default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 python_use_unqualified_type_names = True
