@@ -34,6 +34,7 @@ copybutton_prompt_text = "$ "
 
 # Docstrings are plain text: a name in single backticks is code.
 default_role = "code"
+napoleon_use_ivar = True  # fields of a class are a list, not entries of their own
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 python_use_unqualified_type_names = True

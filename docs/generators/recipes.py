@@ -1,8 +1,10 @@
 """The reference of recipes, from `router.retrieval.recipe`."""
 
-import inspect
+from collections.abc import Callable
 from dataclasses import fields
+from operator import attrgetter
 
+from docs.generators.docstrings import attributes, prose
 from docs.generators.markdown import code, table
 from router.contract import Signal
 from router.retrieval.recipe import RECIPES, Fusion, Normalization, Recipe
@@ -16,26 +18,31 @@ line, or write your own in `catalog.toml` or in Python: see [how an answer is ma
 
 
 def page() -> str:
-    """Return the page: the published recipes field by field, then what each field means."""
+    """Return the page: the published recipes field by field, then what the choices mean."""
+    meanings = attributes(Recipe)
     names = [field.name for field in fields(Recipe) if field.name not in ("name", "weights")]
     rows = [
-        *(
-            [f"weight of {signal}", *(_number(recipe.weights.get(signal, 0)) for recipe in RECIPES.values())]
-            for signal in Signal
-        ),
-        *([code(name), *(_shown(getattr(recipe, name)) for recipe in RECIPES.values())] for name in names),
+        *([f"weight of {code(signal)}", *_by_recipe(_weight(signal)), ""] for signal in Signal),
+        *([code(name), *_by_recipe(attrgetter(name)), meanings[name]] for name in names),
     ]
-    meaning = [inspect.cleandoc(kind.__doc__ or "") for kind in (Recipe, Fusion, Normalization, DenseView)]
-    headings = ("Fields", "`fusion`", "`normalization`", "`dense_view`")
-    sections = [f"## {heading}\n\n{text}" for heading, text in zip(headings, meaning, strict=True)]
-    return "\n\n".join([_HEAD.strip(), table(["", *map(code, RECIPES)], rows), *sections]) + "\n"
+    sections = [
+        f"## `{name}`\n\n{prose(kind)}"
+        for name, kind in (("fusion", Fusion), ("normalization", Normalization), ("dense_view", DenseView))
+    ]
+    return (
+        "\n\n".join([_HEAD.strip(), table(["", *map(code, RECIPES), "meaning"], rows), prose(Recipe), *sections]) + "\n"
+    )
+
+
+def _weight(signal: str) -> Callable[[Recipe], float]:
+    return lambda recipe: recipe.weights.get(signal, 0)
+
+
+def _by_recipe(value: Callable[[Recipe], object]) -> list[str]:
+    return [_shown(value(recipe)) for recipe in RECIPES.values()]
 
 
 def _shown(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return _number(value) if isinstance(value, int | float) else str(value)
-
-
-def _number(value: float) -> str:
-    return f"{value:g}"
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
