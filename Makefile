@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 REQUEST := a customer was charged twice, give one of the payments back
 
-.PHONY: help demo check test fuzz lint clean
+.PHONY: help demo check test fuzz lint docs clean
 
 help:
 	@echo "make demo   set up, build catalogs/demo, answer a request and say why"
@@ -12,6 +12,7 @@ help:
 	@echo "make test   set up and run the tests"
 	@echo "make fuzz   run the property tests on new random inputs"
 	@echo "make lint   ruff and mypy"
+	@echo "make docs   set up and build the documentation: docs/_build/html/index.html"
 	@echo "make clean  remove the environment (never .quartermaster: its ledger holds paid answers)"
 
 # An installation takes minutes: its output goes to a file, and where somebody watches, its last step is shown.
@@ -79,6 +80,14 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+$(VENV)/.docs: $(VENV)/.build
+	$(call install,the documentation's generator,-e '.[docs]')
+	@touch $@
+
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build --fail-on-warning --keep-going -q docs docs/_build/html
+	@echo "Built docs/_build/html/index.html"
 
 clean:
 	rm -rf $(VENV)
