@@ -40,7 +40,7 @@ def ask(client: httpx.Client, path: str, body: dict[str, Any] | None = None) -> 
     if response.is_success:
         return answer
     error = answer["error"]
-    raise Refused(f"{response.status_code} {error['field'] or error['type']}: {error['message']}")
+    raise Refused(f"{response.status_code} {error.get('field') or error['type']}: {error['message']}")
 
 
 def main(request: str = "give the customer half of the money back") -> None:
@@ -50,6 +50,8 @@ def main(request: str = "give the customer half of the money back") -> None:
             snapshot = ask(client, "/v1/snapshot")
         except httpx.ConnectError:
             raise SystemExit(f"no server at {URL}: start one with `quartermaster serve http`") from None
+        except Refused as error:
+            raise SystemExit(f"{URL} refuses: {error}") from None
         print(f"{snapshot['tools']} tools of {snapshot['catalog']}, snapshot {snapshot['snapshot']}")
 
         answer = ask(client, "/v1/route", {"request": request, "k": 3, "form": "openai", "token_budget": 1_000})
