@@ -24,7 +24,6 @@ def test_each_night_reports_what_changed_and_a_failed_one_changes_nothing(run: R
         "  changed: helpdesk/disable_account",
         "  gone: helpdesk/close_ticket",
     ]
-    )
 
     serving = (folder / ".quartermaster" / "snapshots" / "helpdesk" / "CURRENT").read_text(encoding="utf-8")
     tools.write_text(definitions[1:], "utf-8")
