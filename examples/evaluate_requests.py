@@ -4,8 +4,8 @@
     python evaluate_requests.py
     python evaluate_requests.py .quartermaster/snapshots/mine judgements.jsonl        (your catalog, your requests)
 
-Without arguments it writes judgements.jsonl for a small catalog, to start from. For a report with plots:
-`quartermaster evaluate --bench FOLDER --html report.html`, where FOLDER holds catalog.toml and judgements.jsonl.
+Where there is no judgements.jsonl it writes one, for a small catalog: change its lines and run it again. For a report
+with plots: `quartermaster evaluate --bench FOLDER --html report.html`, where FOLDER holds catalog.toml and the requests.
 """
 
 import json
@@ -16,32 +16,24 @@ from router import Router, evaluation
 from router.evaluation import METRICS, Measurement
 
 TOOLS = {
-    "create_user": "Create an account for a new colleague.",
     "disable_user": "Disable an account, so that nobody can log in with it.",
     "reset_password": "Send somebody a link to set a new password.",
     "list_devices": "List the computers and phones of a person.",
     "wipe_device": "Erase a device remotely, for one that was lost or stolen.",
     "grant_access": "Let a person use an application.",
     "revoke_access": "Take an application away from a person.",
-    "open_ticket": "Open a ticket for the help desk.",
-    "close_ticket": "Close a ticket that is solved.",
     "restart_server": "Restart a server.",
     "read_logs": "Read the latest log lines of a server.",
-    "renew_certificate": "Renew the TLS certificate of a domain.",
 }
 # What people asked, in their own words, and the tools that answer it. Write such lines before you look at any answer.
 REQUESTS = {
-    "Mona starts on Monday and needs an account": ["create_user"],
     "Jo left the company, lock him out": ["disable_user"],
     "I forgot my password": ["reset_password"],
     "which laptop does Ada have": ["list_devices"],
     "my phone was stolen on the train": ["wipe_device"],
     "give the interns access to the wiki application": ["grant_access"],
     "she must not use the billing application any more": ["revoke_access"],
-    "please have the help desk look at my screen": ["open_ticket"],
-    "the printer works again, that ticket is done": ["close_ticket"],
     "why did the web server fail last night": ["read_logs"],
-    "the shop's certificate expires tomorrow": ["renew_certificate"],
     "restart the mail server and show me its log": ["restart_server", "read_logs"],
 }
 
@@ -89,8 +81,9 @@ def show_difference(first: Measurement, second: Measurement) -> None:
 def main(snapshot: str | None = None, judgements: str = "judgements.jsonl") -> None:
     """Measure the recipes "default" and "lexical" on judged requests, and say where they differ."""
     path = Path(judgements)
-    if snapshot is None:
+    if not path.exists():
         write_judgements(path)
+    if snapshot is None:
         router = Router.from_tools([{"name": name, "description": text} for name, text in TOOLS.items()])
     else:
         router = Router.open(snapshot)

@@ -18,7 +18,6 @@ from typing import Any
 from urllib.parse import quote
 
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 from pydantic import BaseModel, Field
 
@@ -28,14 +27,9 @@ from router import Router, ToolRecord
 
 WORKSPACE = Path(os.environ.get("QUARTERMASTER_WORKSPACE", ".quartermaster"))
 
-
-def operation_id(route: APIRoute) -> str:
-    """Return the name of a route's function: its tool's name. By default, path and method are appended."""
-    return route.name
-
-
-app = FastAPI(title="Bakery", generate_unique_id_function=operation_id)
-orders: dict[int, dict[str, Any]] = {}
+# A tool is named as its function; FastAPI's own ids append path and method.
+app = FastAPI(title="Bakery", generate_unique_id_function=lambda route: route.name)
+orders: list[dict[str, Any]] = []
 
 
 class Order(BaseModel):
@@ -48,24 +42,18 @@ class Order(BaseModel):
 @app.post("/customers/{customer}/orders", tags=["orders"])
 def place_order(customer: str, order: Order, gift: bool = False) -> dict[str, Any]:
     """Order bread or cake for a customer."""
-    orders[len(orders) + 1] = {"customer": customer, "gift": gift, **order.model_dump()}
-    return {"number": len(orders), **orders[len(orders)]}
-
-
-@app.delete("/orders/{number}", tags=["orders"])
-def cancel_order(number: int) -> str:
-    """Cancel an order that is not baked yet."""
-    return f"cancelled {orders.pop(number)['product']}"
+    orders.append({"customer": customer, "gift": gift, **order.model_dump()})
+    return {"number": len(orders), **orders[-1]}
 
 
 @app.get("/sales", tags=["reports"])
 def daily_sales(day: date) -> dict[str, Any]:
     """Say what was sold on a day."""
-    return {"day": day, "pieces": sum(order["pieces"] for order in orders.values())}
+    return {"day": day, "pieces": sum(order["pieces"] for order in orders)}
 
 
 def built() -> Router:
-    """Return a router over a catalog that is built from the app's own OpenAPI document."""
+    """Return a router over a catalog built from the app's own OpenAPI document."""
     document = WORKSPACE / "bakery.openapi.json"
     document.parent.mkdir(exist_ok=True)
     document.write_text(json.dumps(app.openapi()), encoding="utf-8")
@@ -78,8 +66,8 @@ def built() -> Router:
 def call(client: TestClient, record: ToolRecord, arguments: Mapping[str, Any]) -> Any:
     """Call a tool's operation with a model's arguments, and return its answer.
 
-    The record has method and path; the document says which arguments are in the path and the query. The others are the
-    body. FastAPI checks them: a wrong one is answered with a reason that a model understands.
+    The document says which arguments are in the path and the query; the others are the body. FastAPI answers a wrong
+    one with a reason that a model understands.
     """
     method, path = record.annotations["method"], record.annotations["path"]
     operation = app.openapi()["paths"][path][method.lower()]
@@ -87,7 +75,7 @@ def call(client: TestClient, record: ToolRecord, arguments: Mapping[str, Any]) -
     sent: dict[str, dict[str, Any]] = {"path": {}, "query": {}, "body": {}}
     for name, value in arguments.items():
         sent[place.get(name, "body")][name] = value
-    url = path.format_map({name: quote(str(value), safe="") for name, value in sent["path"].items()})
+    url = path.format(**{name: quote(str(value), safe="") for name, value in sent["path"].items()})
     return client.request(method, url, params=sent["query"], json=sent["body"] or None).json()
 
 
@@ -102,8 +90,7 @@ def main(
             raise SystemExit(f"no operation for: {request}")
         record = routed[0].record
         print(f"{request}: {record.tool_id}, {record.annotations['method']} {record.annotations['path']}")
-        for parameter in record.parameters:
-            print(f"  {parameter.path}: {parameter.type}{', required' if parameter.required else ''}")
+        print("  takes", ", ".join(f"{parameter.path}: {parameter.type}" for parameter in record.parameters))
         print(f"called with {arguments}\n  {call(client, record, json.loads(arguments))}")
 
 

@@ -10,10 +10,12 @@ A model of your own: `export OPENAI_BASE_URL=http://localhost:11434/v1 OPENAI_AP
 import argparse
 import asyncio
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from agents import Agent, Runner, set_default_openai_api, set_tracing_disabled
 
-from router import Router
+from router import RequestInvalid, Router
 from router.adapters.openai_agents import function_tools
 
 
@@ -48,11 +50,17 @@ async def run(request: str, model: str) -> None:
     tools = [forecast, ferry_times, book_ferry, find_hotel, rent_bicycle]
     # Thousands of tools, read once and shared by many processes: Router.open(".quartermaster/snapshots/<catalog>").
     with Router.from_tools(tools) as router:
+
+        def call(tool_id: str, arguments: Mapping[str, Any]) -> Any:
+            """Call a function. Where its arguments are refused, the model reads why, and may try again."""
+            try:
+                return router.call(tool_id, arguments)
+            except RequestInvalid as error:
+                return f"refused: {error}"
+
         routed = await router.route_async(request, k=2)
-        instructions = "Help travellers. Use the tools; do not guess."
-        agent = Agent(
-            name="travel desk", model=model, instructions=instructions, tools=function_tools(routed, router.call)
-        )
+        given = function_tools(routed, call)
+        agent = Agent(name="travel desk", instructions="Use the tools; do not guess.", model=model, tools=given)
         result = await Runner.run(agent, request)
     print(f"asked   {request}")
     print(f"given   {', '.join(routed.ids)}, of {len(tools)} tools")

@@ -1,11 +1,11 @@
 """Build a catalog once, as every night, and report what the night changed, for a log, a mail or a chat.
 
     pip install '.[build]'        (in a checkout of Quartermaster)
-    python nightly.py             (once; a second run has nothing to do)
+    python nightly_build/nightly.py        (a second run has nothing to do)
 
 By cron, at two in the morning:
 
-    0 2 * * *  cd /srv/tools && python nightly.py --catalog nightly_build >> nightly.log 2>&1
+    0 2 * * *  cd /srv/tools && .venv/bin/python nightly_build/nightly.py >> nightly.log 2>&1
 
 With Prefect (`pip install '.[build,flows]'`), which tries again what failed and keeps the reports:
 
@@ -26,6 +26,7 @@ from pipeline.build.report import BuildReport
 from pipeline.settings import load
 from router import QuartermasterError
 
+WORKSPACE = Path(os.environ.get("QUARTERMASTER_WORKSPACE", ".quartermaster"))
 HELD, FAILED = 1, 3
 
 
@@ -38,11 +39,12 @@ def summary(report: BuildReport) -> str:
     lines += [f"no phrases from the model: {failure.tool_id}: {failure.message}" for failure in report.failures]
     lines += [f"held back: {reason}" for reason in report.held]
     asked = ", ".join(f"{count} by {generator}" for generator, count in report.asked.items()) or "none"
-    lines.append(f"tools with new phrases: {asked}; {report.usage.cost_usd or 0:.2f} US dollars")
+    cost = report.usage.cost_usd  # None: [enrichment.prices] does not have the model
+    lines.append(f"tools with new phrases: {asked}; {'unknown cost' if cost is None else f'{cost:.2f} US dollars'}")
     if report.evaluation:
-        served = [report.evaluation, *filter(None, [report.evaluation.get("serving")])]
-        figures = ", before: ".join(f"{one['metrics']['ndcg@10']:.3f}" for one in served)
-        lines.append(f"nDCG@10 of {report.evaluation['requests']} judged requests: {figures}")
+        measured = [report.evaluation, report.evaluation.get("serving", report.evaluation)]
+        new, before = (one["metrics"]["ndcg@10"] for one in measured)
+        lines.append(f"{report.evaluation['requests']} judged requests: nDCG@10 {new:.3f}, before {before:.3f}")
     return "\n  ".join(lines)
 
 
@@ -50,9 +52,7 @@ def main() -> int:
     """Build once, print the summary, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--catalog", type=Path, default=Path(__file__).parent, help="a folder with catalog.toml")
-    parser.add_argument(
-        "--workspace", type=Path, default=Path(os.environ.get("QUARTERMASTER_WORKSPACE", ".quartermaster"))
-    )
+    parser.add_argument("--workspace", type=Path, default=WORKSPACE, help="where ledger and snapshots lie")
     arguments = parser.parse_args()
     started = f"{datetime.now():%Y-%m-%d %H:%M}"
     try:

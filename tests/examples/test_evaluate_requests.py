@@ -8,13 +8,13 @@ from tests.examples.conftest import Run
 
 def test_requests_are_written_measured_and_compared(run: Run, folder: Path) -> None:
     written, figures, worst, difference = run("evaluate_requests.py").split("\n\n")
-    assert written == "12 requests written to judgements.jsonl"
+    assert written == "8 requests written to judgements.jsonl"
     lines = (folder / "judgements.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["kind"] for line in lines].count("multi") == 1
-    assert figures.splitlines()[0] == "recipe default, 12 requests, 12 tools"
+    assert figures.splitlines()[0] == "recipe default, 8 requests, 8 tools"
     values = {line.split()[0]: float(line.split()[1]) for line in figures.splitlines()[1:]}
     assert values.keys() == {"Success@10", "Success@1", "MRR@10", "FullRecall@10", "MultiToolRecall@10", "nDCG@10"}
-    assert 0.5 < values["nDCG@10"] < 1
+    assert 0.4 < values["nDCG@10"] < 1
     assert "Jo left the company" in worst
     assert "needed   disable_user: in no list: it has no word in common with the request" in worst
     assert difference.startswith("default less lexical")

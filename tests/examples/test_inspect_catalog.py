@@ -42,7 +42,7 @@ def workspace(tmp_path: Path, encoder_folder: Path) -> Path:
     lines = [*TOOLS, duplicate, {"description": "It has no name."}]
     (catalog / "tools.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     with ModelServer(with_a_link) as model:
-        changed = {
+        changed: dict[str, dict[str, Any]] = {
             "vectors": {"encoder": str(encoder_folder)},
             "enrichment": {"base_url": model.base_url, "api_key": "sk-loopback", "contrast": False},
             "publish": {"max_rejected_share": 0.2},

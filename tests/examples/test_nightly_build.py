@@ -13,7 +13,7 @@ def test_each_night_reports_what_changed_and_a_failed_one_changes_nothing(run: R
     assert "published: 6 tools in " in first[0]
     assert first[1].startswith("  new: helpdesk/close_ticket, ") and first[1].endswith(", …")
     assert first[2] == "  tools with new phrases: 6 by lexicon; 0.00 US dollars"
-    assert first[3].startswith("  nDCG@10 of 4 judged requests: ")
+    assert first[3].startswith("  4 judged requests: nDCG@10 0.")
 
     tools = folder / "nightly_build" / "helpdesk.functions.json"
     definitions = tools.read_text(encoding="utf-8")
