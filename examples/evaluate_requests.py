@@ -5,7 +5,7 @@
     python evaluate_requests.py .quartermaster/snapshots/mine judgements.jsonl        (your catalog, your requests)
 
 Where there is no judgements.jsonl it writes one, for a small catalog: change its lines and run it again. For a report
-with plots: `quartermaster evaluate --bench FOLDER --html report.html`, where FOLDER holds catalog.toml and the requests.
+with plots: `quartermaster evaluate --bench FOLDER --html report.html`; FOLDER holds catalog.toml and judgements.jsonl.
 """
 
 import json
@@ -81,9 +81,9 @@ def show_difference(first: Measurement, second: Measurement) -> None:
 def main(snapshot: str | None = None, judgements: str = "judgements.jsonl") -> None:
     """Measure the recipes "default" and "lexical" on judged requests, and say where they differ."""
     path = Path(judgements)
-    if not path.exists():
-        write_judgements(path)
     if snapshot is None:
+        if not path.exists():
+            write_judgements(path)
         router = Router.from_tools([{"name": name, "description": text} for name, text in TOOLS.items()])
     else:
         router = Router.open(snapshot)
