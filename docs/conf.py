@@ -6,6 +6,9 @@
 import sys
 from pathlib import Path
 
+from pygments.lexers.data import JsonLexer
+from sphinx.application import Sphinx
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import quartermaster
@@ -39,3 +42,8 @@ nitpicky = False
 
 # `[source.fields]` and the like are no links.
 suppress_warnings: list[str] = []
+
+
+def setup(app: Sphinx) -> None:
+    """Colour JSON Lines as JSON: Pygments has no lexer of that name."""
+    app.add_lexer("jsonl", JsonLexer)

@@ -37,7 +37,7 @@ class Block:
 @cache
 def pages() -> tuple[Path, ...]:
     """Return the documents whose blocks are held: the README, the site's pages, those beside a room."""
-    named = [ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md", "catalogs/README.md")]
+    named = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "catalogs/README.md")]
     site = [path for path in sorted((ROOT / "docs").rglob("*.md")) if not {"_build", "decisions"} & set(path.parts)]
     return tuple(path for path in [*named, *site] if path.exists())
 
