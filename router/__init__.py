@@ -97,6 +97,7 @@ snapshot is missing, corrupt, or of another format).
 snapshots.
 """
 
+from router.answer.diagnosis import Diagnosis
 from router.answer.reranking import Reranking, RerankingFailed, cross_encoder
 from router.answer.results import Dropped, RoutedTool, RoutedTools
 from router.contract import Manifest, Signal
@@ -111,12 +112,15 @@ from router.router import Router
 from router.search.conversation import Message
 from router.selection import Selection, Weights
 from router.snapshot.cached_encoder import CacheStatistics
+from router.snapshot.difference import CatalogDifference
 
 __all__ = [
     "RECIPES",
     "CacheStatistics",
+    "CatalogDifference",
     "DenseView",
     "Detail",
+    "Diagnosis",
     "Dropped",
     "Form",
     "Fusion",

@@ -1,6 +1,5 @@
 """The router: a request in, the few tools that fit out, with the reasons."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,9 +12,7 @@ from router.answer.options import CheckedOptions, RouteOptions, documents_route_
 from router.answer.reranking import Reranking
 from router.answer.respond import respond, respond_many
 from router.answer.results import RoutedTool, RoutedTools
-from router.contract import Manifest
 from router.errors import SettingsInvalid
-from router.provider_formats import Detail, Form, id_of
 from router.record import ToolRecord
 from router.registration import ToolRegistration, read_with_warnings
 from router.retrieval.recipe import Recipe
@@ -24,10 +21,8 @@ from router.search.conversation import Message
 from router.search.search import clean_request, encode, rank, search
 from router.selection import Selection
 from router.snapshot.cached_encoder import CacheStatistics, request_cache_statistics, with_request_cache
-from router.snapshot.difference import CatalogDifference, difference
 from router.snapshot.memory import EncoderChoice, open_encoder, snapshot_from_records
 from router.snapshot.phrases import phrases_by_id
-from router.snapshot.record_store import RecordSequence
 from router.snapshot.reloading import ReloadingSnapshot, checked_request_cache
 from router.snapshot.snapshot import Snapshot
 from router.snapshot.store.protocol import ReadableStore
@@ -270,78 +265,6 @@ class Router(ToolRegistration):
         return self._selection
 
     @property
-    def manifest(self) -> Manifest:
-        """Return the manifest of the snapshot that serves now."""
-        return self._live.snapshot.manifest
-
-    @property
     def cache(self) -> CacheStatistics:
         """Return the hits and misses of the request cache; a new snapshot with the same encoder keeps them."""
         return request_cache_statistics(self._live.snapshot)
-
-    @property
-    def tools(self) -> RecordSequence:
-        """Return the records of all tools by id, each read when it is looked at."""
-        return RecordSequence(self._live.snapshot.records)
-
-    @property
-    def size(self) -> int:
-        """Return how many tools there are."""
-        return len(self)
-
-    def __len__(self) -> int:
-        return len(self.tools)
-
-    def record(self, tool_id: str) -> ToolRecord | None:
-        """Return the record of a tool id; None where there is no such tool."""
-        records = self._live.snapshot.records
-        ordinal = records.ordinal(tool_id)
-        return None if ordinal is None else records.entry(ordinal).record
-
-    def phrases(self, tool_id: str) -> tuple[str, ...]:
-        """Return the phrases of a tool, in English, when to use it last; none for an unknown tool."""
-        records = self._live.snapshot.records
-        ordinal = records.ordinal(tool_id)
-        return () if ordinal is None else records.entry(ordinal).phrases
-
-    @property
-    def providers(self) -> Mapping[str | None, int]:
-        """Return how many tools each provider has, most first; None stands for tools without a provider."""
-        records = self._live.snapshot.records
-        rows = records.facets.rows
-        counts = Counter(rows[ordinal].provider for ordinal in records.by_id().tolist())
-        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0] or "")))
-
-    def difference(self, before: "Router") -> CatalogDifference:
-        """Return the tools that another router lacks, has otherwise, or has beyond these: what changed since it.
-
-        Reads all records of both: about a second for 10,000 tools.
-        """
-        return difference(before._live.snapshot.records, self._live.snapshot.records)
-
-    def tokens(self, tool_id: str) -> Mapping[str, Mapping[str, int]] | None:
-        """Return the tokens of a tool by form and detail; None where there is no such tool.
-
-        They are counted by the build (`manifest.token_counter` says how), and estimated for tools registered since and
-        for forms that the build did not know.
-        """
-        snapshot = self._live.snapshot
-        ordinal = snapshot.records.ordinal(tool_id)
-        if ordinal is None:
-            return None
-        details = [str(detail) for detail in Detail]
-        counts = {form: snapshot.tokens.of(form, [ordinal])[0].tolist() for form in Form}
-        return {str(form): dict(zip(details, row, strict=True)) for form, row in counts.items()}
-
-    def tool_id_of(self, name: str) -> str | None:
-        """Return the id of the tool that any answer renders under this name; None where there is no such tool.
-
-        Most names can be decoded; for one that ends in a hash the ids of all tools are read, once for each snapshot and
-        overlay: .3 s for 10,000.
-        """
-        records = self._live.snapshot.records
-        return id_of(name, lambda tool_id: records.ordinal(tool_id) is not None, lambda: records.facets.hashed_names)
-
-    def tool_id(self, ordinal: int) -> str:
-        """Return the tool id of an ordinal of `rankings`."""
-        return self._live.snapshot.records.tool_id(ordinal)

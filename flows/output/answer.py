@@ -4,7 +4,8 @@ from rich.table import Table
 from rich.text import Text
 
 from flows.output.terminal import out, plain_text
-from router import RoutedTool, RoutedTools, Router, Signal
+from router import Diagnosis, RoutedTool, RoutedTools, Router, Signal
+from router.answer.verdict import advice, verdict
 from router.contract import DOCUMENT_SIGNALS
 
 _MAX_DROPPED = 5
@@ -44,11 +45,10 @@ def show_explanation(routed: RoutedTools) -> None:
     out.print(f"{fits}recipe {routed.recipe}, snapshot {routed.snapshot}", style="dim")
 
 
-def show_tool_ranks(router: Router, tool: RoutedTool, rank: int | None, *, depth: int) -> None:
-    """Print the rank of one tool in every list, however far down, and what each contributes to its score.
-
-    `rank` is that in the fused list, None if no list has the tool in its first `depth`, which is all a recipe reads.
-    """
+def show_diagnosis(router: Router, diagnosis: Diagnosis) -> None:
+    """Print why a request finds a tool or does not, its rank in every list, and what each contributes to its score."""
+    tool, rank, depth = diagnosis.tool, diagnosis.rank, diagnosis.depth
+    out.print(plain_text(f"{verdict(diagnosis)} {advice(diagnosis)}".strip()), soft_wrap=True)
     place = f"rank {rank} of {len(router)}" if rank else f"not in the first {depth} of any list"
     out.print(plain_text(f"{tool.tool_id}: {place}"), soft_wrap=True)
     for signal in Signal:

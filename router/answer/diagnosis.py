@@ -51,9 +51,16 @@ class WordMatch:
 class Diagnosis:
     """A tool's place in the answer to a request, and the reasons.
 
-    `tool` has the ranks in the whole lists, `rank` is the fused rank of `Router.explain`. `answer` is what the request
-    finds. `refusal` is the reason of the filter that leaves the tool out, `shown_as` the duplicate that the answer
-    shows for it. `depth` is how much of each list the recipe reads.
+    Attributes:
+        tool: The tool, with its ranks in the whole lists.
+        rank: Its fused rank; None where no list holds it within `depth`.
+        lists: Its place in each list, and what is before it.
+        words: The request's words, and where the tool has them.
+        phrases: How many phrases the tool has.
+        answer: What the request finds.
+        refusal: Why a filter leaves the tool out; None where none does.
+        shown_as: The duplicate that the answer shows for it.
+        depth: How much of each list the recipe reads.
     """
 
     tool: RoutedTool

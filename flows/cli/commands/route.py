@@ -76,9 +76,10 @@ def explain(
     """Explain an answer: ranks, shares, nearest phrases.
 
     Shows for each tool its rank and its share of the score by signal, and its phrase nearest to the request; then what
-    was left out, and why. With a TOOL, shows its rank in every list, however far down, whatever a selection says.
+    was left out, and why. With a TOOL, shows its rank in every list, however far down, whatever a selection says, and
+    why the request finds it or does not.
     """
-    from flows.output.answer import show_explanation, show_tool_ranks
+    from flows.output.answer import show_diagnosis, show_explanation
 
     unused = {"--selection": selection, "--category": category, "--token-budget": token_budget}
     if tool is not None and (in_vain := [name for name, value in unused.items() if value is not None]):
@@ -101,8 +102,8 @@ def explain(
         else:
             show_explanation(routed)
         return
-    routed_tool, rank = router.explain(request, tool, recipe=recipe)
     if as_json:
+        routed_tool, rank = router.explain(request, tool, recipe=recipe)
         print(json.dumps({"rank": rank, **routed_tool.to_json()}, ensure_ascii=False))
     else:
-        show_tool_ranks(router, routed_tool, rank, depth=router.recipe(recipe).depth)
+        show_diagnosis(router, router.diagnose(request, tool, k=k, recipe=recipe))
