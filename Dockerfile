@@ -3,7 +3,8 @@
 #     docker build --target router --tag quartermaster-router .
 #     docker build --target worker --tag quartermaster-worker .
 FROM python:3.13-slim AS python
-ENV PATH=/opt/quartermaster/bin:$PATH PYTHONUNBUFFERED=1 DO_NOT_TRACK=1
+# Neither Prefect nor ONNX Runtime reports to its maker.
+ENV PATH=/opt/quartermaster/bin:$PATH PYTHONUNBUFFERED=1 DO_NOT_TRACK=1 ORT_DISABLE_TELEMETRY=1
 
 FROM python AS wheel
 WORKDIR /src
