@@ -2,7 +2,7 @@
 
 import pytest
 
-from router import RECIPES, Recipe, SettingsInvalid, Signal
+from router import RECIPES, Recipe, SettingsInvalid
 
 
 def weights(recipe: Recipe) -> dict[str, float]:
