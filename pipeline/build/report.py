@@ -24,12 +24,31 @@ from router import Manifest
 class BuildReport:
     """The report of a build.
 
-    `outcome` is "published", "unchanged" (the current snapshot has the same content) or "held" (written, not serving).
-    `held` are the gates' reasons, also for a build that changed nothing. `difference` compares the tools with those of
-    the snapshot that served before; `removed` are the old snapshots that were deleted. `evaluation` (on judged
-    requests) and `tuning` (what was learned) are the manifest's. `coverage` says how much of each source was read;
-    `missing` names the sources that gave no tool. By stage: wall-clock `seconds`, `cpu_seconds` of all threads, and
-    `peak_mb`, the most memory that the process had held by the end of the stage.
+    Attributes:
+        snapshot: The folder of the snapshot.
+        outcome: "published", "unchanged" (the current snapshot has the same content) or "held" (written, not serving).
+        held: The gates' reasons, also for a build that changed nothing.
+        counts: How many tools there are, and how many records were read, rejected, merged, renamed, thin or open.
+        rejected: Records that could not be used, with place and reason.
+        notices: What people should know of single records.
+        generators: Tools by the generator that wrote for them.
+        asked: Tools by the generator that wrote for them in this build.
+        reused: How many answers the ledger already had.
+        failures: Tools that the generator failed on.
+        usage: Tokens and dollars of this build.
+        estimate: What the build was expected to ask and pay.
+        verdicts: Texts that the checks left out or noted.
+        embedded: How many texts were embedded; the ledger had the others.
+        coverage: How much of each source was read.
+        encoder: The encoder's name; None without vectors.
+        removed: Old snapshots that were deleted.
+        missing: Sources that gave no tool.
+        difference: The tools compared with those of the snapshot that served before.
+        evaluation: The figures on judged requests, as in the manifest.
+        tuning: What was learned, as in the manifest.
+        seconds: Wall-clock seconds by stage.
+        cpu_seconds: CPU seconds of all threads by stage.
+        peak_mb: By stage, the most memory in MB that the process had held by its end.
     """
 
     snapshot: Path

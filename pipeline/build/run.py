@@ -29,11 +29,23 @@ def build(
 ) -> BuildReport:
     """Build a catalog's snapshot and publish it, unless nothing changed or a gate holds it back.
 
-    `force` writes a snapshot though nothing changed. The snapshot goes to `store`, by default the folder of the catalog
-    in an `area` of the workspace; another area keeps an experiment apart from what serves. `execution` carries out the
-    stages: called directly, or each as a task of a flow. `wait_s` is how long to wait for another build of the
-    workspace to end. Raises SettingsInvalid, RunAborted or SnapshotInvalid; whatever happens, the snapshot that was
-    serving goes on serving.
+    Whatever happens, the snapshot that was serving goes on serving.
+
+    Args:
+        settings: The catalog's settings, as `pipeline.settings.load` returns them.
+        workspace: The folder of the ledger and the snapshots.
+        force: Write a snapshot even if nothing changed.
+        area: A folder in the workspace, where `store` is None. Another than the default keeps an experiment apart from
+            what serves.
+        store: Where the snapshot goes; by default the catalog's folder in `area`.
+        progress: Is told of each stage.
+        execution: Carries out the stages: called directly, or each as a task of a flow.
+        wait_s: Seconds to wait for another build of the workspace to end.
+
+    Raises:
+        SettingsInvalid: A setting is wrong.
+        RunAborted: A source, a model or a budget stopped the build.
+        SnapshotInvalid: What was written cannot be opened.
     """
     workspace = Path(workspace)
     with Ledger.open(workspace, wait_s) as ledger:

@@ -41,8 +41,13 @@ def load(
 ) -> CatalogSettings:
     """Return the settings of a folder with `catalog.toml`, or defaults for a file or folder of a known format.
 
-    `overrides` are {section: {field: value}}; `environment` stands in for the process's own. Raises SettingsInvalid,
-    naming each wrong field.
+    Args:
+        path: A catalog's folder, or a file or folder of tool definitions.
+        overrides: Settings that win over the file and the environment: {section: {field: value}}.
+        environment: Stands in for the process's own.
+
+    Raises:
+        SettingsInvalid: Something is wrong; the message names each wrong field.
     """
     path = Path(path)
     if not path.exists():

@@ -27,8 +27,8 @@ from flows.engine.runtime import check_server
 from flows.schedule import next_runs, server
 from pipeline.errors import RunAborted, SettingsInvalid
 from router import Router
+from tests.support.documents import commands
 from tests.support.places import ROOT
-from tests.support.readme import commands
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 
@@ -78,7 +78,7 @@ def test_a_wrong_schedule_is_refused_with_its_value(cron: str, timezone: str) ->
 def test_a_served_build_runs_when_its_time_comes_and_ends_with_its_process(
     prefect_server: str, catalog_folder: Path, tmp_path: Path
 ) -> None:
-    # As the README says it, for another catalog and without an encoder.
+    # As docs/scheduling.md says it, for another catalog and without an encoder.
     (line,) = commands("schedule")
     command = shlex.split(line.replace("catalogs/demo", str(catalog_folder)))[1:]
     command += ["--workspace", str(tmp_path / "ws"), "--encoder", "none"]
@@ -129,7 +129,7 @@ def test_prefect_yaml_deploys_to_a_work_pool_with_parameters_that_the_flows_take
     nightly = next(d for d in declared["deployments"] if d["name"] == "nightly")
     assert set(nightly["parameters"]) <= set(signature(build_catalog.fn).parameters)
     monkeypatch.chdir(ROOT)
-    # As the README says it; the third starts a worker, which runs until it is stopped.
+    # As docs/scheduling.md says it; the third starts a worker, which runs until it is stopped.
     for line in commands("prefect")[:2]:
         invoke_and_assert(shlex.split(line)[1:], expected_code=0)
     gc.collect()

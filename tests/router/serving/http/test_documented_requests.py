@@ -1,4 +1,4 @@
-"""The requests that the README sends over HTTP are answered."""
+"""The requests that the documents send over HTTP are answered."""
 
 import json
 import re
@@ -7,11 +7,11 @@ import shlex
 import pytest
 from starlette.testclient import TestClient
 
-from tests.support.readme import commands
+from tests.support.documents import commands
 
 
 @pytest.mark.parametrize("line", [line for line in commands("serve") if line.startswith("curl ")])
-def test_a_request_of_the_readme_is_answered(client: TestClient, line: str) -> None:
+def test_a_documented_request_is_answered(client: TestClient, line: str) -> None:
     words = iter(shlex.split(line)[1:])
     path, body = "", None
     for word in words:

@@ -1,0 +1,148 @@
+"""Every code block of the documents runs, or says why nothing can run it here."""
+
+import json
+import re
+import shlex
+import shutil
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+import yaml
+
+from pipeline.settings.catalog import CatalogSettings
+from router import Selection
+from tests.pipeline.enrichment.model_server import ModelServer
+from tests.router.adapters.agent_model import call_the_first_tool
+from tests.support.command_line import Done, called, started
+from tests.support.documents import Block, blocks, lines, pages
+from tests.support.places import ROOT
+
+# Held by tests of their own, beside what they need: a server, Prefect.
+ELSEWHERE = {"serve", "schedule", "prefect"}
+SHOWN = {
+    "text",
+    "mermaid",
+    "dockerfile",
+    "diff",
+    "{toctree}",
+    "{include}",
+    "{eval-rst}",
+    "{image}",
+    "{figure}",
+    "{note}",
+}
+PAGES = [
+    path for path in pages() if any(not block.not_run and block.language not in SHOWN for block in blocks(page=path))
+]
+
+
+@pytest.fixture
+def variables(encoder_folder: Path, prefect_home: Path, tmp_path: Path) -> dict[str, str]:
+    """The environment of a page's commands: a small encoder, and a Prefect of their own."""
+    home = shutil.copytree(prefect_home, tmp_path / "prefect")
+    return {"PREFECT_HOME": str(home), "QUARTERMASTER_VECTORS__ENCODER": str(encoder_folder)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_block_of_a_page_runs(
+    page: Path, reader: Path, variables: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(reader)
+    exported: dict[str, str] = {}
+    for block in blocks(page=page):
+        if block.not_run is not None or block.language in SHOWN or block.mark in ELSEWHERE:
+            continue
+        if block.language == "sh":
+            with model(block) as reached:
+                for line in lines(block):
+                    run_line(reader, line, block, exported, {**variables, **exported, **reached})
+        elif block.language == "python":
+            with model(block) as reached, pytest.MonkeyPatch.context() as patch:
+                for name, value in reached.items():
+                    patch.setenv(name, value)
+                run_python(block)
+        else:
+            CHECKS[block.language](block, reader)
+
+
+@pytest.mark.parametrize("path", pages(), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_block_that_does_not_run_says_why_and_every_mark_is_known(path: Path) -> None:
+    for block in blocks(page=path):
+        if block.not_run is not None:
+            assert len(block.not_run.split()) >= 2, f"{block}: say why it is not run"
+        else:
+            assert block.language in SHOWN | CHECKS.keys() | {"sh", "python"}, f"{block}: {block.language!r}"
+            assert block.mark in {"", "model", "agent", "toml: selection", "toml: plain"} | ELSEWHERE, str(block)
+
+
+@contextmanager
+def model(block: Block) -> Iterator[dict[str, str]]:
+    """Serve the model that a block's mark asks for; yield the variables that lead to it."""
+    if block.mark not in ("model", "agent"):
+        yield {}
+        return
+    with ModelServer(call_the_first_tool) if block.mark == "agent" else ModelServer() as server:
+        yield {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-loopback"}
+
+
+def run_line(folder: Path, line: str, block: Block, exported: dict[str, str], environment: dict[str, str]) -> None:
+    """Run one command, which must end well, say something, and warn of nothing; or keep what it exports."""
+    if line.startswith("export "):
+        exported |= dict(pair.split("=", 1) for pair in shlex.split(line)[1:])
+        return
+    program, *arguments = shlex.split(line)
+    assert program == "quartermaster", f"{block}: mark what other programs run: {line}"
+    if block.mark == "model":
+        environment["QUARTERMASTER_VECTORS__ENCODER"] = "none"
+    # Prefect's settings are those of its process; the others need not import what this one has.
+    run: Callable[..., Done] = started if "--flow" in arguments else called
+    done = run(folder, *arguments, **environment)
+    assert done.returncode == 0, f"{block}: {line}\n{done.stderr}"
+    assert done.stdout.strip(), f"{block}: {line}"
+    assert not re.search(r"warn|traceback|error|leak", done.stderr, re.IGNORECASE), f"{block}: {line}\n{done.stderr}"
+
+
+def run_python(block: Block) -> None:
+    """Run an example, which must print something if it prints at all."""
+    said = StringIO()
+    with redirect_stdout(said):
+        exec(compile(block.text, str(block), "exec"), {"__name__": "__main__"})
+    assert bool(said.getvalue().strip()) == ("print(" in block.text), str(block)
+
+
+def check_toml(block: Block, folder: Path) -> None:
+    """Hold a part of a catalog.toml, or a selection's file, against its typed settings."""
+    values = tomllib.loads(block.text)
+    if block.mark == "toml: selection":
+        (folder / "selection.toml").write_text(block.text, encoding="utf-8")
+        Selection.load(folder / "selection.toml")
+    elif block.mark != "toml: plain":
+        CatalogSettings(**{"name": "page", "folder": folder, "source": [{"path": "tools.json"}], **values})
+
+
+def check_sql(block: Block, folder: Path) -> None:
+    """Ask the demo's inspection database each statement; it must answer, be it with no row."""
+    store = folder / ".quartermaster" / "snapshots" / "demo"
+    database = store / (store / "CURRENT").read_text(encoding="utf-8").strip() / "catalog.duckdb"
+    with duckdb.connect(str(database), read_only=True) as connection:
+        for statement in connection.extract_statements(block.text):
+            assert connection.execute(statement).description, str(block)
+
+
+def _parses(read: Callable[[str], Any]) -> Callable[[Block, Path], None]:
+    return lambda block, _folder: read(block.text)
+
+
+CHECKS: dict[str, Callable[[Block, Path], None]] = {
+    "toml": check_toml,
+    "sql": check_sql,
+    "json": _parses(json.loads),
+    "jsonl": _parses(lambda text: [json.loads(line) for line in text.splitlines()]),
+    "yaml": _parses(yaml.safe_load),
+}

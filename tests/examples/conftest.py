@@ -1,0 +1,75 @@
+"""What the tests of the examples share: a copy of a program, run as its user would."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.pipeline.enrichment.model_server import ModelServer
+from tests.router.adapters.agent_model import call_the_first_tool
+from tests.support.places import ROOT
+
+EXAMPLES = ROOT / "examples"
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder that programs run in; it holds what was copied there, and nothing else."""
+    folder = tmp_path / "copied"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def copied(folder: Path) -> Callable[[str], Path]:
+    """Copy an example out of the repository, a file or a folder, and return the copy."""
+
+    def copy(name: str) -> Path:
+        source = EXAMPLES / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
+        return folder / name
+
+    return copy
+
+
+@pytest.fixture
+def run(folder: Path, copied: Callable[[str], Path], tmp_path: Path) -> Run:
+    """Copy an example if it is not there yet, run it, and return what it prints.
+
+    It must end as `returns` says, and warn of nothing. No encoder was exported for its user: tools in memory are found
+    by words alone.
+    """
+
+    def run(program: str, *arguments: str, returns: int = 0, **variables: str) -> str:
+        if not (folder / program).exists():
+            copied(Path(program).parts[0])
+        environment = {"PYTHONPATH": str(ROOT), "QUARTERMASTER_CACHE": str(tmp_path / "cache")}
+        done = subprocess.run(
+            [sys.executable, "-W", "error", program, *arguments],
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            env={**os.environ, **environment, **variables},
+        )
+        assert done.returncode == returns, done.stderr or done.stdout
+        assert "Traceback" not in done.stderr, done.stderr
+        return done.stdout or done.stderr
+
+    return run
+
+
+@pytest.fixture
+def chat_model() -> Iterator[ModelServer]:
+    """A chat model on loopback that calls the first tool that it is offered, and then answers."""
+    with ModelServer(call_the_first_tool) as server:
+        yield server
+
+
+def reaching(model: ModelServer) -> dict[str, str]:
+    """Return the variables that lead a program to a model's server."""
+    return {"OPENAI_BASE_URL": model.base_url, "OPENAI_API_KEY": "sk-loopback"}
