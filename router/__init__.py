@@ -97,6 +97,8 @@ snapshot is missing, corrupt, or of another format).
 snapshots.
 """
 
+import typing
+
 from router.answer.diagnosis import Diagnosis
 from router.answer.reranking import Reranking, RerankingFailed, cross_encoder
 from router.answer.results import Dropped, RoutedTool, RoutedTools
@@ -150,3 +152,14 @@ __all__ = [
     "cross_encoder",
     "render",
 ]
+
+if typing.TYPE_CHECKING:
+    __version__: str
+else:
+    # Lazily: reading the metadata of a distribution takes longer than most imports.
+    def __getattr__(name: str) -> str:
+        if name == "__version__":
+            from router.distribution import version
+
+            return version()
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The process: the number of its cores, and new locks after a fork.
+"""The process: the number of its cores, new locks after a fork, and ONNX Runtime kept from reporting.
 
 A forked child copies its parent's objects; a lock that another thread of the parent held would stay locked forever.
 """
@@ -11,6 +11,14 @@ import weakref
 def cores() -> int:
     """Return how many cores this process may use; all of the machine's where the system does not say."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def silence_onnxruntime() -> None:
+    """Keep ONNX Runtime from reporting usage to its maker. Call it before the import, which reads the variable.
+
+    A value that the user has set stands.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 
 def renew_in_child(owner: object, name: str) -> None:

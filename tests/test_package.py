@@ -1,8 +1,10 @@
 """The distribution: its name, its version, the package `quartermaster`, and a project with a `router` of its own."""
 
+import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -41,7 +43,31 @@ def test_the_package_has_all_that_the_router_exports() -> None:
 
 def test_name_and_version_are_those_of_the_project() -> None:
     assert PROJECT["project"]["name"] == NAME
-    assert quartermaster.__version__ == version() == PROJECT["project"]["version"]
+    assert quartermaster.__version__ == router.__version__ == version() == PROJECT["project"]["version"]
+
+
+def test_the_version_is_looked_up_when_it_is_asked_for(tmp_path: Path) -> None:
+    code = "import sys, router; print('importlib.metadata' in sys.modules, router.__version__)"
+    assert run(tmp_path, "-S", "-c", "import sys; print('importlib.metadata' in sys.modules)").stdout == "False\n"
+    assert run(tmp_path, "-c", code).stdout == f"False {version()}\n"
+
+
+def test_a_checkout_that_is_not_installed_has_the_version_of_its_project_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("router.distribution.NAME", "a-distribution-that-nobody-installs")
+    assert router.__version__ == PROJECT["project"]["version"]
+
+
+def test_neither_a_project_file_nor_an_installation_leaves_the_version_unknown(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("router.distribution.NAME", "a-distribution-that-nobody-installs")
+    monkeypatch.setattr("router.distribution.__file__", str(tmp_path / "router" / "distribution.py"))
+    assert router.__version__ == "0+unknown"
+
+
+def test_router_has_no_attribute_that_it_does_not_have() -> None:
+    with pytest.raises(AttributeError, match="module 'router' has no attribute 'Routr'"):
+        router.Routr  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_a_hint_says_what_can_be_typed_today() -> None:
@@ -60,6 +86,22 @@ def test_every_folder_with_modules_is_listed_for_the_wheel() -> None:
     names = {".".join(folder.parts) for folder in folders}
     assert {name for name in names if not any(fnmatchcase(name, pattern) for pattern in patterns)} == set()
     assert not any(fnmatchcase(other, pattern) for other in ("tests", "benchmarks", "routers") for pattern in patterns)
+
+
+def test_the_wheel_has_the_files_that_are_no_modules_and_nothing_beside_the_packages(tmp_path: Path) -> None:
+    tops = ("quartermaster", "router", "pipeline", "flows")
+    for top in tops:
+        shutil.copytree(ROOT / top, tmp_path / top, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy(ROOT / name, tmp_path)
+    done = run(tmp_path, "-c", "from setuptools import build_meta; print(build_meta.build_wheel('.'))")
+    assert done.returncode == 0, done.stderr
+    with zipfile.ZipFile(tmp_path / done.stdout.splitlines()[-1]) as wheel:
+        held = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    files = {path.relative_to(tmp_path).as_posix() for top in tops for path in (tmp_path / top).rglob("*")}
+    wanted = {name for name in files if (tmp_path / name).is_file() and not name.endswith(".md")}
+    assert held == wanted
+    assert {f"{top}/py.typed" for top in tops} <= held
 
 
 def test_the_command_line_runs_as_a_module(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from router.contract import ENCODER_MODEL, ENCODER_TOKENIZER, ENCODER_TOKENS, EncoderManifest
 from router.errors import SnapshotInvalid
+from router.process import silence_onnxruntime
 
 Spans = Sequence[tuple[int, int]]  # character ranges, start to end (exclusive)
 
@@ -56,6 +57,7 @@ class OnnxEncoder:
         Raises SnapshotInvalid where either cannot be loaded.
         """
         # Imported here: a router over a lexical snapshot needs neither package.
+        silence_onnxruntime()
         import onnxruntime
         from tokenizers import Tokenizer
 

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from router.process import silence_onnxruntime
+
 _STRENGTH = 0.75  # the share of a channel's range that moves into the weights
 _MIN_RANGE = 1e-6
 _PRODUCTS = ("MatMul", "Attention")  # their first input is the activation, the second the weights
@@ -21,6 +23,7 @@ Feeds = Mapping[str, NDArray[np.int64]]
 
 def quantize(path: Path, texts: Sequence[Feeds]) -> None:
     """Quantize the model at `path` in place; `texts` are encoder inputs that calibrate the activations' ranges."""
+    silence_onnxruntime()
     import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.quantization.shape_inference import quant_pre_process

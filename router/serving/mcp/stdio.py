@@ -41,13 +41,19 @@ def serve_stdio(served: Server[Tools]) -> None:
         anyio.run(run)
     except* BrokenPipeError:
         _logger.warning("the client left before it had read its answers")
-        # Otherwise Python fails again when it flushes stdout at exit.
+        # Otherwise Python fails again when it flushes stdout at exit, and 3.13 tells of the transport's own buffer.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.unraisablehook = _pass_over_broken_pipes
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
     for number in received:
         signal.raise_signal(number)
+
+
+def _pass_over_broken_pipes(unraisable: "sys.UnraisableHookArgs") -> None:
+    if not isinstance(unraisable.exc_value, BrokenPipeError):
+        sys.__unraisablehook__(unraisable)
 
 
 async def _wait(numbers: Sequence[signal.Signals], received: list[signal.Signals], scope: anyio.CancelScope) -> None:

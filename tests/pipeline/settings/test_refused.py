@@ -92,7 +92,7 @@ def test_a_section_that_is_no_table_is_refused_though_it_is_added_to(
         ("[[source]]\nurl = 'http://x:port'", "source 1: url is no address of http or https"),
         ("[[source]]\ncommand = []", "source 1: command is empty"),
         ("[[source]]\ncommand = 'npx x'", "source 1: command must be a list"),
-        (f"{SOURCE}format = 'csv'", "source 1: format is \"csv\": it must be 'function', 'openapi', 'mcp' or 'jsonl'"),
+        (f"{SOURCE}format = 'csv'", "source 1: format is \"csv\": it must be 'function', 'openapi', 'mcp'"),
         (f"{SOURCE}timeout_s = 0", "source 1: timeout_s is 0: it must be more than 0"),
         (f"{SOURCE}color = 'red'", 'source 1: unknown setting "color", choose from format, path,'),
     ],

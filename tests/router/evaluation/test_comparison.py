@@ -6,6 +6,7 @@ import pytest
 
 from router import RECIPES, Router, SettingsInvalid
 from router.evaluation import (
+    METRICS,
     Judgement,
     ablate,
     against,
@@ -72,8 +73,7 @@ def test_several_benches_count_alike() -> None:
     def bench(**values: float | None) -> dict[str, Any]:
         return {
             "rows": [
-                {"recipe": name, "metrics": dict.fromkeys(("recall@10", "hit@1", "mrr@10", "full@10", "multi@10"), None)
-                 | {"ndcg@10": value}}
+                {"recipe": name, "metrics": {metric.key: None for metric in METRICS} | {"ndcg@10": value}}
                 for name, value in values.items()
             ]
         }  # fmt: skip

@@ -70,7 +70,8 @@ def test_openai_is_handed_the_first_128_tools_and_told_which_are_left_out() -> N
     rendered = render(records, Form.OPENAI)
     assert len(rendered.tools) == len(rendered.names) == 128
     assert rendered.dropped[0] == RenderNote("stripe/tool_128", "openai takes at most 128 tools")
-    assert [len(render(records, form).tools) for form in Form] == [128, 128, 130, 130, 130]
+    capped = [form for form in Form if len(render(records, form).tools) < 130]
+    assert capped == [Form.OPENAI, Form.RESPONSES]
     assert len(render(records, Form.OPENAI, cap=None).tools) == 130
     assert len(render(records, Form.MCP, cap=2).tools) == 2
 

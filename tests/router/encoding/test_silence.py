@@ -1,0 +1,21 @@
+"""ONNX Runtime reports nothing: it makes no identity of the machine and no queue of reports."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.places import ROOT
+
+
+def test_encoding_a_request_leaves_nothing_in_the_users_folders(snapshot: Path, tmp_path: Path) -> None:
+    code = f"from router import Router; print(Router.open({str(snapshot)!r}).route('a refund').ids[0])"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("ORT_", "XDG_"))}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**environment, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)},
+    )
+    assert "/" in done.stdout, done.stderr
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

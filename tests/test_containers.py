@@ -1,0 +1,162 @@
+"""The Dockerfile and compose.yaml: what they copy exists, and their commands do what they are for.
+
+No image is built here. The commands run in this environment, in a folder laid out as the images are.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from router import Router
+from tests.support.command_line import called
+from tests.support.places import ROOT
+
+DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+WORKSPACE = "/srv/quartermaster/.quartermaster"
+NO_ENCODER = {"QUARTERMASTER_VECTORS__ENCODER": "none"}
+
+
+def instructions(stage: str) -> list[tuple[str, str]]:
+    """The instructions of a stage of the Dockerfile, each with its arguments."""
+    (body,) = re.findall(rf"^FROM \S+ AS {stage}\n(.*?)(?=^FROM |\Z)", DOCKERFILE, re.MULTILINE | re.DOTALL)
+    return re.findall(r"^([A-Z]+) +(.+)$", body, re.MULTILINE)
+
+
+def command_of(stage: str, instruction: str = "CMD") -> list[str]:
+    """The command of a stage, or of its health check."""
+    (arguments,) = [arguments for name, arguments in instructions(stage) if name == instruction]
+    command = yaml.safe_load(arguments[arguments.index("[") :])
+    assert isinstance(command, list)
+    return command
+
+
+def copied() -> set[str]:
+    """What is copied from the project into the images."""
+    lines = re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE)
+    return {source.rstrip("/") for line in lines for source in line.split()}
+
+
+@pytest.fixture
+def image(tmp_path: Path, catalog_folder: Path) -> Path:
+    """The working folder of an image, with a small catalog in the place of the demo."""
+    shutil.copytree(catalog_folder, tmp_path / "catalogs" / "demo")
+    return tmp_path
+
+
+def test_everything_that_is_copied_exists_and_is_let_through() -> None:
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    let_through = {line[1:] for line in ignored if line.startswith("!")}
+    assert ignored[1] == "*"
+    assert {source for source in copied() if not (ROOT / source).exists()} == set()
+    assert let_through == {source.partition("/")[0] for source in copied()}
+    assert all(ROOT.joinpath(source).exists() for source in let_through)
+
+
+def test_every_package_is_in_the_wheel() -> None:
+    packages = {path.parent.name for path in ROOT.glob("*/py.typed")}
+    assert packages == {"quartermaster", "router", "pipeline", "flows"}
+    assert packages <= copied()
+
+
+def test_stages_are_built_from_earlier_ones_and_services_from_stages() -> None:
+    seen: set[str] = set()
+    for line in DOCKERFILE.splitlines():
+        if found := re.match(r"FROM (\S+) AS (\S+)$", line):
+            assert found[1] in seen or ":" in found[1], line
+            seen.add(found[2])
+        elif found := re.match(r"COPY --from=(\S+)", line):
+            assert found[1] in seen, line
+    assert {service["build"]["target"] for service in SERVICES.values()} == {"router", "worker"} <= seen
+
+
+def test_installed_packages_are_locked() -> None:
+    installs = re.findall(r"pip install (.*?)(?= && |$)", DOCKERFILE, re.MULTILINE)
+    assert len(installs) == 4
+    assert all("--require-hashes --no-deps -r /locks/" in line or "--no-deps /wheels/" in line for line in installs)
+
+
+def test_services_run_without_rights_and_publish_on_this_machine_alone() -> None:
+    for name, service in SERVICES.items():
+        assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"]), name
+        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ())), name
+    assert ("USER", "10001") in instructions("user")
+    assert f"{WORKSPACE} " in dict(instructions("user"))["RUN"]
+    assert [volume for service in SERVICES.values() for volume in service["volumes"] if WORKSPACE in volume] == [
+        f"workspace:{WORKSPACE}:ro",
+        f"workspace:{WORKSPACE}",
+        f"workspace:{WORKSPACE}",
+    ]
+
+
+def test_the_images_run_the_commands_of_the_services() -> None:
+    assert command_of("router") == SERVICES["router"]["command"]
+    assert command_of("worker") == SERVICES["nightly"]["command"]
+
+
+def test_the_first_build_publishes_into_the_workspace(image: Path) -> None:
+    program, *arguments = SERVICES["first-build"]["command"]
+    assert program == "quartermaster"
+    done = called(image, *arguments, **NO_ENCODER)
+    assert done.returncode == 0, done.stderr
+    assert len(Router.open(image / ".quartermaster" / "snapshots" / "demo")) == 8
+
+
+def test_the_router_becomes_healthy_and_ends_when_told(image: Path, workspace: Path) -> None:
+    (image / ".quartermaster").symlink_to(workspace)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    _, *arguments = SERVICES["router"]["command"]
+    _, *check = command_of("router", "HEALTHCHECK")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "quartermaster", *arguments, "--port", port],
+        cwd=image,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "QUARTERMASTER_TOKEN": "sixteen-or-more-characters"},
+    )
+    try:
+        healthy = [sys.executable, *(argument.replace("8080", port) for argument in check)]
+        until = time.monotonic() + 60
+        while subprocess.run(healthy, capture_output=True).returncode != 0:
+            assert process.poll() is None and time.monotonic() < until
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+
+
+def test_the_router_asks_for_a_token(image: Path, workspace: Path) -> None:
+    (image / ".quartermaster").symlink_to(workspace)
+    done = called(image, *SERVICES["router"]["command"][1:])
+    assert done.returncode == 2 and "there is no token: set QUARTERMASTER_TOKEN" in done.stderr
+    assert SERVICES["router"]["environment"]["QUARTERMASTER_TOKEN"].startswith("${QUARTERMASTER_TOKEN:?")
+
+
+def test_the_nightly_build_is_the_one_of_the_documents_at_the_server_of_the_compose_file() -> None:
+    # tests/flows/test_schedule.py runs that line, at the server of PREFECT_API_URL.
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    block = re.compile(r"<!-- run: schedule -->\n+```sh\n(.*?)\n```")
+    lines = {line for page in pages for line in block.findall(page.read_text(encoding="utf-8"))}
+    service = SERVICES["nightly"]
+    assert service["command"] in [shlex.split(line) for line in lines]
+    assert service["environment"]["PREFECT_API_URL"] == "http://prefect:4200/api"
+
+
+def test_the_prefect_server_is_started_as_a_schedule_starts_its_own() -> None:
+    schedule = (ROOT / "flows" / "schedule.py").read_text(encoding="utf-8")
+    *command, host = SERVICES["prefect"]["command"]
+    assert ", ".join(f'"{word}"' for word in command) in schedule
+    assert host == "0.0.0.0"

@@ -1,0 +1,66 @@
+"""The locks: they hold what pyproject.toml asks for, by hash, in one set of versions, wherever it is installed from."""
+
+import re
+import tomllib
+from functools import cache
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+from tests.support.places import ROOT
+
+LOCKS = {
+    "serve": {"serve"},
+    "build": {"build", "evaluation", "serve"},
+    "nightly": {"build", "evaluation", "flows"},
+    "docs": {"docs"},
+    "development": None,  # every extra
+}
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def text_of(lock: str) -> str:
+    return (ROOT / "requirements" / f"{lock}.lock").read_text(encoding="utf-8")
+
+
+@cache
+def pinned(lock: str) -> dict[str, set[Version]]:
+    """The versions of each package of a lock; several where they differ by Python or platform."""
+    versions: dict[str, set[Version]] = {}
+    for line in re.findall(r"^([a-z0-9].*?) \\$", text_of(lock), re.MULTILINE):
+        requirement = Requirement(line)
+        (only,) = requirement.specifier
+        assert only.operator == "==", line
+        versions.setdefault(requirement.name, set()).add(Version(only.version))
+    return versions
+
+
+@pytest.mark.parametrize(("lock", "extras"), LOCKS.items())
+def test_a_lock_holds_what_its_extras_ask_for(lock: str, extras: set[str] | None) -> None:
+    optional = PROJECT["optional-dependencies"]
+    asked = [*PROJECT["dependencies"], *(line for name in extras or optional for line in optional[name])]
+    requirements = [requirement for requirement in map(Requirement, asked) if requirement.name != "torch"]
+    assert len(requirements) > 10
+    assert {
+        str(requirement)
+        for requirement in requirements
+        if not any(requirement.specifier.contains(version) for version in pinned(lock).get(requirement.name, ()))
+    } == set()
+
+
+@pytest.mark.parametrize("lock", [*LOCKS, "weights"])
+def test_every_line_of_a_lock_has_hashes_and_none_names_where_it_comes_from(lock: str) -> None:
+    package, digest = r"[a-z0-9].* \\", r"    --hash=sha256:[0-9a-f]{64}"
+    block = re.compile(rf"{package}\n({digest} \\\n)*{digest}\n")
+    assert re.fullmatch(r"(#.*\n)*", block.sub("", text_of(lock)))
+
+
+@pytest.mark.parametrize("lock", ["serve", "build", "nightly", "docs", "weights"])
+def test_a_smaller_lock_has_the_versions_of_the_development_lock(lock: str) -> None:
+    assert {name for name, versions in pinned(lock).items() if not versions <= pinned("development")[name]} == set()
+
+
+def test_torch_stands_in_no_lock() -> None:
+    brought = re.compile(r"torch|triton|nvidia-.*|cuda-.*")
+    assert [name for lock in LOCKS for name in pinned(lock) if brought.fullmatch(name)] == []
