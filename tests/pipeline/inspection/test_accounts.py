@@ -80,7 +80,7 @@ def test_a_build_that_failed_after_it_paid_is_known_with_its_cost(shop: Shop) ->
             patch.setattr("pipeline.build.driver.write_snapshot", _full_disk)
             with pytest.raises(RunAborted, match="No space left"):
                 shop.build(tool("pay/list"), tool("pay/refund"), server=server)
-        last = shop.build(tool("pay/list"))
+        last = shop.build(tool("pay/list"), force=True)
     assert rows(last, "SELECT outcome, tools, asked, cost_usd FROM builds WHERE run_id = 2") == [
         ("failed", 2, {"openai": 2}, pytest.approx(2 * COST))
     ]

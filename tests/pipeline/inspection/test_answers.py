@@ -43,7 +43,9 @@ def test_each_phrase_has_the_part_of_the_answer_that_it_stands_in(shop: Shop) ->
         ("To see bills.", "when_to_use", "en", "file"),
         ("Rechnungen", "translations", "de", "file"),
     ]
-    no_model = "SELECT DISTINCT question, completion, kind FROM phrase_sources JOIN ledger.answers USING (expansion_key)"
+    no_model = (
+        "SELECT DISTINCT question, completion, kind FROM phrase_sources JOIN ledger.answers USING (expansion_key)"
+    )
     assert asked(shop, no_model) == [(None, None, None)]
 
 
@@ -62,9 +64,10 @@ def test_a_question_and_its_instructions_are_stored_once(shop: Shop) -> None:
     assert asked(shop, counts) == [(2, 1)]
 
 
-def test_a_batchs_answer_has_its_question_though_another_build_collects_it(shop: Shop) -> None:
+def test_tools_of_one_request_share_its_answer_and_have_questions_of_their_own(shop: Shop) -> None:
     with ModelServer() as server:
-        shop.build(tool("pay/list"), server=server, enrichment={"tools_per_request": 2})
-    said = "SELECT question, parameters ->> 'tools_per_request' FROM ledger.answers WHERE generator = 'openai'"
-    ((question, packed),) = asked(shop, said)
-    assert (json.loads(question)["tool"]["name"], packed) == ("list", "2")
+        shop.build(tool("pay/list"), tool("pay/refund"), server=server, enrichment={"tools_per_request": 2})
+    said = "SELECT question, parameters ->> 'tools_per_request', completion FROM ledger.answers ORDER BY tool_id"
+    (first, second) = asked(shop, said)
+    assert [json.loads(question)["tool"]["name"] for question, *_ in (first, second)] == ["list", "refund"]
+    assert first[1:] == second[1:] and first[1] == "2"

@@ -168,10 +168,37 @@ def test_phrase_neighbours_pair_each_other_tool_by_its_nearest_phrase(ask: Any) 
     assert ask(held, [ids[0], phrase, other, other_phrase]) == [(2,)]
 
 
+def test_tool_and_phrase_vectors_are_arrays_that_can_be_compared(ask: Any) -> None:
+    ((name, length),) = ask("SELECT typeof(vector), len(vector) FROM tool_vectors LIMIT 1")
+    assert name == f"FLOAT[{length}]"
+    nearest = """
+        SELECT other.tool_id, array_cosine_similarity(other.vector, own.vector) AS cosine
+        FROM tool_vectors own, tool_vectors other
+        WHERE own.tool_id = 'stripe/create_refund' AND other.tool_id <> own.tool_id ORDER BY cosine DESC, other.tool_id
+    """
+    assert [tool_id for tool_id, _ in ask(nearest)] == [
+        tool_id for _, tool_id, _ in ask("FROM neighbours('stripe/create_refund')")
+    ]
+    assert ask("SELECT count(*), count(DISTINCT (tool_id, phrase)) FROM phrase_vectors") == ask(
+        "SELECT count(*), count(*) FROM phrases WHERE language = 'en'"
+    )
+
+
+def test_schemas_and_annotations_are_json(ask: Any) -> None:
+    assert ask("SELECT typeof(input_schema), typeof(annotations) FROM tools LIMIT 1") == [("JSON", "JSON")]
+    found = ask("SELECT input_schema->>'$.properties.charge.type' FROM tools WHERE tool_id = 'stripe/create_refund'")
+    assert found == [("string",)]
+
+
+def test_a_collision_names_the_phrase_and_the_tool_that_it_fits_as_well(ask: Any) -> None:
+    said = "SELECT tool_id, text, detail FROM verdicts WHERE check_name = 'collision' ORDER BY ALL"
+    assert ask("SELECT tool_id, phrase, other_id FROM collisions ORDER BY ALL") == ask(said)
+
+
 def test_without_an_encoder_there_are_no_vectors_and_no_neighbours(shop: Shop) -> None:
     snapshot = shop.build(tool("a/x"), tool("a/y"), expansions=[words("a/x"), words("a/y")])
     with duckdb.connect(str(snapshot / "catalog.duckdb"), read_only=True) as connection:
-        for source in ("vectors", "neighbours('a/x')", "phrase_neighbours('a/x')"):
+        for source in ("vectors", "tool_vectors", "phrase_vectors", "neighbours('a/x')", "phrase_neighbours('a/x')"):
             assert connection.execute(f"FROM {source}").fetchall() == []
         assert connection.execute("SELECT encoder FROM snapshot").fetchall() == [(None,)]
 
