@@ -6,6 +6,9 @@
 import sys
 from pathlib import Path
 
+from pygments.lexers.data import JsonLexer
+from sphinx.application import Sphinx
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import quartermaster
@@ -29,6 +32,9 @@ myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence", "deflist", "attrs_block"]
 copybutton_prompt_text = "$ "
 
+# Docstrings are plain text: a name in single backticks is code.
+default_role = "code"
+napoleon_use_ivar = True  # fields of a class are a list, not entries of their own
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 python_use_unqualified_type_names = True
@@ -36,3 +42,8 @@ nitpicky = False
 
 # `[source.fields]` and the like are no links.
 suppress_warnings: list[str] = []
+
+
+def setup(app: Sphinx) -> None:
+    """Colour JSON Lines as JSON: Pygments has no lexer of that name."""
+    app.add_lexer("jsonl", JsonLexer)

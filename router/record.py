@@ -17,7 +17,12 @@ _HINTS = {
 class Parameter:
     """One leaf or branch of a tool's input schema.
 
-    `path` is dotted, with `[]` for array items: `customer.addresses[].city`.
+    Attributes:
+        path: Its place, dotted, with `[]` for array items: `customer.addresses[].city`.
+        type: Its JSON type, or several joined.
+        description: What the vendor says of it.
+        enum: The values that it may have, where they are listed.
+        required: Whether a call must have it.
     """
 
     path: str
@@ -37,9 +42,20 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class ToolRecord:
-    """One tool. `input_schema` is the JSON Schema for a model; `parameters` are its rows, for search and people.
+    """One tool.
 
-    `annotations` are the vendor's hints (MCP's `readOnlyHint`, an operation's method and path): displayed, not trusted.
+    Attributes:
+        tool_id: `<provider>/<name>`, or the id that its source gives.
+        provider: Who offers the tool; None where nobody is named.
+        name: The name that its vendor gave it.
+        description: What the vendor says of it.
+        parameters: The parameters, flat, for search and people.
+        input_schema: The JSON Schema of its arguments, for a model.
+        examples: Examples of requests or calls, from the vendor.
+        categories: Its categories, OpenAPI tags among them.
+        annotations: The vendor's hints (MCP's `readOnlyHint`, an operation's method and path): shown, not trusted.
+        deprecated: Whether the vendor says that it is.
+        origin: Where the record was read.
     """
 
     tool_id: str

@@ -31,10 +31,16 @@ class ToolRegistration:
     ) -> tuple[ToolRecord, ...]:
         """Add tools, or change those of the same ids, from the next request on. Return their records.
 
-        They also lie over the next snapshots, until one has them unchanged: from then on they are the build's. `tools`
-        and `provider` are as in `from_tools`. `source` is who lists them, for `replace`. `phrases`, by id or name, are
-        requests that a tool is for; without any, a tool of the snapshot keeps its own. Raises SettingsInvalid for a
-        value that is no tool: then nothing is changed.
+        They lie over the next snapshots too, until one has them unchanged: from then on they are the build's.
+
+        Args:
+            tools: As in `from_tools`.
+            provider: As in `from_tools`.
+            source: Who lists them, for `replace`.
+            phrases: Requests that a tool is for, by its id or name. Without any, a tool of the snapshot keeps its own.
+
+        Raises:
+            SettingsInvalid: A value is no tool. Nothing is changed.
         """
         tool_set = read_with_warnings(tools, provider)
         by_id = phrases_by_id(phrases, tool_set.records)
@@ -46,8 +52,13 @@ class ToolRegistration:
     ) -> tuple[ToolRecord, ...]:
         """Make these the only tools of a source, as after MCP's `list_changed`. Return their records.
 
-        `source` is the label of their provider, of which the router serves no other tool from then on. Raises as
-        `register` does.
+        Args:
+            source: The label of their provider. The router serves no other tool of it from then on.
+            tools: As in `from_tools`.
+            phrases: As in `register`.
+
+        Raises:
+            SettingsInvalid: A value is no tool. Nothing is changed.
         """
         tool_set = read_with_warnings(tools, source)
         by_id = phrases_by_id(phrases, tool_set.records)
@@ -64,7 +75,11 @@ class ToolRegistration:
         return self._live.overlay
 
     def save_overlay(self, path: str | Path) -> None:
-        """Write what is registered and removed, for `open(overlay=…)`. Raises OSError where that cannot be done."""
+        """Write what is registered and removed to a file, for `open(overlay=…)`.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
         self._live.save(Path(path))
 
     @property
@@ -75,8 +90,11 @@ class ToolRegistration:
     def call(self, tool_id: str, arguments: Mapping[str, Any]) -> Any:
         """Call the function behind a tool with the arguments of a model. Return its result, or its coroutine.
 
-        Arguments are converted to the types of the annotations: an Enum, a dataclass, a date. Raises RequestInvalid
-        where the tool has no function, or the arguments do not fit it, and whatever the function raises.
+        Arguments are converted to the types of the annotations: an Enum, a dataclass, a date.
+
+        Raises:
+            RequestInvalid: The tool has no function, or the arguments do not fit it.
+            Exception: Whatever the function raises.
         """
         return self._functions.call(tool_id, arguments)
 

@@ -32,9 +32,10 @@ from router.tools.functions import Tools
 
 
 class Router(ToolRegistration):
-    """Routes requests over the snapshot that a path serves. One router serves many threads, and none waits for another.
+    """Routes requests to the tools of a snapshot, or of a program.
 
-    Each answer is of one snapshot, and names it; so is each result of `select`, `explain`, `lists` and the others.
+    Make one by `open` or `from_tools`, and keep it: one router serves many threads, and none waits for another. Each
+    answer comes from one snapshot and names it.
     """
 
     # Every public method takes the snapshot once: the next look may find another.
@@ -60,21 +61,21 @@ class Router(ToolRegistration):
         rerank: Reranking | None = None,
         overlay: str | Path | None = None,
     ) -> "Router":
-        """Open and verify a snapshot's folder, or a catalog's folder (`snapshots/<catalog>`) with CURRENT,
-        or the current snapshot of a store (`router.store.ReadableStore`).
+        """Open a snapshot and verify its checksums.
 
-        `watch`: seconds between two looks at CURRENT, by a thread that ends with the router. Where it names another
-        snapshot, that one is served. One that cannot be opened is refused with a warning of the logger "router", and
-        the old one serves on. With None only `reload` looks.
+        Args:
+            path: A snapshot's folder, a catalog's folder (`snapshots/<catalog>`) with its CURRENT, or a store.
+            watch: Seconds between two looks for a newer snapshot, by a thread that ends with the router. A newer one
+                replaces the old; one that cannot be opened is refused with a warning of the logger "router". With None
+                only `reload` looks.
+            request_cache: How many requests' vectors to keep: 1.5 KB for each request and each of its steps.
+            selection: The selection of every request that brings none of its own.
+            rerank: A second pass over the best tools of each answer.
+            overlay: A file that `save_overlay` wrote: tools that are registered and removed from the start.
 
-        `request_cache`: how many requests' vectors are kept, 1.5 KB for each and for each of its steps. 0 by default,
-        so that measured times are those of new requests.
-
-        `selection`: of every request that brings none of its own. `rerank`: a second pass over each answer's best.
-        `overlay`: a file of `save_overlay`, of tools that are registered and removed from the start.
-
-        Raises SnapshotInvalid where there is no snapshot, or it is corrupt, or made for another version of the router;
-        SettingsInvalid for a setting out of its range.
+        Raises:
+            SnapshotInvalid: There is no snapshot, or it is corrupt, or made for another version of the router.
+            SettingsInvalid: A setting is out of its range.
         """
         saved = None if overlay is None else Path(overlay)
         live = ReloadingSnapshot.open(path, watch=watch, request_cache=request_cache, overlay=saved)
@@ -94,18 +95,24 @@ class Router(ToolRegistration):
     ) -> "Router":
         """Return a router over tools in memory: no workspace, no build, no file.
 
-        `tools` are Python functions (with name, docstring and annotations), definitions as OpenAI, Anthropic and MCP
-        write them, MCP's and LangChain's own objects, or records; or a mapping from a provider's label to such a list.
-        `provider` is the label of tools that have none, the first part of their ids.
+        The logger "router" warns of tools that were renamed or merged, or have no JSON form.
 
-        `phrases`, by id or name, are requests that a tool is for, in place of the lexicon's. `encoder` makes the
-        vectors: "auto" takes the encoder that was exported for this user, and does without where there is none; None
-        does without; else the folder of an exported encoder or of a snapshot, or an object with `encode(texts)`.
-        `selection`, `rerank` and `request_cache` are as in `open`.
+        Args:
+            tools: Python functions (with name, docstring and annotations), definitions as OpenAI, Anthropic and MCP
+                write them, MCP's and LangChain's own objects, or records; or a mapping from a provider's label to such
+                a list.
+            provider: The label of tools that have none, which begins their ids.
+            phrases: Requests that a tool is for, by its id or name, in place of the lexicon's.
+            encoder: Makes the vectors. "auto" is the encoder that was exported for this user, or none where there is
+                none; None is none; else the folder of an exported encoder or of a snapshot, or an object with
+                `encode(texts)`.
+            selection: As in `open`.
+            rerank: As in `open`.
+            request_cache: As in `open`.
 
-        The logger "router" warns of tools that were renamed or merged, or have no JSON form. Raises SettingsInvalid,
-        with its place, for a value that is no tool, and where there is none; SnapshotInvalid for an encoder that does
-        not load.
+        Raises:
+            SettingsInvalid: A value is no tool (the message names its place), or there is none.
+            SnapshotInvalid: The encoder does not load.
         """
         checked_request_cache(request_cache)
         tool_set = read_with_warnings(tools, provider)
@@ -118,10 +125,13 @@ class Router(ToolRegistration):
         return router
 
     def reload(self) -> bool:
-        """Serve the snapshot that the path serves now. Return whether it is another than before; False in memory.
+        """Serve the store's current snapshot. Return whether it is another one; False in memory.
 
-        The new one is opened and verified while the old one serves, which ends with the last request that it answers.
-        Raises SnapshotInvalid where the new one cannot be opened: the old one serves on.
+        The new one is opened and verified while the old one serves. The old one goes with the last request that it
+        answers.
+
+        Raises:
+            SnapshotInvalid: The new one cannot be opened. The old one serves on.
         """
         return self._live.reload()
 
@@ -146,24 +156,28 @@ class Router(ToolRegistration):
 
     @documents_route_options
     def route(self, request: str | Sequence[Message], **options: Unpack[RouteOptions]) -> RoutedTools:
-        """Return the tools that best fit a request, or a dialogue of messages, oldest first: the latest counts most.
+        """Return the tools that best fit a request. The same request gives the same answer.
 
-        `options` are those of `RouteOptions`, such as `k`, `token_budget` and `form`. The same request gives the same
-        answer.
+        Args:
+            request: A text, or the messages of a dialogue, oldest first: the latest counts most.
 
-        Raises RequestInvalid for an empty request, k < 1, a budget < 1 or a confidence out of its range;
-        SettingsInvalid for an unknown recipe, form or detail, and for a combined score without vectors;
-        NothingSelected where no tool is left and the selection asks for an error then; TypeError for an unknown option.
+        Raises:
+            RequestInvalid: The request is empty, k or the budget is below 1, or a confidence is out of its range.
+            SettingsInvalid: A recipe, form or detail is unknown, or a combined score is asked for without vectors.
+            NothingSelected: No tool is left, and the selection asks for an error then.
+            TypeError: An option is unknown.
         """
         return respond(self._live.snapshot, request, self._checked(options))
 
     @documents_route_options
     def route_many(self, requests: Sequence[str], **options: Unpack[RouteOptions]) -> list[RoutedTools]:
-        """Return the answers of `route`, with its options, to many requests: in their order and all of one snapshot.
+        """Return the answers of `route` to many requests, in their order and all from one snapshot.
 
         They and their steps are encoded first, in batches of like length, which takes an fp32 encoder a quarter less
-        time; an int8 one, whose vectors would depend on their batch, encodes one by one. Raises RequestInvalid, with
-        its place, for a request that `route` refuses, before any is answered.
+        time. An int8 encoder encodes one by one, since its vectors would depend on their batch.
+
+        Raises:
+            RequestInvalid: `route` refuses a request. The message names its place, and none is answered.
         """
         checked = self._checked(options)
         return respond_many(self._live.snapshot, requests, checked)
@@ -181,8 +195,14 @@ class Router(ToolRegistration):
     def select(self, request: str | Sequence[Message], k: int = 5, token_budget: int | None = None) -> list[ToolRecord]:
         """Return records alone: those that the selection always has, then the best `k`, or those that fit the budget.
 
-        The budget is in tokens of whole tools in OpenAI's function form; `manifest.token_counter` says how they were
-        counted. Raises what `route` raises.
+        Args:
+            request: As in `route`.
+            k: The greatest number of ranked tools.
+            token_budget: The greatest number of tokens of whole tools in OpenAI's format; `manifest.token_counter` says
+                how they were counted.
+
+        Raises:
+            QuartermasterError: As in `route`.
         """
         routed = self.route(request, k=k, token_budget=token_budget, shorten=False)
         return [tool.record for tool in (*routed.always, *routed.tools)]
@@ -199,10 +219,12 @@ class Router(ToolRegistration):
     def explain(
         self, request: str, tool_id: str, *, recipe: str | Recipe | None = None
     ) -> tuple[RoutedTool, int | None]:
-        """Return a tool with its rank in every whole list, and its fused rank.
+        """Return a tool with its rank in every whole list, and its fused rank, whatever a selection says.
 
-        The fused rank is None where no list holds the tool within the recipe's depth. No selection counts here, the
-        router's own neither. Raises RequestInvalid where the snapshot has no such tool.
+        The fused rank is None where no list holds the tool within the recipe's depth.
+
+        Raises:
+            RequestInvalid: The snapshot has no such tool.
         """
         snapshot = self._live.snapshot
         return explain_tool(snapshot, request, tool_id, recipe_of(snapshot, recipe))
@@ -224,7 +246,11 @@ class Router(ToolRegistration):
         return {str(signal): ranking for signal, ranking in result.rankings.items()}, result.ranking
 
     def recipe(self, recipe: str | Recipe | None = None) -> Recipe:
-        """Return the recipe of a name; the snapshot's own for None. Raises SettingsInvalid for an unknown name."""
+        """Return the recipe of a name; the snapshot's own for None.
+
+        Raises:
+            SettingsInvalid: There is no recipe of that name.
+        """
         return recipe_of(self._live.snapshot, recipe)
 
     @property
@@ -276,7 +302,7 @@ class Router(ToolRegistration):
         return {str(form): dict(zip(details, row, strict=True)) for form, row in counts.items()}
 
     def tool_id_of(self, name: str) -> str | None:
-        """Return the id of the tool that any answer hands over under this name; None where there is no such tool.
+        """Return the id of the tool that any answer renders under this name; None where there is no such tool.
 
         Most names can be decoded; for one that ends in a hash the ids of all tools are read, once for each snapshot and
         overlay: .3 s for 10,000.

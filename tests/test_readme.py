@@ -75,7 +75,7 @@ def test_the_readme_shows_every_command_of_the_command_line() -> None:
     shown = {shlex.split(line)[1] for line in commands()} | {shlex.split(line)[1] for line in commands("schedule")}
     by_a_person = {"login"}  # needs a browser, and a server that wants a token
     assert all(
-        f"quartermaster {name}" in (ROOT / "catalogs" / "README.md").read_text(encoding="utf-8") for name in by_a_person
+        f"quartermaster {name}" in (ROOT / "docs" / "catalogs.md").read_text(encoding="utf-8") for name in by_a_person
     )
     registered = {str(command.callback.__name__) for command in app.registered_commands if command.callback}
     assert shown | by_a_person == registered

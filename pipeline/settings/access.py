@@ -26,17 +26,22 @@ Grant = Literal["client_credentials", "authorization_code"]
 class OAuthSettings(Section):
     """OAuth at a remote MCP server: by the client's own credentials, or for a person who has logged in.
 
-    With a `client_secret` the default grant is "client_credentials". `issuer` is the authorization server that the
-    client belongs to: a secret is sent nowhere else. It is needed where it is not the source's own server.
-    `token_file` replaces the default place of a stored token.
+    An empty section means a person's stored token, which `quartermaster login` fetches.
     """
 
     grant: Grant | None = None
+    """By default `client_credentials` where there is a `client_secret`, else `authorization_code`."""
     client_id: SecretStr | None = None
+    """The client's id; `${VARIABLE}` is filled in from the environment."""
     client_secret: SecretStr | None = None
+    """The client's secret; `${VARIABLE}` is filled in from the environment."""
     scope: str | None = None
+    """The scopes to ask for, separated by spaces."""
     issuer: str | None = None
+    """The authorization server that the client belongs to, where it is not the source's own server. A secret is sent
+    nowhere else."""
     token_file: Path | None = None
+    """Where a person's token is stored, in place of the default folder."""
 
     @field_validator("client_id", "client_secret")
     @classmethod

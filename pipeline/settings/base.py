@@ -8,6 +8,11 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Section(BaseModel):
-    """A frozen section. It refuses unknown fields and numbers that are not finite; its errors quote no value."""
+    """A frozen section. It refuses unknown fields and numbers that are not finite; its errors quote no value.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, allow_inf_nan=False)
+    The docstring under a field is its description in the settings reference (docs/generators/settings.py).
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", hide_input_in_errors=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )

@@ -13,33 +13,45 @@ from router.evaluation import judgements_of
 
 
 class FlowSettings(Section):
-    """How a build runs as a Prefect flow, a task for each batch. Only what did not answer is tried again.
+    """How a build runs as a Prefect flow, with a task for each source, batch and stage."""
 
-    `wait_s` is how long to wait for another build of the workspace: two catalogs may be due at the same hour.
-    """
-
-    # A task costs about 25 ms: thousands of tools must not become thousands of tasks.
     batch_size: int = Field(256, ge=1)
+    """Tools of a task. A task costs about 25 ms: thousands of tools must not become thousands of tasks."""
     retries: int = Field(2, ge=0, le=10)
+    """Further attempts at a task in which something did not answer."""
     retry_delay_s: float = Field(10.0, ge=0)
+    """Seconds before the first further attempt; they double with each."""
     timeout_s: float = Field(3600.0, gt=0)
+    """Seconds that a task may take."""
     wait_s: float = Field(3600.0, ge=0)
+    """Seconds to wait for another build of the workspace: two catalogs may be due at the same hour."""
 
 
 class CatalogSettings(Section):
     """A catalog and all settings of its build."""
 
     name: str
+    """The catalog's name, and its folder in the workspace: letters, digits, `.`, `_`, `-`. By default its folder's."""
     folder: Path
+    """The catalog's folder, where relative paths begin. It is set by the build, never in the file."""
     source: tuple[SourceSettings, ...] = Field(min_length=1)
+    """The sources, read in this order."""
     sources: SourcesSettings = SourcesSettings()
+    """How all sources are read."""
     enrichment: EnrichmentSettings = EnrichmentSettings()
+    """Who writes the expansions."""
     assessment: AssessmentSettings = AssessmentSettings()
+    """How phrases are judged against the catalog."""
     vectors: VectorSettings = VectorSettings()
+    """The encoder."""
     tuning: TuningSettings = TuningSettings()
+    """What a build learns."""
     retrieval: RetrievalSettings = RetrievalSettings()
+    """The default recipe."""
     publish: PublishSettings = PublishSettings()
+    """Gates and retention."""
     flow: FlowSettings = FlowSettings()
+    """Prefect."""
 
     @field_validator("name")
     @classmethod

@@ -10,58 +10,79 @@ from router.text import ENGLISH, LANGUAGES
 
 
 class Price(Section):
-    """US dollars for a million tokens; the Batch API takes the share `batch` of them."""
+    """The price of one model, in US dollars for a million tokens."""
 
     input: float = Field(ge=0)
+    """Of input tokens that the server's prompt cache does not hold."""
     cached: float = Field(ge=0)
+    """Of input tokens that the server's prompt cache holds."""
     output: float = Field(ge=0)
+    """Of output tokens, reasoning included."""
     batch: float = Field(0.5, ge=0, le=1)
+    """The share of these prices that the Batch API takes."""
 
 
 class BatchSettings(Section):
-    """The Batch API. A build waits `wait_s` for its batches; a later one collects those that are not ready by then."""
+    """The Batch API."""
 
     poll_s: float = Field(30.0, gt=0)
+    """Seconds between two looks at a batch."""
     wait_s: float = Field(1800.0, ge=0)
-    # OpenAI's own limits: 50,000 requests and 200 MB a file.
+    """Seconds that a build waits for its batches. A later build collects those that are not ready by then."""
     max_requests: int = Field(50_000, ge=1, le=50_000)
+    """Requests in one batch file. OpenAI allows 50,000."""
     max_bytes: int = Field(190_000_000, ge=10_000)
+    """Bytes of one batch file. OpenAI allows 200 MB."""
 
 
 class EnrichmentSettings(Section):
-    """Who writes the expansions. The file `expansions` is used first, whatever the generator.
-
-    `mode` "direct" asks while the build waits; "batch" submits all questions at once, at half the price. Limits are
-    those of the account; without them the server's headers are followed. Without `concurrency` as many requests run at
-    once as the limits need, or 8. `max_cost_usd` and `max_tools` bound one build.
-    """
+    """Who writes the expansions, how fast, and at what price."""
 
     generator: Literal["auto", "openai", "lexicon", "none"] = "auto"
+    """Who writes. `openai` is any server with OpenAI's chat API; `lexicon` writes by rule, offline; `auto` is `openai`
+    where a key or a base URL is set, else `lexicon`."""
     expansions: Path | None = None
-    # What a tool gets when the model fails on it: without any expansion it would lose ground to tools that have one.
+    """A file of expansions that were written ahead. It is used first, whatever the generator."""
     fallback: Literal["lexicon", "none"] = "lexicon"
+    """What a tool gets when the model fails on it. Without any expansion a tool loses ground to those that have one."""
     model: str = "gpt-5-mini"
+    """The model's name, as the server knows it."""
     base_url: str | None = None
+    """The server's address; also `OPENAI_BASE_URL`. Without it, OpenAI's own."""
     api_key: SecretStr | None = None
+    """The server's key; better set as `OPENAI_API_KEY`. A local server may need none."""
     parameters: dict[str, Any] = Field(default_factory=dict)
+    """Further parameters of each request, such as `temperature` or `reasoning_effort`."""
     mode: Literal["direct", "batch"] = "direct"
+    """`direct` asks while the build waits; `batch` submits all questions at once, at half the price (`--batch`)."""
     requests_per_minute: float | None = Field(None, gt=0)
+    """The account's limit. Without it, the limits in the server's headers are followed."""
     tokens_per_minute: float | None = Field(None, gt=0)
+    """The account's limit. Without it, the limits in the server's headers are followed."""
     concurrency: int | None = Field(None, ge=1, le=512)
+    """Requests at once. Without it, as many as the limits need, or 8."""
     tools_per_request: int = Field(1, ge=1, le=16)
+    """Tools that one question asks about."""
     timeout_s: float = Field(60.0, gt=0)
+    """Seconds until a request counts as failed."""
     max_retries: int = Field(3, ge=0, le=20)
+    """Further attempts at a request that failed for a passing reason: a time-out, a lost connection, 429, 5xx."""
     retry_delay_s: float = Field(0.5, ge=0)
+    """Seconds before the first further attempt; they double with each."""
     max_cost_usd: float | None = Field(None, ge=0)
+    """The most that one build may spend (`--max-cost`). What is left over, a later build asks."""
     max_tools: int | None = Field(None, ge=0)
-    # Tools whose phrases fit a sibling as well are asked about once more, beside their siblings.
+    """The most tools that one build may ask about (`--max-tools`)."""
     contrast: bool = True
-    # Of the phrases, by ISO 639-1 code. English is always among them, and first.
+    """Ask once more about tools whose phrases fit a sibling as well, with the siblings shown."""
     languages: tuple[str, ...] = (ENGLISH,)
+    """Languages of the phrases, by ISO 639-1 code. English is always among them, and first."""
     batch: BatchSettings = BatchSettings()
+    """The Batch API."""
     prices: dict[str, Price] = Field(
         default_factory=lambda: {"gpt-5-mini": Price(input=0.25, cached=0.025, output=2.0)},
     )
+    """Prices by model."""
 
     @field_validator("languages", mode="before")
     @classmethod
@@ -104,13 +125,17 @@ class AssessmentSettings(Section):
     """
 
     enabled: bool = True
-    # Tools whose phrases together have a lower fit and a higher lead lose them.
+    """Whether phrases are judged against the whole catalog."""
     misplaced_fit: float = 2.0
+    """A tool loses all its phrases if together they have a lower fit than this, and a higher `misplaced_lead`."""
     misplaced_lead: float = Field(3.0, gt=0)
-    # A single phrase is lost in the same way.
+    """See `misplaced_fit`."""
     inconsistent_fit: float = 0.5
+    """A single phrase is dropped if it has a lower fit than this, and a higher `inconsistent_lead`."""
     inconsistent_lead: float = Field(5.0, gt=0)
-    # A sibling is a tool that this share of a tool's phrases, and at least two, fit as well or better: it is noted.
+    """See `inconsistent_fit`."""
     sibling_share: float = Field(0.375, gt=0, le=1)
-    # Where more of the tools, or of the phrases, would go, the encoder or the catalog is at fault: they are noted.
+    """A tool that this share of another tool's phrases fit as well or better, and at least two, is its sibling."""
     max_share: Share = 0.2
+    """Where a larger share of the tools or phrases would be dropped, the encoder or the catalog is at fault: nothing is
+    dropped, and the phrases are noted."""

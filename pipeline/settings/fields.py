@@ -14,21 +14,26 @@ _FUNCTIONS = frozenset(Functions.FUNCTION_TABLE)
 
 
 class FieldSettings(Section):
-    """Expressions by field, each over one record; a field without one is read as in any other source.
-
-    `tools` selects the records: in the whole document or, where `servers` selects the servers, in each server.
-    `provider` is looked up in the record, then in its server. `parameters` may give any shape that can be read.
-    """
+    """JMESPath expressions by field, each over one record. A field without one is read as in any other source."""
 
     servers: str | None = None
+    """The servers that offer tools, in the whole document."""
     tools: str | None = None
+    """The records: in each server where `servers` is set, else in the whole document."""
     name: str | None = None
+    """The tool's name."""
     description: str | None = None
+    """Its description."""
     parameters: str | None = None
+    """Its parameters, in any shape that a build reads."""
     provider: str | None = None
+    """Its provider; looked up in the record, then in its server."""
     category: str | None = None
+    """Its category."""
     id: str | None = None
+    """Its id, in place of `<provider>/<name>`."""
     examples: str | None = None
+    """Its examples."""
 
     @field_validator("*")
     @classmethod

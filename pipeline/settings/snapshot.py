@@ -11,40 +11,40 @@ from router.retrieval.recipe import RECIPES, Recipe
 
 
 class VectorSettings(Section):
-    """Which encoder. `auto`: `preferred` if it is on disk or the hub answers, else the packaged all-MiniLM-L6-v2.
-
-    `precision` is that of requests: `auto` is int8 where it agrees with the model
-    (router/encoding/export/quantization.py), else fp32; tools are embedded in fp32. `batch_size`: at most so many
-    texts at once.
-    """
+    """The encoder, which turns texts into vectors."""
 
     encoder: str = "auto"
+    """A sentence-transformers model by name or folder, `none`, or `auto`: `preferred` if it is on disk or the hub
+    answers, else the packaged all-MiniLM-L6-v2."""
     preferred: str = "BAAI/bge-base-en-v1.5"
+    """The model that `auto` tries first."""
     query_prefix: str | None = None
+    """Text before each request; by default as the model declares it."""
     precision: Literal["auto", "fp32", "int8"] = "auto"
+    """The precision of requests. `auto` is int8 where it agrees with the model, else fp32. Tools are always embedded in
+    fp32."""
     batch_size: int = Field(16, ge=1)
+    """The most texts that are embedded at once."""
 
 
 class TuningSettings(Section):
-    """What a build learns from the catalog itself, and from its use.
-
-    `adapter`: learn the query adapter from the written phrases. The serving one is reused while at most the share
-    `max_stale_share` of its phrases has changed; with 0 it is learned at every build.
-    `calibrate`: estimate the probability that some tool fits, with a threshold that wrongly refuses
-    `max_refused_share` of the requests that a tool fits. It is fitted to the phrases and, with `judged`, to the
-    catalog's judged requests, which then cannot measure it.
-
-    `usage`: a JSONL file of past requests and the tools that they led to, for the intent signal. `fit_weights`: fit the
-    recipe's weights to them as well. Judged requests given as usage cannot measure the snapshot either.
-    """
+    """What a build learns from the catalog itself, and from its use."""
 
     adapter: bool = True
+    """Learn the query adapter from the written phrases."""
     max_stale_share: Share = 0.05
+    """Reuse the serving adapter while at most this share of its phrases has changed; 0 learns it at every build."""
     calibrate: bool = True
+    """Estimate the probability that some tool fits."""
     judged: bool = False
+    """Fit the calibration to the catalog's judged requests too, which then cannot measure it."""
     max_refused_share: float = Field(0.05, gt=0, lt=1)
+    """The share of answerable requests that the calibration's threshold may refuse."""
     usage: Path | None = None
+    """A JSONL file of past requests and the tools that they led to, for the intent signal. Judged requests given here
+    cannot measure the snapshot any more."""
     fit_weights: bool = False
+    """Fit the recipe's weights to the past requests as well."""
 
     def untaught(self) -> "TuningSettings":
         """Return the same settings without learning from judged or past requests."""
@@ -61,6 +61,7 @@ class RetrievalSettings(Section):
     """The snapshot's default recipe: a published one by name, or one written out."""
 
     recipe: str | dict[str, Any] = "default"
+    """The name of a published recipe, or a table that writes one out."""
 
     @field_validator("recipe", mode="before")
     @classmethod
@@ -87,27 +88,27 @@ class RetrievalSettings(Section):
 
 
 class PublishSettings(Section):
-    """The gates and the retention. A snapshot that a gate holds back is kept, and CURRENT stays where it was.
-
-    Sources that could not be read (`sources.skip_unreadable`) are skipped: their share of all sources counts, and the
-    share of the serving tools that came from them. One file of five may be missing, but not the one with most tools.
-
-    A budget, or a batch that is not ready, postpones tools to a later build: the lexicon serves them meanwhile, so by
-    default they hold nothing back.
-
-    With `judged`, a catalog that has judgements is measured: a snapshot is held that answers them worse than what
-    serves, by more than `smallest_loss` and beyond chance (p below `significance`), in full@10 or ndcg@10.
-    """
+    """The gates and the retention. A snapshot that a gate holds back is kept, and CURRENT stays where it was."""
 
     keep: int = Field(5, ge=1)
+    """How many snapshots stay."""
     max_rejected_share: Share = 0.05
+    """Hold back a snapshot if a larger share of the records was rejected."""
     max_skipped_share: Share = 0.2
+    """Hold back a snapshot if a larger share of the sources was skipped, or of the serving tools came from them. One
+    file of five may be missing, but not the one with most tools."""
     max_failed_share: Share = 0.2
+    """Hold back a snapshot if the model failed on a larger share of the tools."""
     max_postponed_share: Share = 1.0
+    """Hold back a snapshot if a larger share of the tools was postponed, by a budget or by a batch that is not ready.
+    The lexicon serves them meanwhile, so by default they hold nothing back."""
     judged: bool = True
+    """Measure a catalog that has judgements. A snapshot is held back that answers them worse than the serving one, in
+    full@10 or ndcg@10, by more than `smallest_loss` and beyond chance."""
     # At most one of twenty equally good snapshots is held: two metrics, each two-sided, of which one side holds.
     significance: Share = 0.05
-    # With thousands of requests a loss that nobody would notice is beyond chance.
+    """The p below which a loss is beyond chance."""
     smallest_loss: Share = 0.005
-    # Requests of one measurement, spread evenly over the file. See docs/decisions/0027-judged-requests-of-a-build.md.
+    """A smaller loss holds nothing back: with thousands of requests a loss that nobody notices is beyond chance."""
     max_judged: int = Field(1000, ge=1)
+    """The most requests of one measurement, spread evenly over the file. See decision 0027."""

@@ -24,15 +24,25 @@ class SourceSettings(Section):
     """
 
     format: SourceFormat | None = None
+    """The source format; by default it is told by the content."""
     path: Path | None = None
+    """A file. Exactly one of `path`, `command` and `url` is set."""
     command: tuple[str, ...] | None = None
+    """A program and its arguments: a live MCP server, or one that prints a document."""
     url: str | None = None
+    """An address: a live MCP server, or a document."""
     provider: str | None = None
+    """The label of these tools. It wins over the vendor's own and starts every id."""
     fields: FieldSettings | None = None
+    """Where the parts of a tool stand in a document of another shape."""
     timeout_s: float = Field(30.0, gt=0)
+    """Seconds until a command or an address counts as unreadable."""
     headers: dict[str, SecretStr] = Field(default_factory=dict)
+    """Headers of each request to the `url`; `${VARIABLE}` is filled in from the environment."""
     env: dict[str, SecretStr] = Field(default_factory=dict)
+    """Variables for the `command`; `${VARIABLE}` is filled in from the environment."""
     oauth: OAuthSettings | None = None
+    """OAuth at a remote MCP server."""
 
     @model_validator(mode="after")
     def _one_place(self) -> "SourceSettings":
@@ -77,9 +87,10 @@ class SourceSettings(Section):
 
 
 class SourcesSettings(Section):
-    """How all sources are read. `skip_unreadable`: go on without a source that cannot be read; the gate counts it."""
+    """How all sources are read."""
 
     skip_unreadable: bool = False
+    """Go on without a source that cannot be read (`--skip-unreadable`); `publish.max_skipped_share` counts it."""
 
 
 def is_web(url: str) -> bool:

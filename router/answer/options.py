@@ -17,21 +17,24 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class RouteOptions(TypedDict, total=False):
-    """Options, each of which may be left out:
+    """Options of a route, all optional.
 
-    k: The greatest number of tools. An answer holds no more tools than the recipe's lists do together (`depth` each),
-        so it may be shorter.
-    explain: Add ranks, contributions and the matching phrase to each tool, and the tools that filters left out.
-    recipe: A Recipe, or the name of one ("default", "adaptive", "published", "lexical"). The snapshot's own for None.
-    selection: Filters and orders the tools, in place of the router's own selection.
-    category: The category of the request, where the caller knows it.
-    category_confidence: How sure the caller is of `category`, from 0 to 1.
-    token_budget: The greatest number of tokens of all tools together, counted in `form`: in OpenAI's for None. Tools of
-        the selection's `always` are paid from it first, and are not shortened.
-    form: The provider's format: "openai", "responses", "anthropic", "mcp" or "langchain". The answer then holds no more
-        tools than the provider accepts; for None any number.
-    detail: The most that is told of each tool: "full", "short" or "signature".
-    shorten: Whether full tools may be shortened where more of them then fit the budget.
+    Keyword Args:
+        k: The greatest number of tools. An answer holds no more tools than the recipe's lists do together
+            (`depth` each), so it may be shorter.
+        explain: Add ranks, contributions and the matching phrase to each tool, and the tools that filters left
+            out.
+        recipe: A Recipe, or the name of one ("default", "adaptive", "published", "lexical"). The snapshot's own
+            for None.
+        selection: Filters and orders the tools, in place of the router's own selection.
+        category: The category of the request, where the caller knows it.
+        category_confidence: How sure the caller is of `category`, from 0 to 1.
+        token_budget: The greatest number of tokens of all tools together, counted in `form`: in OpenAI's for
+            None. Tools of the selection's `always` are paid from it first, and are not shortened.
+        form: The provider's format: "openai", "responses", "anthropic", "mcp" or "langchain". The answer then
+            holds no more tools than the provider accepts; for None any number.
+        detail: The most that is told of each tool: "full", "short" or "signature".
+        shorten: Whether full tools may be shortened where more of them then fit the budget.
     """
 
     k: int

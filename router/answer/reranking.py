@@ -35,8 +35,13 @@ class RerankingFailed(QuartermasterError):
 class Reranking:
     """Order the best `k × multiplier` tools of each answer by `scorer`, and keep the first k.
 
-    `scorer` is called once for each answer, from the thread that routes: `cross_encoder`, or any function of a request
-    and texts. Raises SettingsInvalid for a multiplier outside of 1 to 50.
+    Attributes:
+        scorer: `cross_encoder`, or any function of a request and texts that returns a number for each text, higher is
+            better. It is called once for each answer, from the thread that routes.
+        multiplier: How many candidates the scorer reads for each tool of the answer, 1 to 50.
+
+    Raises:
+        SettingsInvalid: The multiplier is out of its range.
     """
 
     scorer: Scorer

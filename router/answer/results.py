@@ -12,16 +12,21 @@ from router.record import ToolRecord
 class RoutedTool:
     """One tool of an answer.
 
-    `score` is the fused score. It orders the tools of one answer and cannot be compared across answers; a selection or
-    a reranker may order them otherwise. `also_from` are the ids of the tool's duplicates, which the answer leaves out.
+    `ranks`, `contributions`, `phrase`, `assumed`, `step` and `gain` are filled with `explain=True`.
 
-    With `explain`, `ranks` and `contributions` hold each list that ranked the tool, by the signal's name ("name", or
-    `Signal.NAME`, which equals it), and `phrase` is the nearest of its generated phrases. `assumed` is the part of the
-    expansion's contribution that was estimated, because the tool has no expansion. `step` is the step of the request
-    that the tool serves best, or the earlier message, and `gain` is what the step added. Contributions and gain add up
-    to the score.
-
-    `detail` is how much of the tool is handed over: less than all where a token budget is tight.
+    Attributes:
+        tool_id: The tool's id.
+        record: The tool itself.
+        score: The fused score. It orders the tools of one answer and cannot be compared across answers; a selection or
+            a reranker may order them otherwise.
+        ranks: The tool's rank in each list that holds it, by the signal's name ("name", or `Signal.NAME`).
+        contributions: The part of the score that each list added. Contributions and gain add up to the score.
+        phrase: The tool's generated phrase that is nearest to the request.
+        assumed: The part of the expansion's contribution that was estimated, because the tool has no expansion.
+        step: The step of the request that the tool serves best, or the earlier message.
+        gain: What the step added to the score.
+        also_from: The ids of the tool's duplicates, which the answer leaves out.
+        detail: How much of the tool is handed over: less than all where a token budget is tight.
     """
 
     tool_id: str
@@ -55,7 +60,13 @@ class RoutedTool:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A candidate that was left out: `by` names the filter, the budget or the cap, `reason` is a sentence."""
+    """A candidate that was left out.
+
+    Attributes:
+        tool_id: The tool's id.
+        by: The filter, the budget or the cap that left it out.
+        reason: Why, in a sentence.
+    """
 
     tool_id: str
     by: str
@@ -64,18 +75,26 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class RoutedTools:
-    """An answer: the best tools first, the id of the one snapshot that gave it, and the name of its recipe.
+    """An answer. It is a sequence of its tools, best first.
 
-    `fits` is the probability that some tool fits, None where the snapshot has no calibration for the recipe's lists. Of
-    a dialogue it is that of the message that a tool fits best. `none_fits` says that it is below the threshold: the
-    tools are then the closest ones. `calibrated` says that both were fitted to this catalog; where it is False, they
-    were fitted on other catalogs, and are a hint. `steps` are the steps of a request of several.
-
-    `always` are the tools that the selection adds to every answer: they take no ranked place. `dropped` are the
-    candidates that the selection, the budget or a provider's cap left out, best first; with `explain` also those that a
-    filter kept out of the search. `notes` say which options had no effect. `failed` says why reranking failed: the
-    tools are then in the order before it. `overlay` is the revision of the tools registered over the snapshot. `tokens`
-    are those of all tools in `form`, None without a budget. `ms` are milliseconds by stage.
+    Attributes:
+        tools: The tools, best first.
+        snapshot: The id of the one snapshot that gave the answer.
+        recipe: The name of the recipe.
+        fits: The probability that some tool fits; None where the snapshot has no calibration for the recipe's lists. Of
+            a dialogue it is that of the message that a tool fits best.
+        none_fits: Whether `fits` is below the threshold: the tools are then the closest ones.
+        calibrated: Whether `fits` was fitted to this catalog. If not, it was fitted on other catalogs, and is a hint.
+        steps: The steps of a request of several.
+        always: The tools that the selection adds to every answer. They take no ranked place.
+        dropped: The candidates that the selection, the budget or a provider's cap left out, best first; with `explain`
+            also those that a filter kept out of the search.
+        notes: Which options had no effect, and why.
+        failed: Why reranking failed; the tools are then in the order before it. Empty where nothing failed.
+        overlay: The revision of the tools registered over the snapshot.
+        form: The provider format in which tokens were counted.
+        tokens: The tokens of all tools in `form`; None without a budget.
+        ms: Milliseconds by stage.
     """
 
     tools: tuple[RoutedTool, ...]
@@ -119,10 +138,14 @@ class RoutedTools:
         return f"Most likely no tool fits this request{probability}."
 
     def render(self, form: Form | str | None = None, *, strict: bool = False) -> Rendered:
-        """Return the tools in a provider's format, those of `always` first, with the way back from a name to its id.
+        """Return the tools in a provider's format, those of `always` first, with the id behind each name.
 
-        `form` is that of the answer by default. `strict` marks the tools that the provider's strict mode accepts.
-        Raises SettingsInvalid for an unknown form.
+        Args:
+            form: The provider format; that of the answer by default.
+            strict: Mark the tools that the provider's strict mode accepts.
+
+        Raises:
+            SettingsInvalid: The form is unknown.
         """
         tools = (*self.always, *self.tools)
         records, details = [tool.record for tool in tools], [tool.detail for tool in tools]

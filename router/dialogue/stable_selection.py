@@ -47,17 +47,26 @@ class DialogueRouter(Protocol):
 class StableSelection:
     """The tools of one dialogue, whose turns come one after the other. It is not for several threads.
 
-    Each turn has its own best `k` tools. Earlier tools stay in place while there is room for `capacity` tools and, if
-    given, `token_budget` tokens. When it runs out, tools are evicted that are no longer useful: neither among the first
-    `keep_within` of this turn (None: k) nor called within the last `keep_called` turns. For the defaults see
-    docs/decisions/0020-stable-selection-defaults.md.
+    Each turn has its own best `k` tools. Earlier tools stay in place while there is room. When room runs out, all tools
+    are evicted that are no longer useful. For the defaults see docs/decisions/0020-stable-selection-defaults.md.
 
-    `selection` applies to the whole dialogue: no tool stays that it refuses. The router's own, used where None is
-    given, only filters the tools that each turn finds. `held` are the ids of a dialogue that is continued here, in
-    order. `count` returns the tokens of a text; without it, the build's counts are used. With a reranker, `keep_within`
-    × multiplier candidates are read each turn.
+    Args:
+        router: The router that answers each turn.
+        k: How many of its own best tools each turn has.
+        capacity: The greatest number of tools of a turn.
+        token_budget: The greatest number of tokens of a turn.
+        form: The provider format.
+        detail: How much of each tool is rendered.
+        keep_within: A tool among so many first of this turn is useful; None for k. With a reranker, `keep_within` ×
+            multiplier candidates are read each turn.
+        keep_called: A tool that was called within so many turns is useful.
+        selection: Applies to the whole dialogue: no tool stays that it refuses. The router's own, used for None, only
+            filters the tools that each turn finds.
+        held: The ids of a dialogue that is continued here, in order.
+        count: Returns the tokens of a text; without it, the build's counts are used.
 
-    Raises SettingsInvalid for a setting out of its range.
+    Raises:
+        SettingsInvalid: A setting is out of its range.
     """
 
     def __init__(

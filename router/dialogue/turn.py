@@ -12,9 +12,17 @@ from router.record import ToolRecord
 class Turn:
     """The tools of one turn, in the order in which to hand them over, and the changes since the last turn.
 
-    The ids in `added` stand last. `evicted` tools made room, `gone` ones left the catalog or are no longer admitted,
-    and `changed` ones have another definition in the same place. `tokens` are those of all tools, `prefix_tokens` those
-    of the tools that both turns begin with. `routed` is the answer to this turn alone.
+    Attributes:
+        tools: The records, in the order in which to hand them over.
+        added: Ids that are new. They stand last.
+        evicted: Ids that made room.
+        gone: Ids that left the catalog, or are no longer admitted.
+        changed: Ids with another definition in the same place.
+        tokens: The tokens of all tools.
+        prefix_tokens: The tokens of the tools that this turn and the last both begin with.
+        routed: The answer to this turn alone.
+        form: The provider format.
+        detail: How much of each tool is rendered.
     """
 
     tools: tuple[ToolRecord, ...]

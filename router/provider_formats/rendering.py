@@ -23,12 +23,16 @@ class RenderNote:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """Tools in one form, in the order of their records.
+    """Tools in one provider format, in the order of their records.
 
-    `names` maps the name that the provider knows to the tool's id. Likewise by the tool's name, `parameters` maps new
-    names of parameters to old ones, where the provider refuses those, and `strict` has the schemas of strict tools
-    before they were made strict. `dropped` are the tools that were left out, such as those past the provider's cap.
-    `notes` say which tools could not be made strict.
+    Attributes:
+        form: The provider format.
+        tools: The definitions, for the provider's client.
+        names: The tool's id by the name that the provider knows.
+        parameters: By the same name, the tool's own names of parameters by new ones, where the provider refuses those.
+        strict: By the same name, the schemas of strict tools before they were made strict.
+        dropped: The tools that were left out, such as those past the provider's cap.
+        notes: Which tools could not be made strict, and why.
     """
 
     form: Form
@@ -40,7 +44,11 @@ class Rendered:
     notes: tuple[RenderNote, ...] = ()
 
     def tool_id(self, name: str) -> str:
-        """Return the id of the tool that the model calls by this name. Raises RequestInvalid for an unknown name."""
+        """Return the id of the tool that the model calls by this name.
+
+        Raises:
+            RequestInvalid: No tool of this answer has the name.
+        """
         try:
             return self.names[name]
         except KeyError:
@@ -51,8 +59,10 @@ class Rendered:
     def arguments(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments that a model gave for a tool, as the tool itself takes them.
 
-        They have the tool's own names, and no nulls that a strict schema requires for properties left out. Raises
-        RequestInvalid for an unknown name, and for a value that is no dict.
+        They have the tool's own names, and no nulls that a strict schema requires for properties left out.
+
+        Raises:
+            RequestInvalid: No tool of this answer has the name, or the value is no dict.
         """
         self.tool_id(name)
         if not isinstance(given, Mapping):

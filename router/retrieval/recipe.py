@@ -31,15 +31,22 @@ class Normalization(StrEnum):
 
 @dataclass(frozen=True)
 class Recipe:
-    """Settings of one way to fuse. `weights` are by signal; each list may hold `depth` tools.
+    """Settings of one way to fuse.
 
     A signal without a weight is not ranked. The weight of a signal that a snapshot lacks is unused.
 
-    RRF uses `k`, which damps the first ranks, and `adaptive`, which multiplies each weight by the standard score of the
-    list's best tool. CONVEX uses `normalization`. `dense_view` says which vectors score a tool in the dense list.
-
-    `adapter`: pass requests through the snapshot's query adapter, where it has one. `steps`: also rank each step of a
-    request by itself, and cover them all in one answer. `collapse`: give duplicates one place.
+    Attributes:
+        name: The name, which answers and reports show.
+        fusion: How rankings become one.
+        weights: Weights by signal.
+        k: RRF: damps the first ranks.
+        depth: How many tools each list may hold.
+        dense_view: Which vectors score a tool in the dense list.
+        normalization: CONVEX: how scores are made comparable.
+        adaptive: RRF: multiply each weight by the standard score of the list's best tool.
+        adapter: Pass requests through the snapshot's query adapter, where it has one.
+        steps: Also rank each step of a request by itself, and cover them all in one answer.
+        collapse: Give duplicates one place.
     """
 
     name: str

@@ -71,21 +71,25 @@ class Weights:
 class Selection:
     """Filters on the tools of an answer, and the order of its candidates. Raises SettingsInvalid, naming the field.
 
-    **Filters before the search**, so that a narrow filter still fills the answer:
+    Lists, providers, categories and annotations filter before the search, so that a narrow filter still fills the
+    answer. Overlap and combined score filter the first `candidate_pool_size` tools found.
 
-    `allow`, `block`: tools by id, by name, or by a glob over either (`stripe/*`, `*delete*`), regardless of case; an
-    empty `allow` allows all. `providers`, `categories`: only tools of one of these. `annotations`: only tools whose
-    vendor declares exactly these, such as {"readOnlyHint": True}; a declaration, not a permission.
-    `use_category_filter`: only tools of the request's category, if its confidence reaches
-    `category_confidence_threshold` (None asks for no confidence), and if some admitted tool has the category.
-
-    **Filters on the first `candidate_pool_size` tools found** (None: max(5 k, 20)): tools that share fewer than
-    `min_lexical_overlap` tokens with the request are dropped, and those with a combined score below
-    `min_combined_score`. Where any of `weights` is set, the combined score orders the others.
-
-    `always`: ids that are in every answer beside its ranked tools (`RoutedTools.always`), whatever the filters.
-    `empty_if_none_fits`: return no ranked tools where the snapshot's calibration says that none fits.
-    `fallback_to_empty`: return an answer without ranked tools where none is left; False raises NothingSelected.
+    Attributes:
+        allow: Tools by id, by name, or by a glob over either (`stripe/*`, `*delete*`), in any case. Empty allows all.
+        block: Tools that are refused, written as in `allow`.
+        providers: Only tools of one of these providers.
+        categories: Only tools of one of these categories.
+        annotations: Only tools whose vendor declares exactly these, such as {"readOnlyHint": True}; a declaration, not
+            a permission.
+        use_category_filter: Only tools of the request's category, if some admitted tool has it.
+        category_confidence_threshold: The confidence that the request's category needs for that; None for any.
+        candidate_pool_size: How many tools found are filtered by overlap and score; None for max(5 k, 20).
+        min_lexical_overlap: Drop tools that share fewer tokens with the request.
+        min_combined_score: Drop tools with a lower combined score.
+        weights: The combined score's weights. Where any is set, the combined score orders the tools.
+        always: Ids that are in every answer beside its ranked tools (`RoutedTools.always`), whatever the filters.
+        empty_if_none_fits: Return no ranked tools where the calibration says that none fits.
+        fallback_to_empty: Return an answer without ranked tools where none is left; False raises NothingSelected.
     """
 
     allow: tuple[str, ...] = ()

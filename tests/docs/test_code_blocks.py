@@ -25,7 +25,18 @@ from tests.support.places import ROOT
 
 # Held by tests of their own, beside what they need: a server, Prefect.
 ELSEWHERE = {"serve", "schedule", "prefect"}
-SHOWN = {"text", "mermaid", "dockerfile", "diff", "{toctree}", "{include}", "{image}", "{figure}", "{note}"}
+SHOWN = {
+    "text",
+    "mermaid",
+    "dockerfile",
+    "diff",
+    "{toctree}",
+    "{include}",
+    "{eval-rst}",
+    "{image}",
+    "{figure}",
+    "{note}",
+}
 PAGES = [
     path for path in pages() if any(not block.not_run and block.language not in SHOWN for block in blocks(page=path))
 ]

@@ -24,7 +24,7 @@ def test_help_shows_each_option_with_its_default_and_its_meaning(method: Any) ->
     assert (parameters["k"].default, parameters["detail"].default) == (10, Detail.FULL)
     assert parameters["selection"].default is None and parameters["k"].kind is inspect.Parameter.KEYWORD_ONLY
     documented = inspect.getdoc(method) or ""
-    assert all(f"\n{name}: " in documented for name in RouteOptions.__annotations__)
+    assert all(f"\n    {name}: " in documented for name in RouteOptions.__annotations__)
 
 
 def test_an_unknown_option_is_a_type_error(router: Router) -> None:

@@ -1,0 +1,1 @@
+"""Reference pages that are generated from the code: `python -m docs.generators` writes them to docs/reference/."""

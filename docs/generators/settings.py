@@ -1,0 +1,132 @@
+"""The reference of settings, from the typed sections of `pipeline.settings`."""
+
+import inspect
+import re
+import types
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from docs.generators.markdown import code, table
+from pipeline.settings import (
+    AssessmentSettings,
+    BatchSettings,
+    CatalogSettings,
+    EnrichmentSettings,
+    FieldSettings,
+    FlowSettings,
+    OAuthSettings,
+    Price,
+    PublishSettings,
+    RetrievalSettings,
+    SourceSettings,
+    SourcesSettings,
+    TuningSettings,
+    VectorSettings,
+)
+from pipeline.settings.base import Section
+
+SECTIONS: dict[str, type[Section]] = {
+    "[[source]]": SourceSettings,
+    "[source.fields]": FieldSettings,
+    "[source.oauth]": OAuthSettings,
+    "[sources]": SourcesSettings,
+    "[enrichment]": EnrichmentSettings,
+    "[enrichment.batch]": BatchSettings,
+    "[enrichment.prices.MODEL]": Price,
+    "[assessment]": AssessmentSettings,
+    "[vectors]": VectorSettings,
+    "[tuning]": TuningSettings,
+    "[retrieval]": RetrievalSettings,
+    "[publish]": PublishSettings,
+    "[flow]": FlowSettings,
+}
+# Fields that are sections of their own, or not for the file.
+_ELSEWHERE = {
+    "source",
+    "sources",
+    "enrichment",
+    "assessment",
+    "vectors",
+    "tuning",
+    "retrieval",
+    "publish",
+    "flow",
+    "folder",
+}
+
+_HEAD = """# Settings
+
+A catalog's settings stand in `catalog.toml`. Only the place of a source has no default. The first of these that
+sets a field wins: the arguments of the call or the command line, the environment, `catalog.toml`, the default.
+
+The environment sets any field of a section: `QUARTERMASTER_<SECTION>__<FIELD>`, as in `QUARTERMASTER_VECTORS__ENCODER`
+or `QUARTERMASTER_PUBLISH__KEEP`. A value that begins with `{` is read as JSON. Sections in double brackets, and those
+below them, are set in the file alone. A wrong or unknown field stops a build before it starts; all are told at once.
+
+Other variables: `OPENAI_API_KEY` and `OPENAI_BASE_URL` (the model's server), `QUARTERMASTER_CATALOG` (which catalog of
+a workspace is meant), `QUARTERMASTER_CACHE` (the folder of exported encoders), `QUARTERMASTER_TOKEN` (the servers'
+bearer token), `QUARTERMASTER_TRACEBACK` (`1` prints the traceback of an unforeseen error).
+"""
+
+
+def page() -> str:
+    """Return the page: the catalog itself, then each section with its fields."""
+    top = {name: field for name, field in CatalogSettings.model_fields.items() if name not in _ELSEWHERE}
+    parts = [_HEAD.strip(), "## The catalog", _fields(top)]
+    for name, section in SECTIONS.items():
+        about = _prose(inspect.cleandoc(section.__doc__ or ""))
+        parts += [f"## `{name}`", about, _fields(dict(section.model_fields))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _prose(text: str) -> str:
+    return re.sub(r"See docs/decisions/(0\d{3}-[\w-]+\.md)", r"See [its decision](../decisions/\1)", text)
+
+
+def _fields(fields: dict[str, FieldInfo]) -> str:
+    rows = [
+        [code(name), _type(field.annotation) + _limits(field), _default(field), field.description or ""]
+        for name, field in fields.items()
+    ]
+    return table(["field", "type", "default", "meaning"], rows)
+
+
+def _type(annotation: Any) -> str:
+    """Return a type as somebody who writes TOML reads it."""
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin in (Union, types.UnionType):
+        return " or ".join(_type(part) for part in parts if part is not type(None))
+    if origin is Literal:
+        return ", ".join(code(value) for value in parts)
+    if origin is tuple:
+        return f"list of {_type(parts[0])}s"
+    if origin is dict or (inspect.isclass(annotation) and issubclass(annotation, Section)):
+        return "table"
+    return {bool: "true or false", int: "whole number", float: "number", Path: "path"}.get(annotation, "text")
+
+
+def _limits(field: FieldInfo) -> str:
+    words = {"gt": "above", "ge": "from", "lt": "below", "le": "to"}
+    said = [
+        f"{word} {value:,}"
+        for sign, word in words.items()
+        for m in field.metadata
+        if (value := getattr(m, sign, None)) is not None
+    ]
+    return f", {' '.join(said)}" if said else ""
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "" if field.description and "By default" in field.description else "required"
+    value = field.get_default(call_default_factory=True)
+    if value is None or value is PydanticUndefined or value == {} or isinstance(value, Section | dict):
+        return ""
+    if isinstance(value, bool):
+        return code(str(value).lower())
+    if isinstance(value, tuple):
+        return code("[" + ", ".join(f'"{part}"' for part in value) + "]")
+    return code(f"{value:g}" if isinstance(value, float) and value < 1e5 else value)

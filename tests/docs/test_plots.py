@@ -1,0 +1,36 @@
+"""The plots of the documentation show the results that the repository holds."""
+
+import runpy
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from tests.support.places import ROOT
+
+PICTURES = ROOT / "docs" / "pictures"
+
+
+def contents(path: Path) -> list[tuple[str, ...]]:
+    """Return the texts and the shapes of a plot, without the ids that one version of matplotlib gives them."""
+    elements = list(ET.parse(path).iter())
+    return [(e.tag, (e.text or "").strip(), e.get("d", ""), e.get("x", ""), e.get("y", "")) for e in elements]
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("plots")
+    runpy.run_path(str(PICTURES / "plots.py"))["main"](folder)
+    return sorted(folder.iterdir())
+
+
+def test_the_plots_are_those_of_the_stored_results(drawn: list[Path]) -> None:
+    assert len(drawn) >= 5
+    assert [path.name for path in drawn if contents(path) != contents(PICTURES / path.name)] == []
+
+
+def test_a_plot_loads_nothing_and_has_colours_for_the_dark(drawn: list[Path]) -> None:
+    for path in drawn:
+        text = path.read_text(encoding="utf-8")
+        assert "<script" not in text and "<image" not in text, path.name
+        assert "prefers-color-scheme:dark" in text, path.name
