@@ -125,6 +125,8 @@ def _overview_json(inspection: Inspection, limit: int) -> dict[str, object]:
 def _facts(inspection: Inspection, tables: Mapping[str, TableInfo]) -> list[tuple[str, str]]:
     manifest = inspection.manifest
     ((built_at, run),) = inspection.table("snapshot").only("built_at", "run_id").rows
+    ((cost_usd,),) = inspection.sql("SELECT cost_usd FROM builds WHERE run_id = (SELECT run_id FROM snapshot)").rows
+    cost = "" if cost_usd is None else f" for ${cost_usd:.6f}" if cost_usd else ", at no cost"
 
     def counted(*names: str) -> str:
         return ", ".join(f"{name.replace('_', ' ')} {tables[name].rows or 0:,}" for name in names)
@@ -133,7 +135,7 @@ def _facts(inspection: Inspection, tables: Mapping[str, TableInfo]) -> list[tupl
     facts = [
         ("catalog", manifest.catalog),
         ("snapshot", manifest.snapshot),
-        ("built", f"{cell_text(built_at)} UTC by run {run}"),
+        ("built", f"{cell_text(built_at)} UTC by run {run}{cost}"),
         ("holds", counted("tools", "providers", "parameters", "phrases")),
         ("expansions by", cell_text(manifest.generators) or "nobody"),
         ("encoder", f"{encoder.model}, {counted('vectors')}, of {encoder.dim} dimensions" if encoder else "none"),

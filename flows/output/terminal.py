@@ -33,6 +33,7 @@ _STAGE_TITLES = {
     "index": "Indexing",
     "write": "Writing the snapshot",
     "verify": "Verifying the snapshot",
+    "inspect": "Writing catalog.duckdb",
     "publish": "Publishing",
     "evaluate": "Evaluating",
     "ablate": "Leaving out signals",

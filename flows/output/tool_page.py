@@ -93,6 +93,7 @@ def _show_expansion(expansion: Mapping[str, Any], phrases: ResultRows) -> None:
         "cost": f"{price}, {expansion['prompt_tokens']:,} + {expansion['completion_tokens']:,} tokens"
         if expansion["prompt_tokens"]
         else price,
+        "key": f"{expansion['expansion_key']}, of the question and the answer in ledger.duckdb",
     }
     out.print()
     out.print(key_value_table([(key, cell_text(value)) for key, value in facts.items() if value]))

@@ -6,7 +6,7 @@ from pathlib import Path
 from pipeline import learning, records, sources, vectors
 from pipeline.build.enriching import Enriching
 from pipeline.build.learning import reusable_calibration, training_set_of, tune
-from pipeline.build.report import BuildReport, make_report
+from pipeline.build.report import BuildReport, make_report, run_counts
 from pipeline.build.screening import prepare_screen
 from pipeline.build.stages import make_screen, project_documents
 from pipeline.build.state import (
@@ -69,10 +69,11 @@ class Build:
         encoder = self.resolve_encoder()
         estimated = self.estimate_cost(read)
         expanded = self.expand(read, encoder)
+        self._put_counts(read, encoder, estimated, expanded)
         identity = self.identify(read, encoder, expanded)
         outcome = None if force else self.find_unchanged(identity)
         if outcome is None:
-            outcome = self.publish(self.write(read, encoder, expanded, identity))
+            outcome = self.publish(self.write(read, encoder, estimated, expanded, identity))
         self.clock.stop()
         return make_report(read, encoder, estimated, expanded, identity, outcome, self.clock)
 
@@ -204,7 +205,12 @@ class Build:
         return None
 
     def write(
-        self, read: CatalogRead, encoder: BuildEncoder | None, expanded: ExpandedCatalog, identity: SnapshotIdentity
+        self,
+        read: CatalogRead,
+        encoder: BuildEncoder | None,
+        estimated: Estimate,
+        expanded: ExpandedCatalog,
+        identity: SnapshotIdentity,
     ) -> SnapshotOutcome:
         """Embed, learn and write the snapshot; it does not serve yet."""
         settings, catalog, documents = self.settings, read.catalog, expanded.documents
@@ -230,6 +236,7 @@ class Build:
             calibration=self._calibration_source(expanded),
             coverage=read.reading.coverage,
         )
+        self._put_counts(read, encoder, estimated, expanded)
         context = WritingContext(self.store, self.ledger, self.run, self.execution, self.clock)
         folder, checked = write_snapshot(contents, context, self._check_regression)
         held = (*identity.held, *checked.held)
@@ -247,6 +254,12 @@ class Build:
             # The new snapshot serves: what could not be tidied up is no failure of the build.
             self.clock.note(f"old snapshots could not be removed: {error}")
         return SnapshotOutcome(written.folder, written.outcome, written.held, removed)
+
+    def _put_counts(
+        self, read: CatalogRead, encoder: BuildEncoder | None, estimated: Estimate, expanded: ExpandedCatalog
+    ) -> None:
+        """Store the build's figures so far: the snapshot that it writes tells them, and they last if it fails."""
+        self.ledger.put_counts(self.run, run_counts(read, encoder, estimated, expanded))
 
     @property
     def _serving(self) -> Path | None:

@@ -129,6 +129,34 @@ class BuildReport:
         }
 
 
+def catalog_counts(read: CatalogRead) -> dict[str, int]:
+    """Return how many definitions were read, and what became of them."""
+    catalog, reading = read.catalog, read.reading
+    return {
+        "tools": len(catalog.records),
+        "read": len(reading.tools) + len(reading.rejected),
+        "rejected": len(reading.rejected),
+        **{kind: catalog.count(kind) for kind in ("merged", "renamed", "thin", "open")},
+    }
+
+
+def run_counts(
+    read: CatalogRead, encoder: BuildEncoder | None, estimated: Estimate, expanded: ExpandedCatalog
+) -> dict[str, object]:
+    """Return the figures of a build that the ledger keeps."""
+    enrichment = expanded.enrichment
+    return {
+        **catalog_counts(read),
+        "asked": dict(enrichment.asked),
+        "embedded": encoder.embedding.embedded if encoder else 0,
+        "cost_usd": enrichment.usage.cost_usd,
+        "unconfirmed_usd": enrichment.usage.unconfirmed_usd,
+        "prompt_tokens": enrichment.usage.prompt_tokens,
+        "completion_tokens": enrichment.usage.completion_tokens,
+        "estimate": estimated.to_json(),
+    }
+
+
 def make_report(
     read: CatalogRead,
     encoder: BuildEncoder | None,
@@ -145,12 +173,7 @@ def make_report(
         snapshot=outcome.folder,
         outcome=outcome.outcome,
         held=outcome.held,
-        counts={
-            "tools": len(catalog.records),
-            "read": len(reading.tools) + len(reading.rejected),
-            "rejected": len(reading.rejected),
-            **{kind: catalog.count(kind) for kind in ("merged", "renamed", "thin", "open")},
-        },
+        counts=catalog_counts(read),
         rejected=read.rejected,
         missing=read.missing,
         notices=catalog.notices,

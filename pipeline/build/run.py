@@ -62,10 +62,10 @@ def build(
                 clock,
             ).run_all(force)
         except (OSError, duckdb.Error) as error:
-            ledger.finish_run(run, "failed", snapshot=None, message=str(error), counts={})
+            ledger.finish_run(run, "failed", snapshot=None, message=str(error))
             raise RunAborted(f"the workspace {workspace} could not be written: {error}") from error
         except BaseException as error:
-            ledger.finish_run(run, "failed", snapshot=None, message=str(error) or type(error).__name__, counts={})
+            ledger.finish_run(run, "failed", snapshot=None, message=str(error) or type(error).__name__)
             raise
         finally:
             close_encoders()
@@ -74,20 +74,5 @@ def build(
             report.outcome,
             snapshot=report.snapshot.name,
             message="; ".join(report.held),
-            counts=_counts(report),
         )
         return report
-
-
-def _counts(report: BuildReport) -> dict[str, object]:
-    """Return the figures of a build that the ledger keeps."""
-    return {
-        **report.counts,
-        "asked": dict(report.asked),
-        "embedded": report.embedded,
-        "cost_usd": report.usage.cost_usd,
-        "unconfirmed_usd": report.usage.unconfirmed_usd,
-        "prompt_tokens": report.usage.prompt_tokens,
-        "completion_tokens": report.usage.completion_tokens,
-        "estimate": report.estimate.to_json(),
-    }

@@ -1,13 +1,13 @@
 """Questions to one generator: known answers from the ledger, new outcomes committed group by group."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from pipeline.enrichment.context import Enrichment, EnrichmentContext, ScreenedExpansion
 from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, Generator, Outcome, Question
 from pipeline.enrichment.prompt import PROMPT_VERSION
-from pipeline.ledger import LedgerEntry
+from pipeline.ledger import LedgerEntry, LedgerQuestion
 from pipeline.records import Catalog
 from router.expansion import Expansion
 from router.fingerprint import fingerprint
@@ -35,6 +35,7 @@ def ledger_entry(
         cached_tokens=outcome.usage.cached_tokens,
         completion_tokens=outcome.usage.completion_tokens,
         cost_usd=outcome.usage.cost_usd,
+        completion=outcome.completion,
         expansion=None if isinstance(outcome, GenerationFailure) else outcome.expansion.to_json(),
         kind=failure.kind if failure else "",
         message=failure.message if failure else "",
@@ -57,6 +58,7 @@ def answer_and_commit(
     unknown = {question.record.tool_id: question for question in questions if question.key not in answers_by_key}
     if not unknown:
         return
+    _store_prompts(context, generator, unknown.values())
     groups = generator.generate(list(unknown.values()))
     interruption: BaseException | None = None
     with ThreadPoolExecutor(1, "ledger") as ledger_thread:
@@ -86,6 +88,19 @@ def answer_and_commit(
             except BaseException as error:  # noqa: BLE001 - raised again, by the generator
                 ledger_thread.submit(_commit_once, context, entries).result()  # raises where the ledger is unwritable
                 interruption = error
+
+
+def _store_prompts(context: EnrichmentContext, generator: Generator, questions: Iterable[Question]) -> None:
+    """Store what a model is asked before it is asked: another build may collect the answer of a batch."""
+    prompts = ((question.key, generator.prompt(question)) for question in questions)
+    context.ledger.put_questions(
+        context.run,
+        [
+            LedgerQuestion(key, PROMPT_VERSION, prompt.instructions, prompt.message, prompt.parameters)
+            for key, prompt in prompts
+            if prompt is not None
+        ],
+    )
 
 
 def _add_outcomes(

@@ -53,6 +53,9 @@ class FileGenerator:
         row = self._rows.get(record.tool_id)
         return None if row is None else {"line": fingerprint(row)}
 
+    def prompt(self, question: Question) -> None:
+        """Return None: no model is asked."""
+
     def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
         """Yield the expansions of these records."""
         yield [self._outcome(question.record.tool_id) for question in questions]

@@ -1,6 +1,6 @@
 """The protocol of the generators of expansions: questions in, answers and failures out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -47,12 +47,22 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model is asked about one tool: the system message, the user's message, and the sampling parameters."""
+
+    instructions: str
+    message: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class GeneratedExpansion:
-    """A generator's answer for one tool."""
+    """A generator's answer for one tool. `completion` is the text that a model wrote, for the ledger alone."""
 
     tool_id: str
     expansion: Expansion
     usage: TokenUsage = field(default_factory=TokenUsage)
+    completion: str = field(default="", compare=False)
 
 
 # Not asked because of a limit that the operator set, or asked and not answered yet: no fault of the model.
@@ -63,12 +73,16 @@ UNASKED = "unasked"
 
 @dataclass(frozen=True, slots=True)
 class GenerationFailure:
-    """Why a generator has no answer for one tool. Other tools go on, and the next build tries this tool again."""
+    """Why a generator has no answer for one tool. Other tools go on, and the next build tries this tool again.
+
+    `completion` is the text that a model wrote all the same, for the ledger alone.
+    """
 
     tool_id: str
     kind: str
     message: str
     usage: TokenUsage = field(default_factory=TokenUsage)
+    completion: str = field(default="", compare=False)
 
     @property
     def postponed(self) -> bool:
@@ -101,6 +115,10 @@ class Generator(Protocol):
 
         None means that the generator has nothing to say about the tool: the next generator is asked.
         """
+        ...
+
+    def prompt(self, question: Question) -> Prompt | None:
+        """Return what a model is asked; None where no model is asked."""
         ...
 
     def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:

@@ -23,6 +23,9 @@ class LexiconGenerator:
         """Return no further dependency: the model's name holds the lexicon's hash."""
         return {}
 
+    def prompt(self, question: Question) -> None:
+        """Return None: no model is asked."""
+
     def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
         """Yield an answer for every record."""
         yield [

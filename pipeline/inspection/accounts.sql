@@ -37,6 +37,8 @@ SELECT run_id, area, started_at, finished_at, outcome,
 FROM ledger_runs
 ORDER BY run_id;
 
+CREATE TABLE spending AS FROM ledger_spending;
+
 CREATE TABLE history AS
 SELECT tool_id, happened_at, run_id, event, detail FROM (
     SELECT tool_id, seen_at AS happened_at, run_id,

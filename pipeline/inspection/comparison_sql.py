@@ -30,23 +30,43 @@ def differing(before: str, after: str, **more: str) -> str:
 
 
 def changes(before: str, after: str) -> str:
-    """Return SQL for tool_id, change and what, over two attached databases that have `tools` and `expansions`.
+    """Return SQL for the columns of `changes`, over two attached databases with `tools`, `expansions` and `phrases`.
 
-    An expansion differs where its words or its writer do. Its key does not count: it changes with every edit of the
-    record.
+    An expansion differs where its words, its writer or its indexed phrases do. Its key does not count: it changes with
+    every edit of the record.
     """
-    what = differing("b.{}", "a.{}", expansion="be.words IS DISTINCT FROM ae.words")
+    other_words = "be.words IS DISTINCT FROM ae.words OR added.phrases IS NOT NULL OR removed.phrases IS NOT NULL"
+    what = differing("b.{}", "a.{}", expansion=other_words)
     return f"""
         SELECT
             coalesce(a.tool_id, b.tool_id) AS tool_id,
             CASE WHEN b.tool_id IS NULL THEN 'added' WHEN a.tool_id IS NULL THEN 'removed' ELSE 'changed' END AS change,
-            CASE WHEN a.tool_id IS NULL OR b.tool_id IS NULL THEN [] ELSE {what} END AS what
-        FROM {before}.tools b
-        FULL JOIN {after}.tools a ON a.tool_id = b.tool_id
+            CASE WHEN a.tool_id IS NULL OR b.tool_id IS NULL THEN [] ELSE {what} END AS what,
+            coalesce(added.phrases, []) AS added_phrases,
+            coalesce(removed.phrases, []) AS removed_phrases
+        FROM ({_tools(before)}) b
+        FULL JOIN ({_tools(after)}) a ON a.tool_id = b.tool_id
         LEFT JOIN (SELECT tool_id, row({_EXPANSION}) AS words FROM {before}.expansions) be ON be.tool_id = b.tool_id
         LEFT JOIN (SELECT tool_id, row({_EXPANSION}) AS words FROM {after}.expansions) ae ON ae.tool_id = a.tool_id
+        LEFT JOIN ({_phrases_without(after, before)}) added ON added.tool_id = a.tool_id
+        LEFT JOIN ({_phrases_without(before, after)}) removed ON removed.tool_id = b.tool_id
         WHERE change <> 'changed' OR len(what) > 0
         ORDER BY tool_id
+    """
+
+
+def _tools(database: str) -> str:
+    """Return SQL for the tools with their JSON as text, which it is in snapshots of older versions."""
+    as_text = "input_schema::VARCHAR AS input_schema, annotations::VARCHAR AS annotations"
+    return f"SELECT * REPLACE ({as_text}) FROM {database}.tools"
+
+
+def _phrases_without(database: str, other: str) -> str:
+    """Return SQL for the phrases, by tool, that the tool has in one database and not in the other."""
+    return f"""
+        SELECT tool_id, list(phrase ORDER BY position) AS phrases
+        FROM {database}.phrases ANTI JOIN {other}.phrases USING (tool_id, phrase)
+        GROUP BY tool_id
     """
 
 

@@ -3,19 +3,17 @@
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import duckdb
-import pyarrow as pa
 
 from pipeline.enrichment import Enrichment, ScreenedExpansion
 from pipeline.errors import RecordRejected
-from pipeline.inspection import comparison_sql, tables
+from pipeline.inspection import comparison_sql, snapshot_tables, source_tables, tables
 from pipeline.ledger import CONNECTION, Ledger
 from pipeline.records import Catalog
 from pipeline.sources import Coverage
 from pipeline.vectors import CatalogVectors
-from router.contract import CATALOG_DB
+from router.contract import CATALOG_DB, Manifest
 from router.tools.field_text import FieldDocuments
 
 # The oldest version that the extra `inspect` allows; by default DuckDB writes for its own version only.
@@ -23,6 +21,20 @@ _READABLE = {"storage_compatibility_version": "v1.3.0"}
 # Vectors, most of the file, do not compress, and finding that out takes longer than writing them.
 # See docs/decisions/0039-uncompressed-inspection.md.
 _UNCOMPRESSED = "PRAGMA force_compression='uncompressed'"
+# Columns of tables that Arrow cannot type.
+_COLUMNS = {"tools": "* REPLACE (input_schema::JSON AS input_schema, annotations::JSON AS annotations)"}
+_QUESTIONS = ("comments.sql", "views.sql", "costs.sql", "vectors.sql")
+# A snapshot that an older version wrote has no such table.
+_HAS_METRICS = """
+    SELECT 1 FROM duckdb_tables() WHERE database_name = 'previous_snapshot' AND table_name = 'judged_metrics'
+"""
+_EARLIER_METRICS = """
+    CREATE OR REPLACE TABLE judged_metrics AS
+    FROM judged_metrics
+    UNION ALL BY NAME
+    SELECT earlier.* FROM previous_snapshot.judged_metrics earlier ANTI JOIN judged_metrics own USING (snapshot)
+    ORDER BY built_at, snapshot, metric
+"""
 
 
 def write(
@@ -33,42 +45,41 @@ def write(
     documents: Sequence[FieldDocuments],
     vectors: CatalogVectors | None,
     *,
-    identity: Mapping[str, Any],
+    run: int,
+    manifest: Manifest,
+    stored: Sequence[Manifest],
     ledger: Ledger,
     previous: Path | None,
     coverage: Sequence[Coverage] = (),
 ) -> None:
     """Write a new DuckDB file; rows are in the order of ordinals.
 
-    `identity` is the row of the `snapshot` table; `previous` the folder of the snapshot that serves now, or None.
+    `run` is the build that writes, `manifest` its snapshot's, complete but for this file. `stored` are the manifests of
+    the other snapshots in the store, `previous` is the folder of the one that serves now, or None.
     """
     with duckdb.connect(str(path), config={**CONNECTION, **_READABLE}) as connection:
         connection.execute(_UNCOMPRESSED)
         for name, table in (
-            ("snapshot", _row(identity)),
+            ("snapshot", snapshot_tables.snapshot(manifest, run)),
             ("tools", tables.tools(catalog, documents)),
             ("parameters", tables.parameters(catalog)),
             ("phrases", tables.phrases(documents)),
             ("vectors", tables.vectors(documents, vectors)),
             ("verdicts", tables.verdicts(enrichment.verdicts)),
             ("siblings", tables.siblings(enrichment.siblings)),
-            ("rejections", tables.rejections(rejected)),
-            ("notices", tables.notices(catalog)),
-            ("coverage", tables.coverage(coverage)),
-            ("unread_keys", tables.unread_keys(coverage)),
+            ("rejections", source_tables.rejections(rejected)),
+            ("notices", source_tables.notices(catalog)),
+            ("coverage", source_tables.coverage(coverage)),
+            ("unread_keys", source_tables.unread_keys(coverage)),
+            ("judged_metrics", snapshot_tables.judged_metrics([*stored, manifest])),
         ):
             connection.register("arrow_rows", table)
-            connection.execute(f"CREATE TABLE {name} AS SELECT * FROM arrow_rows")
+            connection.execute(f"CREATE TABLE {name} AS SELECT {_COLUMNS.get(name, '*')} FROM arrow_rows")
             connection.unregister("arrow_rows")
-        _write_accounts(connection, catalog, enrichment.written, identity["catalog"], ledger)
-        _write_changes(connection, previous)
-        _execute(connection, "views.sql")
-
-
-def _row(identity: Mapping[str, Any]) -> pa.Table:
-    kinds = {"built_at": pa.timestamp("us"), "run_id": pa.int64(), "format": pa.int32()}
-    columns = {name: pa.array([value], kinds.get(name, pa.string())) for name, value in identity.items()}
-    return pa.table({**columns, "previous": pa.array([None], pa.string())})
+        _write_accounts(connection, catalog, enrichment.written, manifest.catalog, ledger)
+        _write_previous(connection, previous)
+        for file in _QUESTIONS:
+            _execute(connection, file)
 
 
 def _write_accounts(
@@ -85,6 +96,7 @@ def _write_accounts(
         "ledger_versions": versions,
         "ledger_attempts": ledger.attempts(sorted(hashes)),
         "ledger_runs": ledger.runs(name),
+        "ledger_spending": ledger.spending(name),
     }
     for table, rows in arrow_tables.items():
         connection.register(table, rows)
@@ -95,9 +107,15 @@ def _write_accounts(
         connection.unregister(table)
 
 
-def _write_changes(connection: "duckdb.DuckDBPyConnection", previous: Path | None) -> None:
-    """Fill `changes` and snapshot.previous; leave both empty where the previous snapshot cannot be opened."""
-    connection.execute("CREATE TABLE changes (tool_id VARCHAR, change VARCHAR, what VARCHAR[])")
+def _write_previous(connection: "duckdb.DuckDBPyConnection", previous: Path | None) -> None:
+    """Fill `changes` and snapshot.previous, and add the metrics of snapshots that the store no longer has.
+
+    All stays as it is where the previous snapshot cannot be opened.
+    """
+    connection.execute(
+        "CREATE TABLE changes (tool_id VARCHAR, change VARCHAR, what VARCHAR[], "
+        "added_phrases VARCHAR[], removed_phrases VARCHAR[])"
+    )
     if previous is None:
         return
     ((own,),) = connection.execute("SELECT current_database()").fetchall()
@@ -108,6 +126,8 @@ def _write_changes(connection: "duckdb.DuckDBPyConnection", previous: Path | Non
     try:
         connection.execute("INSERT INTO changes " + comparison_sql.changes("previous_snapshot", f'"{own}"'))
         connection.execute("UPDATE snapshot SET previous = ?", [previous.name])
+        if connection.execute(_HAS_METRICS).fetchall():
+            connection.execute(_EARLIER_METRICS)
     except duckdb.Error:
         pass
     finally:

@@ -8,12 +8,15 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.ledger.connection import LedgerFile, arrow_table_name, utc_now
-from router.fingerprint import canonical_json
+from router.fingerprint import canonical_json, fingerprint
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """A generator's outcome for one tool: an `expansion` as JSON, or the `kind` and `message` of its failure."""
+    """A generator's outcome for one tool: an `expansion` as JSON, or the `kind` and `message` of its failure.
+
+    `completion` is the text that a model wrote, empty where none did.
+    """
 
     expansion_key: str
     record_hash: str
@@ -28,10 +31,22 @@ class LedgerEntry:
     expansion: Mapping[str, Any] | None = None
     kind: str = ""
     message: str = ""
+    completion: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerQuestion:
+    """What a model is asked about one tool: the system message `instructions`, then the user's `message`."""
+
+    expansion_key: str
+    prompt_version: int
+    instructions: str
+    message: str
+    parameters: Mapping[str, Any]
 
 
 class AnswerTables(LedgerFile):
-    """The tables of expansions, failures and assessments."""
+    """The tables of questions, expansions, failures and assessments."""
 
     def expansions(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return the stored answers to these keys, as JSON; the earliest where a key has several."""
@@ -73,9 +88,36 @@ class AnswerTables(LedgerFile):
             {
                 **self._entry_columns(run, failures),
                 "kind": [entry.kind for entry in failures],
-                # A server may send half of a surrogate pair, which cannot be stored.
-                "message": [entry.message.encode("utf-8", "replace").decode("utf-8") for entry in failures],
+                "message": [_storable(entry.message) for entry in failures],
             },
+        )
+
+    def put_questions(self, run: int, questions: Sequence[LedgerQuestion]) -> None:
+        """Store questions that are not stored yet, and their instructions."""
+        questions = list({question.expansion_key: question for question in questions}.values())
+        hashes = {question.instructions: fingerprint(question.instructions) for question in questions}
+        versions = {question.instructions: question.prompt_version for question in questions}
+        self._insert(
+            "instructions",
+            {
+                "instructions_hash": list(hashes.values()),
+                "prompt_version": list(versions.values()),
+                "instructions": list(hashes),
+                "run_id": [run] * len(hashes),
+            },
+            unless="t.instructions_hash = n.instructions_hash",
+        )
+        self._insert(
+            "questions",
+            {
+                "expansion_key": [question.expansion_key for question in questions],
+                "instructions_hash": [hashes[question.instructions] for question in questions],
+                "message": [_storable(question.message) for question in questions],
+                "parameters": [canonical_json(dict(question.parameters)) for question in questions],
+                "run_id": [run] * len(questions),
+                "created_at": [utc_now()] * len(questions),
+            },
+            unless="t.expansion_key = n.expansion_key",
         )
 
     @staticmethod
@@ -85,6 +127,12 @@ class AnswerTables(LedgerFile):
         ).split()
         return {
             **{column: [getattr(entry, column) for entry in entries] for column in columns},
+            "completion": pa.array([_storable(entry.completion) or None for entry in entries], pa.string()),
             "run_id": [run] * len(entries),
             "created_at": [utc_now()] * len(entries),
         }
+
+
+def _storable(text: str) -> str:
+    """Return a text without halves of surrogate pairs, which a server may send and no file can store."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,4 +1,4 @@
-"""The ledger's file: opening and locking it, its schema, and Arrow tables in and out."""
+"""The ledger's file: opening and locking it, and Arrow tables in and out."""
 
 import fcntl
 import time
@@ -13,6 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from pipeline.errors import RunAborted, SettingsInvalid
+from pipeline.ledger.schema import create_tables
 
 LEDGER_FILE = "ledger.duckdb"
 # Nothing is fetched at run time, and SQL never picks up a Python variable by accident.
@@ -21,38 +22,6 @@ CONNECTION: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",
 }
-
-_SCHEMA = """
-CREATE SEQUENCE IF NOT EXISTS run_ids;
-CREATE TABLE IF NOT EXISTS runs (
-    run_id BIGINT PRIMARY KEY, catalog VARCHAR, started_at TIMESTAMP, finished_at TIMESTAMP,
-    outcome VARCHAR, snapshot VARCHAR, message VARCHAR, counts JSON);
-ALTER TABLE runs ADD COLUMN IF NOT EXISTS area VARCHAR;
-CREATE TABLE IF NOT EXISTS records (
-    record_hash VARCHAR, tool_id VARCHAR, catalog VARCHAR, record JSON, first_run BIGINT);
-CREATE TABLE IF NOT EXISTS rejections (
-    run_id BIGINT, file VARCHAR, pointer VARCHAR, reason VARCHAR);
-CREATE TABLE IF NOT EXISTS notices (
-    run_id BIGINT, tool_id VARCHAR, kind VARCHAR, message VARCHAR, file VARCHAR, pointer VARCHAR);
-CREATE TABLE IF NOT EXISTS expansions (
-    expansion_key VARCHAR, record_hash VARCHAR, tool_id VARCHAR, generator VARCHAR, model VARCHAR,
-    prompt_version INTEGER, expansion JSON, prompt_tokens BIGINT, cached_tokens BIGINT, completion_tokens BIGINT,
-    cost_usd DOUBLE, run_id BIGINT, created_at TIMESTAMP);
-CREATE TABLE IF NOT EXISTS failures (
-    expansion_key VARCHAR, record_hash VARCHAR, tool_id VARCHAR, generator VARCHAR, model VARCHAR,
-    kind VARCHAR, message VARCHAR, prompt_tokens BIGINT, cached_tokens BIGINT, completion_tokens BIGINT,
-    cost_usd DOUBLE, run_id BIGINT, created_at TIMESTAMP);
-CREATE TABLE IF NOT EXISTS assessments (
-    assessment_key VARCHAR, run_id BIGINT, created_at TIMESTAMP, assessment JSON);
-CREATE TABLE IF NOT EXISTS batches (
-    token VARCHAR, server VARCHAR, model VARCHAR, rung INTEGER, prompt_version INTEGER, run_id BIGINT,
-    created_at TIMESTAMP, file_id VARCHAR, asked_at TIMESTAMP, batch_id VARCHAR, outcome VARCHAR, settled_at TIMESTAMP);
-CREATE TABLE IF NOT EXISTS batch_requests (
-    token VARCHAR, line INTEGER, key VARCHAR, record_hash VARCHAR, tool_id VARCHAR, name VARCHAR);
-CREATE OR REPLACE VIEW phrases AS
-    SELECT tool_id, generator, model, unnest(from_json(expansion -> 'user_phrases', '["VARCHAR"]')) AS phrase
-    FROM expansions;
-"""
 
 
 class LedgerFile:
@@ -90,7 +59,7 @@ class LedgerFile:
             time.sleep(0.2)
         try:
             connection = duckdb.connect(str(path), config=CONNECTION)
-            connection.execute(_SCHEMA)
+            create_tables(connection)
         except duckdb.Error as error:
             lock.close()
             if "could not set lock" in str(error).lower():  # "lock" alone is in "block" and in many a path

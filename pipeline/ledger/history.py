@@ -7,6 +7,17 @@ import pyarrow as pa
 
 from pipeline.ledger.connection import LedgerFile, arrow_table_name
 
+_COLUMNS = (
+    "expansion_key, record_hash, tool_id, generator, model, prompt_tokens, cached_tokens, completion_tokens, cost_usd, "
+    "run_id, created_at"
+)
+# Answers and failures, all of them.
+_ATTEMPTS = f"""
+    SELECT {_COLUMNS}, NULL::VARCHAR AS kind, NULL::VARCHAR AS message FROM expansions
+    UNION ALL
+    SELECT {_COLUMNS}, kind, message FROM failures
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class AverageUsage:
@@ -20,18 +31,45 @@ class HistoryQueries(LedgerFile):
     """Questions that are answered as Arrow tables, for inspection, and the average usage of a model."""
 
     def runs(self, catalog: str) -> pa.Table:
-        """Return the runs of a catalog, in order, with their counts as columns; NULL where a run ended too early."""
+        """Return the runs of a catalog, in order, with their counts as columns; NULL where a run ended too early.
+
+        Costs are those of its stored answers: they are known of a run that goes on, failed or was killed.
+        """
         return self._connection.sql(
-            """
+            f"""
             SELECT run_id, area, started_at, finished_at, outcome, snapshot, message,
                 CAST(counts ->> 'tools' AS BIGINT) AS tools,
                 CAST(counts -> 'asked' AS MAP(VARCHAR, BIGINT)) AS asked,
                 CAST(counts ->> 'embedded' AS BIGINT) AS embedded,
-                CAST(counts ->> 'cost_usd' AS DOUBLE) AS cost_usd,
+                CASE WHEN paid.unpriced > 0 THEN NULL ELSE coalesce(paid.cost_usd, 0) END AS cost_usd,
                 CAST(counts -> 'estimate' ->> 'cost_usd' AS DOUBLE) AS estimated_usd
-            FROM runs WHERE catalog = ? ORDER BY run_id
+            FROM runs LEFT JOIN (
+                SELECT run_id, sum(cost_usd) AS cost_usd, count(*) - count(cost_usd) AS unpriced
+                FROM ({_ATTEMPTS}) GROUP BY run_id
+            ) paid USING (run_id)
+            WHERE catalog = ? ORDER BY run_id
             """,
             params=[catalog],
+        ).to_arrow_table()
+
+    def spending(self, catalog: str) -> pa.Table:
+        """Return what each run of a catalog was answered and paid, by provider, generator and model."""
+        return self._connection.sql(
+            f"""
+            SELECT run_id, provider, generator, model, count(*) FILTER (kind IS NULL) AS answers,
+                count(kind) AS failures, sum(prompt_tokens)::BIGINT AS prompt_tokens,
+                sum(cached_tokens)::BIGINT AS cached_tokens, sum(completion_tokens)::BIGINT AS completion_tokens,
+                sum(cost_usd) AS cost_usd, count(*) - count(cost_usd) AS unpriced
+            FROM ({_ATTEMPTS}) JOIN runs USING (run_id)
+            LEFT JOIN (
+                SELECT record_hash, tool_id, any_value(record ->> 'provider') AS provider
+                FROM records WHERE catalog = $catalog GROUP BY record_hash, tool_id
+            ) USING (record_hash, tool_id)
+            WHERE runs.catalog = $catalog
+            GROUP BY run_id, provider, generator, model
+            ORDER BY run_id, provider, generator, model
+            """,
+            params={"catalog": catalog},
         ).to_arrow_table()
 
     def average_usage(self, model: str) -> AverageUsage | None:
@@ -66,15 +104,8 @@ class HistoryQueries(LedgerFile):
 
     def attempts(self, hashes: Sequence[str]) -> pa.Table:
         """Return the answers and failures about records with these hashes, of any build; an answer's `kind` is NULL."""
-        columns = "expansion_key, record_hash, generator, model, prompt_tokens, cached_tokens, completion_tokens"
         wanted_hashes = pa.table({"key": pa.array(hashes, pa.string())})
         with arrow_table_name(self._connection, wanted_hashes) as name:
             return self._connection.sql(
-                f"""
-                SELECT {columns}, cost_usd, run_id, created_at, NULL::VARCHAR AS kind, NULL::VARCHAR AS message
-                FROM expansions JOIN {name} ON key = record_hash
-                UNION ALL
-                SELECT {columns}, cost_usd, run_id, created_at, kind, message
-                FROM failures JOIN {name} ON key = record_hash
-                """
+                f"SELECT attempt.* EXCLUDE tool_id FROM ({_ATTEMPTS}) attempt JOIN {name} ON key = record_hash"
             ).to_arrow_table()

@@ -21,13 +21,21 @@ class RunTables(LedgerFile):
         ).fetchall()
         return int(row[0][0])
 
+    def put_counts(self, run: int, counts: Mapping[str, Any]) -> None:
+        """Store the figures of a run that goes on: its snapshot shows them, and they last if it fails."""
+        self._connection.execute("UPDATE runs SET counts = ? WHERE run_id = ?", [canonical_json(counts), run])
+
     def finish_run(
-        self, run: int, outcome: str, *, snapshot: str | None, message: str, counts: Mapping[str, Any]
+        self, run: int, outcome: str, *, snapshot: str | None, message: str, counts: Mapping[str, Any] | None = None
     ) -> None:
-        """Close a run. `outcome` is "published", "unchanged", "held" or "failed"."""
+        """Close a run. `outcome` is "published", "unchanged", "held" or "failed".
+
+        Without `counts`, those that were stored before stay.
+        """
         self._connection.execute(
-            "UPDATE runs SET finished_at = ?, outcome = ?, snapshot = ?, message = ?, counts = ? WHERE run_id = ?",
-            [utc_now(), outcome, snapshot, message, canonical_json(counts), run],
+            "UPDATE runs SET finished_at = ?, outcome = ?, snapshot = ?, message = ?, counts = coalesce(?, counts) "
+            "WHERE run_id = ?",
+            [utc_now(), outcome, snapshot, message, None if counts is None else canonical_json(counts), run],
         )
 
     def put_catalog(self, run: int, name: str, catalog: Catalog, rejected: Sequence[RecordRejected]) -> None:

@@ -7,6 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pipeline.ledger.connection import LedgerFile, arrow_table_name
+from pipeline.ledger.schema import create_vectors
 
 _ROWS_PER_CHUNK = 16_384  # vectors read at once: 25 MB of 384 dimensions
 
@@ -19,13 +20,13 @@ class VectorTables(LedgerFile):
 
         They are read in chunks, so that only one copy is in memory. Raises LookupError where a vector is missing.
         """
-        self._vector_table(dim)
+        table = create_vectors(self._connection, dim)
         vectors = np.empty((len(hashes), dim), np.float32)
         missing = np.ones(len(hashes), np.bool_)
         wanted_rows = pa.table({"hash": pa.array(hashes, pa.string()), "place": pa.array(np.arange(len(hashes)))})
         with arrow_table_name(self._connection, wanted_rows) as name:
             reader = self._connection.sql(
-                f"SELECT place, vector FROM vectors_{dim} JOIN {name} ON hash = text_hash WHERE model_key = ?",
+                f"SELECT place, vector FROM {table} JOIN {name} ON hash = text_hash WHERE model_key = ?",
                 params=[model_key],
             ).to_arrow_reader(_ROWS_PER_CHUNK)
             for chunk in reader:
@@ -38,11 +39,11 @@ class VectorTables(LedgerFile):
 
     def known_vectors(self, hashes: Sequence[str], model_key: str, dim: int) -> set[str]:
         """Return those of these hashes that have a vector of this model."""
-        self._vector_table(dim)
+        table = create_vectors(self._connection, dim)
         wanted_hashes = pa.table({"hash": pa.array(hashes, pa.string())})
         with arrow_table_name(self._connection, wanted_hashes) as name:
             rows = self._connection.execute(
-                f"SELECT text_hash FROM vectors_{dim} JOIN {name} ON hash = text_hash WHERE model_key = ?",
+                f"SELECT text_hash FROM {table} JOIN {name} ON hash = text_hash WHERE model_key = ?",
                 [model_key],
             ).fetchall()
         return {digest for (digest,) in rows}
@@ -53,17 +54,11 @@ class VectorTables(LedgerFile):
         `vectors` has the shape (len(hashes), dim) and the order of `hashes`.
         """
         dim = vectors.shape[1]
-        self._vector_table(dim)
         self._insert(
-            f"vectors_{dim}",
+            create_vectors(self._connection, dim),
             {
                 "text_hash": list(hashes),
                 "model_key": [model_key] * len(hashes),
                 "vector": pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), dim),
             },
-        )
-
-    def _vector_table(self, dim: int) -> None:
-        self._connection.execute(
-            f"CREATE TABLE IF NOT EXISTS vectors_{dim} (text_hash VARCHAR, model_key VARCHAR, vector FLOAT[{int(dim)}])"
         )

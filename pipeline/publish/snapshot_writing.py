@@ -1,4 +1,4 @@
-"""Writes a snapshot: indexes, served files, the database, the manifest, and what the written snapshot teaches."""
+"""Writes a snapshot: indexes, served files, the manifest, what the written snapshot teaches, and the database."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -100,7 +100,6 @@ def write_snapshot(
             progress.note(note)
         contents.tuning.save(folder)
         created_at = datetime.now(UTC)
-        execution.run("inspect", partial(_write_database, folder, contents, context, created_at))
         manifest = _manifest(contents, folder, created_at, lengths, token_counter)
         manifest.write(folder)
         if contents.past is not None:
@@ -118,7 +117,12 @@ def write_snapshot(
             manifest = execution.run("calibrate", calibrate_snapshot, manifest, folder, contents.calibration)
         progress.start("verify", None)
         checked = execution.run("verify", _check, folder, check)
-        replace(manifest, held=(*manifest.held, *checked.held), evaluation=checked.evaluation).write(folder)
+        manifest = replace(manifest, held=(*manifest.held, *checked.held), evaluation=checked.evaluation)
+        # Last, so that it holds what the gates found; no router reads it.
+        progress.start("inspect", None)
+        execution.run("inspect", partial(_write_database, folder, contents, context, manifest))
+        files = {**manifest.files, CATALOG_DB: _checksum(folder / CATALOG_DB)}
+        replace(manifest, files=files).write(folder)
         return context.store.seal(folder), checked
 
 
@@ -134,25 +138,19 @@ def _check(folder: Path, check: Callable[[Router], RegressionCheck]) -> Regressi
     return check(Router.open(folder))
 
 
-def _write_database(folder: Path, contents: SnapshotContents, context: WritingContext, created_at: datetime) -> None:
-    """Write `catalog.duckdb`, with what the ledger knows of the tools' costs and of earlier builds."""
-    vectors = contents.vectors
+def _write_database(folder: Path, contents: SnapshotContents, context: WritingContext, manifest: Manifest) -> None:
+    """Write `catalog.duckdb`, with the ledger's costs and builds and the metrics of the store's snapshots."""
+    stored = [stored.manifest for stored in context.store.snapshots() if stored.manifest is not None]
     write_inspection(
         folder / CATALOG_DB,
         contents.catalog,
         contents.rejected,
         contents.enrichment,
         contents.documents,
-        vectors,
-        identity={
-            "snapshot": _name(folder),
-            "catalog": contents.catalog_name,
-            "built_at": created_at.replace(tzinfo=None, microsecond=0),
-            "run_id": context.run,
-            "encoder": vectors.export.spec.model if vectors else None,
-            "recipe": contents.recipe.name,
-            "format": FORMAT_VERSION,
-        },
+        contents.vectors,
+        run=context.run,
+        manifest=manifest,
+        stored=stored,
         ledger=context.ledger,
         previous=serving_folder(context.store),
         coverage=contents.coverage,
@@ -228,7 +226,12 @@ def _checksums(folder: Path) -> dict[str, str]:
             if path.name.endswith(".lock"):
                 path.unlink()
             else:
-                if path.stat().st_mode & 0o444 != 0o444:  # a link to an encoder may be of a file of somebody else
-                    path.chmod(0o644)  # Tantivy's own are its owner's alone; a router may run as somebody else
-                checksums[path.relative_to(folder).as_posix()] = file_sha256(path)
+                checksums[path.relative_to(folder).as_posix()] = _checksum(path)
     return checksums
+
+
+def _checksum(path: Path) -> str:
+    """Return the sha256 of a file, and let everybody read it."""
+    if path.stat().st_mode & 0o444 != 0o444:  # a link to an encoder may be of a file of somebody else
+        path.chmod(0o644)  # Tantivy's own are its owner's alone; a router may run as somebody else
+    return file_sha256(path)

@@ -5,16 +5,24 @@ from typing import Any
 import pytest
 import typer.main
 
-from docs.generators.pages import REFERENCE, pages
+from docs.generators.pages import GENERATORS, REFERENCE
 from docs.generators.settings import SECTIONS
 from flows.cli.main import app
 from pipeline.settings.catalog import CatalogSettings
 
 
-@pytest.mark.parametrize("name", pages())
+@pytest.mark.parametrize("name", GENERATORS)
 def test_a_generated_page_is_that_of_the_code(name: str) -> None:
     committed = (REFERENCE / name).read_text(encoding="utf-8")
-    assert committed == pages()[name], "run `python -m docs.generators`"
+    assert committed == GENERATORS[name](), "run `python -m docs.generators`"
+
+
+def test_the_page_of_tables_says_what_each_column_means() -> None:
+    page = GENERATORS["tables.md"]()
+    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| `")]
+    assert len(rows) > 250 and all(len(cells) == 3 and cells[2].strip(" |") for cells in rows)
+    for name in ("tools", "phrase_vectors", "neighbours", "answers", "vectors_n"):
+        assert f"\n### `{name}`\n" in page
 
 
 def test_every_field_of_the_settings_says_what_it_means() -> None:

@@ -269,6 +269,7 @@ def test_a_screen_that_watches_sees_every_stage(catalog: Path, tmp_path: Path) -
         "calibrate",
         "verify",
         "evaluate",
+        "inspect",
         "publish",
     )
 

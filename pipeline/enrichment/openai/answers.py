@@ -88,14 +88,20 @@ def read_answers(
     return {question.key: GenerationFailure(question.record.tool_id, kind, message) for question in questions}
 
 
-def outcome_of(question: Question, answer: Expansion | Unreadable | GenerationFailure, usage: TokenUsage) -> Outcome:
-    """Return the outcome of a question whose answer was read, with its usage."""
+def outcome_of(
+    question: Question,
+    answer: Expansion | Unreadable | GenerationFailure,
+    usage: TokenUsage,
+    completion: Completion | None = None,
+) -> Outcome:
+    """Return the outcome of a question whose answer was read, with its usage and the text of its completion."""
     tool_id = question.record.tool_id
+    text = completion.content if completion and isinstance(completion.content, str) else ""
     if isinstance(answer, Expansion):
-        return GeneratedExpansion(tool_id, answer, usage)
+        return GeneratedExpansion(tool_id, answer, usage, text)
     if isinstance(answer, Unreadable):
-        return GenerationFailure(tool_id, answer.kind, str(answer), usage)
-    return replace(answer, usage=usage)
+        return GenerationFailure(tool_id, answer.kind, str(answer), usage, text)
+    return replace(answer, usage=usage, completion=text)
 
 
 def _read(text: object, questions: Sequence[Question]) -> dict[str, Expansion | Unreadable]:

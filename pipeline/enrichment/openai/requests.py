@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pipeline.enrichment.generator import Question, TokenUsage
+from pipeline.enrichment.generator import Prompt, Question, TokenUsage
 from pipeline.enrichment.openai.answers import OutputMode, schema
 from pipeline.enrichment.openai.chat import Completion
 from pipeline.enrichment.prompt import INSTRUCTIONS, PACKED, PLAIN_TEXT, packed_question, single_question
@@ -59,6 +59,10 @@ class RequestBuilder:
             {"role": "user", "content": self._message(questions)},
         ]
         return {**body, **settings.parameters}
+
+    def prompt(self, question: Question) -> Prompt:
+        """Return the messages about one question, and the parameters that its answer depends on."""
+        return Prompt(INSTRUCTIONS, self._message([question]), answer_key(self._settings))
 
     def _message(self, questions: Sequence[Question]) -> str:
         languages = self._settings.other_languages

@@ -127,6 +127,9 @@ class _Interrupted:
     def key(self, record: ToolRecord) -> dict[str, Any]:
         return {}
 
+    def prompt(self, question: Question) -> None:
+        pass
+
     def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
         for record in (question.record for question in questions[:2]):
             yield [GeneratedExpansion(record.tool_id, Expansion("", (f"do {record.name}",)))]

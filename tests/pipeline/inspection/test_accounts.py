@@ -51,6 +51,45 @@ def test_costs_are_summed_by_provider_and_writer_and_what_has_no_price_is_counte
     ]
 
 
+def test_a_snapshot_knows_what_its_own_build_cost_and_what_each_build_before_it_did(shop: Shop) -> None:
+    with ModelServer(but("post", _BROKEN)) as server:
+        shop.build(tool("pay/list"), tool("chat/post"), server=server)
+        snapshot = shop.build(tool("pay/list"), tool("pay/refund"), expansions=[words("pay/refund")], server=server)
+        assert rows(snapshot, "SELECT run_id, tools, asked, cost_usd FROM builds") == [
+            (1, 2, {"openai": 2, "lexicon": 1}, pytest.approx(3 * COST)),  # the broken answer was asked for twice
+            (2, 2, {"file": 1}, 0.0),
+        ]
+        last = shop.build(tool("pay/list"), tool("pay/void"), server=server)
+    assert rows(last, "SELECT outcome, asked, cost_usd FROM builds ORDER BY run_id DESC LIMIT 1") == [
+        ("running", {"openai": 1}, pytest.approx(COST))
+    ]
+    said = "run_id, night <= today(), provider, generator, answers, failures, prompt_tokens, cost_usd, unpriced"
+    assert rows(last, f"SELECT {said} FROM costs_by_build") == [
+        (3, True, "pay", "openai", 1, 0, 1_000, pytest.approx(COST), 0),
+        (2, True, "pay", "file", 1, 0, 0, 0.0, 0),
+        (1, True, "chat", "openai", 0, 1, 2_000, pytest.approx(2 * COST), 0),
+        (1, True, "pay", "openai", 1, 0, 1_000, pytest.approx(COST), 0),
+        (1, True, "chat", "lexicon", 1, 0, 0, 0.0, 0),
+    ]
+
+
+def test_a_build_that_failed_after_it_paid_is_known_with_its_cost(shop: Shop) -> None:
+    with ModelServer() as server:
+        shop.build(tool("pay/list"))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("pipeline.build.driver.write_snapshot", _full_disk)
+            with pytest.raises(RunAborted, match="No space left"):
+                shop.build(tool("pay/list"), tool("pay/refund"), server=server)
+        last = shop.build(tool("pay/list"), force=True)
+    assert rows(last, "SELECT outcome, tools, asked, cost_usd FROM builds WHERE run_id = 2") == [
+        ("failed", 2, {"openai": 2}, pytest.approx(2 * COST))
+    ]
+
+
+def _full_disk(*_: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
 def test_a_failure_stands_until_the_model_has_answered(shop: Shop) -> None:
     said = "SELECT tool_id, generator, model, kind, completion_tokens, cost_usd, run_id, words_by FROM failures"
     lost = ("chat/post", "openai", "gpt-5-mini", "shape", 400, pytest.approx(2 * COST))  # asked twice
@@ -88,9 +127,9 @@ def test_builds_are_all_builds_of_the_catalog_and_the_last_is_under_way(shop: Sh
     assert rows(last, f"SELECT {said} FROM builds") == [
         (1, "snapshots", "published", first.name, True, 1, {"file": 1}, 0, 0.0),
         (2, "snapshots", "unchanged", first.name, True, 1, {}, 0, 0.0),
-        (3, "snapshots", "failed", None, True, None, None, None, None),
+        (3, "snapshots", "failed", None, True, None, None, None, 0.0),
         (4, "evaluations", "published", measured.name, True, 1, {}, 0, 0.0),
-        (5, "snapshots", "running", last.name, None, None, None, None, None),
+        (5, "snapshots", "running", last.name, None, 2, {}, 0, 0.0),
     ]
     assert rows(last, "SELECT message FROM builds WHERE message IS NOT NULL") == [("the catalog 'shop' holds no tool",)]
 
@@ -130,6 +169,6 @@ def test_the_history_tells_an_evaluation_from_what_is_to_serve(shop: Shop) -> No
 def test_a_ledger_without_areas_is_read_on(shop: Shop) -> None:
     shop.build(tool("pay/list"))
     with duckdb.connect(str(shop.workspace / "ledger.duckdb")) as ledger:
-        ledger.execute("ALTER TABLE runs DROP COLUMN area")
+        ledger.execute("ALTER TABLE runs DROP COLUMN area; COMMENT ON SEQUENCE run_ids IS NULL")
     snapshot = shop.build(tool("pay/list"), tool("pay/refund"))
     assert rows(snapshot, "SELECT run_id, area FROM builds") == [(1, None), (2, "snapshots")]

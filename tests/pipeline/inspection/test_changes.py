@@ -13,12 +13,12 @@ from router.snapshot.store.pointer import snapshot_folder
 from tests.pipeline.inspection.conftest import Shop, tool, words
 
 _SCHEMA = {"type": "object", "properties": {"day": {"type": "string"}}}
-_CHANGED: tuple[tuple[str, str, list[str]], ...] = (
-    ("pay/gone", "removed", []),
-    ("pay/new", "added", []),
-    ("pay/said", "changed", ["expansion"]),
-    ("pay/shaped", "changed", ["schema", "examples", "categories", "annotations", "deprecated"]),
-    ("pay/worded", "changed", ["description"]),
+_CHANGED: tuple[tuple[str, str, list[str], list[str], list[str]], ...] = (
+    ("pay/gone", "removed", [], [], ["please do pay/gone"]),
+    ("pay/new", "added", [], ["hand over the money", "settle up"], []),
+    ("pay/said", "changed", ["expansion"], ["pay it back"], ["please do pay/said"]),
+    ("pay/shaped", "changed", ["schema", "examples", "categories", "annotations", "deprecated"], [], []),
+    ("pay/worded", "changed", ["description"], [], []),
 )
 
 
@@ -27,7 +27,7 @@ def two(shop: Shop) -> tuple[Path, Path]:
     """Two snapshots, in which every kind of change happened and one tool stayed as it was."""
     same, worded, said = words("pay/same"), words("pay/worded"), words("pay/said", "pay it back")
     before = [tool(f"pay/{name}") for name in ("gone", "same", "said", "shaped", "worded")]
-    first = shop.build(*before, expansions=[same, worded, words("pay/said")])
+    first = shop.build(*before, expansions=[same, worded, words("pay/said"), words("pay/gone")])
     more: dict[str, Any] = {
         "examples": ["x"],
         "categories": ["money"],
@@ -41,7 +41,8 @@ def two(shop: Shop) -> tuple[Path, Path]:
         tool("pay/shaped", parameters=_SCHEMA, **more),
         tool("pay/worded", "Does it at once."),
     ]
-    return first, shop.build(*after, expansions=[same, worded, said])
+    new = words("pay/new", "hand over the money", "settle up")
+    return first, shop.build(*after, expansions=[same, worded, said, new])
 
 
 def test_a_snapshot_says_what_changed_since_the_one_that_served(two: tuple[Path, Path]) -> None:
@@ -56,7 +57,7 @@ def test_any_two_snapshots_can_be_compared_either_way(two: tuple[Path, Path]) ->
         assert inspection.changes(two[1]).rows == ()
         assert (len(inspection.changes(two[0], limit=2)), inspection.changes(two[0], limit=2).more) == (2, 3)
     with Inspection.open(two[0]) as inspection:
-        changes = {tool_id: change for tool_id, change, _ in inspection.changes(two[1]).rows}
+        changes = {tool_id: change for tool_id, change, *_ in inspection.changes(two[1]).rows}
     assert changes["pay/gone"] == "added" and changes["pay/new"] == "removed"
 
 

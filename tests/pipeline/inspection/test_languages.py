@@ -55,7 +55,9 @@ def test_another_language_is_another_snapshot_and_asks_nobody_again(shop: Shop, 
 def test_a_changed_translation_is_a_changed_expansion(shop: Shop, snapshot: Path) -> None:
     changed = {**_EXPANSIONS[0], "translations": {"de": ["Belege"]}}
     with Inspection.open(shop.build(*_TOOLS, expansions=[changed, _EXPANSIONS[1]], enrichment=_GERMAN)) as inspection:
-        assert inspection.table("changes").rows == (("pay/list", "changed", ["expansion"]),)
+        assert inspection.table("changes").rows == (
+            ("pay/list", "changed", ["expansion"], ["Belege"], ["offene Rechnungen", "Zahlungen zeigen"]),
+        )
 
 
 def test_the_nearest_phrase_is_one_with_a_vector(shop: Shop, encoder_folder: Path) -> None:

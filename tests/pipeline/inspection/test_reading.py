@@ -154,7 +154,7 @@ def test_hostile_text_is_kept_as_it_is_and_executes_nothing(shop: Shop) -> None:
         (tool_id,) = (name for name in inspection.table("tools").column("tool_id") if name != "pay/list")
         page = inspection.tool(tool_id)
         assert (page.record.provider, page.record.name, page.record.examples) == (text, _HOSTILE, (text,))
-        assert inspection.table("changes").rows == ((tool_id, "changed", ["deprecated"]),)
+        assert inspection.table("changes").rows == ((tool_id, "changed", ["deprecated"], [], []),)
         assert page.history.column("event").count("changed") == 1
         assert all(table.rows is None or table.rows >= 0 for table in inspection.tables())
         assert text in inspection.table("providers").column("provider")

@@ -34,14 +34,13 @@ def ask(snapshot: Path) -> Iterator[Any]:
         yield lambda *arguments: connection.execute(*arguments).fetchall()
 
 
-def test_every_table_view_and_macro_and_every_column_of_a_view_has_a_comment(ask: Any, snapshot: Path) -> None:
-    documented = "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal"
-    assert len(ask(documented)) == 7 and all(comment for _, comment in ask(documented))
+def test_every_table_view_macro_and_column_has_a_comment(ask: Any, snapshot: Path) -> None:
+    views = "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal"
+    assert len(ask(views)) == 12 and all(comment for _, comment in ask(views))
     assert ask("SELECT table_name FROM duckdb_tables() WHERE NOT internal AND comment IS NULL") == []
     macros = "SELECT function_name, comment FROM duckdb_functions() WHERE NOT internal"
     assert {name for name, comment in ask(macros) if comment} == {"neighbours", "phrase_neighbours"}
-    columns = "SELECT table_name, column_name FROM duckdb_columns() c WHERE NOT internal AND comment IS NULL"
-    assert ask(f"{columns} AND table_name IN (SELECT view_name FROM duckdb_views() WHERE NOT internal)") == []
+    assert ask("SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal AND comment IS NULL") == []
     with Inspection.open(snapshot) as inspection:
         assert [table.name for table in inspection.tables() if not table.comment] == []
 
@@ -141,7 +140,7 @@ def test_neighbours_are_by_exact_cosine_of_the_document_vectors(ask: Any) -> Non
 
 
 def test_neighbours_that_are_as_near_are_in_the_order_of_their_ids() -> None:
-    views = (ROOT / "pipeline/inspection/views.sql").read_text(encoding="utf-8")
+    views = (ROOT / "pipeline/inspection/vectors.sql").read_text(encoding="utf-8")
     macro = views[views.index("CREATE MACRO neighbours") : views.index("COMMENT ON MACRO TABLE neighbours")]
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE vectors (tool_id VARCHAR, position INTEGER, vector FLOAT[2])")
@@ -169,10 +168,37 @@ def test_phrase_neighbours_pair_each_other_tool_by_its_nearest_phrase(ask: Any) 
     assert ask(held, [ids[0], phrase, other, other_phrase]) == [(2,)]
 
 
+def test_tool_and_phrase_vectors_are_arrays_that_can_be_compared(ask: Any) -> None:
+    ((name, length),) = ask("SELECT typeof(vector), len(vector) FROM tool_vectors LIMIT 1")
+    assert name == f"FLOAT[{length}]"
+    nearest = """
+        SELECT other.tool_id, array_cosine_similarity(other.vector, own.vector) AS cosine
+        FROM tool_vectors own, tool_vectors other
+        WHERE own.tool_id = 'stripe/create_refund' AND other.tool_id <> own.tool_id ORDER BY cosine DESC, other.tool_id
+    """
+    assert [tool_id for tool_id, _ in ask(nearest)] == [
+        tool_id for _, tool_id, _ in ask("FROM neighbours('stripe/create_refund')")
+    ]
+    assert ask("SELECT count(*), count(DISTINCT (tool_id, phrase)) FROM phrase_vectors") == ask(
+        "SELECT count(*), count(*) FROM phrases WHERE language = 'en'"
+    )
+
+
+def test_schemas_and_annotations_are_json(ask: Any) -> None:
+    assert ask("SELECT typeof(input_schema), typeof(annotations) FROM tools LIMIT 1") == [("JSON", "JSON")]
+    found = ask("SELECT input_schema->>'$.properties.charge.type' FROM tools WHERE tool_id = 'stripe/create_refund'")
+    assert found == [("string",)]
+
+
+def test_a_collision_names_the_phrase_and_the_tool_that_it_fits_as_well(ask: Any) -> None:
+    said = "SELECT tool_id, text, detail FROM verdicts WHERE check_name = 'collision' ORDER BY ALL"
+    assert ask("SELECT tool_id, phrase, other_id FROM collisions ORDER BY ALL") == ask(said)
+
+
 def test_without_an_encoder_there_are_no_vectors_and_no_neighbours(shop: Shop) -> None:
     snapshot = shop.build(tool("a/x"), tool("a/y"), expansions=[words("a/x"), words("a/y")])
     with duckdb.connect(str(snapshot / "catalog.duckdb"), read_only=True) as connection:
-        for source in ("vectors", "neighbours('a/x')", "phrase_neighbours('a/x')"):
+        for source in ("vectors", "tool_vectors", "phrase_vectors", "neighbours('a/x')", "phrase_neighbours('a/x')"):
             assert connection.execute(f"FROM {source}").fetchall() == []
         assert connection.execute("SELECT encoder FROM snapshot").fetchall() == [(None,)]
 

@@ -238,7 +238,7 @@ class BatchCollector:
         if question.key in self._open:
             requests.learn(requests.prompt_tokens([question]), result, 1)
         answer = read_answers(result, [question])[question.key]
-        return outcome_of(question, answer, requests.usage(result, batch=True))
+        return outcome_of(question, answer, requests.usage(result, batch=True), result)
 
     def _unclaimed_entry(
         self, batch: SubmittedBatch, request: BatchRequest, result: Completion | Unreadable

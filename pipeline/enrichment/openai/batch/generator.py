@@ -11,7 +11,7 @@ import openai
 from openai.types import Batch as ServerBatch
 
 from pipeline.enrichment.budget import Budget, Reservation
-from pipeline.enrichment.generator import GenerationFailure, Outcome, Question, TokenUsage
+from pipeline.enrichment.generator import GenerationFailure, Outcome, Prompt, Question, TokenUsage
 from pipeline.enrichment.openai.answers import OutputMode
 from pipeline.enrichment.openai.batch.client import END_STATUSES, BatchClient, sleep
 from pipeline.enrichment.openai.batch.collector import BatchCollector
@@ -59,6 +59,10 @@ class BatchGenerator:
     def key(self, record: ToolRecord) -> dict[str, Any]:
         """Return the same key as for direct requests: an answer does not depend on the way it was asked for."""
         return answer_key(self._settings)
+
+    def prompt(self, question: Question) -> Prompt:
+        """Return the messages and parameters of a request about this question alone."""
+        return self.requests.prompt(question)
 
     def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
         """Yield outcomes in groups, batch by batch. A question that an earlier batch holds is not asked again.

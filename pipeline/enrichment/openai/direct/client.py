@@ -81,7 +81,7 @@ class DirectClient:
         for number in range(1, _MAX_ANSWERS + 1):
             mode = self._server.output_mode if number == 1 else self._server.output_mode.fallback
             try:
-                answers, usage = await self._answers(unanswered, mode, reservation, admitted, tokens)
+                answers, usage, completion = await self._answers(unanswered, mode, reservation, admitted, tokens)
             except Fault as fault:
                 if fault.kind in ABORTING:
                     raise
@@ -94,7 +94,7 @@ class DirectClient:
                 break
             for question, share in zip(unanswered, _equal_shares(usage, len(unanswered)), strict=True):
                 usages[question.key] = usages[question.key] + share
-                outcomes[question.key] = outcome_of(question, answers[question.key], usages[question.key])
+                outcomes[question.key] = outcome_of(question, answers[question.key], usages[question.key], completion)
             unreadable = [question for question in unanswered if isinstance(answers[question.key], Unreadable)]
             if number == _MAX_ANSWERS or not unreadable or self._stop.is_set():
                 break
@@ -110,15 +110,15 @@ class DirectClient:
         reservation: Reservation,
         admitted_at: float | None,
         tokens: int,
-    ) -> tuple[Mapping[str, Expansion | Unreadable | GenerationFailure], TokenUsage]:
-        """Return the answers by key, and the usage of all of them together. Raises Fault."""
+    ) -> tuple[Mapping[str, Expansion | Unreadable | GenerationFailure], TokenUsage, Completion | None]:
+        """Return the answers by key, the usage of all of them together, and the completion. Raises Fault."""
         try:
             completion, lost_usd = await self._completion(questions, output_mode, reservation, admitted_at, tokens)
         except ValueError as error:  # a 200 that holds no completion
-            return {question.key: Unreadable("shape", str(error)) for question in questions}, TokenUsage()
+            return {question.key: Unreadable("shape", str(error)) for question in questions}, TokenUsage(), None
         self._requests.learn(self._requests.prompt_tokens(questions), completion, len(questions))
         usage = self._requests.usage(completion) + TokenUsage(unconfirmed_usd=lost_usd)
-        return read_answers(completion, questions), usage
+        return read_answers(completion, questions), usage, completion
 
     async def _completion(
         self,

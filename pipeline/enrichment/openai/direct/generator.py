@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from pipeline.enrichment.budget import Budget
-from pipeline.enrichment.generator import GenerationFailure, Outcome, Question, TokenUsage
+from pipeline.enrichment.generator import GenerationFailure, Outcome, Prompt, Question, TokenUsage
 from pipeline.enrichment.openai.chat import connection
 from pipeline.enrichment.openai.direct.client import DirectContext, ServerState
 from pipeline.enrichment.openai.direct.session import DirectSession
@@ -48,6 +48,10 @@ class DirectGenerator:
     def key(self, record: ToolRecord) -> dict[str, Any]:
         """Return the sampling parameters, packing and languages."""
         return answer_key(self._settings)
+
+    def prompt(self, question: Question) -> Prompt:
+        """Return the messages and parameters of a request about this question alone."""
+        return self.requests.prompt(question)
 
     def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
         """Yield outcomes as they come, so that none waits uncommitted behind a slow one.

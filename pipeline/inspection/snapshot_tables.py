@@ -1,0 +1,54 @@
+"""Build Arrow tables of snapshots: the one that is written, and the judged metrics of all in its store."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pyarrow as pa
+
+from router.contract import Manifest
+
+_TIME = pa.timestamp("us")
+
+
+def snapshot(manifest: Manifest, run: int) -> pa.Table:
+    """Return the row of the table `snapshot`. Its `previous` is still NULL."""
+    columns = {
+        "snapshot": pa.array([manifest.snapshot]),
+        "catalog": pa.array([manifest.catalog]),
+        "built_at": pa.array([_built_at(manifest)], _TIME),
+        "run_id": pa.array([run], pa.int64()),
+        "encoder": pa.array([manifest.encoder.model if manifest.encoder else None], pa.string()),
+        "recipe": pa.array([manifest.recipe.get("name")], pa.string()),
+        "format": pa.array([manifest.versions["format"]], pa.int32()),
+        "held": pa.array([list(manifest.held)], pa.list_(pa.string())),
+        "previous": pa.array([None], pa.string()),
+    }
+    return pa.table(columns)
+
+
+def judged_metrics(manifests: Sequence[Manifest]) -> pa.Table:
+    """Return one row per metric of each snapshot that was measured on judged requests, oldest first."""
+    rows = [
+        (manifest, manifest.evaluation, metric, value)
+        for manifest in sorted(manifests, key=lambda manifest: (_built_at(manifest), manifest.snapshot))
+        if manifest.evaluation is not None
+        for metric, value in sorted(manifest.evaluation["metrics"].items())
+    ]
+    intervals = [evaluation.get("intervals", {}).get(metric) or (None, None) for _, evaluation, metric, _ in rows]
+    columns = {
+        "snapshot": pa.array([manifest.snapshot for manifest, *_ in rows], pa.string()),
+        "built_at": pa.array([_built_at(manifest) for manifest, *_ in rows], _TIME),
+        "held": pa.array([bool(manifest.held) for manifest, *_ in rows], pa.bool_()),
+        "recipe": pa.array([evaluation.get("recipe") for _, evaluation, *_ in rows], pa.string()),
+        "requests": pa.array([evaluation.get("requests") for _, evaluation, *_ in rows], pa.int64()),
+        "metric": pa.array([metric for _, _, metric, _ in rows], pa.string()),
+        "value": pa.array([value for *_, value in rows], pa.float64()),
+        "low": pa.array([low for low, _ in intervals], pa.float64()),
+        "high": pa.array([high for _, high in intervals], pa.float64()),
+    }
+    return pa.table(columns)
+
+
+def _built_at(manifest: Manifest) -> datetime:
+    """Return the time of a manifest in UTC, without a zone, as everywhere in the file."""
+    return datetime.fromisoformat(manifest.created_at).astimezone(UTC).replace(tzinfo=None)

@@ -1,0 +1,184 @@
+"""The comments on the ledger's tables, views and columns: their documentation, in the file itself."""
+
+_RUN = "The run, as in runs."
+_TOOL = "The tool's id in its catalog."
+_KEY = "The hash of all that the answer depends on: record, prompt version, generator, model, parameters, siblings."
+_RECORD = "The hash of the record that the answer is about, as in records."
+_WRITER = {
+    "generator": "Who was asked: file, openai or lexicon.",
+    "model": "The model, the file's name, or the lexicon's version.",
+}
+_USAGE = {
+    "prompt_tokens": "Tokens sent, the cached among them.",
+    "cached_tokens": "Tokens sent that the server had in its cache.",
+    "completion_tokens": "Tokens answered.",
+    "cost_usd": "US dollars; NULL where the price is unknown, 0 where it was free.",
+    "run_id": "The run that paid for it, as in runs.",
+    "created_at": "When it was stored, UTC.",
+}
+_COMPLETION = (
+    "The text that the model wrote, unread; one text for all tools of a request that asks about several. "
+    "NULL where no model wrote, and for rows of versions that did not keep it."
+)
+
+# By table or view: its comment, and those on its columns.
+COMMENTS: dict[str, tuple[str, dict[str, str]]] = {
+    "runs": (
+        "Every build, of every catalog of the workspace. Times are UTC.",
+        {
+            "run_id": "The number of the run.",
+            "catalog": "The name of the catalog that was built.",
+            "started_at": "When it began.",
+            "finished_at": "When it ended; NULL while it runs, or where it was killed.",
+            "outcome": "published, unchanged, held, failed or running.",
+            "snapshot": "The snapshot that it ended with; NULL where it failed.",
+            "message": "Why it failed, or was held back.",
+            "counts": "The figures of its report; stored before the snapshot is written, and again at the end.",
+            "area": "snapshots for builds that serve, evaluations for measured ones; NULL before this column existed.",
+        },
+    ),
+    "records": (
+        "Each version of each record, stored once.",
+        {
+            "record_hash": "The hash of what the tool is, wherever it came from and whatever it is called.",
+            "tool_id": _TOOL,
+            "catalog": "The name of the catalog that has it.",
+            "record": "The record as canonical JSON.",
+            "first_run": "The run that first read it.",
+        },
+    ),
+    "rejections": (
+        "What each run read and could not use.",
+        {
+            "run_id": _RUN,
+            "file": "The file.",
+            "pointer": "The place in the file, as a JSON pointer or a line.",
+            "reason": "Why it could not be used.",
+        },
+    ),
+    "notices": (
+        "What an operator should know about tools that each run kept.",
+        {
+            "run_id": _RUN,
+            "tool_id": _TOOL,
+            "kind": "merged, renamed, thin or open.",
+            "message": "What was noticed.",
+            "file": "The file that the tool was read from.",
+            "pointer": "The place in the file, as a JSON pointer or a line.",
+        },
+    ),
+    "expansions": (
+        "Every answer that a generator gave. Later builds reuse the first answer of a key; no answer is ever deleted.",
+        {
+            "expansion_key": _KEY,
+            "record_hash": _RECORD,
+            "tool_id": _TOOL,
+            **_WRITER,
+            "prompt_version": "The version of the prompt.",
+            "expansion": "The answer as it was read: tidied and cut to its limits, before any check.",
+            **_USAGE,
+            "completion": _COMPLETION,
+        },
+    ),
+    "failures": (
+        "Every question that was asked and brought no usable answer. The next build asks again.",
+        {
+            "expansion_key": _KEY,
+            "record_hash": _RECORD,
+            "tool_id": _TOOL,
+            **_WRITER,
+            "kind": "shape, empty, mismatch, refusal, truncated, refused, rate, quota, timeout, connection or server.",
+            "message": "What went wrong.",
+            **_USAGE,
+            "completion": _COMPLETION,
+        },
+    ),
+    "questions": (
+        "The message that asked a model about each tool. Stored as text, because it cannot be made again: the key is a "
+        "hash, and the siblings that it shows stand nowhere else. Versions that did not keep it left no row.",
+        {
+            "expansion_key": _KEY,
+            "instructions_hash": "The instructions before the message, as in instructions.",
+            "message": "The user message about this tool. A request that asks about several tools lists them together.",
+            "parameters": "The other settings that the answer depends on: sampling, packing, languages.",
+            "run_id": "The run that first asked, or meant to.",
+            "created_at": "When it was stored, UTC.",
+        },
+    ),
+    "instructions": (
+        "The system message before every question, stored once for each version of it.",
+        {
+            "instructions_hash": "The hash of the text.",
+            "prompt_version": "The version of the prompt.",
+            "instructions": "The text. A server without structured output is also told how to form the answer.",
+            "run_id": "The run that first used it.",
+        },
+    ),
+    "assessments": (
+        "What checks against a whole catalog found, so that equal texts are assessed once.",
+        {
+            "assessment_key": "The hash of everything that was read: records, expansions, encoder, settings.",
+            "run_id": _RUN,
+            "created_at": "When it was stored, UTC.",
+            "assessment": "The verdicts and the siblings.",
+        },
+    ),
+    "batches": (
+        "Batches submitted to a model's server. One that is not settled is collected by the next build.",
+        {
+            "token": "Our own mark, which travels with the batch.",
+            "server": "The server's address, without credentials.",
+            "model": "The model that is asked.",
+            "rung": "The output mode of its requests: 0 structured output, 1 JSON mode, 2 plain text.",
+            "prompt_version": "The version of the prompt.",
+            "run_id": "The run that submitted it.",
+            "created_at": "When it was stored, before it was submitted; UTC.",
+            "file_id": "The server's id of the uploaded file; NULL before the upload.",
+            "asked_at": "When the server was asked to create the batch, UTC.",
+            "batch_id": "The server's id of the batch; NULL before it answered.",
+            "outcome": "The last status at the server, lost or not sent; NULL while it is not settled.",
+            "settled_at": "When its answers were stored, UTC.",
+        },
+    ),
+    "batch_requests": (
+        "The requests of each batch.",
+        {
+            "token": "The batch, as in batches.",
+            "line": "The line of its file, from 1.",
+            "key": "The key of the answer, as expansion_key elsewhere.",
+            "record_hash": _RECORD,
+            "tool_id": _TOOL,
+            "name": "The tool's name as the answer must repeat it.",
+        },
+    ),
+    "phrases": (
+        "Each user phrase of each stored answer, checks aside.",
+        {"tool_id": _TOOL, **_WRITER, "phrase": "The phrase."},
+    ),
+    "answers": (
+        "Every answer and failure with the question that was asked. The view phrase_sources of a snapshot has the "
+        "key of each of its phrases.",
+        {
+            "expansion_key": _KEY,
+            "tool_id": _TOOL,
+            **_WRITER,
+            "prompt_version": "The version of the prompt; NULL for a failure whose question was not kept.",
+            "question": "The message about the tool; NULL where no model was asked, or it was not kept.",
+            "instructions": "The system message before it.",
+            "parameters": "The other settings that the answer depends on: sampling, packing, languages.",
+            "completion": _COMPLETION,
+            "expansion": "The answer as it was read, before any check; NULL for a failure.",
+            "kind": "The kind of failure; NULL for an answer.",
+            "failure": "What went wrong; NULL for an answer.",
+            **{name: comment for name, comment in _USAGE.items() if name != "cached_tokens"},
+        },
+    ),
+}
+VECTORS: tuple[str, dict[str, str]] = (
+    "Vectors of {dim} dimensions, so that an unchanged text is embedded once.",
+    {
+        "text_hash": "The hash of the text.",
+        "model_key": "The encoder, its revision and its settings.",
+        "vector": "The vector.",
+    },
+)

@@ -1,0 +1,73 @@
+"""From a phrase of a snapshot to the question and the answer that wrote it, which the ledger has."""
+
+import json
+from typing import Any
+
+import duckdb
+import pytest
+
+from pipeline.enrichment.prompt import INSTRUCTIONS, PROMPT_VERSION
+from tests.pipeline.enrichment.model_server import COST, ModelServer, Reply, but, completion
+from tests.pipeline.inspection.conftest import Shop, tool, words
+
+_BROKEN = "I would rather tell you a story."
+
+
+def asked(shop: Shop, statement: str) -> list[tuple[Any, ...]]:
+    """Ask the newest snapshot, with the ledger attached as the page on inspecting shows it."""
+    snapshots = sorted((shop.workspace / "snapshots" / "shop").glob("*/catalog.duckdb"))
+    with duckdb.connect(str(snapshots[-1]), read_only=True) as connection:
+        connection.execute(f"ATTACH '{shop.workspace / 'ledger.duckdb'}' AS ledger (READ_ONLY)")
+        return connection.execute(statement).fetchall()
+
+
+def test_a_phrase_leads_to_the_question_and_to_the_text_that_the_model_wrote(shop: Shop) -> None:
+    with ModelServer() as server:
+        shop.build(tool("pay/list", "Lists charges."), server=server)
+    ((question, instructions, parameters, written, cost, version),) = asked(
+        shop,
+        "SELECT question, instructions, parameters, completion, cost_usd, prompt_version FROM phrase_sources "
+        "JOIN ledger.answers USING (expansion_key) WHERE phrase = 'please do list'",
+    )
+    assert [message["content"] for message in server.requests[0].body["messages"]] == [instructions, question]
+    assert (instructions, version) == (INSTRUCTIONS, PROMPT_VERSION)
+    assert json.loads(written)["user_phrases"] == ["please do list"]
+    assert (json.loads(parameters), cost) == ({}, pytest.approx(COST))
+
+
+def test_each_phrase_has_the_part_of_the_answer_that_it_stands_in(shop: Shop) -> None:
+    line = {**words("pay/list", "show bills"), "when_to_use": "To see bills.", "translations": {"de": ["Rechnungen"]}}
+    shop.build(tool("pay/list"), expansions=[line], enrichment={"languages": ["de"]})
+    assert asked(shop, "SELECT phrase, field, language, generator FROM phrase_sources") == [
+        ("show bills", "user_phrases", "en", "file"),
+        ("To see bills.", "when_to_use", "en", "file"),
+        ("Rechnungen", "translations", "de", "file"),
+    ]
+    no_model = (
+        "SELECT DISTINCT question, completion, kind FROM phrase_sources JOIN ledger.answers USING (expansion_key)"
+    )
+    assert asked(shop, no_model) == [(None, None, None)]
+
+
+def test_an_answer_that_could_not_be_read_is_kept_as_the_model_wrote_it(shop: Shop) -> None:
+    with ModelServer(but("list", Reply(completion(_BROKEN)))) as server:
+        shop.build(tool("pay/list"), tool("pay/refund"), server=server)
+    failed = "SELECT kind, completion, question IS NOT NULL FROM ledger.answers WHERE kind IS NOT NULL"
+    assert asked(shop, failed) == [("shape", _BROKEN, True)]
+
+
+def test_a_question_and_its_instructions_are_stored_once(shop: Shop) -> None:
+    with ModelServer(but("list", Reply(completion(_BROKEN)))) as server:
+        for _ in range(2):  # the failed question is asked again
+            shop.build(tool("pay/list"), tool("pay/refund"), server=server, force=True)
+    counts = "SELECT (SELECT count(*) FROM ledger.questions), (SELECT count(*) FROM ledger.instructions)"
+    assert asked(shop, counts) == [(2, 1)]
+
+
+def test_tools_of_one_request_share_its_answer_and_have_questions_of_their_own(shop: Shop) -> None:
+    with ModelServer() as server:
+        shop.build(tool("pay/list"), tool("pay/refund"), server=server, enrichment={"tools_per_request": 2})
+    said = "SELECT question, parameters ->> 'tools_per_request', completion FROM ledger.answers ORDER BY tool_id"
+    (first, second) = asked(shop, said)
+    assert [json.loads(question)["tool"]["name"] for question, *_ in (first, second)] == ["list", "refund"]
+    assert first[1:] == second[1:] and first[1] == "2"
