@@ -151,7 +151,7 @@ def test_among_several_catalogs_the_one_built_last_answers_unless_another_is_nam
         assert "new/" in done.stdout or '"catalog": "new"' in done.stdout
         for done in (run(*command, "--catalog", "old"), run(*command, QUARTERMASTER_CATALOG="old")):
             assert (done.returncode, done.stderr) == (0, "")
-            assert "new" not in done.stdout
+            assert "new/" not in done.stdout and '"catalog": "new"' not in done.stdout
         assert "new" in run(*command, "--catalog", "new", QUARTERMASTER_CATALOG="old").stdout
         assert run(*command, QUARTERMASTER_CATALOG="").stderr == said.format("new")
     wrong = failed(run("search", "send", QUARTERMASTER_CATALOG="third"), 4)
