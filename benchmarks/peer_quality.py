@@ -32,7 +32,7 @@ from rich.console import Console
 from benchmarks.support.measuring import about
 from benchmarks.support.peer_figures import compared_rows, table
 from benchmarks.support.peer_rankings import NotMeasured, Rankings, definition, rank
-from benchmarks.support.peers.registry import PEERS
+from benchmarks.support.peers.registry import PEERS as ALL_PEERS
 from flows.cli.commands.benches import Bench, build_bench, read_bench
 from pipeline.progress import SilentProgress
 from router import Router
@@ -40,6 +40,7 @@ from router.evaluation import Judgement, ask
 from router.expansion import Expansion
 
 OURS = "quartermaster"
+PEERS = [name for name, peer in ALL_PEERS.items() if peer.judged]
 OWN_TEXT, EXPANDED = "own text", "with expansions"
 
 
@@ -93,7 +94,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
     parser.add_argument("--without-expansions", action="store_true", help="own text alone")
-    parser.add_argument("--peer", action="append", choices=list(PEERS), help="all of them, if none is named")
+    parser.add_argument("--peer", action="append", choices=PEERS, help="all of them, if none is named")
     parser.add_argument("--python", type=Path, default=Path(sys.executable), help="where the peers are installed")
     parser.add_argument("--workspace", type=Path, help="keeps builds and rankings; else a temporary folder")
     parser.add_argument("--json", type=Path)
@@ -106,7 +107,7 @@ def main() -> None:
             expanded = not asked.without_expansions and (folder / "expansions.jsonl").is_file()
             texts = [OWN_TEXT, EXPANDED] if expanded else [OWN_TEXT]
             workspace = asked.workspace or Path(temporary)
-            found, absent = measure(bench, workspace, asked.python, asked.peer or list(PEERS), texts)
+            found, absent = measure(bench, workspace, asked.python, asked.peer or PEERS, texts)
             missing |= absent
             sets.append(found)
             for text in texts:

@@ -15,8 +15,8 @@ class Peer:
     """Another router. `make` takes tools and an embedder, and raises ImportError where a package is missing.
 
     `packages` are what has to be installed. `embeds` says whether it takes the embedder; a peer that does not, and is
-    not `lexical`, has an encoder of its own. More than `most_tools` take it hours to encode. `timed` peers stand in the
-    benchmark of speed.
+    not `lexical`, has an encoder of its own. More than `most_tools` take it hours to encode. `timed` peers are in the
+    benchmark of speed, `judged` ones in that of quality.
     """
 
     make: Callable[[Tools, Any], Answer]
@@ -25,6 +25,7 @@ class Peer:
     embeds: bool = False
     most_tools: int = 1_000_000
     timed: bool = True
+    judged: bool = True
 
     def versions(self) -> dict[str, str]:
         """Return the versions of the packages. Raises ImportError, with its name, for one that is not installed."""
@@ -42,7 +43,8 @@ PEERS = {
     "ratel-bm25": Peer(lambda tools, _: lexical.ratel(tools, "bm25"), ("ratel-ai",), lexical=True),
     "bm25s": Peer(lambda tools, _: lexical.bm25s(tools, parameters=False), ("bm25s", "PyStemmer"), lexical=True),
     "bm25s-parameters": Peer(lambda tools, _: lexical.bm25s(tools), ("bm25s", "PyStemmer"), lexical=True, timed=False),
-    "minilm-dense": Peer(dense.matrix, _ENCODER, embeds=True),
+    # Ranks as langgraph-bigtool does.
+    "minilm-dense": Peer(dense.matrix, _ENCODER, embeds=True, judged=False),
     "langgraph-bigtool": Peer(dense.bigtool, ("langgraph-bigtool", *_ENCODER), embeds=True, timed=False),
     "semantic-router": Peer(dense.semantic_router, ("semantic-router", *_ENCODER), embeds=True, timed=False),
     "rrf": Peer(dense.reciprocal_ranks, ("bm25s", "PyStemmer", *_ENCODER), embeds=True, timed=False),
