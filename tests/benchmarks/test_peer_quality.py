@@ -13,7 +13,7 @@ import pytest
 from benchmarks.request_catalogs import main as make_catalogs
 from benchmarks.support.measuring import DATA
 from benchmarks.support.peer_figures import compared_rows, table
-from benchmarks.support.peer_rankings import definition, rank
+from benchmarks.support.peer_rankings import Ranked, definition, rank
 from benchmarks.support.peers import dense, registry
 from benchmarks.support.peers import rank as ranking
 from benchmarks.support.peers.definitions import parameter_text, schema, unique_names
@@ -92,11 +92,12 @@ def test_each_peer_is_ranked_or_its_absence_explained(
 
 
 def test_rankings_are_kept_and_only_missing_ones_are_made(tmp_path: Path) -> None:
-    line = json.dumps({"peer": "first", "versions": {}, "rankings": [["a/x"]]})
+    line = json.dumps({"peer": "first", "versions": {"first": "1.0"}, "rankings": [["a/x"]]})
+    ranked = Ranked([["a/x"]], {"first": "1.0"})
     both = executable(tmp_path / "both", f"echo '{line}'", """echo '{"peer": "gone", "missing": "no package"}'""")
-    assert rank(TOOLS, ["mail"], ["first", "gone"], both, tmp_path) == ({"first": [["a/x"]]}, {"gone": "no package"})
+    assert rank(TOOLS, ["mail"], ["first", "gone"], both, tmp_path) == ({"first": ranked}, {"gone": "no package"})
     failing = executable(tmp_path / "failing", "exit 3")
-    assert rank(TOOLS, ["mail"], ["first"], failing, tmp_path) == ({"first": [["a/x"]]}, {})
+    assert rank(TOOLS, ["mail"], ["first"], failing, tmp_path) == ({"first": ranked}, {})
     with pytest.raises(subprocess.CalledProcessError):
         rank(TOOLS, ["another request"], ["first"], failing, tmp_path)
 
