@@ -30,7 +30,7 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks.support.measuring import about
-from benchmarks.support.peer_figures import compared_rows, table
+from benchmarks.support.peer_figures import compared_rows, rounded, table
 from benchmarks.support.peer_rankings import NotMeasured, Ranked, definition, rank
 from benchmarks.support.peers.registry import PEERS as ALL_PEERS
 from flows.cli.commands.benches import Bench, build_bench, read_bench
@@ -119,7 +119,7 @@ def main() -> None:
     for peer, reason in missing.items():
         print(f"not measured: {peer}: {reason}")
     if asked.json:
-        result = {"versions": about()["versions"], "not measured": missing, "sets": sets}
+        result = {"versions": about()["versions"], "not measured": missing, "sets": rounded(sets)}
         asked.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 

@@ -32,6 +32,15 @@ def compared_rows(
     return rows
 
 
+def rounded(value: Any) -> Any:
+    """Return JSON with its floats cut to four decimals."""
+    if isinstance(value, float):
+        return round(value, 4)
+    if isinstance(value, Mapping):
+        return {key: rounded(item) for key, item in value.items()}
+    return [rounded(item) for item in value] if isinstance(value, list | tuple) else value
+
+
 def table(found: Mapping[str, Any], text: str) -> Table:
     """Return a table of a set's figures by one text: bold differences have p < .05."""
     title = f"{found['set']}, {found['tools']} tools, {found['requests']} requests, {text}"

@@ -19,7 +19,7 @@ FIGURES = HERE.parents[1] / "benchmarks" / "results" / "peer_quality.json"
 PICTURE = HERE / "peers.svg"
 
 METRIC = "ndcg@10"
-OURS, PEERS, TEXT = "#3d85c6", "#c27c0e", "#777777"
+OURS, PEERS, TEXT = "#3d85c6", "#c27c0e", "#7d7d7d"
 TEXTS = ("own text", "with expansions")
 ROUTERS = {
     "fastmcp-bm25": "FastMCP BM25 search",

@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.request_catalogs import main as make_catalogs
 from benchmarks.support.measuring import DATA
-from benchmarks.support.peer_figures import compared_rows, table
+from benchmarks.support.peer_figures import compared_rows, rounded, table
 from benchmarks.support.peer_rankings import Ranked, definition, rank
 from benchmarks.support.peers import dense, registry
 from benchmarks.support.peers import rank as ranking
@@ -120,6 +120,14 @@ def test_figures_hold_the_first_router_against_each_other_one_and_correct_p_for_
     assert rows["same"]["difference"]["hit@1"]["p"] == 1
     shown = table({"set": "made", "tools": 2, "requests": 8, "own text": rows}, "own text")
     assert shown.row_count == 3
+
+
+def test_stored_figures_have_four_decimals_and_keep_their_whole_numbers() -> None:
+    assert rounded({"p": 0.123456, "interval": (0.5, 0.98765), "better": 3}) == {
+        "p": 0.1235,
+        "interval": [0.5, 0.9877],
+        "better": 3,
+    }
 
 
 def test_a_catalog_is_made_from_the_requests_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
