@@ -7,6 +7,7 @@ requests with all-MiniLM-L6-v2. Where a peer takes an embedder, the vectors of d
 latency does not depend on them, and hours of encoding are spared. Ours are the default recipe and `lexical`, explained.
 
 A peer that is not installed is left out, with a line that says so: pip install toolpicker ratel-ai bm25s PyStemmer.
+How well they find tools: `python -m benchmarks.peer_quality`.
 """
 
 import argparse
@@ -19,10 +20,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.support.measuring import Clock, about, on_one_thread, percentiles, report, seconds
-from benchmarks.support.other_routers import OURS, PEERS, Answer, K
+from benchmarks.support.peer_rankings import definition
+from benchmarks.support.peers.definitions import Answer, K
+from benchmarks.support.peers.embedder import StandIns
+from benchmarks.support.peers.registry import PEERS as ALL_PEERS
 from benchmarks.support.timed_requests import read_requests
 from router import Router
 
+OURS = {"default": None, "lexical": "lexical"}
+PEERS = {name: peer for name, peer in ALL_PEERS.items() if peer.timed}
 LONGEST_S = 30.0  # a slow peer answers as many requests as it can in this time
 WARM_UP = 5
 
@@ -37,8 +43,7 @@ def tools_of(snapshot: Path, real: Path) -> list[dict[str, Any]]:
         if row := lines.get(tool_id):
             found.append(row)
         elif record := router.record(tool_id):
-            found.append({"id": tool_id, "name": record.name, "provider": record.provider,
-                          "description": record.description, "parameters": dict(record.input_schema)})  # fmt: skip
+            found.append(definition(record))
     return found
 
 
@@ -49,7 +54,8 @@ def ask(name: str, snapshot: Path, real: Path, requests: Sequence[str], clock: C
     if name in OURS:
         answer = _ours(Router.open(snapshot), OURS[name])
     else:
-        answer = PEERS[name].make(tools_of(snapshot, real))
+        peer = PEERS[name]
+        answer = peer.make(tools_of(snapshot, real), StandIns() if peer.embeds else None)
     built = time.perf_counter() - begun
     for request in requests[-WARM_UP:]:
         answer(request)
@@ -63,7 +69,7 @@ def ask(name: str, snapshot: Path, real: Path, requests: Sequence[str], clock: C
 
 
 def _ours(router: Router, recipe: str | None) -> Answer:
-    return lambda request: router.route(request, k=K, explain=True, recipe=recipe)
+    return lambda request: router.route(request, k=K, explain=True, recipe=recipe).ids
 
 
 def measure(

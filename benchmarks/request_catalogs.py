@@ -1,9 +1,12 @@
 """Make folders in the benchmark format from public requests:
 `python -m benchmarks.request_catalogs REQUESTS TOOLS OUT`.
 
-REQUESTS holds requests.jsonl, varied.jsonl and multi.jsonl: for public tools, phrases (the expansions) and requests
-(the queries). TOOLS holds `<catalog>/tools.jsonl`, the vendors' definitions. OUT gets a folder a catalog, of 180 to
-1,000 tools each: `python -m benchmarks.no_tool` fits the priors on them.
+REQUESTS holds requests.jsonl: for public tools, phrases (the expansions) and requests (the queries); and if there are
+any varied.jsonl (longer requests) and multi.jsonl (requests of several tools). TOOLS holds `<catalog>/tools.jsonl`, the
+vendors' definitions: a JSON object a line, with id, name, provider, description and parameters. OUT gets a folder a
+catalog, of 180 to 1,000 tools each: `python -m benchmarks.no_tool` fits the priors on them.
+
+`benchmarks/data/composio` is such REQUESTS, for 560 of Composio's actions.
 """
 
 import argparse
@@ -32,13 +35,15 @@ def main() -> None:
         parser.add_argument(name, type=Path)
     asked = parser.parse_args()
     rows = _rows(asked.requests / "requests.jsonl")
-    varied = {(row["catalog"], row["id"]): row for row in _rows(asked.requests / "varied.jsonl")}
-    several = _rows(asked.requests / "multi.jsonl")
+    varied = {(row["catalog"], row["id"]): row for row in _rows_if_any(asked.requests / "varied.jsonl")}
+    several = _rows_if_any(asked.requests / "multi.jsonl")
     for name, (catalog, first, last) in FOLDERS.items():
         rng = random.Random(SEED)
         of_catalog = [row for row in rows if row["catalog"] == catalog]
         rng.shuffle(of_catalog)
         chosen = of_catalog[first:last]
+        if not chosen:
+            continue
         ids = {row["id"] for row in chosen}
         definitions = [tool for tool in _rows(asked.tools / catalog / "tools.jsonl") if tool["id"] in ids]
         queries = [query for row in chosen for query in _queries(row, varied.get((catalog, row["id"])))]
@@ -74,6 +79,10 @@ def _write(
     for name, rows in (("tools", definitions), ("expansions", expansions), ("queries", judged)):
         lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+
+
+def _rows_if_any(path: Path) -> list[dict[str, Any]]:
+    return _rows(path) if path.is_file() else []
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
