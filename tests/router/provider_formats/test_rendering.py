@@ -49,8 +49,8 @@ def test_a_name_that_was_not_handed_over_is_refused_with_those_that_were() -> No
 
 
 def test_a_form_or_detail_that_there_is_not_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(SettingsInvalid, match="no form 'gemini': choose from openai, responses"):
-        render([REFUND], "gemini")
+    with pytest.raises(SettingsInvalid, match="no form 'carrier pigeon': choose from openai, responses"):
+        render([REFUND], "carrier pigeon")
     with pytest.raises(SettingsInvalid, match="no detail 'tiny'"):
         render([REFUND], "openai", detail="tiny")
     with pytest.raises(ValueError, match="1 records and 2 details"):

@@ -272,7 +272,7 @@ def test_a_reranker_that_fails_is_told_and_the_fused_order_stands(opened: Snapsh
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"form": "gemini"}, "there is no form 'gemini': choose from openai"),
+        ({"form": "carrier pigeon"}, "there is no form 'carrier pigeon': choose from openai"),
         ({"detail": "tiny"}, "there is no detail 'tiny': choose from full"),
         (
             {"category": "x", "category_confidence": 1.1},

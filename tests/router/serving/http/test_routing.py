@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from router import Router
+from router import Form, Router
 from tests.router.serving.conftest import Ask
 
 REQUEST = "give the customer their money back"
@@ -37,8 +37,8 @@ def test_a_dialogue_is_routed_by_what_the_user_said(client: TestClient, router: 
     assert asked(client, request=[REQUEST], k=3)["tools"] == asked(client, request=REQUEST, k=3)["tools"]
 
 
-@pytest.mark.parametrize("form", ["openai", "responses", "anthropic", "mcp", "langchain"])
-def test_tools_come_in_the_form_that_is_asked_for_with_the_way_back(client: TestClient, form: str) -> None:
+@pytest.mark.parametrize("form", Form)
+def test_tools_come_in_the_form_that_is_asked_for_with_the_way_back(client: TestClient, form: Form) -> None:
     answer = asked(client, request=REQUEST, k=3, form=form)
     rendered = answer["rendered"]
     assert len(rendered["tools"]) == 3
