@@ -33,9 +33,9 @@ def compared_rows(
 
 
 def rounded(value: Any) -> Any:
-    """Return JSON with its floats cut to four decimals."""
+    """Return JSON with its floats rounded to six decimals."""
     if isinstance(value, float):
-        return round(value, 4)
+        return round(value, 6)
     if isinstance(value, Mapping):
         return {key: rounded(item) for key, item in value.items()}
     return [rounded(item) for item in value] if isinstance(value, list | tuple) else value

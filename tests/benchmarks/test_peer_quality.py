@@ -122,10 +122,10 @@ def test_figures_hold_the_first_router_against_each_other_one_and_correct_p_for_
     assert shown.row_count == 3
 
 
-def test_stored_figures_have_four_decimals_and_keep_their_whole_numbers() -> None:
-    assert rounded({"p": 0.123456, "interval": (0.5, 0.98765), "better": 3}) == {
-        "p": 0.1235,
-        "interval": [0.5, 0.9877],
+def test_stored_figures_have_six_decimals_and_keep_their_whole_numbers() -> None:
+    assert rounded({"p": 0.12345678, "interval": (0.5, 0.98765432), "better": 3}) == {
+        "p": 0.123457,
+        "interval": [0.5, 0.987654],
         "better": 3,
     }
 
