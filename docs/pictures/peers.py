@@ -16,7 +16,6 @@ from matplotlib.figure import Figure
 
 HERE = Path(__file__).parent
 FIGURES = HERE.parents[1] / "benchmarks" / "results" / "peer_quality.json"
-PICTURE = HERE / "peers.svg"
 
 METRIC = "ndcg@10"
 OURS, PEERS, TEXT = "#3d85c6", "#c27c0e", "#7d7d7d"
@@ -68,11 +67,11 @@ def _draw_set(panel: Axes, found: Mapping[str, Any], routers: Sequence[str]) -> 
         spine.set_visible(False)
 
 
-def main() -> None:
-    """Draw the stored figures."""
+def main(folder: Path = HERE) -> None:
+    """Draw the stored figures into a folder."""
     sets = json.loads(FIGURES.read_text(encoding="utf-8"))["sets"]
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "peers", "font.family": "sans-serif"}):
-        draw(sets).savefig(PICTURE, metadata={"Date": None})
+        draw(sets).savefig(folder / "peers.svg", metadata={"Date": None})
 
 
 if __name__ == "__main__":

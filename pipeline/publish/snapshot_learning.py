@@ -33,7 +33,7 @@ def learn_from_past_requests(
     files = {name: file_sha256(folder / name) for name in learned.save(folder)}
     manifest = replace(
         manifest,
-        signals=(*manifest.signals, Signal.INTENT) if files else manifest.signals,
+        signals=tuple(s for s in Signal if s in manifest.signals or (files and s is Signal.INTENT)),
         recipe=learned.recipe.to_json(),
         files={**manifest.files, **files},
         tuning={**manifest.tuning, **learned.evidence},

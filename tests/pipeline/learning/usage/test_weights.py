@@ -78,7 +78,7 @@ def test_a_tool_that_no_list_holds_is_missed() -> None:
 some_lists = st.fixed_dictionaries(
     {s: st.dictionaries(st.integers(0, TOOLS - 1), st.floats(0.5, 9), max_size=TOOLS).map(ranking) for s in Signal}
 )
-some_weights = st.lists(st.sampled_from([0.25, 0.5, 1, 2]), min_size=5, max_size=5)
+some_weights = st.lists(st.sampled_from([0.25, 0.5, 1, 2]), min_size=len(Signal), max_size=len(Signal))
 some_tools = st.sets(st.integers(0, TOOLS), min_size=1, max_size=12)
 some_marks = st.lists(st.sampled_from(Expanded), min_size=TOOLS, max_size=TOOLS)
 
@@ -89,11 +89,12 @@ def test_candidates_by_other_weights_are_ranked_as_the_router_ranks_them(
     lists: dict[Signal, Ranking], tools: set[int], weights: list[float], marks: list[Expanded], own: Recipe
 ) -> None:
     expanded = np.array(marks, np.uint8)
-    other = Recipe(**{**vars(own), "weights": dict(zip(Signal, weights, strict=True))})
+    weighed = {signal: w for signal, w in zip(Signal, weights, strict=True) if own.weights[signal]}
+    other = Recipe(**{**vars(own), "weights": weighed})
     fused, _, _ = fuse(lists, other, expanded)
     ids = frozenset(map(str, tools))
     judgement = Judgement("1", "r", ids, ids, "multi")
-    found = FusionCandidates.of([lists], [tools], own, expanded).ndcg(np.array(weights))
+    found = FusionCandidates.of([lists], [tools], own, expanded).ndcg(np.array(list(weighed.values())))
     # Sums in another order differ in their last bits, which can turn a tie around.
     scores = np.round(fused.scores, 9)
     if len(set(scores.tolist())) == len(scores):
