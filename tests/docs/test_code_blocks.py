@@ -20,7 +20,7 @@ from router import Selection
 from tests.pipeline.enrichment.model_server import ModelServer
 from tests.router.adapters.agent_model import call_the_first_tool
 from tests.support.command_line import Done, called, started
-from tests.support.documents import Block, blocks, lines, pages
+from tests.support.documents import Block, blocks, commands, lines, pages
 from tests.support.places import ROOT
 
 # Held by tests of their own, beside what they need: a server, Prefect.
@@ -43,10 +43,13 @@ PAGES = [
 
 
 @pytest.fixture
-def variables(encoder_folder: Path, prefect_home: Path, tmp_path: Path) -> dict[str, str]:
-    """The environment of a page's commands: a small encoder, and a Prefect of their own."""
-    home = shutil.copytree(prefect_home, tmp_path / "prefect")
-    return {"PREFECT_HOME": str(home), "QUARTERMASTER_VECTORS__ENCODER": str(encoder_folder)}
+def variables(page: Path, encoder_folder: Path, request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
+    """The environment of a page's commands: a small encoder, and a Prefect of their own where one runs a flow."""
+    environment = {"QUARTERMASTER_VECTORS__ENCODER": str(encoder_folder)}
+    if any("--flow" in line for line in commands(page=page)):  # its database takes seconds to make
+        home = shutil.copytree(request.getfixturevalue("prefect_home"), tmp_path / "prefect")
+        environment["PREFECT_HOME"] = str(home)
+    return environment
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
