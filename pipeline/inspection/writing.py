@@ -59,6 +59,7 @@ def write(
     """
     with duckdb.connect(str(path), config={**CONNECTION, **_READABLE}) as connection:
         connection.execute(_UNCOMPRESSED)
+        connection.begin()  # hundreds of statements, each of which would be written to disk by itself
         for name, table in (
             ("snapshot", snapshot_tables.snapshot(manifest, run)),
             ("tools", tables.tools(catalog, documents)),
@@ -77,9 +78,12 @@ def write(
             connection.execute(f"CREATE TABLE {name} AS SELECT {_COLUMNS.get(name, '*')} FROM arrow_rows")
             connection.unregister("arrow_rows")
         _write_accounts(connection, catalog, enrichment.written, manifest.catalog, ledger)
-        _write_previous(connection, previous)
+        connection.commit()
+        _write_previous(connection, previous)  # attaches a database, which no transaction may
+        connection.begin()
         for file in _QUESTIONS:
             _execute(connection, file)
+        connection.commit()
 
 
 def _write_accounts(
