@@ -1,0 +1,43 @@
+"""Pages that list what the code has list all of it."""
+
+import re
+from typing import get_args
+
+import pytest
+
+from pipeline.settings.source_formats import SourceFormat
+from router import Detail, Form, Signal
+from router.evaluation import METRICS
+from router.retrieval.recipe import RECIPES
+from tests.support.places import ROOT
+
+
+def named(page: str) -> set[str]:
+    """Return what a page has in backticks."""
+    return set(re.findall(r"`([^`\n]+)`", (ROOT / "docs" / page).read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ("provider_formats.md", {*map(str, Form), *map(str, Detail)}),
+        ("catalogs.md", set(get_args(SourceFormat))),
+        ("evaluation.md", {metric.key for metric in METRICS}),
+        ("how_an_answer_is_made.md", set(RECIPES)),
+    ],
+)
+def test_a_page_names_all_that_there_is(page: str, names: set[str]) -> None:
+    assert names - named(page) == set()
+
+
+@pytest.mark.parametrize("page", ["concepts.md", "how_an_answer_is_made.md", "glossary.md"])
+def test_a_page_of_concepts_has_every_signal(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    assert [signal for signal in Signal if not re.search(rf"\b{signal}\b", text)] == []
+
+
+def test_the_page_of_phrases_has_every_finding_of_the_checks() -> None:
+    checks = (ROOT / "pipeline" / "phrase_checks" / "record").glob("*.py")
+    found = {name for path in checks for name in re.findall(r'inding\(\s*"(\w+)"', path.read_text(encoding="utf-8"))}
+    assert len(found) > 5
+    assert found - named("phrases.md") == set()
