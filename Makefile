@@ -75,7 +75,7 @@ demo: $(VENV)/.build
 	@echo '  $(BIN)/quartermaster inspect stripe/createRefund     all that is known of a tool'
 	@echo '  $(BIN)/quartermaster evaluate --bench catalogs/demo'
 	@echo '  $(BIN)/quartermaster build openapi.yaml              a file of your own'
-	@echo '  README.md: from Python, models that write phrases, nightly builds'
+	@echo '  docs/quickstart.md: from Python, models that write phrases, nightly builds'
 
 check: lint
 	$(BIN)/python -m pytest --fast
