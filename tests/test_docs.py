@@ -27,7 +27,7 @@ def test_every_link_of_a_document_leads_to_a_file() -> None:
 def test_every_place_that_the_architecture_names_exists() -> None:
     text = (DOCS / "architecture.md").read_text(encoding="utf-8")
     places = set(re.findall(r"`((?:router|pipeline|flows|tests)/[\w/.]*)`", text))
-    assert len(places) > 15
+    assert len(places) > 5
     assert {place for place in places if not (ROOT / place).exists()} == set()
 
 

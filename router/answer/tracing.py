@@ -21,7 +21,7 @@ from router.answer.results import RoutedTools
 
 _CONTENT_VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _CONTENT_SHOWN = ("true", "span_only", "span_and_event")
-_TOTAL = "all"  # the stage of RoutedTools.ms that is the sum of the others
+_TOTAL = "all"  # the key of RoutedTools.ms for the whole route
 
 
 class RouteSpan(Protocol):
