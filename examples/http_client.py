@@ -36,6 +36,8 @@ def ask(client: httpx.Client, path: str, body: dict[str, Any] | None = None) -> 
         if response.status_code not in (429, 503) or attempt == PATIENCE:
             break
         time.sleep(float(response.headers.get("Retry-After", 1)))
+    if response.headers.get("Content-Type") != "application/json":  # a proxy's own page
+        raise Refused(f"{response.status_code} {response.reason_phrase}")
     answer: dict[str, Any] = response.json()
     if response.is_success:
         return answer

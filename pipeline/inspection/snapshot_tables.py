@@ -32,7 +32,7 @@ def judged_metrics(manifests: Sequence[Manifest]) -> pa.Table:
         (manifest, manifest.evaluation, metric, value)
         for manifest in sorted(manifests, key=lambda manifest: (_built_at(manifest), manifest.snapshot))
         if manifest.evaluation is not None
-        for metric, value in sorted(manifest.evaluation["metrics"].items())
+        for metric, value in sorted((manifest.evaluation.get("metrics") or {}).items())
     ]
     intervals = [evaluation.get("intervals", {}).get(metric) or (None, None) for _, evaluation, metric, _ in rows]
     columns = {

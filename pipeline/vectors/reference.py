@@ -13,6 +13,7 @@ from pipeline.errors import RunAborted
 from router.contract import ENCODER_TOKENS
 from router.encoding.export import EncoderModel
 from router.encoding.export.model import read_json
+from router.process import silence_onnxruntime
 
 _TRANSFORMER = ["Transformer", "Pooling"]
 
@@ -122,6 +123,7 @@ def _fuse(path: Path, model: EncoderModel) -> None:
     config = read_json(model.folder / "config.json")
     if config.get("model_type") != "bert" or not {"num_attention_heads", "hidden_size"} <= config.keys():
         return
+    silence_onnxruntime()
     from onnxruntime.transformers import optimizer
 
     fused = optimizer.optimize_model(

@@ -1,6 +1,6 @@
 """The bodies of chat requests, sent directly or in a batch, and the estimates of their tokens and cost."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipeline.enrichment.generator import Prompt, Question, TokenUsage
@@ -9,10 +9,16 @@ from pipeline.enrichment.openai.chat import Completion
 from pipeline.enrichment.prompt import INSTRUCTIONS, PACKED, PLAIN_TEXT, packed_question, single_question
 from pipeline.settings import EnrichmentSettings
 from pipeline.tokens import TokenCounter
+from router.fingerprint import fingerprint
 
 _OVERHEAD_TOKENS = 16  # that the chat format adds to two messages
 # Of an answer, until the server has counted one. See docs/decisions/0029-estimate-of-enrichment.md.
 _OUTPUT_TOKENS = 400
+# Parameters of which the ledger keeps the values.
+_STORED = frozenset(
+    "frequency_penalty languages max_completion_tokens max_tokens presence_penalty reasoning_effort seed stop "
+    "temperature tools_per_request top_k top_p verbosity".split()
+)
 
 
 def answer_key(settings: EnrichmentSettings) -> dict[str, Any]:
@@ -26,6 +32,11 @@ def answer_key(settings: EnrichmentSettings) -> dict[str, Any]:
     if settings.other_languages:
         key["languages"] = list(settings.other_languages)
     return key
+
+
+def _without_secrets(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters with hashes in place of what is no sampling parameter: some servers take a key in the body."""
+    return {name: value if name in _STORED else f"sha256:{fingerprint(value)}" for name, value in parameters.items()}
 
 
 class RequestBuilder:
@@ -61,8 +72,8 @@ class RequestBuilder:
         return {**body, **settings.parameters}
 
     def prompt(self, question: Question) -> Prompt:
-        """Return the messages about one question, and the parameters that its answer depends on."""
-        return Prompt(INSTRUCTIONS, self._message([question]), answer_key(self._settings))
+        """Return the messages about one question, and the parameters that its answer depends on, fit to be stored."""
+        return Prompt(INSTRUCTIONS, self._message([question]), _without_secrets(answer_key(self._settings)))
 
     def _message(self, questions: Sequence[Question]) -> str:
         languages = self._settings.other_languages

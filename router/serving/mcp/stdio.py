@@ -6,7 +6,7 @@ import os
 import signal
 import stat
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 import anyio
@@ -42,8 +42,9 @@ def serve_stdio(served: Server[Tools]) -> None:
     except* BrokenPipeError:
         _logger.warning("the client left before it had read its answers")
         # Otherwise Python fails again when it flushes stdout at exit, and 3.13 tells of the transport's own buffer.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.unraisablehook = _pass_over_broken_pipes
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        sys.unraisablehook = _passing_over_broken_pipes(sys.unraisablehook)
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
@@ -51,9 +52,14 @@ def serve_stdio(served: Server[Tools]) -> None:
         signal.raise_signal(number)
 
 
-def _pass_over_broken_pipes(unraisable: "sys.UnraisableHookArgs") -> None:
-    if not isinstance(unraisable.exc_value, BrokenPipeError):
-        sys.__unraisablehook__(unraisable)
+def _passing_over_broken_pipes(hook: "Callable[[sys.UnraisableHookArgs], object]") -> "Callable[..., None]":
+    """Return a hook that leaves broken pipes out, and passes the rest to another."""
+
+    def pass_over(unraisable: "sys.UnraisableHookArgs") -> None:
+        if not isinstance(unraisable.exc_value, BrokenPipeError):
+            hook(unraisable)
+
+    return pass_over
 
 
 async def _wait(numbers: Sequence[signal.Signals], received: list[signal.Signals], scope: anyio.CancelScope) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, TokenUsage
+from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, Question, TokenUsage
 from pipeline.enrichment.openai import DirectGenerator
 from pipeline.enrichment.prompt import INSTRUCTIONS
 from pipeline.settings import Price
@@ -199,3 +199,11 @@ def test_many_questions_at_once_fall_back_together() -> None:
     assert all(isinstance(outcome, GeneratedExpansion) for outcome in outcomes)
     assert _formats(server)[-20:] == [None] * 20
     assert len(server.requests) <= 40 + 2 * 8
+
+
+def test_a_secret_among_the_parameters_is_stored_as_a_hash() -> None:
+    with ModelServer() as server:
+        settings = server.settings(parameters={"temperature": 0.5, "api_key": "sk-of-a-proxy"})
+        prompt = DirectGenerator(settings).prompt(Question("key", _RECORDS[0]))
+    assert prompt is not None and prompt.parameters["temperature"] == 0.5
+    assert prompt.parameters["api_key"].startswith("sha256:") and "proxy" not in str(prompt.parameters)
