@@ -51,8 +51,8 @@ def rank(
 ) -> tuple[dict[str, Ranked], NotMeasured]:
     """Return the rankings by peer, and why other peers have none.
 
-    Rankings of the same tools and requests that lie in the folder `keep` are read from there: use another folder after an
-    upgrade of the peers. Raises CalledProcessError where a peer fails.
+    Rankings of the same tools and requests that lie in the folder `keep` are read from there: use another folder after
+    an upgrade of the peers. Raises CalledProcessError where a peer fails.
     """
     content = json.dumps([tools, requests], sort_keys=True)
     folder = keep / "rankings" / hashlib.sha256(content.encode()).hexdigest()[:16]
