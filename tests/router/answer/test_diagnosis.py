@@ -39,6 +39,16 @@ def test_each_word_is_looked_for_in_name_description_and_phrases(router: Router)
     }
 
 
+def test_an_identifier_stands_beside_its_parts_each_in_one_row() -> None:
+    def fetch(user: str) -> None:
+        """Returns the user with an id."""
+
+    diagnosis = Router.from_tools([fetch], encoder=None).diagnose("call getUserById now getUserById", "fetch")
+    words = {match.word: match.description for match in diagnosis.words}
+    assert words == {"call": False, "get": False, "User": True, "Id": True, "getUserById": False, "now": False}
+    assert len(words) == len(diagnosis.words)
+
+
 def test_a_tool_that_is_found_says_its_place(router: Router) -> None:
     ids = router.route(REQUEST).ids
     assert said(router, ids[0]) == ("The request finds this tool first.", "")
