@@ -1,10 +1,20 @@
 """Say a diagnosis in plain sentences: what happened to a tool, and what would help."""
 
+from collections import Counter
+
 from router.answer.diagnosis import Diagnosis, ListPlace
 from router.contract import Signal
 
 _PHRASE = "If it should answer the request, a phrase in those words would help."
 _NEAR = 10  # a list that ranks a tool this high has found it
+# What leaves tools out after the search, by `Dropped.by`: the answer may then be shorter than asked for.
+_LIMITS = {
+    "budget": "the token budget",
+    "cap": "the provider's limit",
+    "lexical overlap": "the selection's word overlap",
+    "combined score": "the selection's combined score",
+    "none fits": "the doubt that any tool fits",
+}
 
 
 def verdict(diagnosis: Diagnosis) -> str:
@@ -19,17 +29,16 @@ def verdict(diagnosis: Diagnosis) -> str:
         return f"The answer shows {diagnosis.shown_as} for it: both have the same name and description."
     if diagnosis.rank is None:
         return f"No list has the tool among its first {diagnosis.depth}, and a recipe reads no further."
-    wanted = len(diagnosis.answer)
+    if diagnosis.rank <= len(diagnosis.answer):
+        return f"Found at rank {diagnosis.rank}; the reranker or the selection's weights then put other tools first."
+    number = f"number {diagnosis.rank}, {_size(diagnosis)}."
     best = _best(diagnosis)
     if best is None or best.rank is None or best.rank > _NEAR:
         nearest = f": the best, {best.signal}, at {best.rank:,}" if best else ""
-        return f"Every list ranks other tools first{nearest}. It is number {diagnosis.rank}, the answer has {wanted}."
+        return f"Every list ranks other tools first{nearest}. It is {number}"
     low = [place.signal.value for place in diagnosis.lists if place.rank is None or place.rank > _NEAR]
     against = f", but {_and(low)} {'ranks' if len(low) == 1 else 'rank'} it low or not at all" if low else ""
-    return (
-        f"The list {best.signal} has it at {best.rank}{against}. "
-        f"Together they make it number {diagnosis.rank}, the answer has {wanted}."
-    )
+    return f"The list {best.signal} has it at {best.rank}{against}. Together they make it {number}"
 
 
 def advice(diagnosis: Diagnosis) -> str:
@@ -59,10 +68,17 @@ def _found(diagnosis: Diagnosis) -> str:
     return f"The request finds this tool in place {diagnosis.place}; {diagnosis.answer.ids[0]} comes first."
 
 
+def _size(diagnosis: Diagnosis) -> str:
+    """Return how many tools the answer has, and what left how many out of it."""
+    counts = Counter(out.by for out in diagnosis.answer.dropped if out.by in _LIMITS)
+    out = _and([f"{_LIMITS[by]} left {count} out" for by, count in counts.items()])
+    return f"the answer has {len(diagnosis.answer)}{': ' if out else ''}{out}"
+
+
 def _best(diagnosis: Diagnosis) -> ListPlace | None:
     ranked = [place for place in diagnosis.lists if place.rank is not None]
     return min(ranked, key=lambda place: place.rank or 0, default=None)
 
 
 def _and(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)

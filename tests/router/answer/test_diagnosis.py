@@ -1,11 +1,14 @@
 """A diagnosis says where a tool stands for a request, and why."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from router import Router, Selection, Signal
 from router.answer.diagnosis import WordMatch
+from router.answer.reranking import Reranking
 from router.answer.verdict import advice, verdict
 from router.errors import RequestInvalid
 
@@ -74,6 +77,23 @@ def test_past_the_answer_the_best_list_and_the_nearest_phrase_are_named(router: 
     best = min(last.ranks, key=lambda name: last.ranks[name])
     assert f"The list {best} has it at {last.ranks[best]}" in sentence and "the answer has 1" in sentence
     assert f"“{last.phrase}”" in help_
+
+
+def test_a_tool_that_a_reranker_or_weights_put_back_is_not_said_to_be_within_the_answer(snapshot: Path) -> None:
+    first = Router.open(snapshot).route(REQUEST).ids[0]
+
+    def last_is_best(request: str, texts: Sequence[str]) -> list[float]:
+        return [float(place) for place in range(len(texts))]
+
+    reranking = Router.open(snapshot, rerank=Reranking(last_is_best))
+    expected = "Found at rank 1; the reranker or the selection's weights then put other tools first."
+    assert said(reranking, first, k=1)[0] == expected
+
+
+def test_an_answer_that_the_token_budget_cuts_short_names_the_budget(router: Router) -> None:
+    last = router.route(REQUEST).ids[-1]
+    sentence, _ = said(router, last, k=1, token_budget=1)
+    assert sentence.endswith("the answer has 0: the token budget left 1 out.")
 
 
 def test_a_tool_in_no_list_and_without_phrases_should_get_some() -> None:
