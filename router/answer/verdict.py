@@ -21,7 +21,7 @@ def verdict(diagnosis: Diagnosis) -> str:
     """Return in a sentence or two where the request finds the tool, or why it does not."""
     if diagnosis.place is not None:
         return _found(diagnosis)
-    if any(tool.tool_id == diagnosis.tool.tool_id for tool in diagnosis.answer.always):
+    if _is_always(diagnosis):
         return "The selection adds the tool to every answer, whatever its rank."
     if diagnosis.refusal is not None:
         return f"The tool is left out: {diagnosis.refusal}."
@@ -43,10 +43,12 @@ def verdict(diagnosis: Diagnosis) -> str:
 
 def advice(diagnosis: Diagnosis) -> str:
     """Return what would help the request to find the tool; empty where it is found first or need not be."""
-    if diagnosis.place == 1 or diagnosis.shown_as is not None:
+    if diagnosis.place == 1 or diagnosis.shown_as is not None or _is_always(diagnosis):
         return ""
     if diagnosis.refusal is not None:
         return "Change the selection, or the budget, if the tool should be found."
+    if not diagnosis.words:
+        return "The request has only words that no list looks for."
     if not diagnosis.phrases:
         return "It has no phrases. Phrases in the words of such requests would help most: build it with a generator."
     if diagnosis.place is not None:
@@ -60,6 +62,10 @@ def advice(diagnosis: Diagnosis) -> str:
     return (
         f"Its phrases come near.{nearest} Ask for more tools (k), or make the phrases of the tools before it narrower."
     )
+
+
+def _is_always(diagnosis: Diagnosis) -> bool:
+    return any(tool.tool_id == diagnosis.tool.tool_id for tool in diagnosis.answer.always)
 
 
 def _found(diagnosis: Diagnosis) -> str:

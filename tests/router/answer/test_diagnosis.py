@@ -67,7 +67,15 @@ def test_a_tool_that_the_selection_leaves_out_says_so_wherever_it_ranks(router: 
 
 def test_a_tool_of_every_answer_is_not_said_to_be_missing(router: Router) -> None:
     last = router.route(REQUEST).ids[-1]
-    assert "adds the tool to every answer" in said(router, last, k=1, selection=Selection(always=(last,)))[0]
+    sentence, help_ = said(router, last, k=1, selection=Selection(always=(last,)))
+    assert sentence == "The selection adds the tool to every answer, whatever its rank."
+    assert help_ == ""
+
+
+def test_of_a_request_without_words_no_phrases_are_asked_for(router: Router) -> None:
+    ids = router.route("what is this for").ids
+    tool_id = next(record.tool_id for record in router.tools if record.tool_id not in ids[:1])
+    assert said(router, tool_id, "what is this for", k=1)[1] == "The request has only words that no list looks for."
 
 
 def test_past_the_answer_the_best_list_and_the_nearest_phrase_are_named(router: Router) -> None:
