@@ -15,7 +15,7 @@ from router.search.search import clean_request, rank, search
 from router.selection import admit
 from router.snapshot.record_store import ToolEntry
 from router.snapshot.snapshot import Snapshot
-from router.text import pretokenize, terms
+from router.text import analyzer, pretokenize, terms
 from router.tools.field_text import description_document, name_document
 from router.tools.trust import sanitize
 
@@ -136,11 +136,13 @@ def _place(snapshot: Snapshot, signal: Signal, ranking: Ranking, ordinal: int) -
 
 
 def _words(request: str, entry: ToolEntry) -> tuple[WordMatch, ...]:
-    """Return the words of a request, without stop words, and which texts of a tool have them."""
+    """Return the words of a request and the parts of its identifiers, without stop words, and where a tool has them."""
     record, _ = sanitize(entry.record)
     texts = (name_document(record), description_document(record), "\n".join(entry.phrases))
     fields = [frozenset(terms(text)) for text in texts]
-    by_term = {term: word for word in pretokenize(clean_request(request)).split() for term in terms(word)}
+    # `pretokenize` has split the identifiers already: `terms` would give a joined form its parts once more.
+    words = pretokenize(clean_request(request)).split()
+    by_term = {term: word for word in words for term in analyzer().analyze(word)}
     return tuple(
         WordMatch(word, *(term in field for field in fields)) for term, word in list(by_term.items())[:_MAX_WORDS]
     )

@@ -1,17 +1,27 @@
 """Say a diagnosis in plain sentences: what happened to a tool, and what would help."""
 
+from collections import Counter
+
 from router.answer.diagnosis import Diagnosis, ListPlace
 from router.contract import Signal
 
 _PHRASE = "If it should answer the request, a phrase in those words would help."
 _NEAR = 10  # a list that ranks a tool this high has found it
+# What leaves tools out after the search, by `Dropped.by`: the answer may then be shorter than asked for.
+_LIMITS = {
+    "budget": "the token budget",
+    "cap": "the provider's limit",
+    "lexical overlap": "the selection's word overlap",
+    "combined score": "the selection's combined score",
+    "none fits": "the doubt that any tool fits",
+}
 
 
 def verdict(diagnosis: Diagnosis) -> str:
     """Return in a sentence or two where the request finds the tool, or why it does not."""
     if diagnosis.place is not None:
         return _found(diagnosis)
-    if any(tool.tool_id == diagnosis.tool.tool_id for tool in diagnosis.answer.always):
+    if _is_always(diagnosis):
         return "The selection adds the tool to every answer, whatever its rank."
     if diagnosis.refusal is not None:
         return f"The tool is left out: {diagnosis.refusal}."
@@ -19,25 +29,26 @@ def verdict(diagnosis: Diagnosis) -> str:
         return f"The answer shows {diagnosis.shown_as} for it: both have the same name and description."
     if diagnosis.rank is None:
         return f"No list has the tool among its first {diagnosis.depth}, and a recipe reads no further."
-    wanted = len(diagnosis.answer)
+    if diagnosis.rank <= len(diagnosis.answer):
+        return f"Found at rank {diagnosis.rank}; the reranker or the selection's weights then put other tools first."
+    number = f"number {diagnosis.rank}, {_size(diagnosis)}."
     best = _best(diagnosis)
     if best is None or best.rank is None or best.rank > _NEAR:
         nearest = f": the best, {best.signal}, at {best.rank:,}" if best else ""
-        return f"Every list ranks other tools first{nearest}. It is number {diagnosis.rank}, the answer has {wanted}."
+        return f"Every list ranks other tools first{nearest}. It is {number}"
     low = [place.signal.value for place in diagnosis.lists if place.rank is None or place.rank > _NEAR]
     against = f", but {_and(low)} {'ranks' if len(low) == 1 else 'rank'} it low or not at all" if low else ""
-    return (
-        f"The list {best.signal} has it at {best.rank}{against}. "
-        f"Together they make it number {diagnosis.rank}, the answer has {wanted}."
-    )
+    return f"The list {best.signal} has it at {best.rank}{against}. Together they make it {number}"
 
 
 def advice(diagnosis: Diagnosis) -> str:
     """Return what would help the request to find the tool; empty where it is found first or need not be."""
-    if diagnosis.place == 1 or diagnosis.shown_as is not None:
+    if diagnosis.place == 1 or diagnosis.shown_as is not None or _is_always(diagnosis):
         return ""
     if diagnosis.refusal is not None:
         return "Change the selection, or the budget, if the tool should be found."
+    if not diagnosis.words:
+        return "The request has only words that no list looks for."
     if not diagnosis.phrases:
         return "It has no phrases. Phrases in the words of such requests would help most: build it with a generator."
     if diagnosis.place is not None:
@@ -53,10 +64,21 @@ def advice(diagnosis: Diagnosis) -> str:
     )
 
 
+def _is_always(diagnosis: Diagnosis) -> bool:
+    return any(tool.tool_id == diagnosis.tool.tool_id for tool in diagnosis.answer.always)
+
+
 def _found(diagnosis: Diagnosis) -> str:
     if diagnosis.place == 1:
         return "The request finds this tool first."
     return f"The request finds this tool in place {diagnosis.place}; {diagnosis.answer.ids[0]} comes first."
+
+
+def _size(diagnosis: Diagnosis) -> str:
+    """Return how many tools the answer has, and what left how many out of it."""
+    counts = Counter(out.by for out in diagnosis.answer.dropped if out.by in _LIMITS)
+    out = _and([f"{_LIMITS[by]} left {count} out" for by, count in counts.items()])
+    return f"the answer has {len(diagnosis.answer)}{': ' if out else ''}{out}"
 
 
 def _best(diagnosis: Diagnosis) -> ListPlace | None:
@@ -65,4 +87,4 @@ def _best(diagnosis: Diagnosis) -> ListPlace | None:
 
 
 def _and(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)

@@ -1,4 +1,7 @@
-"""Compare two catalogs tool by tool: what was added, removed and changed."""
+"""Compare two catalogs tool by tool, by definitions and English phrases: what was added, removed and changed.
+
+Phrases in other languages are not compared: a record store does not hold them.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -13,7 +16,7 @@ _PARTS = {f.name: f.name.replace("input_schema", "schema") for f in fields(ToolR
 
 @dataclass(frozen=True, slots=True)
 class ToolChange:
-    """A tool that both catalogs have, and what differs: parts of its record, phrases that came and went."""
+    """A tool that both catalogs have, and what differs: parts of its record, English phrases that came and went."""
 
     tool_id: str
     parts: tuple[str, ...]
@@ -35,7 +38,7 @@ class CatalogDifference:
 
 
 def difference(before: ToolEntries, after: ToolEntries) -> CatalogDifference:
-    """Return what changed from one catalog to another. Holds one tool of each at a time."""
+    """Return which definitions and English phrases changed between two catalogs. Holds one tool of each at a time."""
     added, removed, changed = [], [], []
     for old, new in _paired(before, after):
         if old is None and new is not None:

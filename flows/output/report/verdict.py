@@ -79,4 +79,5 @@ def percent(share: float) -> str:
     text = f"{share:.0%}"
     if (text == "100%" and share < 1) or (text == "0%" and share > 0):
         text = f"{share:.1%}"
+        text = {"100.0%": "over 99.9%", "0.0%": "under 0.1%"}.get(text, text)
     return text.replace("%", " %")

@@ -1,11 +1,14 @@
 """A diagnosis says where a tool stands for a request, and why."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from router import Router, Selection, Signal
 from router.answer.diagnosis import WordMatch
+from router.answer.reranking import Reranking
 from router.answer.verdict import advice, verdict
 from router.errors import RequestInvalid
 
@@ -39,6 +42,16 @@ def test_each_word_is_looked_for_in_name_description_and_phrases(router: Router)
     }
 
 
+def test_an_identifier_stands_beside_its_parts_each_in_one_row() -> None:
+    def fetch(user: str) -> None:
+        """Returns the user with an id."""
+
+    diagnosis = Router.from_tools([fetch], encoder=None).diagnose("call getUserById now getUserById", "fetch")
+    words = {match.word: match.description for match in diagnosis.words}
+    assert words == {"call": False, "get": False, "User": True, "Id": True, "getUserById": False, "now": False}
+    assert len(words) == len(diagnosis.words)
+
+
 def test_a_tool_that_is_found_says_its_place(router: Router) -> None:
     ids = router.route(REQUEST).ids
     assert said(router, ids[0]) == ("The request finds this tool first.", "")
@@ -54,7 +67,15 @@ def test_a_tool_that_the_selection_leaves_out_says_so_wherever_it_ranks(router: 
 
 def test_a_tool_of_every_answer_is_not_said_to_be_missing(router: Router) -> None:
     last = router.route(REQUEST).ids[-1]
-    assert "adds the tool to every answer" in said(router, last, k=1, selection=Selection(always=(last,)))[0]
+    sentence, help_ = said(router, last, k=1, selection=Selection(always=(last,)))
+    assert sentence == "The selection adds the tool to every answer, whatever its rank."
+    assert help_ == ""
+
+
+def test_of_a_request_without_words_no_phrases_are_asked_for(router: Router) -> None:
+    ids = router.route("what is this for").ids
+    tool_id = next(record.tool_id for record in router.tools if record.tool_id not in ids[:1])
+    assert said(router, tool_id, "what is this for", k=1)[1] == "The request has only words that no list looks for."
 
 
 def test_past_the_answer_the_best_list_and_the_nearest_phrase_are_named(router: Router) -> None:
@@ -64,6 +85,23 @@ def test_past_the_answer_the_best_list_and_the_nearest_phrase_are_named(router: 
     best = min(last.ranks, key=lambda name: last.ranks[name])
     assert f"The list {best} has it at {last.ranks[best]}" in sentence and "the answer has 1" in sentence
     assert f"“{last.phrase}”" in help_
+
+
+def test_a_tool_that_a_reranker_or_weights_put_back_is_not_said_to_be_within_the_answer(snapshot: Path) -> None:
+    first = Router.open(snapshot).route(REQUEST).ids[0]
+
+    def last_is_best(request: str, texts: Sequence[str]) -> list[float]:
+        return [float(place) for place in range(len(texts))]
+
+    reranking = Router.open(snapshot, rerank=Reranking(last_is_best))
+    expected = "Found at rank 1; the reranker or the selection's weights then put other tools first."
+    assert said(reranking, first, k=1)[0] == expected
+
+
+def test_an_answer_that_the_token_budget_cuts_short_names_the_budget(router: Router) -> None:
+    last = router.route(REQUEST).ids[-1]
+    sentence, _ = said(router, last, k=1, token_budget=1)
+    assert sentence.endswith("the answer has 0: the token budget left 1 out.")
 
 
 def test_a_tool_in_no_list_and_without_phrases_should_get_some() -> None:

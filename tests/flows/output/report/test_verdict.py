@@ -50,7 +50,16 @@ def test_no_slice_is_weakest_where_all_are_as_good_as_the_whole(result: dict[str
 
 
 @pytest.mark.parametrize(
-    ("share", "text"), [(0.94, "94 %"), (1, "100 %"), (0.999, "99.9 %"), (0.0, "0 %"), (0.004, "0.4 %")]
+    ("share", "text"),
+    [
+        (0.94, "94 %"),
+        (1, "100 %"),
+        (0.999, "99.9 %"),
+        (0.9996, "over 99.9 %"),
+        (0.0, "0 %"),
+        (0.004, "0.4 %"),
+        (0.0004, "under 0.1 %"),
+    ],
 )
 def test_a_share_that_is_not_whole_is_not_called_all_or_nothing(share: float, text: str) -> None:
     assert percent(share) == text

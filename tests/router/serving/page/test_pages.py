@@ -183,7 +183,7 @@ def test_the_last_two_snapshots_are_compared_by_default(pages: TestClient) -> No
     page = text(pages, "/compare")
     selected = re.findall(r'<option value="([^"]+)" selected>', page)
     assert selected == ["20250101T000000Z-00000000", "20250102T000000Z-11111111"]
-    assert "No tool and no phrase differs." in page
+    assert "No definition and no English phrase differs." in page
 
 
 def test_a_comparison_says_which_tools_and_phrases_differ(client_of: Ask, snapshot: Path, tmp_path: Path) -> None:
