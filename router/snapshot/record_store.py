@@ -135,6 +135,15 @@ class RecordSequence(Sequence[ToolRecord]):
         self._store = store
         self._ordinals = store.by_id()
 
+    def places_of(self, provider: str) -> list[int]:
+        """Return the places of a provider's tools, in order; case is ignored. No record is decoded."""
+        rows, folded = self._store.facets.rows, provider.casefold()
+        return [
+            place
+            for place, ordinal in enumerate(self._ordinals.tolist())
+            if (rows[ordinal].provider or "").casefold() == folded
+        ]
+
     def __len__(self) -> int:
         return len(self._ordinals)
 

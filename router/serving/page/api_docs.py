@@ -19,6 +19,8 @@ _LIMITS = {
 }
 _TRIVIAL = frozenset(("at least 1 characters", "at least 0 items"))
 
+_REGISTERED = "my-server/get_weather"  # what the example of PUT registers
+
 
 @dataclass(frozen=True, slots=True)
 class Field:
@@ -91,6 +93,8 @@ def _operation(method: str, path: str, operation: _Json, schemas: _Json, base_ur
     body = _content(operation.get("requestBody", {}))
     statuses = operation["responses"]
     guarded = bool(operation.get("security"))
+    if method == "DELETE":  # whoever tries the example must not remove a tool that serves
+        examples = {**examples, "tool_id": _REGISTERED}
     return Operation(
         anchor=operation["operationId"],
         method=method,
@@ -185,8 +189,8 @@ def _example(schema: _Json, schemas: _Json, examples: _Json, name: str = "") -> 
 
 
 def _curl(method: str, url: str, body: Any, guarded: bool) -> str:
-    parts = ["curl -s"] if method == "GET" else ["curl -s" if method == "POST" else f"curl -s -X {method}"]
-    parts[0] += f" {shlex.quote(url)}"
+    is_implied = method == "GET" or (method == "POST" and body is not None)
+    parts = [f"curl -s {'' if is_implied else f'-X {method} '}{shlex.quote(url)}"]
     if guarded:
         parts.append('-H "Authorization: Bearer $QUARTERMASTER_TOKEN"')
     if body is not None:

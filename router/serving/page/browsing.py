@@ -42,20 +42,19 @@ def list_tools(router: Router, text: str, provider: str, after: str) -> ToolList
 
     `provider` limits them to one provider.
     """
-    served, words, provider = router.tools, text.casefold().split(), provider.casefold()
-    position = bisect_right(served, after, key=lambda record: record.tool_id) if after else 0
-    end = min(position + _MAX_READ, len(served))
+    served, words = router.tools, text.casefold().split()
+    places = served.places_of(provider) if provider else range(len(served))
+    position = bisect_right(places, after, key=lambda place: served[place].tool_id) if after else 0
+    end = min(position + _MAX_READ, len(places))
     matches: list[tuple[ToolRecord, str]] = []
     while position < end and len(matches) < PAGE_SIZE:
-        record = served[position]
+        record = served[places[position]]
         position += 1
-        if provider and (record.provider or "").casefold() != provider:
-            continue
         searched = "\n".join((record.tool_id, record.name, record.description)).casefold()
         if all(word in searched for word in words):
             matches.append((record, excerpt(record.description, words)))
-    more = position < len(served)
-    next_after = served[position - 1].tool_id if more else None
+    more = position < len(places)
+    next_after = served[places[position - 1]].tool_id if more else None
     return ToolListing(tuple(matches), next_after, len(matches) == PAGE_SIZE or not more)
 
 

@@ -1,5 +1,6 @@
 """The first page without a request: sample requests, providers and facts of the catalog."""
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -15,6 +16,7 @@ from router.serving.page.comparing import SnapshotCache
 # Raises QuartermasterError where the inspection database cannot be read.
 CatalogCost = Callable[[Path], float | None]
 
+_logger = logging.getLogger("router.serving")
 _SAMPLES = 6
 _MAX_SAMPLE = 120  # characters
 _MAX_LOOKED_AT = 64  # tools, for samples
@@ -34,7 +36,9 @@ def sample_requests(router: Router) -> Samples:
     examples = evaluation.get("examples") or ()
     if examples:
         return Samples(tuple(examples[:_SAMPLES]), judged=True)
-    phrases = dict.fromkeys(phrase for place in _spread(len(router)) if (phrase := _phrase(router, place)))
+    tools = router.tools  # of one snapshot, whatever serves meanwhile
+    ids = [tools[place].tool_id for place in _spread(len(tools))]
+    phrases = dict.fromkeys(phrase for tool_id in ids if (phrase := _phrase(router, tool_id)))
     return Samples(tuple(islice(phrases, _SAMPLES)), judged=False)
 
 
@@ -46,9 +50,9 @@ def _spread(count: int) -> list[int]:
     return [position for start in range(step) for position in evenly[start::step]]
 
 
-def _phrase(router: Router, place: int) -> str | None:
-    """Return the first short phrase of the tool at a place; the last phrase says when to use it, not what is asked."""
-    phrases = router.phrases(router.tools[place].tool_id)
+def _phrase(router: Router, tool_id: str) -> str | None:
+    """Return the first short phrase of a tool; the last phrase says when to use it, not what is asked."""
+    phrases = router.phrases(tool_id)
     return next((phrase for phrase in phrases[:-1] or phrases if len(phrase) <= _MAX_SAMPLE), None)
 
 
@@ -69,6 +73,9 @@ class CostCache:
                 self._known = (snapshot, self._cost(self._snapshots.folder(snapshot)))
             except QuartermasterError:  # the snapshot was written without the database, or by an older version
                 self._known = (snapshot, None)
+            except (OSError, ImportError) as error:  # may pass: the next visit asks again
+                _logger.warning("the cost of %s cannot be read: %s", snapshot, error)
+                return None
         return self._known[1]
 
 

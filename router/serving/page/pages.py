@@ -103,7 +103,7 @@ def pages(
 def _examples(router: Router) -> dict[str, Any]:
     """Return values for the examples of the API, from the catalog that serves."""
     requests = list(sample_requests(router).requests[:2]) or ["what should be done"]
-    tool_id = router.tools[0].tool_id if len(router) else "provider/tool"
+    tool_id = next((tool.tool_id for tool in router.tools), "provider/tool")
     definition = {"name": "get_weather", "description": "Returns the weather in a city."}
     return {
         "tool_id": tool_id,

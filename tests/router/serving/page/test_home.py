@@ -56,3 +56,15 @@ def test_the_cost_is_read_once_and_a_missing_database_is_no_error(snapshot: Path
     assert asked == [snapshot]
     assert CostCache(shelf, gone).of(snapshot.name) is None
     assert CostCache(None, cost).of(snapshot.name) is None
+
+
+def test_a_cost_that_cannot_be_read_now_is_asked_again(snapshot: Path) -> None:
+    costs = iter([PermissionError("locked"), None])
+
+    def cost(_: Path) -> float | None:
+        if isinstance(failure := next(costs), Exception):
+            raise failure
+        return 1.5
+
+    cache = CostCache(SnapshotCache(snapshot), cost)
+    assert [cache.of(snapshot.name), cache.of(snapshot.name), cache.of(snapshot.name)] == [None, 1.5, 1.5]

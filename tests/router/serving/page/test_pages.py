@@ -170,6 +170,14 @@ def test_a_large_catalog_is_read_part_by_part(router: Router, monkeypatch: pytes
     assert (pages, found) == (3, ["github/create_issue", "linear/create_issue", "stripe/create_refund"])
 
 
+def test_a_providers_tools_are_found_however_far_down_the_catalog(
+    router: Router, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("router.serving.page.browsing._MAX_READ", 1)
+    page = list_tools(router, "", "STRIPE", "")
+    assert [record.provider for record, _ in page.tools] == ["stripe"]
+
+
 def test_two_snapshots_answer_one_request(pages: TestClient, catalog: Path) -> None:
     page = text(pages, "/compare", request=REQUEST, a="20250101T000000Z-00000000")
     assert "20250101T000000Z-00000000" in page
