@@ -137,12 +137,8 @@ class RecordSequence(Sequence[ToolRecord]):
 
     def places_of(self, provider: str) -> list[int]:
         """Return the places of a provider's tools, in order; case is ignored. No record is decoded."""
-        rows, folded = self._store.facets.rows, provider.casefold()
-        return [
-            place
-            for place, ordinal in enumerate(self._ordinals.tolist())
-            if (rows[ordinal].provider or "").casefold() == folded
-        ]
+        places: list[int] = np.flatnonzero(self._store.facets.of_providers([provider])[self._ordinals]).tolist()
+        return places
 
     def __len__(self) -> int:
         return len(self._ordinals)

@@ -43,7 +43,7 @@ def list_tools(router: Router, text: str, provider: str, after: str) -> ToolList
     `provider` limits them to one provider.
     """
     served, words = router.tools, text.casefold().split()
-    places = served.places_of(provider) if provider else range(len(served))
+    places = served.places_of(provider) if provider.strip() else range(len(served))
     position = bisect_right(places, after, key=lambda place: served[place].tool_id) if after else 0
     end = min(position + _MAX_READ, len(places))
     matches: list[tuple[ToolRecord, str]] = []
