@@ -120,5 +120,6 @@ def _summary(report: BuildReport) -> str:
         ("snapshot", f"`{report.snapshot}`"),
     ]
     # As code, where Markdown is not interpreted: a reason names tools.
-    held = [f"\nHeld back: `{reason.replace('`', '')}`" for reason in report.held]
-    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows), *held])
+    reasons = [("Held back", reason) for reason in report.held] + [("Degraded", reason) for reason in report.degraded]
+    told = [f"\n{what}: `{reason.replace('`', '')}`" for what, reason in reasons]
+    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows), *told])

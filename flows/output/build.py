@@ -64,6 +64,8 @@ def _show_problems(report: BuildReport) -> None:
 
 
 def _show_gate(report: BuildReport) -> None:
+    for reason in report.degraded:
+        err.print(plain_text(f"degraded: {reason}", "yellow"), soft_wrap=True)
     for reason in report.held:
         err.print(plain_text(f"gate: {reason}", "bold red"), soft_wrap=True)
     if report.outcome == "held":

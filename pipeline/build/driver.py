@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline import learning, records, sources, vectors
+from pipeline.build.degradation import degradations
 from pipeline.build.enriching import Enriching
 from pipeline.build.learning import reusable_calibration, training_set_of, tune
 from pipeline.build.report import BuildReport, make_report, run_counts
@@ -170,7 +171,7 @@ class Build:
         return enrichment
 
     def identify(self, read: CatalogRead, encoder: BuildEncoder | None, expanded: ExpandedCatalog) -> SnapshotIdentity:
-        """Return the new snapshot's content hash, difference and reasons against serving it."""
+        """Return what the new snapshot would be, and whether it may serve."""
         reading = read.reading
         held = hold_reasons(
             self.settings.publish,
@@ -183,7 +184,8 @@ class Build:
         content_hash = content_hash_of(self.settings, read, encoder, expanded)
         if expanded.calibration is not None:
             content_hash = expanded.calibration.named_in(content_hash)
-        return SnapshotIdentity(content_hash, held, ToolDifference.since_serving(self.store, read.catalog.hashes))
+        difference = ToolDifference.since_serving(self.store, read.catalog.hashes)
+        return SnapshotIdentity(content_hash, held, degradations(read, expanded), difference)
 
     def find_unchanged(self, identity: SnapshotIdentity) -> SnapshotOutcome | None:
         """Return the stored snapshot of the same content that serves, or that a gate held before and holds again.
@@ -231,6 +233,7 @@ class Build:
             tuning=tuning,
             content_hash=identity.content_hash,
             held=identity.held,
+            degraded=identity.degraded,
             past=read.past.embedded(embedding) if read.past else None,
             fit_weights=settings.tuning.fit_weights,
             calibration=self._calibration_source(expanded),

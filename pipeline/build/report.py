@@ -28,6 +28,7 @@ class BuildReport:
         snapshot: The folder of the snapshot.
         outcome: "published", "unchanged" (the current snapshot has the same content) or "held" (written, not serving).
         held: The gates' reasons, also for a build that changed nothing.
+        degraded: What the build went without, such as a source that did not answer. It published all the same.
         counts: How many tools there are, and how many records were read, rejected, merged, renamed, thin or open.
         rejected: Records that could not be used, with place and reason.
         notices: What people should know of single records.
@@ -65,6 +66,7 @@ class BuildReport:
     estimate: Estimate
     verdicts: tuple[TextVerdict, ...]
     embedded: int
+    degraded: tuple[str, ...] = ()
     coverage: tuple[Coverage, ...] = ()
     encoder: str | None = None
     removed: tuple[str, ...] = ()
@@ -97,6 +99,7 @@ class BuildReport:
             "snapshot": str(self.snapshot),
             "outcome": self.outcome,
             "held": list(self.held),
+            "degraded": list(self.degraded),
             "counts": dict(self.counts),
             "before": self.difference.snapshot,
             "added": list(self.added),
@@ -173,6 +176,7 @@ def make_report(
         snapshot=outcome.folder,
         outcome=outcome.outcome,
         held=outcome.held,
+        degraded=identity.degraded,
         counts=catalog_counts(read),
         rejected=read.rejected,
         missing=read.missing,

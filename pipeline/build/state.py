@@ -58,11 +58,15 @@ class ExpandedCatalog:
 
 @dataclass(frozen=True)
 class SnapshotIdentity:
-    """What a new snapshot would be: the hash of all that decides its answers, the quality gate's reasons against
-    serving it, and its difference from the snapshot that serves."""
+    """What a new snapshot would be.
+
+    `content_hash` is the hash of all that decides its answers, `held` the quality gate's reasons against serving it,
+    `degraded` what the build went without, `difference` its difference from the snapshot that serves.
+    """
 
     content_hash: str
     held: tuple[str, ...]
+    degraded: tuple[str, ...]
     difference: ToolDifference
 
 

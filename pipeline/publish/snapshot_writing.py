@@ -49,8 +49,9 @@ VERSIONS = {
 class SnapshotContents:
     """All that goes into a snapshot.
 
-    `recipe` is its default, `held` the reasons why it must not serve. `past` are past requests with their vectors,
-    `fit_weights` says to fit the recipe to them, `calibration` what abstention is calibrated on, None where it is not.
+    `recipe` is its default, `held` the reasons why it must not serve, `degraded` what the build went without. `past`
+    are past requests with their vectors, `fit_weights` says to fit the recipe to them, `calibration` what abstention is
+    calibrated on, None where it is not.
     """
 
     catalog_name: str
@@ -64,6 +65,7 @@ class SnapshotContents:
     tuning: Tuning
     content_hash: str
     held: tuple[str, ...]
+    degraded: tuple[str, ...] = ()
     past: PastRequests | None = None
     fit_weights: bool = False
     calibration: CalibrationSource | None = None
@@ -190,6 +192,7 @@ def _manifest(
         token_counter=token_counter,
         files=_checksums(folder),
         held=contents.held,
+        degraded=contents.degraded,
         agreement=vectors.export.agreement if vectors else None,
         languages=contents.languages,
         tuning=contents.tuning.evidence,

@@ -14,7 +14,7 @@ from pipeline.build.plan import plan
 from pipeline.build.report import BuildReport
 from pipeline.ledger import Ledger
 from pipeline.settings import load
-from router.contract import CATALOG_DB
+from router.contract import CATALOG_DB, Manifest
 from tests.support.command_line import Done, called
 
 NAMES = ("mail", "files", "chat", "notes", "tickets", "calendar")
@@ -67,6 +67,14 @@ def test_the_inspection_database_and_the_ledger_list_a_skipped_source_as_rejecte
     assert reason.startswith("the whole source was skipped: the source ")
     with Ledger.open(folder.parent / "ws") as ledger:
         assert ledger.runs("office").num_rows == 1
+
+
+def test_a_build_without_a_source_is_degraded_and_its_manifest_says_so(folder: Path) -> None:
+    assert _build(folder).degraded == ()
+    _break(folder, "mail")
+    report = _build(folder)
+    assert report.degraded == ("1 source could not be read: mail.json",)
+    assert Manifest.read(report.snapshot).degraded == report.degraded == tuple(report.to_json()["degraded"])
 
 
 def test_too_many_skipped_sources_hold_the_snapshot_back_until_the_setting_allows_them(folder: Path) -> None:
