@@ -84,6 +84,8 @@ def write(
         for file in _QUESTIONS:
             _execute(connection, file)
         connection.commit()
+        # Closing the file checkpoints it too, but says nothing where the disk is full, and leaves a half file behind.
+        connection.execute("CHECKPOINT")
 
 
 def _write_accounts(

@@ -1,0 +1,86 @@
+"""A language model's server with faults by name. It remembers which questions it answered well, and when."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from router.fingerprint import fingerprint
+from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion, error, tool_of
+
+_PHRASES = ("please {} for me", "could you {} today", "i need to {} before noon", "help me {} quickly")
+
+
+def _good(body: Mapping[str, Any]) -> Reply:
+    tool = tool_of(body)
+    words = f"{tool['provider']} {tool['name'].replace('_', ' ')}"
+    row = {
+        "tool": tool["name"],
+        "when_to_use": f"When somebody wants to {words}.",
+        "user_phrases": [phrase.format(words) for phrase in _PHRASES],
+        "synonyms": [],
+        "related_concepts": [],
+        "task_categories": [],
+    }
+    return Reply(completion(json.dumps(row)))
+
+
+# Faults by name. Each takes the number of the question in its night.
+FAULTS: dict[str, Callable[[int], Reply | None]] = {
+    "hangs up": lambda number: Reply("", drop=True),
+    "wrong key": lambda number: error(401, "Incorrect API key provided", code="invalid_api_key"),
+    "no quota": lambda number: error(429, "You exceeded your current quota", code="insufficient_quota"),
+    "overloaded": lambda number: error(503, "The server is overloaded", "server_error"),
+    "burst of 429": lambda number: error(429, "Rate limit reached", "requests") if number <= 5 else None,
+    "prose": lambda number: Reply(completion("I would rather write a poem.")),
+    "every second one fails": lambda number: error(500, "internal error", "server_error") if number % 2 else None,
+}
+
+
+@dataclass
+class Model:
+    """The model.
+
+    `answered` counts good answers by question, of all nights. `tonight` lists the questions of this night, `again` those
+    among them that had a good answer before.
+    """
+
+    fault: str = ""
+    answered: Counter[str] = field(default_factory=Counter)
+    tonight: list[str] = field(default_factory=list)
+    again: list[str] = field(default_factory=list)
+    tool_ids: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def unanswered(self) -> int:
+        """The number of questions of this night that have no good answer."""
+        return sum(not self.answered[question] for question in set(self.tonight))
+
+    def forget(self, served: Collection[str]) -> None:
+        """Forget answers, as a lost ledger does: all but those about tools that a snapshot serves."""
+        for question in list(self.answered):
+            if self.tool_ids[question] not in served:
+                del self.answered[question]
+
+    def begin(self, fault: str) -> None:
+        """Begin a night with this fault; empty for none."""
+        self.fault = fault
+        self.tonight.clear()
+        self.again.clear()
+
+    def server(self) -> ModelServer:
+        """Return the server, to be entered."""
+        return ModelServer(self._reply)
+
+    def _reply(self, body: dict[str, Any], _: int) -> Reply:
+        question = fingerprint([body["model"], [message["content"] for message in body["messages"]]])
+        self.tonight.append(question)
+        self.tool_ids[question] = f"{tool_of(body)['provider']}/{tool_of(body)['name']}"
+        reply = FAULTS[self.fault](len(self.tonight)) if self.fault else None
+        if reply is not None:
+            return reply
+        if self.answered[question]:
+            self.again.append(question)
+        self.answered[question] += 1
+        return _good(body)

@@ -1,0 +1,169 @@
+"""Three vendors' servers on loopback and a file: the tools that they truly have, and wrong answers by name."""
+
+import json
+import random
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+Tools = dict[str, str]  # descriptions by name
+
+LOGIN_PAGE = "<!doctype html><html><head><title>Sign in</title></head><body>Please sign in.</body></html>"
+_VERBS = ("list", "create", "delete", "update", "archive", "export")
+_THINGS = {
+    "payments": ("refund", "invoice", "charge", "payout", "dispute"),
+    "tickets": ("ticket", "comment", "assignee", "label", "sprint"),
+    "mail": ("message", "draft", "folder", "filter", "contact"),
+    "files": ("file", "share", "version", "trash", "quota"),
+}
+SOURCES = tuple(_THINGS)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An HTTP answer. `missing` bytes of the body are announced and not sent."""
+
+    body: bytes
+    content_type: str = "application/json"
+    status: int = 200
+    missing: int = 0
+
+
+def _jsonl(tools: Tools) -> str:
+    return "".join(json.dumps({"name": name, "description": text}) + "\n" for name, text in tools.items())
+
+
+def _openapi(tools: Tools) -> str:
+    paths = {f"/{name}": {"post": {"operationId": name, "summary": text}} for name, text in tools.items()}
+    return json.dumps({"openapi": "3.0.0", "info": {"title": "Tickets", "version": "1"}, "paths": paths})
+
+
+def _functions(tools: Tools) -> str:
+    return json.dumps([{"name": name, "description": text} for name, text in tools.items()])
+
+
+def _mcp(tools: Tools) -> str:
+    schema = {"type": "object", "properties": {}}
+    rows = [{"name": name, "description": text, "inputSchema": schema} for name, text in tools.items()]
+    return json.dumps({"tools": rows})
+
+
+_WRITERS: dict[str, Callable[[Tools], str]] = {
+    "payments": _jsonl,
+    "tickets": _openapi,
+    "mail": _functions,
+    "files": _mcp,
+}
+FORMATS = {"payments": "jsonl", "tickets": "openapi", "mail": "function", "files": "mcp"}
+
+
+def _half(source: str, tools: Tools) -> str:
+    return _WRITERS[source](dict(list(tools.items())[: len(tools) // 2]))
+
+
+# Wrong answers by the name of the fault. Each takes the source and its true tools.
+FAULTS: dict[str, Callable[[str, Tools], Answer]] = {
+    "unavailable": lambda source, tools: Answer(b"try later", "text/plain", 503),
+    "gone": lambda source, tools: Answer(b"no such page", "text/plain", 404),
+    "login page": lambda source, tools: Answer(LOGIN_PAGE.encode(), "text/html"),
+    "login page as json": lambda source, tools: Answer(LOGIN_PAGE.encode()),
+    "no tools": lambda source, tools: Answer(_WRITERS[source]({}).encode() or b"\n"),
+    "half of the tools": lambda source, tools: Answer(_half(source, tools).encode()),
+    "cut": lambda source, tools: Answer((body := _WRITERS[source](tools).encode())[: len(body) // 2], missing=99),
+    "cut without telling": lambda source, tools: Answer((b := _WRITERS[source](tools).encode())[: len(b) // 2 + 7]),
+    "garbage": lambda source, tools: Answer(b"\x00\xff\xfe not json \x80"),
+}
+
+
+@dataclass
+class Vendors:
+    """The vendors. `tools` is the truth by source, `faults` the fault of each source that has one now."""
+
+    random: random.Random
+    folder: Path
+    tools: dict[str, Tools] = field(default_factory=dict)
+    faults: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for source, things in _THINGS.items():
+            names = [f"{verb}_{thing}" for thing in things for verb in _VERBS[:3]]
+            self.tools[source] = {name: self._description(name) for name in names}
+
+    def ids(self, source: str | None = None) -> set[str]:
+        """Return the ids of the tools that a source truly has, or all sources."""
+        wanted = SOURCES if source is None else (source,)
+        return {f"{name}/{tool}" for name in wanted for tool in self.tools[name]}
+
+    def change(self) -> None:
+        """Let a day pass: a few descriptions change, a tool comes, sometimes one goes."""
+        source = self.random.choice(SOURCES)
+        tools = self.tools[source]
+        for name in self.random.sample(sorted(tools), self.random.randint(0, 2)):
+            tools[name] = self._description(name)
+        if self.random.random() < 0.6:
+            name = f"{self.random.choice(_VERBS)}_{self.random.choice(_THINGS[source])}_{self.random.randint(2, 99)}"
+            tools.setdefault(name, self._description(name))
+        if self.random.random() < 0.4:
+            del tools[self.random.choice(sorted(tools))]
+
+    def withdraw(self, source: str) -> None:
+        """Let a vendor withdraw half of its tools, truly."""
+        names = sorted(self.tools[source])
+        for name in names[: len(names) // 2]:
+            del self.tools[source][name]
+
+    def answer(self, source: str) -> Answer:
+        """Return what a source answers now."""
+        if fault := self.faults.get(source):
+            return FAULTS[fault](source, self.tools[source])
+        return Answer(_WRITERS[source](self.tools[source]).encode())
+
+    def write_file(self) -> None:
+        """Write the one source that is a file, or its fault."""
+        answer = self.answer("files")
+        path = self.folder / "files.json"
+        if answer.status != 200:
+            path.unlink(missing_ok=True)
+        else:
+            path.write_bytes(answer.body)
+
+    def __enter__(self) -> "Vendors":
+        self._http = _Server(("127.0.0.1", 0), _Handler)
+        self._http.vendors = self
+        self.url = f"http://127.0.0.1:{self._http.server_port}"
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()
+
+    def _description(self, name: str) -> str:
+        verb, _, thing = name.partition("_")
+        detail = self.random.choice(("of this account", "by its id", "in one call", "for a customer", "with a filter"))
+        return f"{verb.capitalize()} a {thing.replace('_', ' ')} {detail} ({self.random.randint(100, 999)})."
+
+
+class _Server(ThreadingHTTPServer):
+    vendors: Vendors
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+
+    def do_GET(self) -> None:
+        answer = self.server.vendors.answer(self.path.strip("/"))
+        self.send_response(answer.status)
+        self.send_header("content-type", answer.content_type)
+        self.send_header("content-length", str(len(answer.body) + answer.missing))
+        self.end_headers()
+        self.wfile.write(answer.body)
+        self.close_connection = True
+
+    def log_message(self, *_: Any) -> None:
+        """Log nothing."""
