@@ -1,4 +1,7 @@
-"""Plays a month and prints each night: `python -m tests.month --nights 30 --seed 1`. Exits with 1 on a broken promise."""
+"""Plays a month and prints each night: `python -m tests.month --nights 30 --seed 1`.
+
+Exits with 1 where a promise was broken.
+"""
 
 import argparse
 import sys

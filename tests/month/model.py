@@ -42,8 +42,8 @@ FAULTS: dict[str, Callable[[int], Reply | None]] = {
 class Model:
     """The model.
 
-    `answered` counts good answers by question, of all nights. `tonight` lists the questions of this night, `again` those
-    among them that had a good answer before.
+    `answered` counts good answers by question, of all nights. `tonight` lists the questions of this night, `again`
+    those among them that had a good answer before.
     """
 
     fault: str = ""

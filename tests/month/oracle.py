@@ -69,7 +69,8 @@ def read_serving(store: SnapshotStore) -> Serving | None:
 class Oracle:
     """Checks each night against what it knows of the world.
 
-    `forgiven` are questions that may be paid for once more: their answers were in flight when the process was killed.
+    `forgiven` are questions that may be paid for once more, `in_flight` at most so many of them: their answers were in
+    flight when the process was killed.
     `withheld` are content hashes that were rolled back from. `accepting` tells that the vendors withdrew so many tools
     that a gate waits for the operator's word, `pinned` the snapshot that must go on serving.
     """
@@ -77,6 +78,7 @@ class Oracle:
     store: SnapshotStore
     workspace: Path
     forgiven: set[str] = field(default_factory=set)
+    in_flight: int = 0
     withheld: set[str] = field(default_factory=set)
     accepting: bool = False
     pinned: str = ""
@@ -137,10 +139,11 @@ class Oracle:
             yield f"{after.snapshot} serves, though {self.pinned} is pinned"
 
     def _payments(self, asked_again: list[str]) -> Iterator[str]:
-        repeated = [question for question in asked_again if question not in self.forgiven]
-        self.forgiven -= set(asked_again)
-        if repeated:
-            yield f"{len(repeated)} questions were paid for twice"
+        forgiven = [question for question in asked_again if question in self.forgiven][: self.in_flight]
+        self.forgiven -= set(forgiven)
+        self.in_flight -= len(forgiven)
+        if repeated := len(asked_again) - len(forgiven):
+            yield f"{repeated} questions were paid for twice"
 
     def _telling(self, night: Night, outcome: Outcome, unanswered: int) -> Iterator[str]:
         harmed = bool(night.source_fault) or unanswered > 0

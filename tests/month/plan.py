@@ -77,7 +77,7 @@ def _with_fault(night: Night, kinds: list[tuple[str, str]], draw: random.Random)
     if kind == "model" and not night.model_fault:
         return replace(night, model_fault=fault)
     if kind == "host" and not night.host:
-        early = draw.randint(1, 60) if fault == "killed early" else draw.randint(60, 600)
+        early = draw.randint(1, 100) if fault == "killed early" else draw.randint(100, 2_400)
         return replace(night, host=fault, kill_at=early)
     if kind == "operator" and not night.operator:
         return replace(night, operator=fault)

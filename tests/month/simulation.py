@@ -17,6 +17,7 @@ from tests.month.vendors import FORMATS, SOURCES, Vendors
 
 _START = datetime(2026, 3, 1, 2, tzinfo=UTC)
 _DISK_FULL_BYTES = 300_000
+_CONCURRENCY = 4
 _SETTINGS = """
 name = "month"
 
@@ -24,7 +25,7 @@ name = "month"
 encoder = "none"
 
 [enrichment]
-concurrency = 4
+concurrency = {concurrency}
 max_retries = 1
 retry_delay_s = 0.01
 timeout_s = 5
@@ -82,6 +83,7 @@ class Month:
         asked = list(self._model.tonight)
         if outcome.killed or night.host == "disk full":
             self._oracle.forgiven |= set(asked)
+            self._oracle.in_flight += _CONCURRENCY
         truth = {f"{source}/{name}": text for source in SOURCES for name, text in self._vendors.tools[source].items()}
         violations = list(
             self._oracle.violations(night, outcome, before, truth, list(self._model.again), self._model.unanswered)
@@ -148,4 +150,6 @@ class Month:
             + ('path = "files.json"\n' if name == "files" else f'url = "{self._vendors.url}/{name}"\n')
             for name in SOURCES
         ]
-        (self._catalog / "catalog.toml").write_text(_SETTINGS + "\n".join(sources), encoding="utf-8")
+        (self._catalog / "catalog.toml").write_text(
+            _SETTINGS.format(concurrency=_CONCURRENCY) + "\n".join(sources), encoding="utf-8"
+        )
