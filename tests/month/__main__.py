@@ -8,6 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.month.plan import draw_month
 from tests.month.simulation import Month
 
 
@@ -19,7 +20,8 @@ def _main() -> int:
     options = parser.parse_args()
     broken = 0
     with tempfile.TemporaryDirectory() as temporary:
-        for result in Month(options.folder or Path(temporary), options.seed, options.nights).play():
+        nights = draw_month(options.seed, options.nights)
+        for result in Month(options.folder or Path(temporary), options.seed, nights).play():
             print(result, flush=True)
             broken += len(result.violations)
     print(f"{options.nights} nights, seed {options.seed}: {broken} promises broken")

@@ -2,10 +2,11 @@
 
 import random
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from tests.month import model, vendors
 
+START = datetime(2026, 3, 1, 2, tzinfo=UTC)
 # A fault of each kind occurs in every month of thirty nights.
 _CLOCKS = {"clock ahead": timedelta(days=365), "clock behind": timedelta(days=-40)}
 _WRONG_CLOCK = 3  # nights that a wrong clock lasts
@@ -42,7 +43,7 @@ class Night:
         return ", ".join(filter(None, told)) or "quiet"
 
 
-def draw_month(seed: int, nights: int, start: datetime) -> list[Night]:
+def draw_month(seed: int, nights: int, start: datetime = START) -> list[Night]:
     """Return so many nights. The first is quiet; then nights with one or two faults, and every fourth quiet again."""
     draw = random.Random(seed)
     kinds = list(_KINDS)

@@ -1,10 +1,9 @@
 """One month: each day the world changes, an operator acts, at night a build runs, and the oracle looks at it."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 from pipeline.ledger import LEDGER_FILE
@@ -12,10 +11,9 @@ from router.store import SnapshotStore
 from tests.month.model import Model
 from tests.month.night import at_night, interrupted_night
 from tests.month.oracle import Oracle, Outcome, Serving, parse_report, read_serving
-from tests.month.plan import Night, draw_month
+from tests.month.plan import Night
 from tests.month.vendors import FORMATS, SOURCES, Vendors
 
-_START = datetime(2026, 3, 1, 2, tzinfo=UTC)
 _DISK_FULL_BYTES = 300_000
 _CONCURRENCY = 4
 _SETTINGS = """
@@ -49,14 +47,15 @@ class NightResult:
 
 
 class Month:
-    """A month in a folder, by a seed."""
+    """Some nights in a folder. `seed` draws how the vendors change, `settings` is added to the catalog's."""
 
-    def __init__(self, folder: Path, seed: int, nights: int) -> None:
+    def __init__(self, folder: Path, seed: int, nights: Sequence[Night], settings: str = "") -> None:
         self._folder = folder
         self._catalog = folder / "month"
         self._catalog.mkdir(parents=True)
         self._workspace = folder / "workspace"
-        self._nights = draw_month(seed, nights, _START)
+        self._nights = nights
+        self._settings = settings
         self._vendors = Vendors(random.Random(seed), self._catalog)
         self._model = Model()
         self._store = SnapshotStore(self._workspace, "month")
@@ -151,5 +150,5 @@ class Month:
             for name in SOURCES
         ]
         (self._catalog / "catalog.toml").write_text(
-            _SETTINGS.format(concurrency=_CONCURRENCY) + "\n".join(sources), encoding="utf-8"
+            _SETTINGS.format(concurrency=_CONCURRENCY) + self._settings + "\n".join(sources), encoding="utf-8"
         )
