@@ -10,6 +10,7 @@ from pipeline.settings import CatalogSettings, SourceSettings
 from pipeline.sources.coverage import Coverage, coverage_of
 from pipeline.sources.formats import READERS, mapped
 from pipeline.sources.formats.detect import detect
+from pipeline.sources.formats.pages import START, is_page
 from pipeline.sources.gaps import Gap, name_of, origin_of, stopped
 from pipeline.sources.naming import location
 from pipeline.sources.transport import fetch, mcp_client
@@ -86,6 +87,7 @@ def _read_file(
     path: Path, source: SourceSettings, fetched_from: str | None = None
 ) -> Iterator[RawTool | RecordRejected]:
     """Yield the tools of a document. If it was `fetched_from` elsewhere, that names it, not its temporary file."""
+    _check_page(path)
     lines = source.format == "jsonl" or path.suffix.lower() == ".jsonl"
     if source.fields:
         kind = source.format or ("jsonl" if lines else "function")
@@ -100,6 +102,17 @@ def _read_file(
     )
 
 
+def _check_page(path: Path) -> None:
+    """Raise RunAborted where a file is a web page. A file that cannot be read is left to its reader."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(START)
+    except OSError:
+        return
+    if is_page(start):
+        raise RunAborted(f"the source {path} is a web page (HTML), not a document of tools")
+
+
 def _with_origin(
     items: Iterator[RawTool | RecordRejected], path: Path, file: str
 ) -> Iterator[RawTool | RecordRejected]:
@@ -112,7 +125,7 @@ def _with_origin(
             else:
                 yield replace(item, origin=origin)
     except RunAborted as error:
-        raise RunAborted(str(error).replace(str(path), repr(file))) from None
+        raise type(error)(str(error).replace(str(path), repr(file))) from None
 
 
 def _labelled(
