@@ -3,6 +3,7 @@
 import inspect
 import re
 import types
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 

@@ -33,10 +33,7 @@ Duration = Annotated[timedelta, BeforeValidator(_parsed), Field(ge=timedelta())]
 def duration_text(duration: timedelta) -> str:
     """Return a duration in its largest unit, with at most one decimal: "7 days", "1.5 hours"."""
     seconds = duration.total_seconds()
-    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        if seconds >= length:
-            break
-    else:
-        unit, length = "second", 1
+    lengths = (("day", 86_400), ("hour", 3_600), ("minute", 60))
+    unit, length = next(((unit, length) for unit, length in lengths if seconds >= length), ("second", 1))
     count = f"{seconds / length:,.1f}".removesuffix(".0")
     return f"{count} {unit}{'s' * (count != '1')}"
