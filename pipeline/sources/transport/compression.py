@@ -12,7 +12,6 @@ class Gunzip:
 
     def __init__(self) -> None:
         self._member = zlib.decompressobj(_GZIP)
-        self._ended = False  # at least one member is whole
 
     @property
     def complete(self) -> bool:
@@ -20,21 +19,17 @@ class Gunzip:
         return self._member.eof
 
     def feed(self, packed: bytes) -> bytes:
-        """Return what the next bytes hold. Raises DecodeError where they are no gzip.
-
-        What follows the last member and is no gzip is ignored, as other readers do.
-        """
+        """Return what the next bytes hold. Raises DecodeError where they are no gzip."""
         unpacked = bytearray()
         while packed:
-            member = self._member
-            if member.eof:
-                member = zlib.decompressobj(_GZIP)
-            try:
-                unpacked += member.decompress(packed)
-            except zlib.error as error:
-                if self._ended and self._member.eof:
+            if self._member.eof:
+                packed = packed.lstrip(b"\0")  # padding, as tapes have it
+                if not packed:
                     break
+                self._member = zlib.decompressobj(_GZIP)
+            try:
+                unpacked += self._member.decompress(packed)
+            except zlib.error as error:
                 raise DecodeError("the body is no gzip") from error
-            self._member, packed = member, member.unused_data
-            self._ended = self._ended or member.eof
+            packed = self._member.unused_data
         return bytes(unpacked)

@@ -34,7 +34,7 @@ def document(source: SourceSettings, folder: Path) -> Iterator[Path]:
         raise RunAborted(f"{subject(source)} gave nothing: its {source.format} document is empty")
     if is_page(body[:START], content_type):
         raise RunAborted(
-            f"{subject(source)} gave a web page (HTML) where a {source.format} document is due: "
+            f"{subject(source)} gave a web page (HTML), not a document in the format {source.format}: "
             "it may ask for a login, or be down"
         )
     with tempfile.TemporaryDirectory() as temporary:
