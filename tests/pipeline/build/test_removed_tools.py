@@ -52,7 +52,9 @@ def test_a_source_that_answers_with_a_part_of_its_tools_is_held_and_named(folder
     (reason,) = report.held
     lost = len(report.removed_tools)
     named = ", ".join(report.removed_tools[:5])
-    assert report.outcome == "held" and reason.startswith(f"the source cat lost {lost} of its 10 serving tools: {named}")
+    assert report.outcome == "held" and reason.startswith(
+        f"the source cat lost {lost} of its 10 serving tools: {named}"
+    )
     assert "publish.max_removed_share (QUARTERMASTER_PUBLISH__MAX_REMOVED_SHARE) allows 20.0%" in reason
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import duckdb
@@ -17,7 +18,7 @@ from pipeline.errors import RunAborted, Unavailable
 from pipeline.ledger import LEDGER_FILE
 from pipeline.settings import CatalogSettings, load
 from router.contract import Manifest
-from router.store import SnapshotStore
+from router.store import SnapshotStore, current_folder
 from tests.pipeline.sources.web import Web, serving
 from tests.support.command_line import Done, called
 
@@ -38,14 +39,16 @@ class Shop:
 
     def __init__(self, folder: Path, web: Web) -> None:
         self.folder, self.workspace, self.web = folder, folder.parent / "ws", web
-        folder.mkdir()
         self.answer(_tools("web"))
-        (folder / "file.json").write_text(_tools("file"), encoding="utf-8")
-        (folder / "told.json").write_text(_tools("told"), encoding="utf-8")
-        (folder / "catalog.toml").write_text(
+
+    def write(self) -> None:
+        self.folder.mkdir()
+        (self.folder / "file.json").write_text(_tools("file"), encoding="utf-8")
+        (self.folder / "told.json").write_text(_tools("told"), encoding="utf-8")
+        (self.folder / "catalog.toml").write_text(
             '[[source]]\npath = "file.json"\n'
             '[[source]]\ncommand = ["cat", "told.json"]\nformat = "function"\n'
-            f'[[source]]\nurl = "{web.root}/shop?key=sk-secret"\nformat = "function"\nprovider = "shop"\n',
+            f'[[source]]\nurl = "{self.web.root}/shop?key=sk-secret"\nformat = "function"\nprovider = "shop"\n',
             encoding="utf-8",
         )
 
@@ -62,6 +65,15 @@ class Shop:
         with duckdb.connect(str(self.workspace / LEDGER_FILE)) as connection:
             return connection.execute(statement).fetchall()
 
+    @property
+    def serving(self) -> Path:
+        return current_folder(SnapshotStore(self.workspace, "shop"))
+
+    def break_all(self) -> None:
+        for name in ("file.json", "told.json"):
+            (self.folder / name).unlink()
+        self.answer("", 503)
+
     def turn_clock(self, ago: timedelta) -> None:
         """Let the last good reads be so long ago, before now by the clock."""
         self.ledger(f"UPDATE source_readings SET read_at = read_at - INTERVAL '{int(ago.total_seconds())} seconds'")
@@ -73,9 +85,28 @@ def web() -> Iterator[Web]:
         yield web
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory, web: Web) -> Path:
+    """A folder with the catalog and its workspace after a good night. To be copied."""
+    shop = Shop(tmp_path_factory.mktemp("built") / "shop", web)
+    shop.write()
+    assert shop.build().outcome == "published"
+    return shop.folder.parent
+
+
 @pytest.fixture
-def shop(tmp_path: Path, web: Web) -> Shop:
+def shop(tmp_path: Path, built: Path, web: Web) -> Shop:
+    """The catalog after a good night."""
+    copytree(built, tmp_path, dirs_exist_ok=True)
     return Shop(tmp_path / "shop", web)
+
+
+@pytest.fixture
+def unread(tmp_path: Path, web: Web) -> Shop:
+    """The catalog before its first night."""
+    shop = Shop(tmp_path / "shop", web)
+    shop.write()
+    return shop
 
 
 def _break_file(shop: Shop) -> None:
@@ -99,11 +130,11 @@ FAILURES: dict[str, tuple[Callable[[Shop], None], str]] = {
 def test_a_source_that_fails_keeps_its_records_and_the_night_is_unchanged_but_degraded(
     shop: Shop, failure: str
 ) -> None:
-    first = shop.build()
+    serving = shop.serving
     break_it, reason = FAILURES[failure]
     break_it(shop)
     report = shop.build()
-    assert (report.outcome, report.held, report.snapshot) == ("unchanged", (), first.snapshot)
+    assert (report.outcome, report.held, report.snapshot) == ("unchanged", (), serving)
     (stale,) = report.to_json()["stale_sources"]
     assert reason in stale["reason"] and stale["tools"] == 5 and 0 <= stale["age_s"] < 600
     (sentence,) = report.degraded
@@ -112,7 +143,6 @@ def test_a_source_that_fails_keeps_its_records_and_the_night_is_unchanged_but_de
 
 
 def test_the_other_sources_go_on_and_the_manifest_tells_the_stale_one(shop: Shop) -> None:
-    shop.build()
     shop.answer("", 503)
     (shop.folder / "file.json").write_text(_tools("file", 6), encoding="utf-8")
     report = shop.build()
@@ -122,17 +152,16 @@ def test_the_other_sources_go_on_and_the_manifest_tells_the_stale_one(shop: Shop
 
 
 def test_the_snapshot_of_stale_records_equals_the_one_that_the_source_gave(shop: Shop) -> None:
-    first = shop.build()
-    _break_file(shop), _break_command(shop), shop.answer("", 503)
+    first = shop.serving
+    shop.break_all()
     second = build(shop.settings(), workspace=shop.workspace, force=True)
-    hashes = [Manifest.read(report.snapshot).content_hash for report in (first, second)]
+    hashes = [Manifest.read(snapshot).content_hash for snapshot in (first, second.snapshot)]
     assert hashes[0] == hashes[1] and len(second.stale) == 3 and second.outcome == "published"
     for name in ("records.jsonl", "token_counts.npy"):
-        assert (first.snapshot / name).read_bytes() == (second.snapshot / name).read_bytes()
+        assert (first / name).read_bytes() == (second.snapshot / name).read_bytes()
 
 
 def test_a_source_that_failed_for_longer_than_max_age_stops_the_build_and_says_since_when(shop: Shop) -> None:
-    shop.build()
     shop.answer("", 503)
     shop.turn_clock(timedelta(days=6.9))
     assert shop.build().outcome == "unchanged"
@@ -145,35 +174,32 @@ def test_a_source_that_failed_for_longer_than_max_age_stops_the_build_and_says_s
 
 
 def test_max_age_0_keeps_nothing(shop: Shop) -> None:
-    shop.build()
     shop.answer("", 503)
     with pytest.raises(Unavailable, match="answered 503"):
         shop.build(max_age=0)
 
 
 def test_a_clock_that_was_set_back_makes_the_records_no_younger_than_new(shop: Shop) -> None:
-    shop.build()
     shop.answer("", 503)
     shop.turn_clock(timedelta(days=-400))
     assert shop.build().stale[0].age == timedelta()
 
 
-def test_a_source_that_was_never_read_has_nothing_to_keep(shop: Shop) -> None:
-    shop.answer("", 503)
+def test_a_source_that_was_never_read_has_nothing_to_keep(unread: Shop) -> None:
+    unread.answer("", 503)
     with pytest.raises(Unavailable, match="answered 503"):
-        shop.build()
+        unread.build()
 
 
 def test_where_all_sources_fail_what_serves_goes_on_and_nothing_new_is_published(shop: Shop) -> None:
-    first = shop.build()
-    _break_file(shop), _break_command(shop), shop.answer("", 503)
+    serving = shop.serving
+    shop.break_all()
     report = shop.build()
-    assert (report.outcome, report.snapshot, len(report.stale)) == ("unchanged", first.snapshot, 3)
+    assert (report.outcome, report.snapshot, len(report.stale)) == ("unchanged", serving, 3)
     assert report.degraded[0].startswith("3 sources could not be read and keep their last known records: ")
 
 
 def test_an_answer_that_a_gate_held_back_never_stands_in_for_the_source(shop: Shop) -> None:
-    shop.build()
     shop.answer(_tools("web", 1))
     assert shop.build().outcome == "held"
     shop.answer("", 503)
@@ -182,7 +208,6 @@ def test_an_answer_that_a_gate_held_back_never_stands_in_for_the_source(shop: Sh
 
 
 def test_an_answer_that_an_operator_let_serve_stands_in(shop: Shop) -> None:
-    shop.build()
     shop.answer(_tools("web", 1))
     held = shop.build()
     assert held.outcome == "held"
@@ -195,7 +220,6 @@ def test_an_answer_that_an_operator_let_serve_stands_in(shop: Shop) -> None:
 
 
 def test_a_build_that_was_killed_before_it_accepted_its_reads_has_not_forgotten_them(shop: Shop) -> None:
-    shop.build()
     shop.answer(_tools("web", 6))
     report = shop.build()
     shop.ledger("UPDATE source_readings SET accepted = false")  # as it stands between publishing and the end
@@ -204,26 +228,26 @@ def test_a_build_that_was_killed_before_it_accepted_its_reads_has_not_forgotten_
     assert (later.outcome, later.snapshot, later.stale[0].tools) == ("unchanged", report.snapshot, 6)
 
 
-def test_sources_of_one_program_are_told_apart(shop: Shop) -> None:
+def test_sources_of_one_program_are_told_apart(unread: Shop) -> None:
     for name in ("one", "two"):
-        (shop.folder / f"{name}.json").write_text(_tools(name), encoding="utf-8")
+        (unread.folder / f"{name}.json").write_text(_tools(name), encoding="utf-8")
     commands = "".join(f'[[source]]\ncommand = ["cat", "{n}.json"]\nformat = "function"\n' for n in ("one", "two"))
-    (shop.folder / "catalog.toml").write_text(commands, encoding="utf-8")
-    first = shop.build()
-    (shop.folder / "one.json").unlink()
-    report = shop.build()
+    (unread.folder / "catalog.toml").write_text(commands, encoding="utf-8")
+    first = unread.build()
+    (unread.folder / "one.json").unlink()
+    report = unread.build()
     assert (report.outcome, report.snapshot) == ("unchanged", first.snapshot)
 
 
-def test_the_reads_of_an_experiment_are_not_those_of_what_serves(shop: Shop) -> None:
-    build(shop.settings(), workspace=shop.workspace, area="evaluations")
-    shop.answer("", 503)
+def test_the_reads_of_an_experiment_are_not_those_of_what_serves(unread: Shop) -> None:
+    build(unread.settings(), workspace=unread.workspace, area="evaluations")
+    unread.answer("", 503)
     with pytest.raises(RunAborted, match="answered 503"):
-        shop.build()
+        unread.build()
 
 
 def test_what_is_kept_holds_no_secret_and_grows_only_with_what_changes(shop: Shop) -> None:
-    for _ in range(4):
+    for _ in range(2):
         shop.build()
     assert shop.ledger("SELECT count(*), count(DISTINCT source_key) FROM source_readings") == [(3, 3)]
     assert shop.ledger("SELECT count(*) FROM source_contents") == [(3,)]
@@ -244,7 +268,6 @@ def run(shop: Shop) -> Callable[..., Done]:
 
 
 def test_the_command_line_and_the_plan_tell_a_stale_source_and_end_well(shop: Shop, run: Callable[..., Done]) -> None:
-    run("build", shop.folder, "--workspace", shop.workspace)
     shop.answer("", 503)
     for more in ([], ["--plan"]):
         done = run("build", shop.folder, "--workspace", shop.workspace, *more)
