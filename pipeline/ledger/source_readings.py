@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -46,7 +47,7 @@ class SourceReadingTables(LedgerFile):
         source, read_at, content = rows[0]
         try:
             text = gzip.decompress(content).decode("utf-8")
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise ValueError(f"it is damaged: {error}") from error
         return LastReading(SourceReading.from_text(key, source, text), read_at.replace(tzinfo=UTC))
 
