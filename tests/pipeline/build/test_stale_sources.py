@@ -18,6 +18,7 @@ from pipeline.errors import RunAborted, Unavailable
 from pipeline.ledger import LEDGER_FILE
 from pipeline.settings import CatalogSettings, load
 from router.contract import Manifest
+from router.fingerprint import fingerprint
 from router.store import SnapshotStore, current_folder
 from tests.pipeline.sources.web import Web, serving
 from tests.support.command_line import Done, called
@@ -149,6 +150,16 @@ def test_the_other_sources_go_on_and_the_manifest_tells_the_stale_one(shop: Shop
     assert report.outcome == "published" and report.added == ("file/file_5",) and not report.removed_tools
     manifest = Manifest.read(report.snapshot)
     assert list(manifest.stale_sources) == report.to_json()["stale_sources"] and manifest.degraded == report.degraded
+
+
+def test_a_manifest_of_an_older_version_has_no_stale_source(shop: Shop) -> None:
+    path = shop.serving / "manifest.json"
+    row = json.loads(path.read_text(encoding="utf-8"))
+    for name in ("checksum", "stale_sources", "degraded"):
+        del row[name]
+    path.write_text(json.dumps({**row, "checksum": fingerprint(row)}), encoding="utf-8")
+    manifest = Manifest.read(shop.serving)
+    assert (manifest.stale_sources, manifest.degraded) == ((), ())
 
 
 def test_the_snapshot_of_stale_records_equals_the_one_that_the_source_gave(shop: Shop) -> None:
