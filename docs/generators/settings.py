@@ -3,6 +3,7 @@
 import inspect
 import re
 import types
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -105,7 +106,8 @@ def _type(annotation: Any) -> str:
         return f"list of {_type(parts[0])}s"
     if origin is dict or (inspect.isclass(annotation) and issubclass(annotation, Section)):
         return "table"
-    return {bool: "true or false", int: "whole number", float: "number", Path: "path"}.get(annotation, "text")
+    words = {bool: "true or false", int: "whole number", float: "number", Path: "path", timedelta: "duration"}
+    return words.get(annotation, "text")
 
 
 def _limits(field: FieldInfo) -> str:
@@ -114,7 +116,7 @@ def _limits(field: FieldInfo) -> str:
         f"{word} {value:,}"
         for sign, word in words.items()
         for m in field.metadata
-        if (value := getattr(m, sign, None)) is not None
+        if (value := getattr(m, sign, None)) is not None and not isinstance(value, timedelta)
     ]
     return f", {' '.join(said)}" if said else ""
 
@@ -127,6 +129,8 @@ def _default(field: FieldInfo) -> str:
         return ""
     if isinstance(value, bool):
         return code(str(value).lower())
+    if isinstance(value, timedelta):
+        return code(f'"{value.days}d"')
     if isinstance(value, tuple):
         return code("[" + ", ".join(f'"{part}"' for part in value) + "]")
     return code(f"{value:g}" if isinstance(value, float) and value < 1e5 else value)

@@ -27,7 +27,7 @@ def slug(name: str) -> str:
 
 def show_build(catalog: str, report: BuildReport) -> None:
     """Create the artifacts of a build: its figures, the snapshot's address, the coverage of each source, and tables of
-    skipped and empty sources, rejected records and failures of the model."""
+    changed tools, stale, skipped and empty sources, rejected records and failures of the model."""
     key = slug(catalog)
     create_markdown_artifact(_summary(report), key=f"build-{key}", description=f"Build: {report.outcome}")
     create_link_artifact(
@@ -40,10 +40,26 @@ def show_build(catalog: str, report: BuildReport) -> None:
     rejected = [{"file": r.origin.file, "place": r.origin.pointer, "reason": r.reason} for r in report.rejected]
     failed = [{"tool": f.tool_id, "kind": f.kind, "message": f.message} for f in report.failures if not f.postponed]
     skipped, empty = ([gap.to_json() for gap in gaps] for gaps in (report.missing.skipped, report.missing.empty))
-    for name, rows in (("skipped", skipped), ("empty", empty), ("rejected", rejected), ("failed", failed)):
+    tables: dict[str, list[dict[str, Any]]] = {
+        "changes": _changes(report),
+        "stale": [source.to_json() for source in report.stale],
+        "skipped": skipped,
+        "empty": empty,
+        "rejected": rejected,
+        "failed": failed,
+    }
+    for name, rows in tables.items():
         if rows:
             shown = f"{len(rows):,} {name}" + (f", the first {_MAX_ROWS}" if len(rows) > _MAX_ROWS else "")
             create_table_artifact(rows[:_MAX_ROWS], key=f"{name}-{key}", description=shown)
+
+
+def _changes(report: BuildReport) -> list[dict[str, Any]]:
+    """Return a row for each tool that changed since the snapshot that served before, the removed ones first."""
+    if report.difference.snapshot is None:  # in the first build all tools are new
+        return []
+    kinds = (("removed", report.removed_tools), ("changed", report.changed), ("added", report.added))
+    return [{"tool": tool_id, "change": kind} for kind, tools in kinds for tool_id in tools]
 
 
 def _show_coverage(key: str, report: BuildReport) -> None:
@@ -88,7 +104,7 @@ def _metric_cells(values: Mapping[str, float | None]) -> dict[str, str]:
 
 def _sources(report: BuildReport) -> str:
     missing = report.missing
-    counted = [(len(missing.skipped), "skipped"), (len(missing.empty), "empty")]
+    counted = [(len(report.stale), "stale"), (len(missing.skipped), "skipped"), (len(missing.empty), "empty")]
     return ", ".join([f"{missing.sources:,}", *(f"{count:,} {what}" for count, what in counted if count)])
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 from flows.output.evaluation import evaluation_line
 from flows.output.formatting import dollars
-from flows.output.sources import show_coverage, show_missing
+from flows.output.sources import show_coverage, show_missing, show_stale
 from flows.output.terminal import err, out, plain_text, rows_table
 from pipeline.build.report import BuildReport
 
@@ -32,10 +32,22 @@ def show_report(report: BuildReport) -> None:
         ("outcome", f"{report.outcome}, {seconds:.1f} s ({_slowest_stages(report)})"),
     ]
     out.print(rows_table(("", ""), rows))
+    show_stale(report.stale)
     show_missing(report.missing)
+    _show_changes(report)
     _show_problems(report)
     show_coverage(report.coverage)
     _show_gate(report)
+
+
+def _show_changes(report: BuildReport) -> None:
+    """Print the names of a few tools that were added, changed or removed since the snapshot that served before."""
+    kinds = (("added", report.added), ("changed", report.changed), ("removed", report.removed_tools))
+    for kind, tools in kinds:
+        if tools and report.difference.snapshot:  # in the first build all tools are new
+            more = f" and {len(tools) - _MAX_EXAMPLES:,} more: --json" if len(tools) > _MAX_EXAMPLES else ""
+            style = "yellow" if kind == "removed" else ""
+            err.print(plain_text(f"{kind}: {', '.join(tools[:_MAX_EXAMPLES])}{more}", style), soft_wrap=True)
 
 
 def _show_problems(report: BuildReport) -> None:

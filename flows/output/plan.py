@@ -1,7 +1,7 @@
 """The plan of a build on a terminal: what changed in the catalog, and what the model would cost."""
 
 from flows.output.formatting import dollars
-from flows.output.sources import show_coverage, show_missing
+from flows.output.sources import show_coverage, show_missing, show_stale
 from flows.output.terminal import out, rows_table
 from pipeline.build.plan import Plan
 from pipeline.enrichment.estimate import Estimate
@@ -26,6 +26,7 @@ def show_plan(plan: Plan) -> None:
     out.print(rows_table(("", ""), rows))
     if any(coverage.problems for coverage in plan.coverage):
         show_coverage(plan.coverage)
+    show_stale(plan.stale)
     show_missing(plan.missing)
 
 

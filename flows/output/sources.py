@@ -7,6 +7,7 @@ from pipeline.publish.missing_tools import MissingTools
 from pipeline.sources import Gap
 from pipeline.sources.coverage import Coverage, by_source
 from pipeline.sources.gaps import empties
+from pipeline.sources.last_reading import StaleSource
 
 COLUMNS = ("source", "records", "tools", "described", "parameters", "rejected", "not read")
 _MAX_SOURCES = 12
@@ -53,6 +54,13 @@ def coverage_cells(coverage: Coverage) -> tuple[str, ...]:
         f"{coverage.rejected:,}",
         unread or ("no tool" if coverage.empty else "–"),
     )
+
+
+def show_stale(stale: Sequence[StaleSource]) -> None:
+    """Print every source that could not be read and keeps its last known records, with the reason."""
+    for source in stale:
+        reason = source.reason[:_MAX_PROBLEM]
+        err.print(plain_text(f"stale: {source} keeps its last known records: {reason}", "yellow"), soft_wrap=True)
 
 
 def show_missing(missing: MissingTools) -> None:

@@ -12,6 +12,12 @@ def degradations(read: CatalogRead, expanded: ExpandedCatalog) -> tuple[str, ...
     reasons = []
     if skipped := read.missing.skipped:
         reasons.append(f"{_counted(len(skipped), 'source')} could not be read: {_named([g.source for g in skipped])}")
+    if stale := read.reading.stale:
+        one = len(stale) == 1
+        reasons.append(
+            f"{_counted(len(stale), 'source')} could not be read and {'keeps its' if one else 'keep their'} last known "
+            f"records: {_named([str(source) for source in stale])}"
+        )
     # An answer that the checks refused is no fault of this night: asked again, the model would say the same.
     faults = (f for f in expanded.enrichment.failures if not f.postponed and f.kind != "rejected")
     failed = [failure.tool_id for failure in faults]

@@ -9,6 +9,7 @@ from pipeline.build.enriching import Enriching
 from pipeline.build.learning import reusable_calibration, training_set_of, tune
 from pipeline.build.report import BuildReport, make_report, run_counts
 from pipeline.build.screening import prepare_screen
+from pipeline.build.source_memory import SourceMemory
 from pipeline.build.stages import make_screen, project_documents
 from pipeline.build.state import (
     BuildEncoder,
@@ -37,8 +38,9 @@ from pipeline.publish import (
     serving_folder,
     write_snapshot,
 )
-from pipeline.publish.missing_tools import count_missing_tools
+from pipeline.publish.missing_tools import count_missing_tools, serving_origins
 from pipeline.publish.quality_gate import hold_reasons
+from pipeline.publish.removal_gate import removal_reasons, served_sources
 from pipeline.publish.snapshot_learning import CalibrationSource
 from pipeline.settings import CatalogSettings
 from pipeline.sources.gaps import no_tool
@@ -62,6 +64,7 @@ class Build:
     run: int
     execution: Execution
     clock: StageClock
+    area: str = "snapshots"
 
     def run_all(self, force: bool) -> BuildReport:
         """Run all stages; `force` writes a snapshot though nothing changed. Raises as `build` does."""
@@ -72,9 +75,14 @@ class Build:
         expanded = self.expand(read, encoder)
         self._put_counts(read, encoder, estimated, expanded)
         identity = self.identify(read, encoder, expanded)
+        self._put_counts(read, encoder, estimated, expanded, identity)
         outcome = None if force else self.find_unchanged(identity)
-        if outcome is None:
-            outcome = self.publish(self.write(read, encoder, estimated, expanded, identity))
+        written = outcome or self.write(read, encoder, estimated, expanded, identity)
+        memory, is_held = self._memory, written.outcome == "held"
+        memory.store(self.run, read.reading, written.folder.name, held=is_held)
+        outcome = outcome or self.publish(written)
+        if not is_held:
+            memory.accept(read.reading, outcome.folder.name)
         self.clock.stop()
         return make_report(read, encoder, estimated, expanded, identity, outcome, self.clock)
 
@@ -82,7 +90,7 @@ class Build:
         """Read and normalise the sources. Raises RunAborted where they hold no tool."""
         settings, clock = self.settings, self.clock
         clock.start("read", None)
-        reading = sources.read(settings, self.execution)
+        reading = sources.read(settings, self.execution, self._memory)
         if note := sources.long_label_note(tool.provider for tool in reading.tools):
             clock.note(note)
         clock.start("normalize", None)
@@ -181,6 +189,10 @@ class Build:
             expanded.enrichment,
             read.missing,
         )
+        served = served_sources(
+            serving_origins(self._serving), self._memory.known_sources(), self.settings.source, reading.gaps
+        )
+        held += removal_reasons(self.settings.publish, served, read.catalog.hashes)
         content_hash = content_hash_of(self.settings, read, encoder, expanded)
         if expanded.calibration is not None:
             content_hash = expanded.calibration.named_in(content_hash)
@@ -234,12 +246,13 @@ class Build:
             content_hash=identity.content_hash,
             held=identity.held,
             degraded=identity.degraded,
+            stale_sources=tuple(source.to_json() for source in read.reading.stale),
             past=read.past.embedded(embedding) if read.past else None,
             fit_weights=settings.tuning.fit_weights,
             calibration=self._calibration_source(expanded),
             coverage=read.reading.coverage,
         )
-        self._put_counts(read, encoder, estimated, expanded)
+        self._put_counts(read, encoder, estimated, expanded, identity)
         context = WritingContext(self.store, self.ledger, self.run, self.execution, self.clock)
         folder, checked = write_snapshot(contents, context, self._check_regression)
         held = (*identity.held, *checked.held)
@@ -259,10 +272,20 @@ class Build:
         return SnapshotOutcome(written.folder, written.outcome, written.held, removed)
 
     def _put_counts(
-        self, read: CatalogRead, encoder: BuildEncoder | None, estimated: Estimate, expanded: ExpandedCatalog
+        self,
+        read: CatalogRead,
+        encoder: BuildEncoder | None,
+        estimated: Estimate,
+        expanded: ExpandedCatalog,
+        identity: SnapshotIdentity | None = None,
     ) -> None:
         """Store the build's figures so far: the snapshot that it writes tells them, and they last if it fails."""
-        self.ledger.put_counts(self.run, run_counts(read, encoder, estimated, expanded))
+        difference = identity.difference if identity else None
+        self.ledger.put_counts(self.run, run_counts(read, encoder, estimated, expanded, difference))
+
+    @property
+    def _memory(self) -> SourceMemory:
+        return SourceMemory(self.ledger, self.settings.name, self.area, self._serving, self.clock.note)
 
     @property
     def _serving(self) -> Path | None:

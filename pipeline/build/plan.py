@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import records, sources
+from pipeline.build.source_memory import SourceMemory
 from pipeline.enrichment.chain import generators
 from pipeline.enrichment.estimate import Estimate, estimate
 from pipeline.execution import DirectExecution
@@ -16,6 +17,7 @@ from pipeline.publish.missing_tools import MissingTools, count_missing_tools
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
 from pipeline.sources.coverage import Coverage, by_source
 from pipeline.sources.gaps import no_tool
+from pipeline.sources.last_reading import StaleSource
 from router.store import SnapshotStore
 
 
@@ -26,7 +28,7 @@ class Plan:
     `new`, `changed`, `unchanged` and `removed` count tools against the snapshot `serving` (None where none serves),
     `rejected` the records that would be rejected. `estimate` is what the model's part would take; `mode` ("direct" or
     "batch") and `max_cost_usd` are those of the settings. `coverage` says how much of each source was read, `missing`
-    names the sources that gave no tool.
+    names the sources that gave no tool, `stale` those that could not be read and keep their last known records.
     """
 
     catalog: str
@@ -42,28 +44,32 @@ class Plan:
     estimate: Estimate
     coverage: tuple[Coverage, ...] = ()
     missing: MissingTools = field(default_factory=MissingTools)
+    stale: tuple[StaleSource, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict, for programs."""
         fields = asdict(self)
-        del fields["missing"]
+        del fields["missing"], fields["stale"]
         coverage = {name: source.to_json() for name, source in by_source(self.coverage).items()}
-        return {**fields, "coverage": coverage, **self.missing.to_json()}
+        stale = [source.to_json() for source in self.stale]
+        return {**fields, "coverage": coverage, **self.missing.to_json(), "stale_sources": stale}
 
 
 def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, progress: Progress | None = None) -> Plan:
     """Return what `build` would do. Raises SettingsInvalid or RunAborted as it would."""
     progress = progress or SilentProgress()
-    progress.start("read", None)
-    reading = sources.read(settings, DirectExecution())
-    catalog = records.catalog_records(reading.tools)
-    if not catalog.records:
-        raise no_tool(settings.name, reading.gaps, reading.sources, reading.rejected, reading.coverage)
-    progress.start("estimate", None)
+    store = SnapshotStore(Path(workspace), settings.name)
+    serving = serving_folder(store)
     with Ledger.open(workspace) as ledger:
+        progress.start("read", None)
+        memory = SourceMemory(ledger, settings.name, "snapshots", serving, progress.note)
+        reading = sources.read(settings, DirectExecution(), memory)
+        catalog = records.catalog_records(reading.tools)
+        if not catalog.records:
+            raise no_tool(settings.name, reading.gaps, reading.sources, reading.rejected, reading.coverage)
+        progress.start("estimate", None)
         chain = generators(settings, ledger, progress.note)
         estimated = estimate(catalog, chain, settings.enrichment, ledger, assessed=settings.assesses)
-    store = SnapshotStore(Path(workspace), settings.name)
     difference = ToolDifference.since_serving(store, catalog.hashes)
     return Plan(
         catalog=settings.name,
@@ -77,6 +83,7 @@ def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, prog
         mode=settings.enrichment.mode,
         max_cost_usd=settings.enrichment.max_cost_usd,
         estimate=estimated,
-        missing=count_missing_tools(reading.gaps, reading.sources, catalog.hashes, serving_folder(store)),
+        missing=count_missing_tools(reading.gaps, reading.sources, catalog.hashes, serving),
+        stale=reading.stale,
         coverage=reading.coverage,
     )

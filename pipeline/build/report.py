@@ -17,7 +17,10 @@ from pipeline.progress import StageClock
 from pipeline.publish.missing_tools import MissingTools
 from pipeline.records import Notice
 from pipeline.sources.coverage import Coverage, by_source
+from pipeline.sources.last_reading import StaleSource
 from router import Manifest
+
+_NAMED_IN_LEDGER = 100  # tools of each kind of change
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ class BuildReport:
         encoder: The encoder's name; None without vectors.
         removed: Old snapshots that were deleted.
         missing: Sources that gave no tool.
+        stale: Sources that could not be read and keep their last known records.
         difference: The tools compared with those of the snapshot that served before.
         evaluation: The figures on judged requests, as in the manifest.
         tuning: What was learned, as in the manifest.
@@ -71,6 +75,7 @@ class BuildReport:
     encoder: str | None = None
     removed: tuple[str, ...] = ()
     missing: MissingTools = field(default_factory=MissingTools)
+    stale: tuple[StaleSource, ...] = ()
     difference: ToolDifference = field(default_factory=ToolDifference)
     evaluation: Mapping[str, Any] | None = None
     tuning: Mapping[str, Any] = field(default_factory=dict)
@@ -110,6 +115,7 @@ class BuildReport:
             ],
             "coverage": {source: one.to_json() for source, one in by_source(self.coverage).items()},
             **self.missing.to_json(),
+            "stale_sources": [source.to_json() for source in self.stale],
             "generators": dict(self.generators),
             "asked": dict(self.asked),
             "reused": self.reused,
@@ -144,12 +150,18 @@ def catalog_counts(read: CatalogRead) -> dict[str, int]:
 
 
 def run_counts(
-    read: CatalogRead, encoder: BuildEncoder | None, estimated: Estimate, expanded: ExpandedCatalog
+    read: CatalogRead,
+    encoder: BuildEncoder | None,
+    estimated: Estimate,
+    expanded: ExpandedCatalog,
+    difference: ToolDifference | None = None,
 ) -> dict[str, object]:
     """Return the figures of a build that the ledger keeps."""
     enrichment = expanded.enrichment
     return {
         **catalog_counts(read),
+        **(difference.to_json(_NAMED_IN_LEDGER) if difference else {}),
+        "stale_sources": [source.to_json() for source in read.reading.stale],
         "asked": dict(enrichment.asked),
         "embedded": encoder.embedding.embedded if encoder else 0,
         "cost_usd": enrichment.usage.cost_usd,
@@ -180,6 +192,7 @@ def make_report(
         counts=catalog_counts(read),
         rejected=read.rejected,
         missing=read.missing,
+        stale=reading.stale,
         notices=catalog.notices,
         generators=enrichment.generators,
         asked=dict(enrichment.asked),

@@ -60,6 +60,7 @@ def build(
                 run,
                 execution or DirectExecution(),
                 clock,
+                area,
             ).run_all(force)
         except (OSError, duckdb.Error) as error:
             ledger.finish_run(run, "failed", snapshot=None, message=str(error))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pipeline.errors import SnapshotInvalid
 from pipeline.inspection.reading import Inspection
@@ -40,6 +41,11 @@ class ToolDifference:
                 return cls.between(inspection.record_hashes(), after, inspection.folder.name)
         except SnapshotInvalid:
             return cls.between({}, after)
+
+    def to_json(self, most: int) -> dict[str, Any]:
+        """Return a JSON-ready dict: how many tools of each kind of change, and the ids of at most `most` of each."""
+        kinds = {"added": self.added, "changed": self.changed, "removed": self.removed}
+        return {"changes": {kind: {"count": len(ids), "tools": list(ids[:most])} for kind, ids in kinds.items()}}
 
     def __str__(self) -> str:
         counts = f"{len(self.added):,} new, {len(self.changed):,} changed, {len(self.removed):,} removed"

@@ -3,7 +3,7 @@
 Answers are keyed by the hash of everything that produced them, vectors by the hash of their text and the key of their
 model, so a second build of an unchanged catalog asks nothing and embeds nothing. Nothing that was paid for is ever
 deleted. Times are UTC. `schema` and `comments` describe the tables, and
-`connection` opens the file; `runs`, `answers`, `vectors` and `batches`
+`connection` opens the file; `runs`, `answers`, `vectors`, `batches` and `source_readings` (what each source gave last)
 read and write them; `history` answers questions over all of them; `ledger` puts them together.
 """
 
@@ -11,5 +11,15 @@ from pipeline.ledger.answers import LedgerEntry, LedgerQuestion
 from pipeline.ledger.batches import Batch, BatchRequest
 from pipeline.ledger.connection import CONNECTION, LEDGER_FILE
 from pipeline.ledger.ledger import Ledger
+from pipeline.ledger.source_readings import KnownSource
 
-__all__ = ["CONNECTION", "LEDGER_FILE", "Batch", "BatchRequest", "Ledger", "LedgerEntry", "LedgerQuestion"]
+__all__ = [
+    "CONNECTION",
+    "LEDGER_FILE",
+    "Batch",
+    "BatchRequest",
+    "KnownSource",
+    "Ledger",
+    "LedgerEntry",
+    "LedgerQuestion",
+]

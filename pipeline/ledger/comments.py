@@ -151,6 +151,28 @@ COMMENTS: dict[str, tuple[str, dict[str, str]]] = {
             "name": "The tool's name as the answer must repeat it.",
         },
     ),
+    "source_readings": (
+        "The last good read of each source, which stands in while the source fails, and the last that was held back.",
+        {
+            "catalog": "The name of the catalog.",
+            "area": "As in runs.",
+            "source_key": "The hash of where and how the source is read.",
+            "source": "The source's path, program or address, without secrets.",
+            "read_at": "When it was read, UTC.",
+            "run_id": "The run that read it, as in runs.",
+            "content_hash": "What it gave, as in source_contents.",
+            "snapshot": "The snapshot that was built from it.",
+            "accepted": "Whether that snapshot served. A read that a gate held back does not stand in.",
+        },
+    ),
+    "source_contents": (
+        "What sources gave, stored once for equal content, and removed when no read names it.",
+        {
+            "content_hash": "The hash of the content.",
+            "tool_ids": "The ids of the tools, as a JSON list.",
+            "content": "The definitions and rejections as they were read: JSON, compressed by gzip.",
+        },
+    ),
     "phrases": (
         "Each user phrase of each stored answer, checks aside.",
         {"tool_id": _TOOL, **_WRITER, "phrase": "The phrase."},

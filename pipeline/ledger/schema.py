@@ -45,6 +45,10 @@ CREATE TABLE IF NOT EXISTS batches (
     created_at TIMESTAMP, file_id VARCHAR, asked_at TIMESTAMP, batch_id VARCHAR, outcome VARCHAR, settled_at TIMESTAMP);
 CREATE TABLE IF NOT EXISTS batch_requests (
     token VARCHAR, line INTEGER, key VARCHAR, record_hash VARCHAR, tool_id VARCHAR, name VARCHAR);
+CREATE TABLE IF NOT EXISTS source_readings (
+    catalog VARCHAR, area VARCHAR, source_key VARCHAR, source VARCHAR, read_at TIMESTAMP, run_id BIGINT,
+    content_hash VARCHAR, snapshot VARCHAR, accepted BOOLEAN);
+CREATE TABLE IF NOT EXISTS source_contents (content_hash VARCHAR, tool_ids JSON, content BLOB);
 CREATE OR REPLACE VIEW phrases AS
     SELECT tool_id, generator, model, unnest(from_json(expansion -> 'user_phrases', '["VARCHAR"]')) AS phrase
     FROM expansions;

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pipeline.enrichment import Enrichment
 from pipeline.enrichment.lexicon import LexiconGenerator
@@ -49,9 +50,9 @@ VERSIONS = {
 class SnapshotContents:
     """All that goes into a snapshot.
 
-    `recipe` is its default, `held` the reasons why it must not serve, `degraded` what the build went without. `past`
-    are past requests with their vectors, `fit_weights` says to fit the recipe to them, `calibration` what abstention is
-    calibrated on, None where it is not.
+    `recipe` is its default, `held` the reasons why it must not serve, `degraded` what the build went without,
+    `stale_sources` the sources whose last known records it holds, as JSON. `past` are past requests with their vectors,
+    `fit_weights` says to fit the recipe to them, `calibration` what abstention is calibrated on, None where it is not.
     """
 
     catalog_name: str
@@ -66,6 +67,7 @@ class SnapshotContents:
     content_hash: str
     held: tuple[str, ...]
     degraded: tuple[str, ...] = ()
+    stale_sources: tuple[Mapping[str, Any], ...] = ()
     past: PastRequests | None = None
     fit_weights: bool = False
     calibration: CalibrationSource | None = None
@@ -193,6 +195,7 @@ def _manifest(
         files=_checksums(folder),
         held=contents.held,
         degraded=contents.degraded,
+        stale_sources=contents.stale_sources,
         agreement=vectors.export.agreement if vectors else None,
         languages=contents.languages,
         tuning=contents.tuning.evidence,

@@ -97,6 +97,9 @@ class PublishSettings(Section):
     max_skipped_share: Share = 0.2
     """Hold back a snapshot if a larger share of the sources was skipped, or of the serving tools came from them. One
     file of five may be missing, but not the one with most tools."""
+    max_removed_share: Share = 0.2
+    """Hold back a snapshot if a larger share of a source's serving tools was removed, or of all serving tools. It takes
+    at least three removed tools. Tools of skipped sources count for `max_skipped_share` alone."""
     max_failed_share: Share = 0.2
     """Hold back a snapshot if the model failed on a larger share of the tools."""
     max_postponed_share: Share = 1.0

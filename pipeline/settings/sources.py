@@ -1,5 +1,6 @@
 """The sources of a catalog: where each is, in which format, and what it is asked with."""
 
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -8,6 +9,7 @@ from pydantic import Field, SecretStr, model_validator
 from pipeline.settings import variables
 from pipeline.settings.access import OAuthSettings, check_env, check_headers
 from pipeline.settings.base import Section
+from pipeline.settings.durations import Duration
 from pipeline.settings.fields import FieldSettings
 from pipeline.settings.source_formats import SourceFormat
 
@@ -91,6 +93,9 @@ class SourcesSettings(Section):
 
     skip_unreadable: bool = False
     """Go on without a source that cannot be read (`--skip-unreadable`); `publish.max_skipped_share` counts it."""
+    max_age: Duration = timedelta(days=7)
+    """How long a source that cannot be read keeps the records of its last good read, such as "12h" or "7d"; 0 never. A
+    source that is older stops the build, or is skipped."""
 
 
 def is_web(url: str) -> bool:

@@ -18,13 +18,14 @@ class Gap:
     """A source without tools. `reason` says why it could not be read; it is empty where the source has none.
 
     `origin` is the file of its tools' origins. `serving` counts the tools of the serving snapshot that came from it and
-    are missing now.
+    are missing now. `key` names the source in the ledger.
     """
 
     source: str
     origin: str
     reason: str = ""
     serving: int = 0
+    key: str = ""
 
     @property
     def skipped(self) -> bool:

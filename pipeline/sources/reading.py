@@ -10,7 +10,9 @@ from pipeline.settings import CatalogSettings, SourceSettings
 from pipeline.sources.coverage import Coverage, coverage_of
 from pipeline.sources.formats import READERS, mapped
 from pipeline.sources.formats.detect import detect
+from pipeline.sources.formats.pages import START, is_page
 from pipeline.sources.gaps import Gap, name_of, origin_of, stopped
+from pipeline.sources.last_reading import LastReadings, SourceReading, StaleSource, source_keys, stale_source
 from pipeline.sources.naming import location
 from pipeline.sources.transport import fetch, mcp_client
 from router.record import Origin
@@ -21,7 +23,8 @@ from router.tools.definitions.raw_tool import RawTool
 class Reading:
     """The result of reading all sources: tools in source order, rejected records, and coverage by source.
 
-    `gaps` are those of the `sources` that gave nothing.
+    `gaps` are those of the `sources` that gave nothing. `by_source` has each source that was read in this build;
+    `stale` names those that failed and keep the records of their last good read. `keys` has the key of each source.
     """
 
     tools: tuple[RawTool, ...]
@@ -29,39 +32,67 @@ class Reading:
     coverage: tuple[Coverage, ...] = ()
     gaps: tuple[Gap, ...] = ()
     sources: int = 1
+    by_source: tuple[SourceReading, ...] = ()
+    stale: tuple[StaleSource, ...] = ()
+    keys: tuple[str, ...] = ()
 
 
-def read(catalog: CatalogSettings, execution: Execution | None = None) -> Reading:
+def read(
+    catalog: CatalogSettings, execution: Execution | None = None, last_readings: LastReadings | None = None
+) -> Reading:
     """Read every source of a catalog, each as a stage of its own.
 
-    A source that cannot be read is a gap where `sources.skip_unreadable` is set, unless no source can be read.
-    Otherwise raises RunAborted with every problem, once all were tried; Unavailable where each of them may pass.
+    A source that cannot be read keeps its records of `last_readings` for `sources.max_age`. Where it has none, it is a
+    gap if `sources.skip_unreadable` is set, unless no source can be read. Otherwise raises RunAborted with every
+    problem, once all were tried; Unavailable where each of them may pass.
     """
     execution = execution or DirectExecution()
-    readings: list[Reading] = []
+    readings: list[SourceReading] = []
+    fresh: list[SourceReading] = []
+    stale: list[StaleSource] = []
     problems: list[RunAborted] = []
     gaps: list[Gap] = []
-    for source in catalog.source:
+    keys = tuple(source_keys(catalog.source))
+    for source, key in zip(catalog.source, keys, strict=True):
         try:
-            readings.append(reading := execution.run("read", _read, catalog, source, label=source.label))
+            fresh.append(reading := execution.run("read", _read, catalog, source, key, label=source.label))
         except RunAborted as error:
-            problems.append(error)
-            gaps.append(Gap(name_of(source), origin_of(source), " ".join(str(error).split())))
-        else:
-            if not reading.tools and not reading.rejected:
-                gaps.append(Gap(name_of(source), origin_of(source)))
+            try:
+                reading, told = _last_reading(catalog, key, error, last_readings)
+            except RunAborted as problem:
+                problems.append(problem)
+                gaps.append(Gap(name_of(source), origin_of(source), " ".join(str(problem).split()), key=key))
+                continue
+            stale.append(told)
+        readings.append(reading)
+        if not reading.tools and not reading.rejected:
+            gaps.append(Gap(name_of(source), origin_of(source), key=key))
     if problems and (not readings or not catalog.sources.skip_unreadable):
         raise stopped(problems, len(catalog.source))
     return Reading(
         tuple(t for r in readings for t in r.tools),
         tuple(j for r in readings for j in r.rejected),
-        tuple(c for r in readings for c in r.coverage),
+        tuple(coverage_of(r.source, r.tools, r.rejected) for r in readings),
         tuple(gaps),
         len(catalog.source),
+        tuple(fresh),
+        tuple(stale),
+        keys,
     )
 
 
-def _read(catalog: CatalogSettings, source: SourceSettings) -> Reading:
+def _last_reading(
+    catalog: CatalogSettings, key: str, error: RunAborted, last_readings: LastReadings | None
+) -> tuple[SourceReading, StaleSource]:
+    """Return what a source gave before it failed with `error`. Raises the error where it gave nothing in time."""
+    max_age = catalog.sources.max_age
+    last = last_readings.find(key) if last_readings and max_age else None
+    if last is None:
+        raise error
+    return last.reading, stale_source(error, last, max_age)
+
+
+def _read(catalog: CatalogSettings, source: SourceSettings, key: str) -> SourceReading:
     tools: list[RawTool] = []
     rejected: list[RecordRejected] = []
     for item in _read_source(catalog, source):
@@ -69,7 +100,7 @@ def _read(catalog: CatalogSettings, source: SourceSettings) -> Reading:
             rejected.append(item)
         else:
             tools.append(item)
-    return Reading(tuple(tools), tuple(rejected), (coverage_of(name_of(source), tools, rejected),))
+    return SourceReading(key, name_of(source), tuple(tools), tuple(rejected))
 
 
 def _read_source(catalog: CatalogSettings, source: SourceSettings) -> Iterator[RawTool | RecordRejected]:
@@ -86,6 +117,7 @@ def _read_file(
     path: Path, source: SourceSettings, fetched_from: str | None = None
 ) -> Iterator[RawTool | RecordRejected]:
     """Yield the tools of a document. If it was `fetched_from` elsewhere, that names it, not its temporary file."""
+    _check_page(path)
     lines = source.format == "jsonl" or path.suffix.lower() == ".jsonl"
     if source.fields:
         kind = source.format or ("jsonl" if lines else "function")
@@ -100,6 +132,17 @@ def _read_file(
     )
 
 
+def _check_page(path: Path) -> None:
+    """Raise RunAborted where a file is a web page. A file that cannot be read is left to its reader."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(START)
+    except OSError:
+        return
+    if is_page(start):
+        raise RunAborted(f"the source {path} is a web page (HTML), not a document of tools")
+
+
 def _with_origin(
     items: Iterator[RawTool | RecordRejected], path: Path, file: str
 ) -> Iterator[RawTool | RecordRejected]:
@@ -112,7 +155,7 @@ def _with_origin(
             else:
                 yield replace(item, origin=origin)
     except RunAborted as error:
-        raise RunAborted(str(error).replace(str(path), repr(file))) from None
+        raise type(error)(str(error).replace(str(path), repr(file))) from None
 
 
 def _labelled(

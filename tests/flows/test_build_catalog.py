@@ -109,7 +109,9 @@ def test_batches_of_tools_change_nothing_but_the_tasks(catalog: Path, tmp_path: 
     assert (again.reused, again.outcome) == (8, "unchanged")
 
 
-def test_a_run_goes_on_without_a_source_that_cannot_be_read_and_leaves_word_of_it(tmp_path: Path) -> None:
+def test_a_run_goes_on_without_sources_that_cannot_be_read_and_leaves_word_of_them_and_of_changes(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "mail"
     folder.mkdir()
     for number in range(5):
@@ -125,6 +127,17 @@ def test_a_run_goes_on_without_a_source_that_cannot_be_read_and_leaves_word_of_i
     (skipped,) = json.loads(left["skipped-mail"])
     assert skipped["source"] == "broken.json" and "is not readable JSON" in skipped["reason"]
     assert json.loads(left["empty-mail"]) == [{"source": "empty.json", "serving_tools": 0}]
+    assert "changes-mail" not in left  # in the first build all tools are new
+    (folder / "0.json").write_text('[{"name": "write_0"}]', encoding="utf-8")
+    (folder / "1.json").write_text("{", encoding="utf-8")
+    left = artifacts(flow_state(folder, tmp_path / "ws", encoder="none", skip_unreadable=True))
+    assert "| sources | 7, 1 stale, 1 skipped, 1 empty |" in left["build-mail"]
+    assert json.loads(left["changes-mail"]) == [
+        {"tool": "0/send_0", "change": "removed"},
+        {"tool": "0/write_0", "change": "added"},
+    ]
+    (stale,) = json.loads(left["stale-mail"])
+    assert (stale["source"], stale["tools"]) == ("1.json", 1) and "is not readable JSON" in stale["reason"]
 
 
 def test_a_run_leaves_what_was_built_what_was_rejected_and_where_the_snapshot_is(catalog: Path, tmp_path: Path) -> None:

@@ -1,14 +1,15 @@
 """Parse files to JSON values. An unreadable file stops the run; an unreadable line is one rejected record."""
 
 import codecs
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from pipeline.errors import RecordRejected, RunAborted
+from pipeline.errors import RecordRejected, RunAborted, Unavailable
 from router.record import Origin
 from router.tools.definitions.json_values import MAX_DEPTH, check_depth, lenient_integer, parse_json, replace_unstorable
 
@@ -106,15 +107,46 @@ def read_document(path: Path) -> Any:
 
 def read_lines(path: Path) -> Iterator[tuple[Origin, Any] | RecordRejected]:
     """Yield each line of a JSONL file with its origin; a line that does not parse is a rejected record."""
+    return _rows(read_text(path), path.name)
+
+
+def read_source_lines(path: Path) -> Sequence[tuple[Origin, Any] | RecordRejected]:
+    """Return the lines of a JSONL source, as `read_lines` yields them.
+
+    Raises RunAborted where no line is JSON, Unavailable where the last one breaks off: then lines may be missing.
+    """
+    text = read_text(path)
+    rows = list(_rows(text, path.name))
+    last = text.rpartition("\n")[2]
+    if rows and isinstance(rows[-1], RecordRejected) and _breaks_off(last):
+        raise Unavailable(f"the source {path} breaks off in its last line: it is not whole")
+    if rows and all(isinstance(row, RecordRejected) for row in rows):
+        raise RunAborted(f"the source {path} is not JSON Lines: none of its {len(rows):,} lines is JSON")
+    return rows
+
+
+def _rows(text: str, file: str) -> Iterator[tuple[Origin, Any] | RecordRejected]:
     # Not splitlines(): U+2028 and others may be unescaped inside a JSON text.
-    for number, line in enumerate(read_text(path).split("\n"), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
-        origin = Origin(path.name, f"line {number}")
+        origin = Origin(file, f"line {number}")
         try:
             yield origin, parse_json(line)
         except ValueError as error:
             yield RecordRejected(origin, f"not JSON: {error}")
+
+
+def _breaks_off(line: str) -> bool:
+    """Return whether a line is the beginning of a JSON object, without its end."""
+    try:
+        json.loads(line)
+    except json.JSONDecodeError as error:
+        unfinished = error.pos >= len(line.rstrip()) or error.msg.startswith("Unterminated string")
+        return unfinished and line.lstrip().startswith("{")
+    except RecursionError:
+        return False
+    return False
 
 
 def _count(value: Any) -> None:

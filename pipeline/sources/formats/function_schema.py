@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import RecordRejected, RunAborted
-from pipeline.sources.formats.document import read_document, read_lines
+from pipeline.sources.formats.document import read_document, read_source_lines
 from router.record import Origin
 from router.tools.definitions.nesting import ListedDefinition, definitions_within, find_definitions
 from router.tools.definitions.raw_tool import RawTool
@@ -30,7 +30,7 @@ def read(path: Path) -> Iterator[RawTool | RecordRejected]:
 
 def read_rows(path: Path, *, own_id: bool = False) -> Iterator[RawTool | RecordRejected]:
     """Yield the tools of a JSONL file; a row may be a tool, or hold several."""
-    for line in read_lines(path):
+    for line in read_source_lines(path):
         if isinstance(line, RecordRejected):
             yield line
             continue

@@ -9,7 +9,7 @@ from jmespath.exceptions import JMESPathError
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import FieldSettings
-from pipeline.sources.formats.document import read_document, read_lines
+from pipeline.sources.formats.document import read_document, read_source_lines
 from pipeline.sources.formats.function_schema import listed_tool
 from router.record import Origin
 from router.tools.definitions.field_names import PARAMETERS, SPLIT_PARAMETERS
@@ -39,7 +39,7 @@ def _documents(path: Path, lines: bool) -> Iterator[tuple[str, Any]]:
     if not lines:
         yield "", read_document(path)
         return
-    for line in read_lines(path):
+    for line in read_source_lines(path):
         yield ("", line) if isinstance(line, RecordRejected) else (line[0].pointer, line[1])
 
 

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from pipeline.errors import RunAborted
 from pipeline.settings import SourceSettings
+from pipeline.sources.formats.pages import START, is_page
 from pipeline.sources.naming import subject
 from pipeline.sources.transport import commands
 from pipeline.sources.transport.access import resolve_access
@@ -31,6 +32,11 @@ def document(source: SourceSettings, folder: Path) -> Iterator[Path]:
         content_type, body = web.get(source, access)
     if not body.strip():
         raise RunAborted(f"{subject(source)} gave nothing: its {source.format} document is empty")
+    if is_page(body[:START], content_type):
+        raise RunAborted(
+            f"{subject(source)} gave a web page (HTML), not a document in the format {source.format}: "
+            "it may ask for a login, or be down"
+        )
     with tempfile.TemporaryDirectory() as temporary:
         path = Path(temporary, f"document{_suffix(source, content_type, body)}")
         path.write_bytes(body)

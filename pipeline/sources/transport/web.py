@@ -12,9 +12,11 @@ from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import SourceSettings
 from pipeline.sources.naming import MAX_BYTES, redacted, subject, too_large, too_late
 from pipeline.sources.transport.access import Access
+from pipeline.sources.transport.compression import Gunzip
 
 _CHUNK = 65_536
 _MAX_REDIRECTS = 10
+_ENCODING = {"Accept-Encoding": "gzip"}
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -39,13 +41,18 @@ def get(source: SourceSettings, access: Access) -> tuple[str, bytes]:
                 kind = Unavailable if response.status_code == 429 or response.status_code >= 500 else RunAborted
                 answer = f"{response.status_code} {redacted(response.reason or '', source, access.secrets)}".strip()
                 raise kind(f"{subject(source)} answered {answer}")
+            # urllib3 takes a gzip body that breaks off for a whole one.
+            packed = response.headers.get("content-encoding", "").strip().lower() in ("gzip", "x-gzip")
+            gunzip = Gunzip() if packed else None
             # Not iter_content: it waits for a whole chunk, and a server that drips would never meet the time limit.
-            while chunk := response.raw.read1(_CHUNK, decode_content=True):
-                body += chunk
+            while chunk := response.raw.read1(_CHUNK, decode_content=not packed):
+                body += gunzip.feed(chunk) if gunzip else chunk
                 if len(body) > MAX_BYTES:
                     raise too_large(source)
                 if time.monotonic() > until:
                     raise too_late(source)
+            if gunzip and not gunzip.complete:
+                raise Unavailable(f"{subject(source)} broke off: its gzip body has no end")
             return response.headers.get("content-type", ""), bytes(body)
     except (requests.Timeout, ReadTimeoutError):
         raise too_late(source) from None
@@ -61,7 +68,8 @@ def get(source: SourceSettings, access: Access) -> tuple[str, bytes]:
 
 def _answer(session: requests.Session, source: SourceSettings, access: Access, until: float) -> requests.Response:
     """Return the answer behind all redirects, whose bodies are not read."""
-    url, headers = access.url, dict(access.headers)
+    # No other encoding: whether a body of it is whole would not be known.
+    url, headers = access.url, {**_ENCODING, **access.headers}
     auth: Any = user if any(user := requests.utils.get_auth_from_url(url)) else None
     if any(name.lower() == "authorization" for name in headers):
         auth = _as_it_is  # else a user in the URL, or of ~/.netrc, would replace the header
@@ -74,7 +82,7 @@ def _answer(session: requests.Session, source: SourceSettings, access: Access, u
         response.close()
         to = urljoin(url, response.headers["location"])
         if not _same_server(url, to):
-            headers, auth = {}, None  # and never again, wherever it leads from there
+            headers, auth = dict(_ENCODING), None  # and never again, wherever it leads from there
         url = to
     raise requests.TooManyRedirects
 

@@ -18,7 +18,7 @@ def normalize(raw: RawTool) -> ToolRecord:
     provider = (raw.provider or "").strip() or None
     categories = (part.strip() for category in raw.categories for part in category.split(","))
     return ToolRecord(
-        tool_id=raw.id or compose_tool_id(provider, name),
+        tool_id=tool_id_of(raw),
         provider=provider,
         name=name,
         description=raw.description.strip(),
@@ -30,6 +30,11 @@ def normalize(raw: RawTool) -> ToolRecord:
         deprecated=raw.deprecated,
         origin=raw.origin,
     )
+
+
+def tool_id_of(raw: RawTool) -> str:
+    """Return the id of a raw tool: the source's own, else `<provider>/<name>`."""
+    return raw.id or compose_tool_id((raw.provider or "").strip() or None, raw.name.strip())
 
 
 def compose_tool_id(provider: str | None, name: str) -> str:

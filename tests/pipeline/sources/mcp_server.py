@@ -22,6 +22,12 @@ async def _three_pages(_: object, params: mcp_types.PaginatedRequestParams | Non
     return mcp_types.ListToolsResult(tools=[tool], next_cursor=str(page + 1) if page < 3 else None)
 
 
+async def _breaks_off(_: object, params: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
+    if params and params.cursor:
+        os._exit(0)
+    return await _three_pages(_, params)
+
+
 async def _one_cursor(_: object, params: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
     return mcp_types.ListToolsResult(tools=[], next_cursor="same")
 
@@ -53,7 +59,7 @@ def _malformed() -> None:
 
 
 async def _serve_stdio(mode: str) -> None:
-    modes = {"pages": _three_pages, "repeat": _one_cursor, "environment": _environment}
+    modes = {"pages": _three_pages, "breaks-off": _breaks_off, "repeat": _one_cursor, "environment": _environment}
     server = Server("pager", on_list_tools=modes[mode])
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.errors import RunAborted, Unavailable
 from pipeline.sources import RawTool
 from pipeline.sources.formats import jsonl
 from router.record import Origin
@@ -99,12 +100,26 @@ def test_what_is_auxiliary_and_unreadable_is_left_out_and_told(write_lines: Writ
     assert set(tool.unread) == set(auxiliary)
 
 
-def test_a_truncated_last_line_costs_only_itself(tmp_path: Path) -> None:
+@pytest.mark.parametrize("start", ['{"name": "b", "descr', '{"name": "b"', '{"name": "b", "parameters": {', "{"])
+def test_a_file_that_breaks_off_in_its_last_line_is_not_read_as_a_shorter_one(tmp_path: Path, start: str) -> None:
     path = tmp_path / "tools.jsonl"
-    path.write_text('{"name": "a"}\n{"name": "b", "descr', encoding="utf-8")
+    path.write_text('{"name": "a"}\n' + start, encoding="utf-8")
+    with pytest.raises(Unavailable, match="breaks off in its last line: it is not whole"):
+        list(jsonl.read(path))
+
+
+@pytest.mark.parametrize("last", ["{'name': 'b'}", "# the end", '{"name": "b"}}', '{"name": "b"\n'])
+def test_a_last_line_that_is_wrong_but_whole_costs_only_itself(tmp_path: Path, last: str) -> None:
+    path = tmp_path / "tools.jsonl"
+    path.write_text('{"name": "a"}\n' + last, encoding="utf-8")
     names, rejected = apart(jsonl.read(path))
     assert names == ["a"]
-    assert len(rejected) == 1 and rejected[0].startswith("tools.jsonl line 2: not JSON: Unterminated string")
+    assert len(rejected) == 1 and rejected[0].startswith("tools.jsonl line 2: not JSON: ")
+
+
+def test_a_file_of_which_no_line_is_json_is_no_source(write_lines: Write) -> None:
+    with pytest.raises(RunAborted, match="is not JSON Lines: none of its 2 lines is JSON"):
+        list(jsonl.read(write_lines("tools.jsonl", ["Please sign in.", "Your session has ended."])))
 
 
 @pytest.mark.parametrize("depth", [201, 600, 5_000])

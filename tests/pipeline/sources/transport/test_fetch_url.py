@@ -19,6 +19,7 @@ from tests.pipeline.sources.web import Web
 
 API = json.dumps(api({"/a": {"get": {"operationId": "found"}}}))
 YAML = "openapi: 3.0.3\npaths:\n  /a:\n    get: {operationId: found}\n"
+LOGIN = "<!DOCTYPE html>\n<html><body>\n<form>User: <input name=u></form>\n</body></html>\n"
 LINES = '{"name": "found"}\n{"name": "found"}'
 
 
@@ -125,11 +126,43 @@ def test_a_body_that_is_too_large_stops_the_run(web: Web, packed: bool) -> None:
     assert not isinstance(stopped, Unavailable)
 
 
-def test_a_page_that_is_no_document_stops_the_run_by_its_url(web: Web) -> None:
-    url = web.page("<html></html>", headers={"content-type": "text/html"})
-    stopped = _stop(url)
-    assert str(stopped).startswith(f"the source '{url}' is not an OpenAPI 3 or Swagger 2.0 document")
+@pytest.mark.parametrize("kind", ["openapi", "function", "jsonl"])
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (LOGIN, "text/html; charset=utf-8"),
+        (LOGIN, "application/json"),
+        (LOGIN, None),
+        ("\ufeff\n " + LOGIN.lower(), "application/yaml"),
+        ('<?xml version="1.0"?><html/>', "application/xhtml+xml"),
+        ("Please sign in.\nYour session has ended.\n", "text/html"),
+    ],
+)
+def test_a_web_page_is_a_failure_of_the_source_not_rejected_records(
+    web: Web, kind: str, body: str, content_type: str | None
+) -> None:
+    url = web.page(body, headers={"content-type": content_type} if content_type else None)
+    stopped = _stop(url, format=kind)
+    assert str(stopped).startswith(f"the url '{url}' gave a web page (HTML), not a document in the format {kind}: ")
+
+
+def test_json_of_a_server_that_calls_everything_html_is_read(web: Web) -> None:
+    assert [tool.name for tool in _read(web.page(API, headers={"content-type": "text/html"})).tools] == ["found"]
+
+
+def test_a_document_of_another_kind_or_none_stops_the_run_by_its_url(web: Web) -> None:
+    url = web.page('{"error": "no"}')
+    assert str(_stop(url)).startswith(f"the source '{url}' is not an OpenAPI 3 or Swagger 2.0 document")
     assert str(_stop(web.page("", path="/empty"))).endswith("gave nothing: its openapi document is empty")
+
+
+@pytest.mark.parametrize("cut", [1, 8, 40])
+def test_a_gzip_body_without_its_end_is_unavailable_not_a_shorter_catalog(web: Web, cut: int) -> None:
+    body = gzip.compress((LINES + "\n").encode() * 40)
+    url = web.page(body[:-cut], headers={"content-encoding": "gzip"})
+    stopped = _stop(url, format="jsonl")
+    assert str(stopped) == f"the url '{url}' broke off: its gzip body has no end"
+    assert isinstance(stopped, Unavailable)
 
 
 def test_a_body_that_is_not_what_its_encoding_says_stops_the_run(web: Web) -> None:

@@ -96,6 +96,17 @@ def test_a_server_that_repeats_its_cursor_stops_the_run() -> None:
     assert not isinstance(stopped, Unavailable)
 
 
+def test_a_server_that_breaks_off_between_pages_is_unavailable_not_a_shorter_list() -> None:
+    stopped = _stop(_stdio(SERVER, "stdio", "breaks-off"))
+    assert f"the MCP server '{sys.executable}' could not be read" in str(stopped)
+    assert isinstance(stopped, Unavailable)
+
+
+def test_a_login_page_in_place_of_a_server_stops_the_run(web: Web) -> None:
+    url = web.page("<!doctype html><html>Sign in</html>", headers={"content-type": "text/html"})
+    assert str(_stop(SourceSettings(url=url, timeout_s=60))).startswith(f"the MCP server '{url}' could not be read")
+
+
 def test_a_server_that_never_answers_stops_the_run_in_time() -> None:
     stopped = _stop(_stdio("-c", "import time; time.sleep(600)", timeout_s=2))
     assert str(stopped) == f"the MCP server '{sys.executable}' did not list its tools within 2 s"

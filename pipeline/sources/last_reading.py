@@ -1,0 +1,149 @@
+"""What a source gave at its last good read, as text and back, and whether it may stand in for a source that fails."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+from urllib.parse import urlsplit, urlunsplit
+
+from pipeline.errors import RecordRejected, RunAborted
+from pipeline.settings import SourceSettings
+from pipeline.settings.durations import duration_text
+from router.fingerprint import fingerprint
+from router.record import Origin
+from router.tools.definitions.normalization import tool_id_of
+from router.tools.definitions.raw_tool import RawTool
+
+_FIELDS = tuple(field.name for field in fields(RawTool))
+_TUPLES = ("examples", "categories", "notices")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReading:
+    """What one source gave. `key` names the source in the ledger, `source` in messages."""
+
+    key: str
+    source: str
+    tools: tuple[RawTool, ...]
+    rejected: tuple[RecordRejected, ...] = ()
+
+    @property
+    def tool_ids(self) -> tuple[str, ...]:
+        """Return the ids of the tools, before equal ids are numbered."""
+        return tuple(dict.fromkeys(map(tool_id_of, self.tools)))
+
+    def to_text(self) -> str:
+        """Return the tools and rejections as JSON, keys in the order of the source, which field text depends on."""
+        tools = [
+            {name: getattr(tool, name) for name in _FIELDS} | {"origin": _place(tool.origin)} for tool in self.tools
+        ]
+        rejected = [[_place(row.origin), row.reason, row.keys] for row in self.rejected]
+        return json.dumps({"tools": tools, "rejected": rejected}, separators=(",", ":"))
+
+    @classmethod
+    def from_text(cls, key: str, source: str, text: str) -> "SourceReading":
+        """Return the reading that `to_text` wrote. Raises ValueError where another version wrote it differently."""
+        try:
+            stored = json.loads(text)
+            tools = tuple(_tool(row) for row in stored["tools"])
+            rejected = tuple(
+                RecordRejected(Origin(*place), reason, keys=tuple(keys)) for place, reason, keys in stored["rejected"]
+            )
+        except (KeyError, TypeError, RecordRejected) as error:
+            raise ValueError(f"it is of another version: {error}") from error
+        return cls(key, source, tools, rejected)
+
+
+@dataclass(frozen=True, slots=True)
+class LastReading:
+    """A source's last good reading, and when it was read, UTC."""
+
+    reading: SourceReading
+    read_at: datetime
+
+    @property
+    def age(self) -> timedelta:
+        """Return how long ago it was read; nothing where the clock was set back since."""
+        return max(datetime.now(UTC) - self.read_at, timedelta())
+
+
+class LastReadings(Protocol):
+    """Finds the last good reading of a source by its key."""
+
+    def find(self, key: str) -> LastReading | None:
+        """Return the reading; None where there is none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StaleSource:
+    """A source that could not be read, for `reason`, and keeps the `tools` records of its last good read."""
+
+    source: str
+    reason: str
+    last_read_at: datetime
+    age: timedelta
+    tools: int
+
+    def __str__(self) -> str:
+        count = f"{self.tools:,} tool{'s' * (self.tools != 1)}"
+        return f"{self.source} ({count} of {_when(self.last_read_at)}, {duration_text(self.age)} ago)"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready dict, for programs and for the manifest. The age is in seconds."""
+        return {
+            "source": self.source,
+            "reason": self.reason,
+            "last_read_at": self.last_read_at.isoformat(timespec="seconds"),
+            "age_s": int(self.age.total_seconds()),
+            "tools": self.tools,
+        }
+
+
+def stale_source(error: RunAborted, last: LastReading, max_age: timedelta) -> StaleSource:
+    """Return how a source that failed with `error` is told while its last reading stands in.
+
+    Raises an error of the same kind, which says since when, where the reading is older than `max_age`.
+    """
+    age = last.age
+    if age > max_age:
+        raise type(error)(
+            f"{error}; its last known records, of {_when(last.read_at)}, are {duration_text(age)} old: "
+            f"sources.max_age allows {duration_text(max_age)}"
+        )
+    return StaleSource(last.reading.source, " ".join(str(error).split()), last.read_at, age, len(last.reading.tools))
+
+
+def source_keys(sources: Sequence[SourceSettings]) -> Iterator[str]:
+    """Yield a key for each source, stable as long as it is read from the same place in the same way.
+
+    It is a hash, so that nothing that may be secret is stored: an argument of a command, or the query of a URL.
+    """
+    seen: dict[str, int] = {}
+    for source in sources:
+        fields_map = source.fields.model_dump() if source.fields else None
+        where = [str(source.path) if source.path else None, source.command, _without_user(source.url)]
+        key = fingerprint([where, source.format, source.provider, fields_map])
+        seen[key] = number = seen.get(key, 0) + 1
+        yield fingerprint([key, number])  # equal sources may differ in their environment: they keep their order
+
+
+def _without_user(url: str | None) -> str | None:
+    if url is None:
+        return None
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def _when(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _place(origin: Origin) -> list[str]:
+    return [origin.file, origin.pointer]
+
+
+def _tool(row: dict[str, Any]) -> RawTool:
+    tuples = {name: tuple(row[name]) for name in _TUPLES}
+    return RawTool(**{**row, **tuples, "origin": Origin(*row["origin"])})

@@ -1,0 +1,290 @@
+"""A source that fails keeps its last known records for a while; the rest of the catalog goes on."""
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import duckdb
+import pytest
+
+from pipeline.build import build
+from pipeline.build.plan import plan
+from pipeline.build.report import BuildReport
+from pipeline.errors import RunAborted, Unavailable
+from pipeline.ledger import LEDGER_FILE
+from pipeline.settings import CatalogSettings, load
+from router.contract import Manifest
+from router.fingerprint import fingerprint
+from router.store import SnapshotStore, current_folder
+from tests.pipeline.sources.web import Web, serving
+from tests.support.command_line import Done, called
+
+LOGIN = "<!doctype html>\n<html><body>\n<form>Sign in</form>\n</body></html>\n"
+
+
+def _tools(name: str, count: int = 5) -> str:
+    schema = {"type": "object", "properties": {"zone": {"type": "string"}, "city": {"type": "string"}}}
+    rows = [
+        {"name": f"{name}_{number}", "description": f"Does {number} for {name}.", "inputSchema": schema}
+        for number in range(count)
+    ]
+    return json.dumps({"tools": rows})
+
+
+class Shop:
+    """A catalog of a file, a command and a URL, five tools each, and its workspace."""
+
+    def __init__(self, folder: Path, web: Web) -> None:
+        self.folder, self.workspace, self.web = folder, folder.parent / "ws", web
+        self.answer(_tools("web"))
+
+    def write(self) -> None:
+        self.folder.mkdir()
+        (self.folder / "file.json").write_text(_tools("file"), encoding="utf-8")
+        (self.folder / "told.json").write_text(_tools("told"), encoding="utf-8")
+        (self.folder / "catalog.toml").write_text(
+            '[[source]]\npath = "file.json"\n'
+            '[[source]]\ncommand = ["cat", "told.json"]\nformat = "function"\n'
+            f'[[source]]\nurl = "{self.web.root}/shop?key=sk-secret"\nformat = "function"\nprovider = "shop"\n',
+            encoding="utf-8",
+        )
+
+    def answer(self, body: str, status: int = 200) -> None:
+        self.web.page(body, path="/shop", status=status)
+
+    def settings(self, **sources: Any) -> CatalogSettings:
+        return load(self.folder, {"vectors": {"encoder": "none"}, "sources": sources}, environment={})
+
+    def build(self, **sources: Any) -> BuildReport:
+        return build(self.settings(**sources), workspace=self.workspace)
+
+    def ledger(self, statement: str) -> list[Any]:
+        with duckdb.connect(str(self.workspace / LEDGER_FILE)) as connection:
+            return connection.execute(statement).fetchall()
+
+    @property
+    def serving(self) -> Path:
+        return current_folder(SnapshotStore(self.workspace, "shop"))
+
+    def break_all(self) -> None:
+        for name in ("file.json", "told.json"):
+            (self.folder / name).unlink()
+        self.answer("", 503)
+
+    def turn_clock(self, ago: timedelta) -> None:
+        """Let the last good reads be so long ago, before now by the clock."""
+        self.ledger(f"UPDATE source_readings SET read_at = read_at - INTERVAL '{int(ago.total_seconds())} seconds'")
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[Web]:
+    with serving() as web:
+        yield web
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory, web: Web) -> Path:
+    """A folder with the catalog and its workspace after a good night. To be copied."""
+    shop = Shop(tmp_path_factory.mktemp("built") / "shop", web)
+    shop.write()
+    assert shop.build().outcome == "published"
+    return shop.folder.parent
+
+
+@pytest.fixture
+def shop(tmp_path: Path, built: Path, web: Web) -> Shop:
+    """The catalog after a good night."""
+    copytree(built, tmp_path, dirs_exist_ok=True)
+    return Shop(tmp_path / "shop", web)
+
+
+@pytest.fixture
+def unread(tmp_path: Path, web: Web) -> Shop:
+    """The catalog before its first night."""
+    shop = Shop(tmp_path / "shop", web)
+    shop.write()
+    return shop
+
+
+def _break_file(shop: Shop) -> None:
+    (shop.folder / "file.json").unlink()
+
+
+def _break_command(shop: Shop) -> None:
+    (shop.folder / "told.json").unlink()
+
+
+FAILURES: dict[str, tuple[Callable[[Shop], None], str]] = {
+    "503": (lambda shop: shop.answer("", 503), "answered 503"),
+    "401": (lambda shop: shop.answer("", 401), "answered 401"),
+    "a login page": (lambda shop: shop.answer(LOGIN), "gave a web page (HTML)"),
+    "a file that vanished": (_break_file, "does not exist"),
+    "a command that fails": (_break_command, "ended with exit code 1"),
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_source_that_fails_keeps_its_records_and_the_night_is_unchanged_but_degraded(
+    shop: Shop, failure: str
+) -> None:
+    serving = shop.serving
+    break_it, reason = FAILURES[failure]
+    break_it(shop)
+    report = shop.build()
+    assert (report.outcome, report.held, report.snapshot) == ("unchanged", (), serving)
+    (stale,) = report.to_json()["stale_sources"]
+    assert reason in stale["reason"] and stale["tools"] == 5 and 0 <= stale["age_s"] < 600
+    (sentence,) = report.degraded
+    assert sentence.startswith("1 source could not be read and keeps its last known records: ")
+    assert report.missing.skipped == () and report.counts["tools"] == 15
+
+
+def test_the_other_sources_go_on_and_the_manifest_tells_the_stale_one(shop: Shop) -> None:
+    shop.answer("", 503)
+    (shop.folder / "file.json").write_text(_tools("file", 6), encoding="utf-8")
+    report = shop.build()
+    assert report.outcome == "published" and report.added == ("file/file_5",) and not report.removed_tools
+    manifest = Manifest.read(report.snapshot)
+    assert list(manifest.stale_sources) == report.to_json()["stale_sources"] and manifest.degraded == report.degraded
+
+
+def test_a_manifest_of_an_older_version_has_no_stale_source(shop: Shop) -> None:
+    path = shop.serving / "manifest.json"
+    row = json.loads(path.read_text(encoding="utf-8"))
+    for name in ("checksum", "stale_sources", "degraded"):
+        del row[name]
+    path.write_text(json.dumps({**row, "checksum": fingerprint(row)}), encoding="utf-8")
+    manifest = Manifest.read(shop.serving)
+    assert (manifest.stale_sources, manifest.degraded) == ((), ())
+
+
+def test_the_snapshot_of_stale_records_equals_the_one_that_the_source_gave(shop: Shop) -> None:
+    first = shop.serving
+    shop.break_all()
+    second = build(shop.settings(), workspace=shop.workspace, force=True)
+    hashes = [Manifest.read(snapshot).content_hash for snapshot in (first, second.snapshot)]
+    assert hashes[0] == hashes[1] and len(second.stale) == 3 and second.outcome == "published"
+    for name in ("records.jsonl", "token_counts.npy"):
+        assert (first / name).read_bytes() == (second.snapshot / name).read_bytes()
+
+
+def test_a_source_that_failed_for_longer_than_max_age_stops_the_build_and_says_since_when(shop: Shop) -> None:
+    shop.answer("", 503)
+    shop.turn_clock(timedelta(days=6.9))
+    assert shop.build().outcome == "unchanged"
+    shop.turn_clock(timedelta(hours=12))
+    with pytest.raises(Unavailable, match=r"answered 503 .*its last known records, of 20.* UTC, are 7.4 days old: "):
+        shop.build()
+    assert shop.build(max_age="8d").outcome == "unchanged"
+    report = shop.build(skip_unreadable=True)
+    assert report.outcome == "held" and len(report.missing.skipped) == 1 and not report.stale
+
+
+def test_max_age_0_keeps_nothing(shop: Shop) -> None:
+    shop.answer("", 503)
+    with pytest.raises(Unavailable, match="answered 503"):
+        shop.build(max_age=0)
+
+
+def test_a_clock_that_was_set_back_makes_the_records_no_younger_than_new(shop: Shop) -> None:
+    shop.answer("", 503)
+    shop.turn_clock(timedelta(days=-400))
+    assert shop.build().stale[0].age == timedelta()
+
+
+def test_a_source_that_was_never_read_has_nothing_to_keep(unread: Shop) -> None:
+    unread.answer("", 503)
+    with pytest.raises(Unavailable, match="answered 503"):
+        unread.build()
+
+
+def test_where_all_sources_fail_what_serves_goes_on_and_nothing_new_is_published(shop: Shop) -> None:
+    serving = shop.serving
+    shop.break_all()
+    report = shop.build()
+    assert (report.outcome, report.snapshot, len(report.stale)) == ("unchanged", serving, 3)
+    assert report.degraded[0].startswith("3 sources could not be read and keep their last known records: ")
+
+
+def test_an_answer_that_a_gate_held_back_never_stands_in_for_the_source(shop: Shop) -> None:
+    shop.answer(_tools("web", 1))
+    assert shop.build().outcome == "held"
+    shop.answer("", 503)
+    report = shop.build()
+    assert report.outcome == "unchanged" and report.stale[0].tools == 5
+
+
+def test_an_answer_that_an_operator_let_serve_stands_in(shop: Shop) -> None:
+    shop.answer(_tools("web", 1))
+    held = shop.build()
+    assert held.outcome == "held"
+    SnapshotStore(shop.workspace, "shop").publish(held.snapshot.name)
+    shop.answer("", 503)
+    for _ in range(2):
+        report = shop.build()
+        assert (report.outcome, report.held, report.snapshot) == ("unchanged", (), held.snapshot)
+        assert report.stale[0].tools == 1
+
+
+def test_a_build_that_was_killed_before_it_accepted_its_reads_has_not_forgotten_them(shop: Shop) -> None:
+    shop.answer(_tools("web", 6))
+    report = shop.build()
+    shop.ledger("UPDATE source_readings SET accepted = false")  # as it stands between publishing and the end
+    shop.answer("", 503)
+    later = shop.build()
+    assert (later.outcome, later.snapshot, later.stale[0].tools) == ("unchanged", report.snapshot, 6)
+
+
+def test_sources_of_one_program_are_told_apart(unread: Shop) -> None:
+    for name in ("one", "two"):
+        (unread.folder / f"{name}.json").write_text(_tools(name), encoding="utf-8")
+    commands = "".join(f'[[source]]\ncommand = ["cat", "{n}.json"]\nformat = "function"\n' for n in ("one", "two"))
+    (unread.folder / "catalog.toml").write_text(commands, encoding="utf-8")
+    first = unread.build()
+    (unread.folder / "one.json").unlink()
+    report = unread.build()
+    assert (report.outcome, report.snapshot) == ("unchanged", first.snapshot)
+
+
+def test_the_reads_of_an_experiment_are_not_those_of_what_serves(unread: Shop) -> None:
+    build(unread.settings(), workspace=unread.workspace, area="evaluations")
+    unread.answer("", 503)
+    with pytest.raises(RunAborted, match="answered 503"):
+        unread.build()
+
+
+def test_what_is_kept_holds_no_secret_and_grows_only_with_what_changes(shop: Shop) -> None:
+    for _ in range(2):
+        shop.build()
+    assert shop.ledger("SELECT count(*), count(DISTINCT source_key) FROM source_readings") == [(3, 3)]
+    assert shop.ledger("SELECT count(*) FROM source_contents") == [(3,)]
+    assert "sk-secret" not in str(shop.ledger("SELECT * FROM source_readings"))
+    assert b"sk-secret" not in (shop.workspace / LEDGER_FILE).read_bytes()
+    catalog = (shop.folder / "catalog.toml").read_text(encoding="utf-8")
+    (shop.folder / "catalog.toml").write_text(catalog.partition("[[source]]\nurl")[0], encoding="utf-8")
+    held = shop.build()
+    SnapshotStore(shop.workspace, "shop").publish(held.snapshot.name)
+    shop.build()
+    assert shop.ledger("SELECT count(*) FROM source_contents") == [(2,)]
+
+
+@pytest.fixture
+def run(shop: Shop) -> Callable[..., Done]:
+    """Call `quartermaster` beside the catalog, without an encoder."""
+    return partial(called, shop.folder.parent, QUARTERMASTER_VECTORS__ENCODER="none", COLUMNS="200")
+
+
+def test_the_command_line_and_the_plan_tell_a_stale_source_and_end_well(shop: Shop, run: Callable[..., Done]) -> None:
+    shop.answer("", 503)
+    for more in ([], ["--plan"]):
+        done = run("build", shop.folder, "--workspace", shop.workspace, *more)
+        assert done.returncode == 0, done.stderr
+        assert f"stale: {shop.web.root}/shop (5 tools of 20" in done.stderr and "answered 503" in done.stderr
+    told = plan(shop.settings(), workspace=shop.workspace).to_json()["stale_sources"]
+    assert [(one["source"], one["tools"]) for one in told] == [(f"{shop.web.root}/shop", 5)]
+    done = run("build", shop.folder, "--workspace", shop.workspace, QUARTERMASTER_SOURCES__MAX_AGE="0")
+    assert done.returncode == 3 and "answered 503" in done.stderr
