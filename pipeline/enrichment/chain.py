@@ -35,4 +35,6 @@ def _model(settings: EnrichmentSettings, ledger: Ledger, note: Callable[[str], N
     # The import takes a second: only where a model is asked.
     from pipeline.enrichment.openai import BatchGenerator, DirectGenerator
 
-    return BatchGenerator(settings, ledger, note=note) if settings.mode == "batch" else DirectGenerator(settings)
+    if settings.mode == "batch":
+        return BatchGenerator(settings, ledger, note=note)
+    return DirectGenerator(settings, awaited=ledger.awaited_keys(settings.model))

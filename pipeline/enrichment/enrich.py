@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from pipeline.enrichment.commit import answer_and_commit, expansion_key
+from pipeline.enrichment.commit import answer_and_commit
 from pipeline.enrichment.context import Enrichment, EnrichmentContext
-from pipeline.enrichment.generator import Generator, Question
+from pipeline.enrichment.generator import Generator
+from pipeline.enrichment.questions import questions_about
 from router.record import ToolRecord
 
 
@@ -21,11 +22,8 @@ def enrich(
     ids = {record.tool_id for record in batch}
     into.failures[:] = [failure for failure in into.failures if failure.tool_id not in ids]
     for generator in generators:
-        questions = []
-        for record in batch:
-            extra = None if record.tool_id in into.written else generator.key(record)
-            if extra is not None:
-                questions.append(Question(expansion_key(context.catalog, record, generator, extra), record))
+        asked = [(record, ()) for record in batch if record.tool_id not in into.written]
+        questions = questions_about(context.catalog, context.ledger, generator, asked)
         answer_and_commit(context, generator, questions, into)
 
 
@@ -40,22 +38,20 @@ def contrast(
 
     `siblings` maps a tool's id to the ids of its siblings. Each tool goes to the generator of its first answer, if that
     accepts siblings. The new answer replaces the first one in `into`, unless it has less than half as many phrases;
-    failures go to `into.sibling_failures`. The key holds the siblings' hashes, so the same siblings are paid for once.
-    Raises RunAborted as `enrich` does.
+    failures go to `into.sibling_failures`. The same text about the same siblings is paid for once. Raises RunAborted as
+    `enrich` does.
     """
     records = {record.tool_id: record for record in context.catalog.records}
     first_failure = len(into.failures)
     for generator in generators:
         if not generator.accepts_siblings:
             continue
-        questions = []
-        for tool_id, sibling_ids in siblings.items():
-            screened = into.written.get(tool_id)
-            extra = generator.key(records[tool_id])
-            if screened is not None and screened.generator == generator.name and extra is not None:
-                extra = {**extra, "siblings": [context.catalog.hashes[sibling] for sibling in sibling_ids]}
-                key = expansion_key(context.catalog, records[tool_id], generator, extra)
-                questions.append(Question(key, records[tool_id], tuple(records[sibling] for sibling in sibling_ids)))
+        asked = [
+            (records[tool_id], [records[sibling] for sibling in sibling_ids])
+            for tool_id, sibling_ids in siblings.items()
+            if (screened := into.written.get(tool_id)) is not None and screened.generator == generator.name
+        ]
+        questions = questions_about(context.catalog, context.ledger, generator, asked)
         try:
             answer_and_commit(context, generator, questions, into)
         finally:

@@ -38,7 +38,8 @@ class TokenUsage:
 class Question:
     """A record to write an expansion for.
 
-    `key` is the hash of everything that the answer depends on. `siblings` are records to tell this one apart from.
+    `key` is that of the answer in the ledger: see `pipeline.enrichment.questions`. `siblings` are records to tell this
+    one apart from.
     """
 
     key: str

@@ -1,10 +1,11 @@
 """The ledger: the build's system of record, one DuckDB file in the workspace with one writer.
 
-Answers are keyed by the hash of everything that produced them, vectors by the hash of their text and the key of their
+A model's answers are keyed by the hash of what it was shown, vectors by the hash of their text and the key of their
 model, so a second build of an unchanged catalog asks nothing and embeds nothing. Nothing that was paid for is ever
 deleted. Times are UTC. `schema` and `comments` describe the tables, and
 `connection` opens the file; `runs`, `answers`, `vectors` and `batches`
-read and write them; `history` answers questions over all of them; `ledger` puts them together.
+read and write them; `keys` finds questions that were paid for; `history` answers questions over all of them; `ledger`
+puts them together.
 """
 
 from pipeline.ledger.answers import LedgerEntry, LedgerQuestion
