@@ -88,7 +88,8 @@ def answer_and_commit(
             ]
             try:
                 ledger_thread.submit(_commit_once, context, entries).result()
-                into.asked[generator.name] += len(answered)
+                if answered:
+                    into.asked[generator.name] += len(answered)
                 _add_outcomes(context, into, by_tool, generator, group)
             except BaseException as error:  # noqa: BLE001 - raised again, by the generator
                 ledger_thread.submit(_commit_once, context, entries).result()  # raises where the ledger is unwritable

@@ -17,10 +17,23 @@ Screening = Callable[[ToolRecord, Expansion], tuple[Expansion, tuple[TextVerdict
 
 
 @dataclass(frozen=True, slots=True)
+class Stale:
+    """Why an expansion is an earlier one: what it was asked with that is not today's.
+
+    `reasons` are of "record", "prompt", "model", "parameters" and "siblings". `run` paid for it.
+    """
+
+    reasons: tuple[str, ...]
+    run: int
+    prompt_version: int
+
+
+@dataclass(frozen=True, slots=True)
 class ScreenedExpansion:
     """The texts of an answer that passed the screen, with the generator and the model that wrote them.
 
     `key` is the answer's key in the ledger, `answer` the whole answer. `verdicts` say why a text of it is missing.
+    `stale` is set where it answers an earlier question.
     """
 
     expansion: Expansion
@@ -29,6 +42,7 @@ class ScreenedExpansion:
     key: str
     answer: Expansion
     verdicts: tuple[TextVerdict, ...] = ()
+    stale: Stale | None = None
 
 
 @dataclass
@@ -38,7 +52,8 @@ class Enrichment:
     `written` holds one expansion for each tool id. `asked` counts questions by generator, `reused` counts answers from
     the ledger, `usage` is what this run alone consumed. `siblings` are tools whose phrases fit each other,
     `sibling_failures` say why a tool has no second answer. `suspicious` are verdicts on the records' own texts.
-    `refused` holds, by tool id, the verdicts on an answer that lost all of its phrases.
+    `refused` holds, by tool id, the verdicts on an answer that lost all of its phrases. `unavailable` says why the
+    model could not be asked any more; empty where it could.
     """
 
     written: dict[str, ScreenedExpansion] = field(default_factory=dict)
@@ -50,6 +65,7 @@ class Enrichment:
     suspicious: tuple[TextVerdict, ...] = ()
     refused: dict[str, tuple[TextVerdict, ...]] = field(default_factory=dict)
     sibling_failures: list[GenerationFailure] = field(default_factory=list)
+    unavailable: str = ""
 
     @property
     def verdicts(self) -> tuple[TextVerdict, ...]:
@@ -59,6 +75,11 @@ class Enrichment:
         return (*self.suspicious, *refused, *written)
 
     @property
+    def stale(self) -> dict[str, Stale]:
+        """The tools whose expansion answers an earlier question, by id."""
+        return {tool_id: written.stale for tool_id, written in sorted(self.written.items()) if written.stale}
+
+    @property
     def generators(self) -> dict[str, int]:
         """The number of tools with an expansion by each generator."""
         return dict(sorted(Counter(screened.generator for screened in self.written.values()).items()))
@@ -66,10 +87,14 @@ class Enrichment:
 
 @dataclass(frozen=True)
 class EnrichmentContext:
-    """The catalog, the ledger and this run's id in it, the observer of the progress, and the screen for answers."""
+    """The catalog, the ledger and this run's id in it, the observer of the progress, and the screen for answers.
+
+    `catalog_name` is the catalog's name in the ledger; without it no earlier answer serves.
+    """
 
     catalog: Catalog
     ledger: Ledger
     run: int
     progress: Progress
     screen: Screening
+    catalog_name: str = ""

@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 
 from pipeline.enrichment.commit import answer_and_commit
 from pipeline.enrichment.context import Enrichment, EnrichmentContext
+from pipeline.enrichment.earlier import serve_earlier, serve_earlier_contrast
 from pipeline.enrichment.generator import Generator
 from pipeline.enrichment.questions import questions_about
+from pipeline.enrichment.recorded import RecordedAnswers
 from router.record import ToolRecord
 
 
@@ -16,8 +18,9 @@ def enrich(
     """Add expansions of some of a catalog's records to `into`, by the first generator that has an acceptable answer.
 
     A tool goes to the next generator where one fails, has nothing to say about it, or gives an answer that does not
-    pass the screen. Answers are committed as they come: a batch that stopped half-way can be given again, and only the
-    missing answers are asked for. Raises RunAborted where a generator cannot be used at all; earlier answers are kept.
+    pass the screen. After a model, a tool's last accepted expansion by a model serves, as stale. Answers are committed
+    as they come: a batch that stopped half-way can be given again, and only the missing answers are asked for. Raises
+    RunAborted where a generator cannot be used at all; earlier answers are kept.
     """
     ids = {record.tool_id for record in batch}
     into.failures[:] = [failure for failure in into.failures if failure.tool_id not in ids]
@@ -25,6 +28,8 @@ def enrich(
         asked = [(record, ()) for record in batch if record.tool_id not in into.written]
         questions = questions_about(context.catalog, context.ledger, generator, asked)
         answer_and_commit(context, generator, questions, into)
+        if generator.accepts_siblings:
+            serve_earlier(context, generator, batch, into)
 
 
 def contrast(
@@ -49,7 +54,9 @@ def contrast(
         asked = [
             (records[tool_id], [records[sibling] for sibling in sibling_ids])
             for tool_id, sibling_ids in siblings.items()
-            if (screened := into.written.get(tool_id)) is not None and screened.generator == generator.name
+            if (screened := into.written.get(tool_id)) is not None
+            and screened.generator == generator.name
+            and screened.stale is None
         ]
         questions = questions_about(context.catalog, context.ledger, generator, asked)
         try:
@@ -57,6 +64,9 @@ def contrast(
         finally:
             into.sibling_failures += into.failures[first_failure:]
             del into.failures[first_failure:]
+        if isinstance(generator, RecordedAnswers):
+            unanswered = {failure.tool_id for failure in into.sibling_failures}
+            serve_earlier_contrast(context, generator, [records[tool_id] for tool_id in unanswered], into)
 
 
 def interleaved_by_provider(records: Sequence[ToolRecord]) -> list[ToolRecord]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from pipeline.enrichment.generator import Generator, Question
 from pipeline.enrichment.questions import questions_about
+from pipeline.enrichment.recorded import RecordedAnswers
 from pipeline.ledger import Ledger
 from pipeline.records import Catalog
 from pipeline.settings import EnrichmentSettings
@@ -109,6 +110,8 @@ def _unknown(catalog: Catalog, generators: Sequence[Generator], ledger: Ledger) 
         answers = ledger.expansions([question.key for question in questions])
         known += sum(question.key in answers for question in questions)
         if generator.accepts_siblings:
+            if isinstance(generator, RecordedAnswers):
+                return known, []  # it is not asked
             # Tools that a model cannot tell apart are one question.
             return known, list({q.key: q for q in questions if q.key not in answers}.values())
         said = {question.record.tool_id for question in questions}

@@ -66,8 +66,10 @@ class GeneratedExpansion:
     completion: str = field(default="", compare=False)
 
 
-# Not asked because of a limit that the operator set, or asked and not answered yet: no fault of the model.
-POSTPONED = frozenset({"budget", "waiting"})
+# Not asked because no key is set.
+NO_KEY = "no key"
+# Not asked because of a limit or a missing key of the operator's, or asked and not answered yet: no fault of the model.
+POSTPONED = frozenset({"budget", "waiting", NO_KEY})
 # Not asked because the server has nothing left to give: its quota or limit is spent, or it stopped answering.
 UNASKED = "unasked"
 

@@ -2,10 +2,11 @@
 
 from pipeline.ledger.answers import AnswerTables
 from pipeline.ledger.batches import BatchTables
+from pipeline.ledger.earlier import EarlierQueries
 from pipeline.ledger.history import HistoryQueries
 from pipeline.ledger.keys import KeyQueries
 from pipeline.ledger.vectors import VectorTables
 
 
-class Ledger(AnswerTables, VectorTables, BatchTables, HistoryQueries, KeyQueries):
+class Ledger(AnswerTables, VectorTables, BatchTables, HistoryQueries, KeyQueries, EarlierQueries):
     """The open ledger. Each of its methods that writes commits before it returns."""
