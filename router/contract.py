@@ -110,7 +110,8 @@ class Manifest:
     `versions` has the keys format, text, projection and prompt. `files` maps each path in the snapshot to its sha256.
     `counts` has at least the keys tools and phrases. `recipe` is the default recipe as JSON. `held` lists the reasons
     why the quality gate withheld the snapshot; empty where it passed. `degraded` lists what its build went without,
-    such as a source that did not answer. `languages` are those of the phrases, English first. `evaluation` has the
+    such as a source that did not answer. `stale_expansions` counts the tools whose expansion answers an earlier
+    question. `languages` are those of the phrases, English first. `evaluation` has the
     metrics on the catalog's judged requests; None without any. `tuning` maps what was
     learned to its evidence, or to the reason why it was not learned. `field_lengths` is the mean number of English
     terms of a document, per lexical signal, for BM25's length normalisation.
@@ -131,6 +132,7 @@ class Manifest:
     files: Mapping[str, str]
     held: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
+    stale_expansions: int = 0
     agreement: Mapping[str, float] | None = None
     languages: tuple[str, ...] = (ENGLISH,)
     evaluation: Mapping[str, Any] | None = None
@@ -170,6 +172,7 @@ class Manifest:
         try:
             raw["held"] = tuple(raw["held"])
             raw["degraded"] = tuple(raw.get("degraded", ()))
+            raw["stale_expansions"] = int(raw.get("stale_expansions", 0))
             raw["languages"] = tuple(raw["languages"])
             raw["token_formats"] = tuple(raw.get("token_formats", UNNAMED_TOKEN_FORMATS))
             raw["token_details"] = tuple(raw.get("token_details", UNNAMED_TOKEN_DETAILS))

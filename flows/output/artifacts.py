@@ -107,6 +107,7 @@ def _summary(report: BuildReport) -> str:
         ("changes", str(report.difference)),
         ("merged, renamed, thin", ", ".join(f"{report.counts[kind]:,}" for kind in ("merged", "renamed", "thin"))),
         ("expansions", written),
+        *([("stale expansions", f"{len(report.stale):,}")] if report.stale else []),
         ("questions asked", asked),
         ("reused from the ledger", f"{report.reused:,}"),
         ("failed", f"{sum(not failure.postponed for failure in report.failures):,}"),

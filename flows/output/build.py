@@ -8,6 +8,7 @@ from flows.output.formatting import dollars
 from flows.output.sources import show_coverage, show_missing
 from flows.output.terminal import err, out, plain_text, rows_table
 from pipeline.build.report import BuildReport
+from pipeline.enrichment import GenerationFailure
 
 _MAX_EXAMPLES = 5
 _CALIBRATIONS = {
@@ -52,7 +53,9 @@ def _show_problems(report: BuildReport) -> None:
     failed = [f for f in report.failures if not f.postponed]
     _list("tools without an answer of the model", [f"{f.tool_id}: {f.kind}: {f.message}" for f in failed])
     postponed = [f for f in report.failures if f.postponed]
-    _list("tools left to a later build", [f"{f.tool_id}: {f.message}" for f in postponed])
+    _list("tools left to a later build", [f"{f.tool_id}: {f.message}{_meanwhile(report, f)}" for f in postponed])
+    earlier = [f"{tool_id}: {stale} (run {stale.run}, {stale.model})" for tool_id, stale in report.stale.items()]
+    _list("tools that keep an earlier expansion", earlier)
     dropped = Counter(verdict.check for verdict in report.verdicts if verdict.dropped)
     if dropped:
         checks = ", ".join(f"{check} {count:,}" for check, count in dropped.most_common())
@@ -61,6 +64,11 @@ def _show_problems(report: BuildReport) -> None:
             style="yellow",
             soft_wrap=True,
         )
+
+
+def _meanwhile(report: BuildReport, failure: GenerationFailure) -> str:
+    stale = report.stale.get(failure.tool_id)
+    return f"; its expansion {stale} serves meanwhile" if stale else ""
 
 
 def _show_gate(report: BuildReport) -> None:
@@ -88,7 +96,8 @@ def _show_gate(report: BuildReport) -> None:
 def _expansions(report: BuildReport) -> str:
     parts = [f"{count:,} by {name}" for name, count in report.generators.items()]
     reused = f" ({report.reused:,} of them from the ledger)" if report.reused else ""
-    return f"{', '.join(parts) or 'none'}{reused}"
+    stale = f", {len(report.stale):,} of them stale" if report.stale else ""
+    return f"{', '.join(parts) or 'none'}{reused}{stale}"
 
 
 def _model_usage(report: BuildReport) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from pipeline.build.state import CatalogRead, ExpandedCatalog
 from pipeline.enrichment import Enrichment
+from pipeline.enrichment.context import STALE_BY
 from pipeline.enrichment.recorded import RecordedAnswers
 
 _NAMED = 3
@@ -41,7 +42,7 @@ def _stale(enrichment: Enrichment) -> Iterator[str]:
     stale = {tool_id: stale for tool_id, stale in enrichment.stale.items() if tool_id not in refused}
     if stale:
         counts = Counter(reason for one in stale.values() for reason in one.reasons)
-        why = ", ".join(f"{count:,} of other {reason}" for reason, count in sorted(counts.items()))
+        why = ", ".join(f"{count:,} {STALE_BY[reason]}" for reason, count in sorted(counts.items()))
         keep = "keep" if len(stale) != 1 else "keeps"
         yield f"{_counted(len(stale), 'tool')} {keep} an earlier expansion ({why}): {_named(list(stale))}"
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from pipeline.build.state import BuildEncoder, CatalogRead, ExpandedCatalog, SnapshotIdentity, SnapshotOutcome
 from pipeline.enrichment import GenerationFailure
+from pipeline.enrichment.context import StaleExpansion
 from pipeline.enrichment.estimate import Estimate
 from pipeline.enrichment.generator import TokenUsage
 from pipeline.enrichment.verdict import TextVerdict
@@ -33,6 +34,7 @@ class BuildReport:
         rejected: Records that could not be used, with place and reason.
         notices: What people should know of single records.
         generators: Tools by the generator that wrote for them.
+        stale: Tools that keep an earlier expansion, by id, with the reason. It serves until a better one is there.
         asked: Tools by the generator that wrote for them in this build.
         reused: How many answers the ledger already had.
         failures: Tools that the generator failed on.
@@ -67,6 +69,7 @@ class BuildReport:
     verdicts: tuple[TextVerdict, ...]
     embedded: int
     degraded: tuple[str, ...] = ()
+    stale: Mapping[str, StaleExpansion] = field(default_factory=dict)
     coverage: tuple[Coverage, ...] = ()
     encoder: str | None = None
     removed: tuple[str, ...] = ()
@@ -111,6 +114,7 @@ class BuildReport:
             "coverage": {source: one.to_json() for source, one in by_source(self.coverage).items()},
             **self.missing.to_json(),
             "generators": dict(self.generators),
+            "stale": [{"tool_id": tool_id, **stale.to_json()} for tool_id, stale in self.stale.items()],
             "asked": dict(self.asked),
             "reused": self.reused,
             "failures": [{"tool_id": f.tool_id, "kind": f.kind, "message": f.message} for f in self.failures],
@@ -182,6 +186,7 @@ def make_report(
         missing=read.missing,
         notices=catalog.notices,
         generators=enrichment.generators,
+        stale=enrichment.stale,
         asked=dict(enrichment.asked),
         reused=enrichment.reused,
         failures=tuple(enrichment.failures),

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from pipeline.enrichment.generator import GenerationFailure, TokenUsage
 from pipeline.enrichment.verdict import TextVerdict
@@ -16,16 +17,35 @@ from router.record import ToolRecord
 Screening = Callable[[ToolRecord, Expansion], tuple[Expansion, tuple[TextVerdict, ...]]]
 
 
+# Why an expansion is stale, in words.
+STALE_BY = {
+    "record": "for an older record",
+    "prompt": "for another prompt",
+    "model": "by another model",
+    "parameters": "with other parameters",
+    "siblings": "beside other siblings",
+}
+
+
 @dataclass(frozen=True, slots=True)
-class Stale:
+class StaleExpansion:
     """Why an expansion is an earlier one: what it was asked with that is not today's.
 
-    `reasons` are of "record", "prompt", "model", "parameters" and "siblings". `run` paid for it.
+    `reasons` are keys of STALE_BY. `model` wrote it, `run` paid for it.
     """
 
     reasons: tuple[str, ...]
-    run: int
+    model: str
     prompt_version: int
+    run: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready dict, for programs."""
+        return {**asdict(self), "reasons": list(self.reasons)}
+
+    def __str__(self) -> str:
+        """Return the reasons in words."""
+        return ", ".join(STALE_BY[reason] for reason in self.reasons)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +62,7 @@ class ScreenedExpansion:
     key: str
     answer: Expansion
     verdicts: tuple[TextVerdict, ...] = ()
-    stale: Stale | None = None
+    stale: StaleExpansion | None = None
 
 
 @dataclass
@@ -75,7 +95,7 @@ class Enrichment:
         return (*self.suspicious, *refused, *written)
 
     @property
-    def stale(self) -> dict[str, Stale]:
+    def stale(self) -> dict[str, StaleExpansion]:
         """The tools whose expansion answers an earlier question, by id."""
         return {tool_id: written.stale for tool_id, written in sorted(self.written.items()) if written.stale}
 

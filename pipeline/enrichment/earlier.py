@@ -7,7 +7,7 @@ import json
 from collections.abc import Collection, Mapping
 
 from pipeline.enrichment import prompt
-from pipeline.enrichment.context import Enrichment, EnrichmentContext, ScreenedExpansion, Stale
+from pipeline.enrichment.context import Enrichment, EnrichmentContext, ScreenedExpansion, StaleExpansion
 from pipeline.enrichment.generator import Generator
 from pipeline.ledger import EarlierAnswer
 from router.expansion import Expansion
@@ -72,5 +72,5 @@ def _screened(
         return None
     # With record, prompt and model of today, the question differed in its parameters or its siblings.
     other = "siblings" if answer.beside_siblings else "parameters"
-    stale = Stale(reasons or (other,), answer.run, answer.prompt_version)
+    stale = StaleExpansion(reasons or (other,), answer.model, answer.prompt_version, answer.run)
     return ScreenedExpansion(screened, answer.generator, answer.model, answer.expansion_key, expansion, verdicts, stale)

@@ -1,8 +1,9 @@
 """Everything → snapshot: written, opened as the router opens it, gated, published, retained.
 
 `snapshot_writing` writes a snapshot: `served_files` the files that the router maps into memory, `snapshot_learning`
-what can be learned only from a written snapshot. `quality_gate` (shares of what failed), `downgrade_gate` (tools
-that fall to the lexicon), `regression_gate` (judged requests) and `missing_tools` (tools lost with their source) say why a snapshot must not serve yet.
+what can be learned only from a written snapshot. `quality_gate` (shares of what failed), `downgrade_gate`
+(tools that fall to the lexicon), `regression_gate` (judged requests) and `missing_tools` (tools lost with their source)
+say why a snapshot must not serve yet.
 """
 
 from pipeline.publish.regression_gate import NOT_MEASURED, RegressionCheck, check_regression

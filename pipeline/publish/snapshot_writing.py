@@ -193,6 +193,7 @@ def _manifest(
         files=_checksums(folder),
         held=contents.held,
         degraded=contents.degraded,
+        stale_expansions=len(contents.enrichment.stale),
         agreement=vectors.export.agreement if vectors else None,
         languages=contents.languages,
         tuning=contents.tuning.evidence,
