@@ -1,4 +1,5 @@
-"""Questions to generators, each under the key of its answer in the ledger. See docs/decisions/0062."""
+"""Questions to generators, each under the key of its answer in the ledger. See
+docs/decisions/0062-answers-keyed-by-the-question.md."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
