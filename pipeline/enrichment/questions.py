@@ -1,5 +1,7 @@
-"""Questions to generators, each under the key of its answer in the ledger. See
-docs/decisions/0062-answers-keyed-by-the-question.md."""
+"""Questions to generators, each under the key of its answer in the ledger.
+
+See docs/decisions/0062-answers-keyed-by-the-question.md.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

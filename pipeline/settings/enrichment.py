@@ -44,7 +44,8 @@ class EnrichmentSettings(Section):
     expansions: Path | None = None
     """A file of expansions that were written ahead. It is used first, whatever the generator."""
     fallback: Literal["lexicon", "none"] = "lexicon"
-    """What a tool gets when the model fails on it and has never written for it. Without any expansion a tool loses ground to those that have one."""
+    """What a tool gets when the model fails on it and never wrote for it. Without any expansion a tool loses ground to
+    those that have one."""
     model: str = "gpt-5-mini"
     """The model's name, as the server knows it."""
     base_url: str | None = None

@@ -38,14 +38,16 @@ def _enriched(ledger: Ledger, catalog: Catalog, *chain: Generator) -> Enrichment
 
 def _catalog(**changed: Any) -> Catalog:
     """Three tools, of which the first has these keys in the schema of its parameter `city`, or these fields."""
-    fields = {name: changed.pop(name) for name in ("origin", "annotations", "description") if name in changed}
+    fields: dict[str, Any] = {
+        str(name): changed.pop(name) for name in ("origin", "annotations", "description") if name in changed
+    }
     more = {f"p{n:02}": {"type": "string"} for n in range(changed.pop("others", 0))}
     tools = [
         make_raw(name, description=f"It does {name}.", input_schema=_schema({"type": "string"}), provider="office")
         for name in _NAMES[1:]
     ]
-    schema = _schema(dict(changed, type="string"), more)
-    first = {"description": "It does a.", "input_schema": schema, "provider": "office", **fields}
+    schema = _schema({"type": "string", **changed}, more)
+    first: dict[str, Any] = {"description": "It does a.", "input_schema": schema, "provider": "office", **fields}
     return catalog_records([make_raw("a", **first), *tools])
 
 
