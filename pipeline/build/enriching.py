@@ -18,6 +18,7 @@ from pipeline.settings import AssessmentSettings, EnrichmentSettings
 from pipeline.vectors import Embedding
 from router.fingerprint import fingerprint
 from router.record import ToolRecord
+from router.tools.field_text import project_record
 
 
 @dataclass(frozen=True)
@@ -124,19 +125,27 @@ class Enriching:
             return False
         return any(generator.accepts_siblings for generator in self.chain if generator.name == by.generator)
 
+    def _assessment_key(
+        self, written: enrichment.Enrichment, embedding: Embedding, records: Sequence[Sequence[str]]
+    ) -> str:
+        """Return the hash of everything that an assessment reads; `records` is what it reads of the catalog's."""
+        expansions = {tool_id: w.expansion.to_json() for tool_id, w in written.written.items()}
+        settings = self.assessment.model_dump()
+        return fingerprint([ASSESSMENT_VERSION, settings, embedding.model.key, records, expansions])
+
     def _assess(self, written: enrichment.Enrichment, embedding: Embedding) -> Assessment:
         """Assess each phrase; from the ledger, where the same texts were assessed before."""
         catalog, ledger = self.context.catalog, self.context.ledger
-        key = fingerprint(
-            [
-                ASSESSMENT_VERSION,
-                self.assessment.model_dump(),
-                embedding.model.key,
-                [[r.tool_id, catalog.hashes[r.tool_id]] for r in catalog.records],
-                {tool_id: w.expansion.to_json() for tool_id, w in written.written.items()},
-            ]
-        )
-        if known := ledger.assessment(key):
+        read = [[r.tool_id, r.name, r.description, project_record(r, None).dense] for r in catalog.records]
+        key = self._assessment_key(written, embedding, read)
+        known = ledger.assessment(key)
+        if known is None:
+            # Earlier versions had the records' hashes in the key. Assessed anew, near-ties may make other siblings.
+            hashes = [[r.tool_id, catalog.hashes[r.tool_id]] for r in catalog.records]
+            known = ledger.assessment(self._assessment_key(written, embedding, hashes))
+            if known is not None:
+                ledger.put_assessment(self.context.run, key, known)
+        if known is not None:
             return Assessment(
                 tuple(
                     TextVerdict(**{**row, "consequence": Consequence(row["consequence"])}) for row in known["verdicts"]
