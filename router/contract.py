@@ -111,10 +111,11 @@ class Manifest:
     `counts` has at least the keys tools and phrases. `recipe` is the default recipe as JSON. `held` lists the reasons
     why the quality gate withheld the snapshot; empty where it passed. `degraded` lists what its build went without,
     such as a source that did not answer. `stale_sources` lists the sources whose last known records it holds, each with
-    `source`, `reason`, `last_read_at`, `age_s` and `tools`. `languages` are those of the phrases, English first.
-    `evaluation` has the metrics on the catalog's judged requests; None without any. `tuning` maps what was learned to
-    its evidence, or to the reason why it was not learned. `field_lengths` is the mean number of English terms of a
-    document, per lexical signal, for BM25's length normalisation.
+    `source`, `reason`, `last_read_at`, `age_s` and `tools`; `stale_expansions` counts the tools whose expansion answers
+    an earlier question. `languages` are those of the phrases, English first. `evaluation` has the metrics on the
+    catalog's judged requests; None without any. `tuning` maps what was learned to its evidence, or to the reason why it
+    was not learned. `field_lengths` is the mean number of English terms of a document, per lexical signal, for BM25's
+    length normalisation.
     `token_formats` and `token_details` name the provider formats and details of the token counts, in their order.
     """
 
@@ -133,6 +134,7 @@ class Manifest:
     held: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
     stale_sources: tuple[Mapping[str, Any], ...] = ()
+    stale_expansions: int = 0
     agreement: Mapping[str, float] | None = None
     languages: tuple[str, ...] = (ENGLISH,)
     evaluation: Mapping[str, Any] | None = None
@@ -173,6 +175,7 @@ class Manifest:
             raw["held"] = tuple(raw["held"])
             raw["degraded"] = tuple(raw.get("degraded", ()))
             raw["stale_sources"] = tuple(raw.get("stale_sources", ()))
+            raw["stale_expansions"] = int(raw.get("stale_expansions", 0))
             raw["languages"] = tuple(raw["languages"])
             raw["token_formats"] = tuple(raw.get("token_formats", UNNAMED_TOKEN_FORMATS))
             raw["token_details"] = tuple(raw.get("token_details", UNNAMED_TOKEN_DETAILS))

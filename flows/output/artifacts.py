@@ -42,7 +42,7 @@ def show_build(catalog: str, report: BuildReport) -> None:
     skipped, empty = ([gap.to_json() for gap in gaps] for gaps in (report.missing.skipped, report.missing.empty))
     tables: dict[str, list[dict[str, Any]]] = {
         "changes": _changes(report),
-        "stale": [source.to_json() for source in report.stale],
+        "stale": [source.to_json() for source in report.stale_sources],
         "skipped": skipped,
         "empty": empty,
         "rejected": rejected,
@@ -104,7 +104,7 @@ def _metric_cells(values: Mapping[str, float | None]) -> dict[str, str]:
 
 def _sources(report: BuildReport) -> str:
     missing = report.missing
-    counted = [(len(report.stale), "stale"), (len(missing.skipped), "skipped"), (len(missing.empty), "empty")]
+    counted = [(len(report.stale_sources), "stale"), (len(missing.skipped), "skipped"), (len(missing.empty), "empty")]
     return ", ".join([f"{missing.sources:,}", *(f"{count:,} {what}" for count, what in counted if count)])
 
 
@@ -123,6 +123,7 @@ def _summary(report: BuildReport) -> str:
         ("changes", str(report.difference)),
         ("merged, renamed, thin", ", ".join(f"{report.counts[kind]:,}" for kind in ("merged", "renamed", "thin"))),
         ("expansions", written),
+        *([("stale expansions", f"{len(report.stale_expansions):,}")] if report.stale_expansions else []),
         ("questions asked", asked),
         ("reused from the ledger", f"{report.reused:,}"),
         ("failed", f"{sum(not failure.postponed for failure in report.failures):,}"),

@@ -8,6 +8,7 @@ from flows.output.formatting import dollars
 from flows.output.sources import show_coverage, show_missing, show_stale
 from flows.output.terminal import err, out, plain_text, rows_table
 from pipeline.build.report import BuildReport
+from pipeline.enrichment import GenerationFailure
 
 _MAX_EXAMPLES = 5
 _CALIBRATIONS = {
@@ -32,7 +33,7 @@ def show_report(report: BuildReport) -> None:
         ("outcome", f"{report.outcome}, {seconds:.1f} s ({_slowest_stages(report)})"),
     ]
     out.print(rows_table(("", ""), rows))
-    show_stale(report.stale)
+    show_stale(report.stale_sources)
     show_missing(report.missing)
     _show_changes(report)
     _show_problems(report)
@@ -64,7 +65,11 @@ def _show_problems(report: BuildReport) -> None:
     failed = [f for f in report.failures if not f.postponed]
     _list("tools without an answer of the model", [f"{f.tool_id}: {f.kind}: {f.message}" for f in failed])
     postponed = [f for f in report.failures if f.postponed]
-    _list("tools left to a later build", [f"{f.tool_id}: {f.message}" for f in postponed])
+    _list("tools left to a later build", [f"{f.tool_id}: {f.message}{_meanwhile(report, f)}" for f in postponed])
+    earlier = [
+        f"{tool_id}: {stale} (run {stale.run}, {stale.model})" for tool_id, stale in report.stale_expansions.items()
+    ]
+    _list("tools that keep an earlier expansion", earlier)
     dropped = Counter(verdict.check for verdict in report.verdicts if verdict.dropped)
     if dropped:
         checks = ", ".join(f"{check} {count:,}" for check, count in dropped.most_common())
@@ -73,6 +78,11 @@ def _show_problems(report: BuildReport) -> None:
             style="yellow",
             soft_wrap=True,
         )
+
+
+def _meanwhile(report: BuildReport, failure: GenerationFailure) -> str:
+    stale = report.stale_expansions.get(failure.tool_id)
+    return f"; its expansion {stale} serves meanwhile" if stale else ""
 
 
 def _show_gate(report: BuildReport) -> None:
@@ -100,7 +110,8 @@ def _show_gate(report: BuildReport) -> None:
 def _expansions(report: BuildReport) -> str:
     parts = [f"{count:,} by {name}" for name, count in report.generators.items()]
     reused = f" ({report.reused:,} of them from the ledger)" if report.reused else ""
-    return f"{', '.join(parts) or 'none'}{reused}"
+    stale = f", {len(report.stale_expansions):,} of them stale" if report.stale_expansions else ""
+    return f"{', '.join(parts) or 'none'}{reused}{stale}"
 
 
 def _model_usage(report: BuildReport) -> str:

@@ -1,8 +1,12 @@
 """What a build went without: each reason is told, and makes the night degraded, though its snapshot may serve."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from pipeline.build.state import CatalogRead, ExpandedCatalog
+from pipeline.enrichment import Enrichment
+from pipeline.enrichment.context import STALE_BY
+from pipeline.enrichment.recorded import RecordedAnswers
 
 _NAMED = 3
 
@@ -23,7 +27,30 @@ def degradations(read: CatalogRead, expanded: ExpandedCatalog) -> tuple[str, ...
     failed = [failure.tool_id for failure in faults]
     if failed:
         reasons.append(f"the model has no answer for {_counted(len(failed), 'tool')}: {_named(failed)}")
-    return tuple(reasons)
+    return (*reasons, *_unasked(read, expanded.enrichment), *_stale(expanded.enrichment))
+
+
+def _unasked(read: CatalogRead, enrichment: Enrichment) -> Iterator[str]:
+    """Yield why the model was asked nothing, or nothing more."""
+    if enrichment.unavailable:
+        yield f"the model could not be asked: {' '.join(enrichment.unavailable.split())}"
+    for generator in read.chain:
+        if isinstance(generator, RecordedAnswers):
+            yield f"the model was {generator.reason}: its earlier answers serve"
+
+
+def _stale(enrichment: Enrichment) -> Iterator[str]:
+    """Yield how many tools keep an earlier expansion, and why.
+
+    One that is kept because the checks refused the newer answer is no fault of this night either.
+    """
+    refused = {failure.tool_id for failure in enrichment.failures if failure.kind == "rejected"}
+    stale = {tool_id: stale for tool_id, stale in enrichment.stale.items() if tool_id not in refused}
+    if stale:
+        counts = Counter(reason for one in stale.values() for reason in one.reasons)
+        why = ", ".join(f"{count:,} {STALE_BY[reason]}" for reason, count in sorted(counts.items()))
+        keep = "keep" if len(stale) != 1 else "keeps"
+        yield f"{_counted(len(stale), 'tool')} {keep} an earlier expansion ({why}): {_named(list(stale))}"
 
 
 def _counted(count: int, what: str) -> str:

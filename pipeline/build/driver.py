@@ -38,6 +38,7 @@ from pipeline.publish import (
     serving_folder,
     write_snapshot,
 )
+from pipeline.publish.downgrade_gate import downgrade_reasons
 from pipeline.publish.missing_tools import count_missing_tools, serving_origins
 from pipeline.publish.quality_gate import hold_reasons
 from pipeline.publish.removal_gate import removal_reasons, served_sources
@@ -166,13 +167,14 @@ class Build:
         remembering = CachedScreen(screen, catalog.hashes, screened_file)
         prepare_screen(remembering, screen, catalog, read.chain, self.ledger, self.execution)
         enrichment = Enriching(
-            EnrichmentContext(catalog, self.ledger, self.run, self.clock, remembering),
+            EnrichmentContext(catalog, self.ledger, self.run, self.clock, remembering, settings.name),
             read.chain,
             settings.enrichment,
             settings.assessment,
             self.execution,
             encoder.embedding if encoder else None,
             self.workspace / "compared" / f"{settings.name}.npz",
+            settings.publish.max_failed_share,
         ).run()
         remembering.save()
         enrichment.suspicious = screen.suspicious
@@ -181,18 +183,20 @@ class Build:
     def identify(self, read: CatalogRead, encoder: BuildEncoder | None, expanded: ExpandedCatalog) -> SnapshotIdentity:
         """Return what the new snapshot would be, and whether it may serve."""
         reading = read.reading
+        records, enrichment = read.catalog.records, expanded.enrichment
         held = hold_reasons(
             self.settings.publish,
             read.catalog,
             len(reading.tools),
             len(reading.rejected),
-            expanded.enrichment,
+            enrichment,
             read.missing,
         )
         served = served_sources(
             serving_origins(self._serving), self._memory.known_sources(), self.settings.source, reading.gaps
         )
         held += removal_reasons(self.settings.publish, served, read.catalog.hashes)
+        held += downgrade_reasons(self.settings, [record.tool_id for record in records], enrichment, self._serving)
         content_hash = content_hash_of(self.settings, read, encoder, expanded)
         if expanded.calibration is not None:
             content_hash = expanded.calibration.named_in(content_hash)

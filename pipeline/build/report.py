@@ -8,6 +8,7 @@ from typing import Any
 
 from pipeline.build.state import BuildEncoder, CatalogRead, ExpandedCatalog, SnapshotIdentity, SnapshotOutcome
 from pipeline.enrichment import GenerationFailure
+from pipeline.enrichment.context import StaleExpansion
 from pipeline.enrichment.estimate import Estimate
 from pipeline.enrichment.generator import TokenUsage
 from pipeline.enrichment.verdict import TextVerdict
@@ -36,6 +37,7 @@ class BuildReport:
         rejected: Records that could not be used, with place and reason.
         notices: What people should know of single records.
         generators: Tools by the generator that wrote for them.
+        stale_expansions: By tool id, why a tool keeps an earlier expansion until a better one is there.
         asked: Tools by the generator that wrote for them in this build.
         reused: How many answers the ledger already had.
         failures: Tools that the generator failed on.
@@ -47,7 +49,7 @@ class BuildReport:
         encoder: The encoder's name; None without vectors.
         removed: Old snapshots that were deleted.
         missing: Sources that gave no tool.
-        stale: Sources that could not be read and keep their last known records.
+        stale_sources: Sources that could not be read and keep their last known records.
         difference: The tools compared with those of the snapshot that served before.
         evaluation: The figures on judged requests, as in the manifest.
         tuning: What was learned, as in the manifest.
@@ -71,11 +73,12 @@ class BuildReport:
     verdicts: tuple[TextVerdict, ...]
     embedded: int
     degraded: tuple[str, ...] = ()
+    stale_expansions: Mapping[str, StaleExpansion] = field(default_factory=dict)
     coverage: tuple[Coverage, ...] = ()
     encoder: str | None = None
     removed: tuple[str, ...] = ()
     missing: MissingTools = field(default_factory=MissingTools)
-    stale: tuple[StaleSource, ...] = ()
+    stale_sources: tuple[StaleSource, ...] = ()
     difference: ToolDifference = field(default_factory=ToolDifference)
     evaluation: Mapping[str, Any] | None = None
     tuning: Mapping[str, Any] = field(default_factory=dict)
@@ -115,8 +118,11 @@ class BuildReport:
             ],
             "coverage": {source: one.to_json() for source, one in by_source(self.coverage).items()},
             **self.missing.to_json(),
-            "stale_sources": [source.to_json() for source in self.stale],
+            "stale_sources": [source.to_json() for source in self.stale_sources],
             "generators": dict(self.generators),
+            "stale_expansions": [
+                {"tool_id": tool_id, **stale.to_json()} for tool_id, stale in self.stale_expansions.items()
+            ],
             "asked": dict(self.asked),
             "reused": self.reused,
             "failures": [{"tool_id": f.tool_id, "kind": f.kind, "message": f.message} for f in self.failures],
@@ -192,9 +198,10 @@ def make_report(
         counts=catalog_counts(read),
         rejected=read.rejected,
         missing=read.missing,
-        stale=reading.stale,
+        stale_sources=reading.stale,
         notices=catalog.notices,
         generators=enrichment.generators,
+        stale_expansions=enrichment.stale,
         asked=dict(enrichment.asked),
         reused=enrichment.reused,
         failures=tuple(enrichment.failures),

@@ -88,7 +88,8 @@ def content_hash_of(
     model = encoder.embedding.model if encoder else None
     judgements = judgements_of(settings.folder) if settings.tuning.judged else None
     expansions: Mapping[str, list[object]] = {
-        tool_id: [written.key, written.expansion.to_json()] for tool_id, written in enrichment.written.items()
+        tool_id: [written.generator, written.model, written.stale is not None, written.expansion.to_json()]
+        for tool_id, written in enrichment.written.items()
     }
     return fingerprint(
         {

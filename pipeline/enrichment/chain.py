@@ -3,16 +3,20 @@
 from collections.abc import Callable
 
 from pipeline.enrichment.file import FileGenerator
-from pipeline.enrichment.generator import Generator
+from pipeline.enrichment.generator import NO_KEY, Generator
 from pipeline.enrichment.lexicon import LexiconGenerator
+from pipeline.enrichment.recorded import RecordedAnswers
 from pipeline.ledger import Ledger
 from pipeline.settings import CatalogSettings, EnrichmentSettings
+
+NO_KEY_SET = "no key or base URL is set (OPENAI_API_KEY, OPENAI_BASE_URL)"
 
 
 def generators(settings: CatalogSettings, ledger: Ledger, note: Callable[[str], None]) -> list[Generator]:
     """Return the file of expansions, if there is one, the chosen generator, and the fallback for its failures.
 
-    The generator `auto` is an OpenAI-compatible model where a key or a base URL is set, else the lexicon. The ledger
+    The generator `auto` is an OpenAI-compatible model where a key or a base URL is set, else the lexicon, after the
+    answers that a model gave about the catalog before. The ledger
     stores the batches that are submitted; `note` is called with their progress. Raises RunAborted where the file cannot
     be read, SettingsInvalid where the key cannot be sent.
     """
@@ -21,7 +25,11 @@ def generators(settings: CatalogSettings, ledger: Ledger, note: Callable[[str], 
     if enrichment.expansions is not None:
         chain.append(FileGenerator(settings.resolve(enrichment.expansions)))
     chosen = enrichment.generator
-    if chosen == "auto":
+    if chosen == "auto" and not enrichment.reaches_model and ledger.has_model_answers(settings.name):
+        # What a model wrote serves on: a key that is missing from one night's environment takes nothing back.
+        chain.append(RecordedAnswers(_model(enrichment, ledger, note), NO_KEY, f"not asked: {NO_KEY_SET}"))
+        chosen = enrichment.fallback
+    elif chosen == "auto":
         chosen = "openai" if enrichment.reaches_model else "lexicon"
     if chosen == "openai":
         chain.append(_model(enrichment, ledger, note))
@@ -35,4 +43,6 @@ def _model(settings: EnrichmentSettings, ledger: Ledger, note: Callable[[str], N
     # The import takes a second: only where a model is asked.
     from pipeline.enrichment.openai import BatchGenerator, DirectGenerator
 
-    return BatchGenerator(settings, ledger, note=note) if settings.mode == "batch" else DirectGenerator(settings)
+    if settings.mode == "batch":
+        return BatchGenerator(settings, ledger, note=note)
+    return DirectGenerator(settings, awaited=ledger.awaited_keys(settings.model))

@@ -2,27 +2,26 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from dataclasses import replace
 
+from pipeline.enrichment import prompt
 from pipeline.enrichment.context import Enrichment, EnrichmentContext, ScreenedExpansion
-from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, Generator, Outcome, Question
-from pipeline.enrichment.prompt import PROMPT_VERSION
+from pipeline.enrichment.generator import (
+    GeneratedExpansion,
+    GenerationFailure,
+    Generator,
+    Outcome,
+    Question,
+    TokenUsage,
+)
 from pipeline.ledger import LedgerEntry, LedgerQuestion
-from pipeline.records import Catalog
 from router.expansion import Expansion
-from router.fingerprint import fingerprint
-from router.record import ToolRecord
-
-
-def expansion_key(catalog: Catalog, record: ToolRecord, generator: Generator, extra: Mapping[str, Any]) -> str:
-    """Return an answer's key in the ledger: the hash of record, prompt version, generator, model and `extra`."""
-    return fingerprint([catalog.hashes[record.tool_id], PROMPT_VERSION, generator.name, generator.model, extra])
 
 
 def ledger_entry(
-    outcome: Outcome, *, key: str, record_hash: str, generator: str, model: str, prompt_version: int = PROMPT_VERSION
+    outcome: Outcome, *, key: str, record_hash: str, generator: str, model: str, prompt_version: int | None = None
 ) -> LedgerEntry:
-    """Return an outcome as the ledger stores it."""
+    """Return an outcome as the ledger stores it. Without a `prompt_version` it answers today's prompt."""
     failure = outcome if isinstance(outcome, GenerationFailure) else None
     return LedgerEntry(
         expansion_key=key,
@@ -30,7 +29,7 @@ def ledger_entry(
         tool_id=outcome.tool_id,
         generator=generator,
         model=model,
-        prompt_version=prompt_version,
+        prompt_version=prompt.PROMPT_VERSION if prompt_version is None else prompt_version,
         prompt_tokens=outcome.usage.prompt_tokens,
         cached_tokens=outcome.usage.cached_tokens,
         completion_tokens=outcome.usage.completion_tokens,
@@ -55,11 +54,17 @@ def answer_and_commit(
         if answer := answers_by_key.get(question.key):
             into.reused += 1
             _accept(context, into, question, generator, Expansion.from_json(answer))
-    unknown = {question.record.tool_id: question for question in questions if question.key not in answers_by_key}
+    unknown: dict[str, list[Question]] = {}
+    for question in questions:
+        if question.key not in answers_by_key:
+            unknown.setdefault(question.key, []).append(question)
     if not unknown:
         return
-    _store_prompts(context, generator, unknown.values())
-    groups = generator.generate(list(unknown.values()))
+    # Tools that a model cannot tell apart are one question: the first of them is asked about.
+    asked = [alike[0] for alike in unknown.values()]
+    by_tool = {alike[0].record.tool_id: alike for alike in unknown.values()}
+    _store_prompts(context, generator, asked)
+    groups = generator.generate(asked)
     interruption: BaseException | None = None
     with ThreadPoolExecutor(1, "ledger") as ledger_thread:
         while True:
@@ -74,7 +79,7 @@ def answer_and_commit(
             entries = [
                 ledger_entry(
                     outcome,
-                    key=unknown[outcome.tool_id].key,
+                    key=by_tool[outcome.tool_id][0].key,
                     record_hash=context.catalog.hashes[outcome.tool_id],
                     generator=generator.name,
                     model=generator.model,
@@ -83,8 +88,9 @@ def answer_and_commit(
             ]
             try:
                 ledger_thread.submit(_commit_once, context, entries).result()
-                into.asked[generator.name] += len(answered)
-                _add_outcomes(context, into, unknown, generator, group)
+                if answered:
+                    into.asked[generator.name] += len(answered)
+                _add_outcomes(context, into, by_tool, generator, group)
             except BaseException as error:  # noqa: BLE001 - raised again, by the generator
                 ledger_thread.submit(_commit_once, context, entries).result()  # raises where the ledger is unwritable
                 interruption = error
@@ -96,9 +102,9 @@ def _store_prompts(context: EnrichmentContext, generator: Generator, questions: 
     context.ledger.put_questions(
         context.run,
         [
-            LedgerQuestion(key, PROMPT_VERSION, prompt.instructions, prompt.message, prompt.parameters)
-            for key, prompt in prompts
-            if prompt is not None
+            LedgerQuestion(key, prompt.PROMPT_VERSION, shown.instructions, shown.message, shown.parameters)
+            for key, shown in prompts
+            if shown is not None
         ],
     )
 
@@ -106,16 +112,19 @@ def _store_prompts(context: EnrichmentContext, generator: Generator, questions: 
 def _add_outcomes(
     context: EnrichmentContext,
     into: Enrichment,
-    questions_by_tool: Mapping[str, Question],
+    questions_by_tool: Mapping[str, Sequence[Question]],
     generator: Generator,
     outcomes: Sequence[Outcome],
 ) -> None:
     for outcome in outcomes:
         into.usage = into.usage + outcome.usage
-        if isinstance(outcome, GeneratedExpansion):
-            _accept(context, into, questions_by_tool[outcome.tool_id], generator, outcome.expansion)
-        else:
-            into.failures.append(outcome)
+        for question in questions_by_tool[outcome.tool_id]:
+            if isinstance(outcome, GeneratedExpansion):
+                _accept(context, into, question, generator, outcome.expansion)
+            elif question.record.tool_id == outcome.tool_id:
+                into.failures.append(outcome)
+            else:
+                into.failures.append(replace(outcome, tool_id=question.record.tool_id, usage=TokenUsage()))
 
 
 def _commit_once(context: EnrichmentContext, entries: list[LedgerEntry]) -> None:

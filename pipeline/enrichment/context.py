@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from pipeline.enrichment.generator import GenerationFailure, TokenUsage
 from pipeline.enrichment.verdict import TextVerdict
@@ -16,11 +17,43 @@ from router.record import ToolRecord
 Screening = Callable[[ToolRecord, Expansion], tuple[Expansion, tuple[TextVerdict, ...]]]
 
 
+# Why an expansion is stale, in words.
+STALE_BY = {
+    "record": "for an older record",
+    "prompt": "for another prompt",
+    "model": "by another model",
+    "parameters": "with other parameters",
+    "siblings": "beside other siblings",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StaleExpansion:
+    """Why an expansion is an earlier one: what it was asked with that is not today's.
+
+    `reasons` are keys of STALE_BY. `model` wrote it, `run` paid for it.
+    """
+
+    reasons: tuple[str, ...]
+    model: str
+    prompt_version: int
+    run: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready dict, for programs."""
+        return {**asdict(self), "reasons": list(self.reasons)}
+
+    def __str__(self) -> str:
+        """Return the reasons in words."""
+        return ", ".join(STALE_BY[reason] for reason in self.reasons)
+
+
 @dataclass(frozen=True, slots=True)
 class ScreenedExpansion:
     """The texts of an answer that passed the screen, with the generator and the model that wrote them.
 
     `key` is the answer's key in the ledger, `answer` the whole answer. `verdicts` say why a text of it is missing.
+    `stale` is set where it answers an earlier question.
     """
 
     expansion: Expansion
@@ -29,6 +62,7 @@ class ScreenedExpansion:
     key: str
     answer: Expansion
     verdicts: tuple[TextVerdict, ...] = ()
+    stale: StaleExpansion | None = None
 
 
 @dataclass
@@ -38,7 +72,8 @@ class Enrichment:
     `written` holds one expansion for each tool id. `asked` counts questions by generator, `reused` counts answers from
     the ledger, `usage` is what this run alone consumed. `siblings` are tools whose phrases fit each other,
     `sibling_failures` say why a tool has no second answer. `suspicious` are verdicts on the records' own texts.
-    `refused` holds, by tool id, the verdicts on an answer that lost all of its phrases.
+    `refused` holds, by tool id, the verdicts on an answer that lost all of its phrases. `unavailable` says why the
+    model could not be asked any more; empty where it could.
     """
 
     written: dict[str, ScreenedExpansion] = field(default_factory=dict)
@@ -50,6 +85,7 @@ class Enrichment:
     suspicious: tuple[TextVerdict, ...] = ()
     refused: dict[str, tuple[TextVerdict, ...]] = field(default_factory=dict)
     sibling_failures: list[GenerationFailure] = field(default_factory=list)
+    unavailable: str = ""
 
     @property
     def verdicts(self) -> tuple[TextVerdict, ...]:
@@ -59,6 +95,11 @@ class Enrichment:
         return (*self.suspicious, *refused, *written)
 
     @property
+    def stale(self) -> dict[str, StaleExpansion]:
+        """The tools whose expansion answers an earlier question, by id."""
+        return {tool_id: written.stale for tool_id, written in sorted(self.written.items()) if written.stale}
+
+    @property
     def generators(self) -> dict[str, int]:
         """The number of tools with an expansion by each generator."""
         return dict(sorted(Counter(screened.generator for screened in self.written.values()).items()))
@@ -66,10 +107,14 @@ class Enrichment:
 
 @dataclass(frozen=True)
 class EnrichmentContext:
-    """The catalog, the ledger and this run's id in it, the observer of the progress, and the screen for answers."""
+    """The catalog, the ledger and this run's id in it, the observer of the progress, and the screen for answers.
+
+    `catalog_name` is the catalog's name in the ledger; without it no earlier answer serves.
+    """
 
     catalog: Catalog
     ledger: Ledger
     run: int
     progress: Progress
     screen: Screening
+    catalog_name: str = ""

@@ -3,9 +3,12 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from pipeline.enrichment.commit import answer_and_commit, expansion_key
+from pipeline.enrichment.commit import answer_and_commit
 from pipeline.enrichment.context import Enrichment, EnrichmentContext
-from pipeline.enrichment.generator import Generator, Question
+from pipeline.enrichment.earlier import serve_earlier, serve_earlier_contrast
+from pipeline.enrichment.generator import Generator
+from pipeline.enrichment.questions import questions_about
+from pipeline.enrichment.recorded import RecordedAnswers
 from router.record import ToolRecord
 
 
@@ -15,18 +18,18 @@ def enrich(
     """Add expansions of some of a catalog's records to `into`, by the first generator that has an acceptable answer.
 
     A tool goes to the next generator where one fails, has nothing to say about it, or gives an answer that does not
-    pass the screen. Answers are committed as they come: a batch that stopped half-way can be given again, and only the
-    missing answers are asked for. Raises RunAborted where a generator cannot be used at all; earlier answers are kept.
+    pass the screen. After a model, a tool's last accepted expansion by a model serves, as stale. Answers are committed
+    as they come: a batch that stopped half-way can be given again, and only the missing answers are asked for. Raises
+    RunAborted where a generator cannot be used at all; earlier answers are kept.
     """
     ids = {record.tool_id for record in batch}
     into.failures[:] = [failure for failure in into.failures if failure.tool_id not in ids]
     for generator in generators:
-        questions = []
-        for record in batch:
-            extra = None if record.tool_id in into.written else generator.key(record)
-            if extra is not None:
-                questions.append(Question(expansion_key(context.catalog, record, generator, extra), record))
+        asked = [(record, ()) for record in batch if record.tool_id not in into.written]
+        questions = questions_about(context.catalog, context.ledger, generator, asked)
         answer_and_commit(context, generator, questions, into)
+        if generator.accepts_siblings:
+            serve_earlier(context, generator, batch, into)
 
 
 def contrast(
@@ -40,27 +43,30 @@ def contrast(
 
     `siblings` maps a tool's id to the ids of its siblings. Each tool goes to the generator of its first answer, if that
     accepts siblings. The new answer replaces the first one in `into`, unless it has less than half as many phrases;
-    failures go to `into.sibling_failures`. The key holds the siblings' hashes, so the same siblings are paid for once.
-    Raises RunAborted as `enrich` does.
+    failures go to `into.sibling_failures`. The same text about the same siblings is paid for once. Raises RunAborted as
+    `enrich` does.
     """
     records = {record.tool_id: record for record in context.catalog.records}
     first_failure = len(into.failures)
     for generator in generators:
         if not generator.accepts_siblings:
             continue
-        questions = []
-        for tool_id, sibling_ids in siblings.items():
-            screened = into.written.get(tool_id)
-            extra = generator.key(records[tool_id])
-            if screened is not None and screened.generator == generator.name and extra is not None:
-                extra = {**extra, "siblings": [context.catalog.hashes[sibling] for sibling in sibling_ids]}
-                key = expansion_key(context.catalog, records[tool_id], generator, extra)
-                questions.append(Question(key, records[tool_id], tuple(records[sibling] for sibling in sibling_ids)))
+        asked = [
+            (records[tool_id], [records[sibling] for sibling in sibling_ids])
+            for tool_id, sibling_ids in siblings.items()
+            if (screened := into.written.get(tool_id)) is not None
+            and screened.generator == generator.name
+            and screened.stale is None
+        ]
+        questions = questions_about(context.catalog, context.ledger, generator, asked)
         try:
             answer_and_commit(context, generator, questions, into)
         finally:
             into.sibling_failures += into.failures[first_failure:]
             del into.failures[first_failure:]
+        if isinstance(generator, RecordedAnswers):
+            unanswered = {failure.tool_id for failure in into.sibling_failures}
+            serve_earlier_contrast(context, generator, [records[tool_id] for tool_id in unanswered], into)
 
 
 def interleaved_by_provider(records: Sequence[ToolRecord]) -> list[ToolRecord]:

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pipeline.enrichment.commit import expansion_key
 from pipeline.enrichment.generator import Generator, Question
+from pipeline.enrichment.questions import questions_about
+from pipeline.enrichment.recorded import RecordedAnswers
 from pipeline.ledger import Ledger
 from pipeline.records import Catalog
 from pipeline.settings import EnrichmentSettings
@@ -103,18 +104,16 @@ def _seconds(settings: EnrichmentSettings, requests: int, tokens: int) -> float 
 def _unknown(catalog: Catalog, generators: Sequence[Generator], ledger: Ledger) -> tuple[int, list[Question]]:
     """Return the number of answers in the ledger, and the questions that a model will be asked."""
     known = 0
-    questions: list[Question] = []
     remaining: Sequence[ToolRecord] = catalog.records
     for generator in generators:
-        keys = {}
-        for record in remaining:
-            extra = generator.key(record)
-            if extra is not None:
-                keys[record.tool_id] = expansion_key(catalog, record, generator, extra)
-        answers = ledger.expansions(list(keys.values()))
-        known += sum(key in answers for key in keys.values())
+        questions = questions_about(catalog, ledger, generator, ((record, ()) for record in remaining))
+        answers = ledger.expansions([question.key for question in questions])
+        known += sum(question.key in answers for question in questions)
         if generator.accepts_siblings:
-            questions = [Question(keys[r.tool_id], r) for r in remaining if keys.get(r.tool_id, "") not in answers]
-            break
-        remaining = [record for record in remaining if record.tool_id not in keys]
-    return known, questions
+            if isinstance(generator, RecordedAnswers):
+                return known, []  # it is not asked
+            # Tools that a model cannot tell apart are one question.
+            return known, list({q.key: q for q in questions if q.key not in answers}.values())
+        said = {question.record.tool_id for question in questions}
+        remaining = [record for record in remaining if record.tool_id not in said]
+    return known, []

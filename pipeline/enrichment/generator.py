@@ -38,7 +38,8 @@ class TokenUsage:
 class Question:
     """A record to write an expansion for.
 
-    `key` is the hash of everything that the answer depends on. `siblings` are records to tell this one apart from.
+    `key` is that of the answer in the ledger: see `pipeline.enrichment.questions`. `siblings` are records to tell this
+    one apart from.
     """
 
     key: str
@@ -65,8 +66,10 @@ class GeneratedExpansion:
     completion: str = field(default="", compare=False)
 
 
-# Not asked because of a limit that the operator set, or asked and not answered yet: no fault of the model.
-POSTPONED = frozenset({"budget", "waiting"})
+# Not asked because no key is set.
+NO_KEY = "no key"
+# Not asked because of a limit or a missing key of the operator's, or asked and not answered yet: no fault of the model.
+POSTPONED = frozenset({"budget", "waiting", NO_KEY})
 # Not asked because the server has nothing left to give: its quota or limit is spent, or it stopped answering.
 UNASKED = "unasked"
 

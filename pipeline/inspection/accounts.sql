@@ -3,7 +3,7 @@
 
 -- The ledger hands a key's first answer to every later build, so that is the one to account for.
 CREATE TABLE expansions AS
-SELECT words.*, answer.prompt_tokens, answer.cached_tokens, answer.completion_tokens, answer.cost_usd,
+SELECT words.*, answer.prompt_version, answer.prompt_tokens, answer.cached_tokens, answer.completion_tokens, answer.cost_usd,
     answer.created_at AS written_at, answer.run_id
 FROM words
 LEFT JOIN (

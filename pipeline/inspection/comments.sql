@@ -43,7 +43,9 @@ COMMENT ON TABLE expansions IS 'How people ask for each tool, as a generator wro
 COMMENT ON COLUMN expansions.tool_id IS 'The tool.';
 COMMENT ON COLUMN expansions.generator IS 'Who wrote it: file, openai or lexicon.';
 COMMENT ON COLUMN expansions.model IS 'The model, the file''s name, or the lexicon''s version.';
-COMMENT ON COLUMN expansions.expansion_key IS 'The hash of all that made it: record, prompt, model, parameters. The ledger has the answer under it: see phrase_sources.';
+COMMENT ON COLUMN expansions.stale IS 'Why it is an earlier expansion: written for an older record or another prompt, by another model, with other parameters or beside other siblings. It serves until a better one is there; NULL where it is the answer to the question of today.';
+COMMENT ON COLUMN expansions.prompt_version IS 'The version of the prompt that was asked.';
+COMMENT ON COLUMN expansions.expansion_key IS 'The key of the answer: the hash of what the model was shown, or of the record for a file and the lexicon. The ledger has the answer under it: see phrase_sources.';
 COMMENT ON COLUMN expansions.when_to_use IS 'The situation in which somebody needs the tool, in one sentence.';
 COMMENT ON COLUMN expansions.user_phrases IS 'Requests as people would type them, those that passed the checks.';
 COMMENT ON COLUMN expansions.synonyms IS 'Other words for the action and the thing it acts on.';

@@ -73,6 +73,10 @@ class Inspection(AbstractContextManager["Inspection"]):
         """Return the file that each tool was read from, by tool id."""
         return dict(self._connection.execute("SELECT tool_id, origin_file FROM tools").fetchall())
 
+    def generators(self) -> dict[str, str]:
+        """Return the generator of each expansion, by tool id."""
+        return dict(self._connection.execute("SELECT tool_id, generator FROM expansions").fetchall())
+
     def comment(self, name: str) -> str:
         """Return the comment on a table or view. Raises SettingsInvalid where there is none of that name."""
         kind, comment = self._listed.get(name, ("", ""))

@@ -68,6 +68,7 @@ def expansions(catalog: Catalog, written: Mapping[str, ScreenedExpansion]) -> pa
             "generator": pa.array([w.generator for _, w in rows], pa.string()),
             "model": pa.array([w.model for _, w in rows], pa.string()),
             "expansion_key": pa.array([w.key for _, w in rows], pa.string()),
+            "stale": pa.array([str(w.stale) if w.stale else None for _, w in rows], pa.string()),
             "when_to_use": pa.array([w.expansion.when_to_use for _, w in rows], pa.string()),
             "user_phrases": pa.array([list(w.expansion.user_phrases) for _, w in rows], texts),
             "synonyms": pa.array([list(w.expansion.synonyms) for _, w in rows], texts),

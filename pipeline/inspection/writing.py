@@ -100,7 +100,7 @@ def _write_accounts(
     arrow_tables = {
         "words": tables.expansions(catalog, written),
         "ledger_versions": versions,
-        "ledger_attempts": ledger.attempts(sorted(hashes)),
+        "ledger_attempts": ledger.attempts(sorted(hashes), sorted(screened.key for screened in written.values())),
         "ledger_runs": ledger.runs(name),
         "ledger_spending": ledger.spending(name),
     }

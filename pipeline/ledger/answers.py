@@ -88,7 +88,7 @@ class AnswerTables(LedgerFile):
             {
                 **self._entry_columns(run, failures),
                 "kind": [entry.kind for entry in failures],
-                "message": [_storable(entry.message) for entry in failures],
+                "message": [storable(entry.message) for entry in failures],
             },
         )
 
@@ -112,7 +112,7 @@ class AnswerTables(LedgerFile):
             {
                 "expansion_key": [question.expansion_key for question in questions],
                 "instructions_hash": [hashes[question.instructions] for question in questions],
-                "message": [_storable(question.message) for question in questions],
+                "message": [storable(question.message) for question in questions],
                 "parameters": [canonical_json(dict(question.parameters)) for question in questions],
                 "run_id": [run] * len(questions),
                 "created_at": [utc_now()] * len(questions),
@@ -127,12 +127,12 @@ class AnswerTables(LedgerFile):
         ).split()
         return {
             **{column: [getattr(entry, column) for entry in entries] for column in columns},
-            "completion": pa.array([_storable(entry.completion) or None for entry in entries], pa.string()),
+            "completion": pa.array([storable(entry.completion) or None for entry in entries], pa.string()),
             "run_id": [run] * len(entries),
             "created_at": [utc_now()] * len(entries),
         }
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
     """Return a text without halves of surrogate pairs, which a server may send and no file can store."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -2,7 +2,10 @@
 
 _RUN = "The run, as in runs."
 _TOOL = "The tool's id in its catalog."
-_KEY = "The hash of all that the answer depends on: record, prompt version, generator, model, parameters, siblings."
+_KEY = (
+    "The hash of all that the answer depends on: the generator, its model and what it was shown. Those of a file, of "
+    "the lexicon and of earlier versions hold the record's hash instead."
+)
 _RECORD = "The hash of the record that the answer is about, as in records."
 _WRITER = {
     "generator": "Who was asked: file, openai or lexicon.",

@@ -13,9 +13,9 @@ _COLUMNS = (
 )
 # Answers and failures, all of them.
 _ATTEMPTS = f"""
-    SELECT {_COLUMNS}, NULL::VARCHAR AS kind, NULL::VARCHAR AS message FROM expansions
+    SELECT {_COLUMNS}, prompt_version, NULL::VARCHAR AS kind, NULL::VARCHAR AS message FROM expansions
     UNION ALL
-    SELECT {_COLUMNS}, kind, message FROM failures
+    SELECT {_COLUMNS}, NULL, kind, message FROM failures
 """
 
 
@@ -102,10 +102,16 @@ class HistoryQueries(LedgerFile):
                 params=[catalog],
             ).to_arrow_table()
 
-    def attempts(self, hashes: Sequence[str]) -> pa.Table:
-        """Return the answers and failures about records with these hashes, of any build; an answer's `kind` is NULL."""
-        wanted_hashes = pa.table({"key": pa.array(hashes, pa.string())})
-        with arrow_table_name(self._connection, wanted_hashes) as name:
+    def attempts(self, hashes: Sequence[str], keys: Sequence[str] = ()) -> pa.Table:
+        """Return the answers and failures about records with these hashes, or under these keys, of any build.
+
+        An answer's `kind` is NULL, a failure's `prompt_version`.
+        """
+        wanted = pa.table({"key": pa.array({*hashes, *keys}, pa.string())})
+        with arrow_table_name(self._connection, wanted) as name:
             return self._connection.sql(
-                f"SELECT attempt.* EXCLUDE tool_id FROM ({_ATTEMPTS}) attempt JOIN {name} ON key = record_hash"
+                f"""
+                SELECT attempt.* EXCLUDE tool_id FROM ({_ATTEMPTS}) attempt
+                WHERE record_hash IN (SELECT key FROM {name}) OR expansion_key IN (SELECT key FROM {name})
+                """
             ).to_arrow_table()

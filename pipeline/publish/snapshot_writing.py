@@ -196,6 +196,7 @@ def _manifest(
         held=contents.held,
         degraded=contents.degraded,
         stale_sources=contents.stale_sources,
+        stale_expansions=len(contents.enrichment.stale),
         agreement=vectors.export.agreement if vectors else None,
         languages=contents.languages,
         tuning=contents.tuning.evidence,

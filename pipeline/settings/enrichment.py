@@ -40,11 +40,12 @@ class EnrichmentSettings(Section):
 
     generator: Literal["auto", "openai", "lexicon", "none"] = "auto"
     """Who writes. `openai` is any server with OpenAI's chat API; `lexicon` writes by rule, offline; `auto` is `openai`
-    where a key or a base URL is set, else `lexicon`."""
+    where a key or a base URL is set; else what a model wrote before serves, and `lexicon` writes the rest."""
     expansions: Path | None = None
     """A file of expansions that were written ahead. It is used first, whatever the generator."""
     fallback: Literal["lexicon", "none"] = "lexicon"
-    """What a tool gets when the model fails on it. Without any expansion a tool loses ground to those that have one."""
+    """What a tool gets when the model fails on it and never wrote for it. Without any expansion a tool loses ground to
+    those that have one."""
     model: str = "gpt-5-mini"
     """The model's name, as the server knows it."""
     base_url: str | None = None

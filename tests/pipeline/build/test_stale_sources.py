@@ -167,7 +167,7 @@ def test_the_snapshot_of_stale_records_equals_the_one_that_the_source_gave(shop:
     shop.break_all()
     second = build(shop.settings(), workspace=shop.workspace, force=True)
     hashes = [Manifest.read(snapshot).content_hash for snapshot in (first, second.snapshot)]
-    assert hashes[0] == hashes[1] and len(second.stale) == 3 and second.outcome == "published"
+    assert hashes[0] == hashes[1] and len(second.stale_sources) == 3 and second.outcome == "published"
     for name in ("records.jsonl", "token_counts.npy"):
         assert (first / name).read_bytes() == (second.snapshot / name).read_bytes()
 
@@ -181,7 +181,7 @@ def test_a_source_that_failed_for_longer_than_max_age_stops_the_build_and_says_s
         shop.build()
     assert shop.build(max_age="8d").outcome == "unchanged"
     report = shop.build(skip_unreadable=True)
-    assert report.outcome == "held" and len(report.missing.skipped) == 1 and not report.stale
+    assert report.outcome == "held" and len(report.missing.skipped) == 1 and not report.stale_sources
 
 
 def test_max_age_0_keeps_nothing(shop: Shop) -> None:
@@ -206,7 +206,7 @@ def test_where_all_sources_fail_what_serves_goes_on_and_nothing_new_is_published
     serving = shop.serving
     shop.break_all()
     report = shop.build()
-    assert (report.outcome, report.snapshot, len(report.stale)) == ("unchanged", serving, 3)
+    assert (report.outcome, report.snapshot, len(report.stale_sources)) == ("unchanged", serving, 3)
     assert report.degraded[0].startswith("3 sources could not be read and keep their last known records: ")
 
 
@@ -215,7 +215,7 @@ def test_an_answer_that_a_gate_held_back_never_stands_in_for_the_source(shop: Sh
     assert shop.build().outcome == "held"
     shop.answer("", 503)
     report = shop.build()
-    assert report.outcome == "unchanged" and report.stale[0].tools == 5
+    assert report.outcome == "unchanged" and report.stale_sources[0].tools == 5
 
 
 def test_an_answer_that_an_operator_let_serve_stands_in(shop: Shop) -> None:
@@ -227,7 +227,7 @@ def test_an_answer_that_an_operator_let_serve_stands_in(shop: Shop) -> None:
     for _ in range(2):
         report = shop.build()
         assert (report.outcome, report.held, report.snapshot) == ("unchanged", (), held.snapshot)
-        assert report.stale[0].tools == 1
+        assert report.stale_sources[0].tools == 1
 
 
 def test_a_build_that_was_killed_before_it_accepted_its_reads_has_not_forgotten_them(shop: Shop) -> None:
@@ -236,7 +236,7 @@ def test_a_build_that_was_killed_before_it_accepted_its_reads_has_not_forgotten_
     shop.ledger("UPDATE source_readings SET accepted = false")  # as it stands between publishing and the end
     shop.answer("", 503)
     later = shop.build()
-    assert (later.outcome, later.snapshot, later.stale[0].tools) == ("unchanged", report.snapshot, 6)
+    assert (later.outcome, later.snapshot, later.stale_sources[0].tools) == ("unchanged", report.snapshot, 6)
 
 
 def test_sources_of_one_program_are_told_apart(unread: Shop) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import duckdb
 
 from pipeline.enrichment import Enrichment, EnrichmentContext, Generator, contrast, enrich
+from pipeline.enrichment.context import Screening
 from pipeline.ledger import LEDGER_FILE, Ledger
 from pipeline.progress import SilentProgress
 from pipeline.records import Catalog, catalog_records
@@ -24,12 +25,14 @@ def run(
     *generators: Generator,
     siblings: Mapping[str, Sequence[str]] | None = None,
     into: Enrichment | None = None,
+    screen: Screening = lambda _, expansion: (expansion, ()),
+    name: str = "office",
 ) -> Enrichment:
-    """Run the generators over a catalog; ask a second time where `siblings` are given."""
+    """Run the generators over a catalog of this name; ask a second time where `siblings` are given."""
     with Ledger.open(workspace) as ledger:
         result = Enrichment() if into is None else into
-        number = ledger.start_run("office")
-        context = EnrichmentContext(catalog, ledger, number, SilentProgress(), lambda _, expansion: (expansion, ()))
+        number = ledger.start_run(name)
+        context = EnrichmentContext(catalog, ledger, number, SilentProgress(), screen, name)
         enrich(context, generators, batch=catalog.records, into=result)
         if siblings is not None:
             contrast(context, generators, siblings, into=result)

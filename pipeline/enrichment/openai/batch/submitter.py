@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import IO
 
+from pipeline.enrichment import prompt
 from pipeline.enrichment.generator import Question
 from pipeline.enrichment.openai.answers import OutputMode
 from pipeline.enrichment.openai.batch.client import sleep
 from pipeline.enrichment.openai.batch.context import BatchContext, SubmittedBatch
-from pipeline.enrichment.prompt import PROMPT_VERSION, echo
+from pipeline.enrichment.prompt import echo
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.ledger import Batch, BatchRequest
 from pipeline.ledger.connection import utc_now
@@ -105,7 +106,7 @@ class BatchSubmitter:
         """Create a batch of the file's requests, and empty the file."""
         if not requests:
             return
-        batch = Batch(uuid.uuid4().hex, int(output_mode), PROMPT_VERSION, utc_now())
+        batch = Batch(uuid.uuid4().hex, int(output_mode), prompt.PROMPT_VERSION, utc_now())
         self._ledger.put_batch(self._client.server, self._settings.model, batch, requests)
         file_id = self._client.upload(batch.token, file)
         self._ledger.mark_uploaded(batch.token, file_id)

@@ -1,0 +1,185 @@
+"""A model is asked by what it is shown, and nothing that was paid for is paid for again."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.enrichment import Enrichment, EnrichmentContext, Generator, enrich
+from pipeline.enrichment.chain import generators
+from pipeline.enrichment.estimate import estimate
+from pipeline.enrichment.openai import BatchGenerator, DirectGenerator
+from pipeline.ledger import Ledger
+from pipeline.progress import SilentProgress
+from pipeline.records import Catalog, catalog_records
+from pipeline.settings import CatalogSettings, EnrichmentSettings, SourceSettings
+from router.record import Origin
+from tests.pipeline.enrichment.batch_server import BatchServer, Course
+from tests.pipeline.enrichment.catalog_run import ledger_rows, run
+from tests.pipeline.enrichment.model_server import COST, ModelServer, spent
+from tests.pipeline.enrichment.old_keys import give_old_keys
+from tests.support.factories import make_raw
+
+_NAMES = ("a", "b", "c")
+
+
+def _settings(folder: Path, enrichment: EnrichmentSettings) -> CatalogSettings:
+    return CatalogSettings(name="office", folder=folder, source=(SourceSettings(path="x"),), enrichment=enrichment)
+
+
+def _enriched(ledger: Ledger, catalog: Catalog, *chain: Generator) -> Enrichment:
+    """Enrich a catalog with an open ledger."""
+    run_id = ledger.start_run("office")
+    result = Enrichment()
+    context = EnrichmentContext(catalog, ledger, run_id, SilentProgress(), lambda _, expansion: (expansion, ()))
+    enrich(context, chain, batch=catalog.records, into=result)
+    return result
+
+
+def _catalog(**changed: Any) -> Catalog:
+    """Three tools, of which the first has these keys in the schema of its parameter `city`, or these fields."""
+    fields: dict[str, Any] = {
+        str(name): changed.pop(name) for name in ("origin", "annotations", "description") if name in changed
+    }
+    more = {f"p{n:02}": {"type": "string"} for n in range(changed.pop("others", 0))}
+    tools = [
+        make_raw(name, description=f"It does {name}.", input_schema=_schema({"type": "string"}), provider="office")
+        for name in _NAMES[1:]
+    ]
+    schema = _schema({"type": "string", **changed}, more)
+    first: dict[str, Any] = {"description": "It does a.", "input_schema": schema, "provider": "office", **fields}
+    return catalog_records([make_raw("a", **first), *tools])
+
+
+def _schema(city: dict[str, Any], more: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {"type": "object", "properties": {"city": city, **(more or {})}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({}, {"default": "Rome"}),
+        ({}, {"minLength": 3}),
+        ({"others": 39}, {"others": 40}),  # the 41st parameter
+        ({}, {"origin": Origin("elsewhere.json", "/9")}),
+        ({}, {"annotations": {"readOnlyHint": True}}),
+    ],
+    ids=["default", "minimum", "parameter 41", "origin", "annotation"],
+)
+def test_a_change_that_the_prompt_does_not_show_asks_nothing(
+    tmp_path: Path, before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    with ModelServer() as server:
+        run(tmp_path, _catalog(**before), DirectGenerator(server.settings()))
+        result = run(tmp_path, _catalog(**after), DirectGenerator(server.settings()))
+    assert server.asked == [*_NAMES]
+    assert (result.reused, result.stale, result.generators) == (3, {}, {"openai": 3})
+
+
+@pytest.mark.parametrize(
+    "after", [{"description": "It does more."}, {"enum": ["Rome", "Oslo"]}, {"others": 1}], ids=["text", "enum", "name"]
+)
+def test_a_change_that_the_prompt_shows_asks_about_this_tool_alone(tmp_path: Path, after: dict[str, Any]) -> None:
+    with ModelServer() as server:
+        run(tmp_path, _catalog(), DirectGenerator(server.settings()))
+        run(tmp_path, _catalog(**after), DirectGenerator(server.settings()))
+    assert server.asked == [*_NAMES, "a"]
+
+
+@pytest.mark.parametrize(
+    ("after", "asked"),
+    [({"default": "Rome"}, ["b"]), ({"description": "It does more."}, ["b", "a", "b"])],
+    ids=["hidden", "shown"],
+)
+def test_a_second_question_is_asked_by_what_it_shows_of_the_siblings(
+    tmp_path: Path, after: dict[str, Any], asked: list[str]
+) -> None:
+    beside = {"office/b": ["office/a"]}
+    with ModelServer() as server:
+        run(tmp_path, _catalog(), DirectGenerator(server.settings()), siblings=beside)
+        run(tmp_path, _catalog(**after), DirectGenerator(server.settings()), siblings=beside)
+    assert server.asked == [*_NAMES, *asked]
+
+
+def test_tools_that_a_model_cannot_tell_apart_are_one_question(tmp_path: Path) -> None:
+    alike = catalog_records(
+        make_raw("a", id=f"a{n}", description="It does a.", input_schema=_schema({"type": "string", "default": n}))
+        for n in range(3)
+    )
+    with ModelServer() as server:
+        result = run(tmp_path, alike, DirectGenerator(server.settings()))
+    assert server.asked == ["a"]
+    assert list(result.written) == ["a0", "a1", "a2"]
+    assert result.usage == spent(1_000, 400, 200, COST)
+    with BatchServer() as batches, Ledger.open(tmp_path / "batches") as ledger:
+        result = _enriched(ledger, alike, BatchGenerator(batches.settings(), ledger))
+    assert batches.paid == ["a"]
+    assert list(result.written) == ["a0", "a1", "a2"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{}, {"tools_per_request": 2}, {"languages": ("de",)}, {"parameters": {"temperature": 1, "top_p": 0.5}}],
+    ids=["plain", "packed", "languages", "sampling"],
+)
+@pytest.mark.parametrize("texts", [True, False], ids=["with texts", "without"])
+def test_answers_under_the_keys_of_an_older_version_are_not_paid_for_again(
+    tmp_path: Path, fields: dict[str, Any], texts: bool
+) -> None:
+    beside = {"office/a": ["office/b", "office/c"]}
+    with ModelServer() as server:
+        first = run(tmp_path, _catalog(), DirectGenerator(server.settings(**fields)), siblings=beside)
+        paid = len(server.requests)
+        assert len(give_old_keys(tmp_path, _catalog(), with_questions=texts)) == 4
+        second = run(tmp_path, _catalog(), DirectGenerator(server.settings(**fields)), siblings=beside)
+        assert len(server.requests) == paid
+        assert {t: w.expansion for t, w in second.written.items()} == {t: w.expansion for t, w in first.written.items()}
+        assert second.stale == {}
+        # A change that is not shown finds them by their texts, where these were kept.
+        third = run(tmp_path, _catalog(default=1), DirectGenerator(server.settings(**fields)), siblings=beside)
+    assert (len(server.requests) == paid) is texts
+    assert third.stale == {}
+    stored = {key for (key,) in ledger_rows(tmp_path, "SELECT expansion_key FROM expansions")}
+    assert {written.key for written in third.written.values()} <= stored
+
+
+def test_a_batch_that_an_older_version_submitted_is_collected_and_not_submitted_again(tmp_path: Path) -> None:
+    with BatchServer(courses=[Course(["in_progress"])]) as server:
+        changes: list[dict[str, Any]] = [{}, {"default": "Rome"}]
+        for changed in changes:  # the second build finds the open batch by its questions' texts
+            with Ledger.open(tmp_path) as ledger:
+                result = _enriched(ledger, _catalog(**changed), BatchGenerator(server.settings(wait_s=0), ledger))
+                assert {failure.kind for failure in result.failures} == {"waiting"}
+            for new, old in give_old_keys(tmp_path, _catalog()).items():
+                server.files = {name: data.replace(new.encode(), old.encode()) for name, data in server.files.items()}
+        server.proceed("completed")
+        with Ledger.open(tmp_path) as ledger:
+            result = _enriched(ledger, _catalog(default="Rome"), BatchGenerator(server.settings(), ledger))
+    assert (len(server.batches), server.paid, result.generators) == (1, [*_NAMES], {"openai": 3})
+
+
+def test_a_question_in_an_open_batch_is_not_asked_directly_too(tmp_path: Path) -> None:
+    with BatchServer(courses=[Course(["in_progress"])]) as batches:
+        settings = _settings(tmp_path, batches.settings(wait_s=0))
+        with Ledger.open(tmp_path) as ledger:
+            _enriched(ledger, _catalog(), *generators(settings, ledger, print))
+    give_old_keys(tmp_path, _catalog())
+    with ModelServer() as server:
+        direct = _settings(tmp_path, server.settings())
+        with Ledger.open(tmp_path) as ledger:
+            chain = generators(direct, ledger, print)
+            foreseen = estimate(_catalog(), chain, direct.enrichment, ledger, assessed=False)
+            result = _enriched(ledger, _catalog(), *chain)
+    assert server.asked == []
+    assert (foreseen.awaited, foreseen.questions) == (3, 0)
+    assert {failure.kind for failure in result.failures} == {"waiting"}
+
+
+def test_the_estimate_knows_the_answers_of_an_older_version(tmp_path: Path) -> None:
+    with ModelServer() as server:
+        settings = server.settings()
+        run(tmp_path, _catalog(), DirectGenerator(settings))
+        give_old_keys(tmp_path, _catalog())
+        with Ledger.open(tmp_path) as ledger:
+            foreseen = estimate(_catalog(default=2), [DirectGenerator(settings)], settings, ledger, assessed=False)
+    assert (foreseen.known, foreseen.questions) == (3, 0)
