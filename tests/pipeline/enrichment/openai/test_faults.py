@@ -99,9 +99,9 @@ def _ledger(workspace: Path) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...
 @pytest.fixture(autouse=True)
 def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait a hundredth of a second after a refusal without a retry-after, where a build waits a second."""
-    from pipeline.enrichment.openai import limiter
+    from pipeline.enrichment.openai import pace
 
-    monkeypatch.setattr(limiter, "_DEFAULT_PAUSE_S", 0.01)
+    monkeypatch.setattr(pace, "_SHORTEST_PAUSE_S", 0.01)
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.fault) for case in _CASES if case.requests])

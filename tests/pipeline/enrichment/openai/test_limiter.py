@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from pipeline.enrichment.openai.faults import retry_after
-from pipeline.enrichment.openai.limiter import Limiter, duration
+from pipeline.enrichment.openai.limiter import Limiter
+from pipeline.enrichment.openai.rate_headers import duration
 
 
 class _Clock:
