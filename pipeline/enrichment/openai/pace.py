@@ -5,14 +5,14 @@ from collections import deque
 
 # See docs/decisions/0064-pace-learned-from-refusals.md.
 _WINDOW_S = 60.0  # limits are per minute: what passed before says nothing about them
-_CUT_SHARE = 0.95  # of the measured rate, right after a refusal
-_KEPT_SHARE = 0.98  # of the measured rate, from _RETURN_S later
+_CUT_SHARE = 0.93  # of the measured rate, right after a refusal
+_KEPT_SHARE = 0.95  # of the measured rate, from _RETURN_S later
 _RETURN_S = 20.0
 _GROWTH_S = 40.0  # in which the rate then grows by the highest rate so far: slowly at first, as in TCP CUBIC
-_DEEPEST_CUT = 0.7  # by a cycle of fewer seconds than _SHORTEST_CYCLE_S, which measures little
+_DEEPEST_CUT = 0.8  # by a cycle of fewer seconds than _SHORTEST_CYCLE_S, which measures little
 _SHORTEST_CYCLE_S = 10.0
 _SENDING_SHARE = 0.85
-_CLOSE = 1.3  # so many times the mean rate at which requests passed is close to it
+_CLOSE = 1.5  # so many times the mean rate at which requests passed is close to it
 _FLOOR = 1 / 60
 _SHORTEST_PAUSE_S = 0.5  # whatever the server asks for: its window is to have room for more than one request
 _DEFAULT_PAUSE_S = 1.0  # without its word, or where that was too short
@@ -20,7 +20,7 @@ _BACKOFF = 3.0
 _LONGEST_BACKOFF_S = 20.0
 _SLACK_S = 0.25  # two requests take unequal times to arrive
 _LONGEST_PAUSE_S = 120.0  # whatever the server asks for
-_SHORTEST_PROBE_S = 0.05
+_SHORTEST_PROBE_S = 0.25
 _LONGEST_PROBE_S = 5.0
 _IDLE_S = 5.0  # a rate that nobody uses for so long does not grow
 
@@ -69,7 +69,7 @@ class Pace:
         if not self._passed and not self.refusals_in_a_row:
             self._cycle_from = self._grows_from = now
         idle_s = now - self._passed[-1] if self._passed and not self.refusals_in_a_row else 0.0
-        if idle_s > _IDLE_S:
+        if idle_s > _IDLE_S + 1 / (self.rate(now) or 1.0):
             self._grows_from += idle_s
         if self.refusals_in_a_row and self._probe_at is None:
             self._probe_at = now
@@ -93,7 +93,7 @@ class Pace:
                 self._rate_at_refusal, self._blocked_at = rate, now
             self.refusals_in_a_row += 1
             self._refused_at, self._probe_at = now, None
-            self._probe_s = min(max(2 * (now - sent_at), _SHORTEST_PROBE_S), _LONGEST_PROBE_S)
+            self._probe_s = min(max(4 * (now - sent_at), _SHORTEST_PROBE_S), _LONGEST_PROBE_S)
             retry_after_s = self._pause_s(now, retry_after_s)
         if retry_after_s is not None:
             self.paused_until = max(self.paused_until, now + min(retry_after_s, _LONGEST_PAUSE_S))
@@ -119,10 +119,12 @@ class Pace:
         used = passed / sending_s if self._rate_at_refusal is None else self._rate_at_refusal
         mean = min(passed / duration_s, used)
         # A server that counts in seconds refuses as soon as the rate is too high; one that counts in minutes, later.
-        is_close = used <= _CLOSE * passed / sending_s and sending_s > _SENDING_SHARE * duration_s
-        measured = used if is_close else mean
-        if duration_s < _SHORTEST_CYCLE_S:
-            measured = max(measured, _DEEPEST_CUT * used)
+        if duration_s < _SHORTEST_CYCLE_S or not passed:
+            measured = max(mean, _DEEPEST_CUT * used)
+        elif sending_s > _SENDING_SHARE * duration_s and used <= _CLOSE * passed / sending_s:
+            measured = used
+        else:
+            measured = mean
         self._highest = max(self._highest, self._rate_at_refusal or measured)
         self._measured, self._cycle_from, self._grows_from = measured, probe_at, probe_at
         self.refusals_in_a_row, self._probe_at = 0, None
