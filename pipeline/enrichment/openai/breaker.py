@@ -8,7 +8,7 @@ from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure,
 # 30 %, never. See docs/decisions/0064-pace-learned-from-refusals.md.
 MAX_UNUSABLE = 25
 # Failures of tools whose answers were computed and paid for.
-_UNUSABLE = frozenset({"shape", "empty", "mismatch", "refusal", "truncated"})
+UNUSABLE = frozenset({"shape", "empty", "mismatch", "refusal", "truncated"})
 _LONGEST_MESSAGE = 200
 
 
@@ -29,7 +29,7 @@ class Breaker:
         for outcome in outcomes:
             if isinstance(outcome, GeneratedExpansion):
                 self.proven, self._in_a_row = True, 0
-            elif outcome.kind in _UNUSABLE:
+            elif outcome.kind in UNUSABLE:
                 self._in_a_row += 1
                 if self._in_a_row >= MAX_UNUSABLE and not self.reason:
                     self.reason = self._sentence(outcome)

@@ -84,7 +84,7 @@ class Limiter:
         """
         for kind, need in (("requests", 1), ("tokens", tokens)):
             limit = amount(headers.get(f"x-ratelimit-limit-{kind}"))
-            if not limit:
+            if limit is None or limit < need:  # no limit: nothing could be asked at all
                 continue
             self._tell(kind, limit)
             remaining = amount(headers.get(f"x-ratelimit-remaining-{kind}"))
@@ -96,7 +96,7 @@ class Limiter:
                 self._paused_until = max(self._paused_until, counted_at + wait_s)
 
     def refused(self, sent_at: float, retry_after_s: float | None) -> None:
-        """Pause after a 429 to a request that was sent at `sent_at`, and cut the rate once for all in flight with it."""
+        """Pause after a 429 to a request that was sent at `sent_at`; all in flight with it cause one cut."""
         self._catch_up_s = _CATCH_UP_AFTER_REFUSAL_S
         self._pace.refused(self._clock(), sent_at, retry_after_s, self.requests_per_second(self._latest_tokens))
 

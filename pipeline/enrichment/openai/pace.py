@@ -5,17 +5,18 @@ from collections import deque
 
 # See docs/decisions/0064-pace-learned-from-refusals.md.
 _WINDOW_S = 60.0  # limits are per minute: what passed before says nothing about them
-_CUT_SHARE = 0.93  # of the measured rate, right after a refusal
-_KEPT_SHARE = 0.95  # of the measured rate, from _RETURN_S later
+_CUT_SHARE = 0.95  # of the measured rate, right after a refusal
+_KEPT_SHARE = 0.97  # of the measured rate, from _RETURN_S later
 _RETURN_S = 20.0
 _GROWTH_S = 40.0  # in which the rate then grows by the highest rate so far: slowly at first, as in TCP CUBIC
-_DEEPEST_CUT = 0.8  # by a cycle of fewer seconds than _SHORTEST_CYCLE_S, which measures little
-_SHORTEST_CYCLE_S = 10.0
-_SENDING_SHARE = 0.85
-_CLOSE = 1.5  # so many times the mean rate at which requests passed is close to it
+_DEEPEST_CUT = 0.8  # by a cycle that is too short to measure much
+_SHORTEST_CYCLE_S = 4.0
+_SHORT_PAUSE_S = 1.5
+_RECENT_S = 10.0
+_STILL_GROWING = 1.07  # the rate was higher at the end of that time than in its mean
 _FLOOR = 1 / 60
 _SHORTEST_PAUSE_S = 0.5  # whatever the server asks for: its window is to have room for more than one request
-_DEFAULT_PAUSE_S = 1.0  # without its word, or where that was too short
+_DEFAULT_PAUSE_S = 0.75  # without its word, or where that was too short
 _BACKOFF = 3.0
 _LONGEST_BACKOFF_S = 20.0
 _SLACK_S = 0.25  # two requests take unequal times to arrive
@@ -114,17 +115,25 @@ class Pace:
         """Cut the rate to what passed in the cycle that ended with a probe."""
         now = min(probe_at, self._passes_at)
         since = max(self._cycle_from, self._blocked_at - _WINDOW_S)
-        passed = sum(since <= moment < now for moment in self._passed)
         duration_s, sending_s = (max(moment - since, _SHORTEST_PROBE_S) for moment in (now, self._blocked_at))
+        passed = self._passed_from(since, now)
         used = passed / sending_s if self._rate_at_refusal is None else self._rate_at_refusal
         mean = min(passed / duration_s, used)
-        # A server that counts in seconds refuses as soon as the rate is too high; one that counts in minutes, later.
+        grows_from = probe_at
         if duration_s < _SHORTEST_CYCLE_S or not passed:
             measured = max(mean, _DEEPEST_CUT * used)
-        elif sending_s > _SENDING_SHARE * duration_s and used <= _CLOSE * passed / sending_s:
-            measured = used
+            grows_from -= _RETURN_S  # at once: little is known
+        elif now - self._blocked_at <= _SHORT_PAUSE_S:
+            # The server counts in seconds, or the rate was hardly too high: what passed just before was its rate.
+            recent_s = min(_RECENT_S, sending_s)
+            recent = self._passed_from(self._blocked_at - recent_s, self._blocked_at) / recent_s
+            measured = min(_STILL_GROWING * recent, used)
         else:
             measured = mean
         self._highest = max(self._highest, self._rate_at_refusal or measured)
-        self._measured, self._cycle_from, self._grows_from = measured, probe_at, probe_at
+        self._measured, self._cycle_from, self._grows_from = measured, probe_at, grows_from
         self.refusals_in_a_row, self._probe_at = 0, None
+
+    def _passed_from(self, since: float, until: float) -> int:
+        """Return how many requests passed from one moment on, and before another."""
+        return bisect_left(self._passed, until) - bisect_left(self._passed, since)

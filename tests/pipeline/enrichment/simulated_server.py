@@ -150,7 +150,7 @@ def _http_client() -> Any:
     """Return a client that reads no certificates, which takes longer than a simulated build."""
     import httpx
 
-    return httpx.AsyncClient(verify=False)  # noqa: S501 - it is never used
+    return httpx.AsyncClient(verify=False)  # it is never used
 
 
 def share(server: SimulatedServer, per_minute: float, kind: str = "requests", after_s: float = 0.0) -> float:
