@@ -84,6 +84,17 @@ class HistoryQueries(LedgerFile):
         ).fetchall()
         return AverageUsage(float(rows[0][0]), float(rows[0][1])) if rows[0][0] is not None else None
 
+    def latest_kinds(self, model: str, count: int) -> list[str]:
+        """Return the kinds of failure of a model's latest answers, the newest first; "" for one that could be used."""
+        rows = self._connection.execute(
+            f"""
+            SELECT coalesce(kind, '') FROM ({_ATTEMPTS}) WHERE model = ? AND generator = 'openai'
+            ORDER BY run_id DESC, created_at DESC LIMIT ?
+            """,
+            [model, count],
+        ).fetchall()
+        return [str(kind) for (kind,) in rows]
+
     def versions(self, catalog: str, tool_ids: Sequence[str]) -> pa.Table:
         """Return every version of a catalog's records under these ids, with the run that first saw it.
 

@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 
 import openai
 
-from pipeline.enrichment.openai.limiter import duration
+from pipeline.enrichment.openai.rate_headers import duration
 
 # Kinds of fault that may pass.
 TRANSIENT = frozenset({"timeout", "connection", "rate", "server", "expired"})

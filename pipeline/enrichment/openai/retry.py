@@ -118,8 +118,7 @@ class RetryPolicy:
     def _after_rate_limit(self, rate_limits: int, most: int, fault: Fault) -> Retry | None:
         if rate_limits >= most or (fault.retry_after_s or 0.0) > _LONGEST_RETRY_AFTER_S:
             return None
-        # The limiter keeps the wait that the server dictates. A second 429 tells that it was too short.
-        return Retry(self._backoff_s(rate_limits - 1) if rate_limits else 0.0)
+        return Retry(0.0)  # the limiter makes all requests wait, as long as the server asks and longer each time
 
     def _backoff_s(self, retries: int) -> float:
         return min(self.delay_s * float(2**retries), _LONGEST_BACKOFF_S)

@@ -206,7 +206,7 @@ def test_a_batch_that_is_not_ready_leaves_the_answer_before(office: Office) -> N
         server.proceed("completed")
         collected = office.night(server)
     assert _stale(waiting) == {"tool_00": ("record",), "tool_01": ("record",)}
-    assert (waiting.generators, collected.stale, len(server.batches)) == ({"openai": _TOOLS}, {}, 1)
+    assert (waiting.generators, collected.stale_expansions, len(server.batches)) == ({"openai": _TOOLS}, {}, 1)
 
 
 def test_giving_up_the_model_is_held_back_with_its_cause(office: Office) -> None:

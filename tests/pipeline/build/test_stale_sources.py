@@ -193,7 +193,7 @@ def test_max_age_0_keeps_nothing(shop: Shop) -> None:
 def test_a_clock_that_was_set_back_makes_the_records_no_younger_than_new(shop: Shop) -> None:
     shop.answer("", 503)
     shop.turn_clock(timedelta(days=-400))
-    assert shop.build().stale[0].age == timedelta()
+    assert shop.build().stale_sources[0].age == timedelta()
 
 
 def test_a_source_that_was_never_read_has_nothing_to_keep(unread: Shop) -> None:

@@ -24,13 +24,13 @@ _CHARS_A_TOKEN = 4
 
 class Limit:
     """One limit, enforced in one of four ways: a sliding window of `window_s`, a sliding window of a second, a bucket
-    that holds a second's worth, a fixed window of `window_s`. All allow `per_minute` on average."""
+    that holds `burst_s` seconds' worth, a fixed window of `window_s`. All allow `per_minute` on average, which may be
+    changed."""
 
-    def __init__(self, per_minute: float, style: str, window_s: float) -> None:
+    def __init__(self, per_minute: float, style: str, window_s: float, burst_s: float = 1.0) -> None:
         self.per_minute = per_minute
         self._style = style
-        self._span = 1.0 if style in ("second", "bucket") else window_s
-        self._most = per_minute * self._span / 60
+        self._span = {"second": 1.0, "bucket": burst_s}.get(style, window_s)
         self._held: deque[tuple[float, float]] = deque()
         self._used = 0.0
         self._seen = 0.0
@@ -46,7 +46,7 @@ class Limit:
             while self._held and self._held[0][0] <= now - self._span:
                 self._used -= self._held.popleft()[1]
         self._seen = now
-        return self._most - self._used
+        return self.per_minute * self._span / 60 - self._used
 
     def reset(self, now: float) -> float:
         """Return the seconds until all of it may be taken, as `x-ratelimit-reset-*` tells."""

@@ -166,6 +166,7 @@ class BatchCollector:
             outcome = self._read(result, question)
             if is_recorded:
                 outcome = replace(outcome, usage=TokenUsage())
+            self._context.breaker.note([outcome])
             results.outcomes.append(self.finish(question, outcome))
         elif not is_recorded:
             results.entries.append(self._unclaimed_entry(batch, request, result))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pipeline.enrichment.budget import Budget, Reservation
 from pipeline.enrichment.generator import Question
 from pipeline.enrichment.openai.batch.client import BatchClient
+from pipeline.enrichment.openai.breaker import Breaker
 from pipeline.enrichment.openai.requests import RequestBuilder
 from pipeline.ledger import Batch, BatchRequest, Ledger
 from pipeline.settings import EnrichmentSettings
@@ -33,6 +34,7 @@ class BatchContext:
     reservations: dict[str, Reservation]
     client: BatchClient
     ledger: Ledger
+    breaker: Breaker
     note: Callable[[str], None]
 
     def reserve(self, question: Question) -> bool:

@@ -11,12 +11,13 @@ import openai
 from openai.types import Batch as ServerBatch
 
 from pipeline.enrichment.budget import Budget, Reservation
-from pipeline.enrichment.generator import GenerationFailure, Outcome, Prompt, Question, TokenUsage
+from pipeline.enrichment.generator import UNASKED, GenerationFailure, Outcome, Prompt, Question, TokenUsage
 from pipeline.enrichment.openai.answers import OutputMode
 from pipeline.enrichment.openai.batch.client import END_STATUSES, BatchClient, sleep
 from pipeline.enrichment.openai.batch.collector import BatchCollector
 from pipeline.enrichment.openai.batch.context import BatchContext
 from pipeline.enrichment.openai.batch.submitter import BatchSubmitter
+from pipeline.enrichment.openai.breaker import MAX_UNUSABLE, UNUSABLE, Breaker
 from pipeline.enrichment.openai.chat import connection
 from pipeline.enrichment.openai.requests import RequestBuilder, answer_key
 from pipeline.ledger import Ledger
@@ -54,6 +55,7 @@ class BatchGenerator:
         self._reservations: dict[str, Reservation] = {}
         self._note = note or (lambda _: None)
         self._waited_s = 0.0
+        self._breaker = Breaker(settings.model)
         self._output_mode = OutputMode.JSON_SCHEMA
 
     def key(self, record: ToolRecord) -> dict[str, Any]:
@@ -81,6 +83,7 @@ class BatchGenerator:
                 self._reservations,
                 BatchClient(self._settings, client),
                 self._ledger,
+                self._breaker,
                 self._note,
             )
             collector = BatchCollector(context, self.name, questions, self._output_mode)
@@ -103,7 +106,12 @@ class BatchGenerator:
         limits = self._settings.batch
         while True:
             for output_mode, mode_questions in to_submit.items():
-                left_out = submitter.submit(mode_questions, output_mode, open_batches)
+                tried, untried, reason = self._worth_asking(mode_questions)
+                yield [
+                    collector.finish(question, GenerationFailure(question.record.tool_id, UNASKED, reason))
+                    for question in untried
+                ]
+                left_out = submitter.submit(tried, output_mode, open_batches)
                 reason = self._budget.reason() if left_out else ""
                 yield [
                     collector.finish(question, GenerationFailure(question.record.tool_id, "budget", reason))
@@ -125,6 +133,23 @@ class BatchGenerator:
             sleep(pause_s)
             self._waited_s += pause_s
         yield collector.postpone(open_batches)
+
+    def _worth_asking(self, questions: Sequence[Question]) -> tuple[Sequence[Question], Sequence[Question], str]:
+        """Return the questions to submit, the others, and why these are not asked.
+
+        A model whose latest answers could all not be used, in this build or before, is not asked about everything.
+        """
+        if self._breaker.reason:
+            return (), questions, self._breaker.reason
+        latest = () if self._breaker.proven else self._ledger.latest_kinds(self.model, MAX_UNUSABLE)
+        if len(latest) < MAX_UNUSABLE or not UNUSABLE.issuperset(latest):
+            return questions, (), ""
+        reason = (
+            f"not asked: the latest {MAX_UNUSABLE} answers of {self.model!r} could not be used. "
+            f"{MAX_UNUSABLE} questions are submitted to see whether it answers now, and a later build asks the rest. "
+            "Check enrichment.model and enrichment.parameters, or build with --generator lexicon"
+        )
+        return questions[:MAX_UNUSABLE], questions[MAX_UNUSABLE:], reason
 
     def _note_progress(self, batch: ServerBatch, noted: dict[str, str]) -> None:
         counts = batch.request_counts

@@ -2,17 +2,17 @@
 
 import asyncio
 import random
-import threading
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import openai
 
 from pipeline.enrichment.budget import Budget, Reservation
 from pipeline.enrichment.generator import GenerationFailure, Outcome, Question, TokenUsage
 from pipeline.enrichment.openai.answers import OutputMode, Unreadable, outcome_of, read_answers
+from pipeline.enrichment.openai.breaker import Breaker
 from pipeline.enrichment.openai.chat import Completion, complete
+from pipeline.enrichment.openai.direct.in_flight import InFlight
 from pipeline.enrichment.openai.faults import ABORTING, Fault
 from pipeline.enrichment.openai.limiter import Limiter
 from pipeline.enrichment.openai.requests import RequestBuilder
@@ -35,6 +35,8 @@ class ServerState:
     fallback order that the server has not refused.
     """
 
+    breaker: Breaker
+    in_flight: InFlight = field(default_factory=InFlight)
     answered: bool = False
     latency_s: float = 0.0
     request_tokens: int = 2_000
@@ -55,14 +57,14 @@ class DirectContext:
 class DirectClient:
     """Sends questions to a server and returns their outcomes."""
 
-    def __init__(self, context: DirectContext, client: openai.AsyncOpenAI, stop: threading.Event) -> None:
-        """`stop` ends waits and prevents further requests."""
+    def __init__(self, context: DirectContext, client: openai.AsyncOpenAI, is_over: Callable[[], bool]) -> None:
+        """`is_over` tells to end waits and to send no further request."""
         self._settings = context.settings
         self._requests = context.requests
         self._limiter = context.limiter
         self._server = context.server
         self._client = client
-        self._stop = stop
+        self._is_over = is_over
         self._policy = RetryPolicy.of_requests(context.settings)
         self._jitter = random.Random(0)  # noqa: S311 - spreads retries
 
@@ -85,6 +87,8 @@ class DirectClient:
             except Fault as fault:
                 if fault.kind in ABORTING:
                     raise
+                if number > 1 and self._is_over() and not fault.lost_usd:
+                    break  # not asked a second time: what is known of the first answer stays
                 lost = TokenUsage(unconfirmed_usd=fault.lost_usd / len(unanswered))
                 for question in unanswered:
                     usage = usages[question.key] + lost
@@ -96,7 +100,7 @@ class DirectClient:
                 usages[question.key] = usages[question.key] + share
                 outcomes[question.key] = outcome_of(question, answers[question.key], usages[question.key], completion)
             unreadable = [question for question in unanswered if isinstance(answers[question.key], Unreadable)]
-            if number == _MAX_ANSWERS or not unreadable or self._stop.is_set():
+            if number == _MAX_ANSWERS or not unreadable or self._is_over():
                 break
             if not reservation.extend(self._requests.highest_cost(unreadable)):
                 break
@@ -131,14 +135,17 @@ class DirectClient:
         """Return a completion, and the estimated cost in US dollars of the attempts before it. Raises Fault."""
         attempt = Attempt(output_mode=output_mode)
         lost_usd = 0.0
+        latest = Fault("connection", "interrupted before it was asked a second time")
         while True:
             if admitted_at is None:
-                admitted_at = await self._limiter.admit(tokens, self._stop.is_set)
-                if self._stop.is_set():
-                    raise Fault("connection", "interrupted before it was asked a second time", lost_usd=lost_usd)
+                admitted_at = await self._limiter.admit(tokens, self._is_over)
+                if self._is_over():
+                    raise latest
             try:
-                return await self._send(self._requests.body(questions, attempt.output_mode), tokens), lost_usd
+                body = self._requests.body(questions, attempt.output_mode)
+                return await self._send(body, tokens, admitted_at), lost_usd
             except Fault as fault:
+                latest = fault
                 # By estimate: half of what was reserved, whether or not the server went on to the end.
                 attempt_usd = self._requests.highest_cost(questions) / 2 if fault.billed else 0.0
                 lost_usd += attempt_usd
@@ -146,16 +153,22 @@ class DirectClient:
                 if fault.kind == "rate":
                     self._limiter.read_headers(fault.headers, tokens)
                     self._limiter.refused(admitted_at, fault.retry_after_s)
+                    # Refusals of other requests count too, as long as none passes.
+                    refusals = max(attempt.rate_limits, self._limiter.refusals_in_a_row - 1)
+                    attempt = replace(attempt, rate_limits=refusals)
                 attempt = await self._next_attempt(attempt, fault, reservation, attempt_usd)
                 admitted_at = None
 
-    async def _send(self, body: Mapping[str, object], tokens: int) -> Completion:
-        started = time.monotonic()
+    async def _send(self, body: Mapping[str, object], tokens: int, admitted_at: float) -> Completion:
+        now = asyncio.get_running_loop().time
+        started = now()
+        self._server.in_flight.sent(started)
         completion = await complete(self._client, body, self._settings.timeout_s)
-        latency = time.monotonic() - started
+        latency = now() - started
         server = self._server
         server.latency_s += _LATENCY_WEIGHT * (latency - server.latency_s) if server.latency_s else latency
-        self._limiter.read_headers(completion.headers, tokens)
+        server.in_flight.answered(now())
+        self._limiter.read_headers(completion.headers, tokens, admitted_at)
         if completion.prompt_tokens is not None and completion.completion_tokens is not None:
             self._limiter.settle(tokens, completion.prompt_tokens + completion.completion_tokens)
         return completion
@@ -170,19 +183,23 @@ class DirectClient:
                 return replace(attempt, output_mode=output_mode)
             case Retry() as retry if fault.kind == "rate" or reservation.extend(attempt_usd):
                 await self._wait(retry)
-                if self._stop.is_set():
+                if self._is_over():
                     raise fault
                 return attempt.after(fault)
+            case Fail("rate") if self._limiter.refusals_in_a_row < attempt.rate_limits:
+                # Others pass: it is this request that is too large for the limit.
+                raise Fault("refused", fault.message, lost_usd=fault.lost_usd) from fault
             case Fail(kind) if kind != fault.kind:
-                raise Fault(kind, fault.message) from fault
+                raise Fault(kind, fault.message, lost_usd=fault.lost_usd) from fault
             case _:
                 raise fault
 
     async def _wait(self, retry: Retry) -> None:
         """Wait as long as the server dictates; else about as long as the policy says, so that retries spread out."""
         delay_s = retry.after_s if retry.dictated else retry.after_s * (0.5 + self._jitter.random())
-        until = time.monotonic() + delay_s
-        while (remaining := until - time.monotonic()) > 0 and not self._stop.is_set():
+        now = asyncio.get_running_loop().time
+        until = now() + delay_s
+        while (remaining := until - now()) > 0 and not self._is_over():
             await asyncio.sleep(min(remaining, _TICK_S))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from pipeline.enrichment.budget import Budget
 from pipeline.enrichment.generator import GenerationFailure, Outcome, Prompt, Question, TokenUsage
+from pipeline.enrichment.openai.breaker import Breaker
 from pipeline.enrichment.openai.chat import connection
 from pipeline.enrichment.openai.direct.client import DirectContext, ServerState
 from pipeline.enrichment.openai.direct.session import DirectSession
@@ -42,7 +43,7 @@ class DirectGenerator:
             self.requests,
             Limiter(settings.requests_per_minute, settings.tokens_per_minute),
             budget or Budget(settings.max_cost_usd, settings.max_tools),
-            ServerState(),
+            ServerState(Breaker(settings.model)),
         )
 
     def key(self, record: ToolRecord) -> dict[str, Any]:

@@ -6,9 +6,9 @@ A request counts as in flight until its outcome is committed, so a kill loses at
 import asyncio
 import queue
 import threading
-import time
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import openai
@@ -20,8 +20,9 @@ from pipeline.enrichment.openai.direct.client import DirectClient, DirectContext
 from pipeline.enrichment.openai.faults import Fault
 from pipeline.errors import Unavailable
 
-_UNPACED_IN_FLIGHT = 8  # requests in flight where no limit is known: a local server queues what it cannot do
+_LEAST_IN_FLIGHT = 8
 _MAX_IN_FLIGHT = 512
+_MAX_UNPROVEN_IN_FLIGHT = 64  # before the first answer that can be used: all of them may be paid for in vain
 _TICK_S = 0.2  # a wait in C hears no interruption of another thread
 _LOOP_TURNS = 6  # of the event loop that a request takes: connection, request, headers, body, end
 _LAG_EVERY_S = 0.05
@@ -53,7 +54,11 @@ class DirectSession:
         self._requests_by_tool: dict[str, int] = {}  # the number of the request in flight about a tool
         self._unanswered_in_a_row = 0
         self._lag_s = 0.0
-        self._ended: tuple[str, str] | None = None  # kind and message of the failures of all remaining questions
+        self._first_sent_at: float | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._place = asyncio.Event()  # set whenever fewer requests may be in flight
+        # Kind and message of the failures of all remaining questions.
+        self._ended = (UNASKED, self._server.breaker.reason) if self._server.breaker.reason else None
 
     def run(self) -> None:
         """Ask everything that can be asked, then put None to end the outcomes. This is the thread's work."""
@@ -86,14 +91,18 @@ class DirectSession:
         with self._lock:
             for outcome in group:
                 self._requests_by_tool.pop(outcome.tool_id, None)
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop has ended meanwhile
+                self._loop.call_soon_threadsafe(self._place.set)
 
     def stop(self) -> None:
         """Ask no more. Requests in flight are waited for."""
         self._stop.set()
 
     async def _ask_all(self) -> None:
+        self._loop = asyncio.get_running_loop()
         async with openai.AsyncOpenAI(**connection(self._context.settings)) as openai_client:
-            client = DirectClient(self._context, openai_client, self._stop)
+            client = DirectClient(self._context, openai_client, self._gives_up)
             lag_watch = asyncio.create_task(self._watch_lag())
             tasks: set[asyncio.Task[None]] = set()
             number = 0
@@ -120,6 +129,10 @@ class DirectSession:
     def _is_over(self) -> bool:
         return self._stop.is_set() or self.aborted is not None or self._ended is not None
 
+    def _gives_up(self) -> bool:
+        """Tell whether requests that wait for another attempt are to be given up."""
+        return self._stop.is_set() or (self._ended is not None and self._ended[0] == UNASKED)
+
     def _next_pack(self) -> list[Question]:
         """Remove and return the next question; or the next few, where none has siblings and their names differ."""
         settings, tools_left = self._context.settings, self._context.budget.tools_left
@@ -138,12 +151,15 @@ class DirectSession:
 
     async def _wait_for_place(self) -> None:
         """Wait until one more request may be in flight."""
-        while True:
+        while not self._is_over():
+            self._place.clear()
             with self._lock:
                 in_flight = len(set(self._requests_by_tool.values()))
-            if in_flight < self._max_in_flight() or self._is_over():
+            if in_flight < self._max_in_flight():
                 return
-            await asyncio.sleep(0.002)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_TICK_S):
+                    await self._place.wait()
 
     def _max_in_flight(self) -> int:
         settings, server = self._context.settings, self._server
@@ -152,21 +168,25 @@ class DirectSession:
         if settings.concurrency is not None:
             return settings.concurrency
         rate = self._context.limiter.requests_per_second(server.request_tokens)
-        # Half as many again as the rate keeps busy: answers take unequal times. Answers that only wait for this process
-        # to read them are left out: on a busy machine their number would grow without need, and a kill would lose them.
-        latency_s = max(0.0, server.latency_s - _LOOP_TURNS * self._lag_s)
-        return (
-            _UNPACED_IN_FLIGHT
-            if rate is None
-            else min(_MAX_IN_FLIGHT, _UNPACED_IN_FLIGHT + round(1.5 * rate * latency_s))
-        )
+        # Half as many again as the rate keeps busy: answers take unequal times.
+        limit = server.in_flight.limit if rate is None else _LEAST_IN_FLIGHT + round(1.5 * rate * self._latency_s())
+        return min(limit, _MAX_IN_FLIGHT if server.breaker.proven else _MAX_UNPROVEN_IN_FLIGHT)
+
+    def _latency_s(self) -> float:
+        """Return the answers' mean latency; before the first, how long it is waited for."""
+        if not self._server.latency_s:
+            return 0.0 if self._first_sent_at is None else asyncio.get_running_loop().time() - self._first_sent_at
+        # Answers that only wait for this process to read them are left out: on a busy machine their number would grow
+        # without need, and a kill would lose them.
+        return max(0.0, self._server.latency_s - _LOOP_TURNS * self._lag_s)
 
     async def _watch_lag(self) -> None:
         """Measure how late this event loop is, as a moving mean."""
+        now = asyncio.get_running_loop().time
         while True:
-            started = time.monotonic()
+            started = now()
             await asyncio.sleep(_LAG_EVERY_S)
-            self._lag_s += _LAG_WEIGHT * (time.monotonic() - started - _LAG_EVERY_S - self._lag_s)
+            self._lag_s += _LAG_WEIGHT * (now() - started - _LAG_EVERY_S - self._lag_s)
 
     async def _admit(self, pack: Sequence[Question], tasks: set[asyncio.Task[None]]) -> _Admission | None:
         """Wait for money and for the limiter; None where the session is over, or the budget has nothing left."""
@@ -179,6 +199,8 @@ class DirectSession:
         if self._is_over():
             reservation.settle(0.0)
             return None
+        if self._first_sent_at is None:
+            self._first_sent_at = asyncio.get_running_loop().time()
         return _Admission(reservation, admitted_at, tokens)
 
     async def _reserve(self, pack: Sequence[Question], tasks: set[asyncio.Task[None]]) -> Reservation | None:
@@ -218,13 +240,19 @@ class DirectSession:
                 self._outcomes.put(outcome)
 
     def _note_outcomes(self, outcomes: Sequence[Outcome], openai_client: openai.AsyncOpenAI) -> None:
-        """End the session where the server's limit is used up, or where it answers nobody."""
+        """End the session where the server's limit is used up, it answers nobody, or its answers are of no use."""
+        breaker = self._server.breaker
+        breaker.note(outcomes)
+        if breaker.reason:
+            self._ended = (UNASKED, breaker.reason)
         failures = [outcome for outcome in outcomes if isinstance(outcome, GenerationFailure)]
         limited = next((failure for failure in failures if failure.kind == "rate"), None)
         if limited is not None:
             self._ended = (UNASKED, f"not asked: the server's limit is used up: {limited.message}")
         unanswered = [failure for failure in failures if failure.kind in ("connection", "timeout", "server")]
-        if not unanswered:
+        if unanswered:
+            self._server.in_flight.stop()
+        else:
             self._server.answered = True
             self._unanswered_in_a_row = 0
             return

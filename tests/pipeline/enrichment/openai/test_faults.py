@@ -98,10 +98,11 @@ def _ledger(workspace: Path) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...
 
 @pytest.fixture(autouse=True)
 def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait a hundredth of a second after a refusal without a retry-after, where a build waits a second."""
-    from pipeline.enrichment.openai import limiter
+    """Wait a hundredth of a second after each refusal, where a build waits up to 20 seconds."""
+    from pipeline.enrichment.openai import pace
 
-    monkeypatch.setattr(limiter, "_DEFAULT_PAUSE_S", 0.01)
+    for name in ("_SHORTEST_PAUSE_S", "_DEFAULT_PAUSE_S", "_LONGEST_BACKOFF_S"):
+        monkeypatch.setattr(pace, name, 0.01)
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.fault) for case in _CASES if case.requests])

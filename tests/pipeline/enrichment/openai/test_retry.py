@@ -30,8 +30,8 @@ _SCHEMA, _OBJECT, _TEXT = OutputMode
         (_CALLS, Attempt(), "server", 0.0, Retry(0.5)),
         # 429s of direct requests: the limiter waits first, then the policy too; they have a bound of their own.
         (_REQUESTS, Attempt(), "rate", 7.0, Retry(0.0)),
-        (_REQUESTS, Attempt(faults=2, rate_limits=1), "rate", None, Retry(0.5)),
-        (_REQUESTS, Attempt(rate_limits=7), "rate", None, Retry(30.0)),
+        (_REQUESTS, Attempt(faults=2, rate_limits=1), "rate", None, Retry(0.0)),
+        (_REQUESTS, Attempt(rate_limits=7), "rate", None, Retry(0.0)),
         (_REQUESTS, Attempt(rate_limits=8), "rate", None, Fail("rate")),
         (_REQUESTS, Attempt(), "rate", 600.0, Fail("rate")),
         (_REQUESTS, Attempt(rate_limits=8), "server", None, Retry(0.5)),

@@ -1,0 +1,104 @@
+"""A model whose answers can never be used is not asked about every tool."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.enrichment.generator import UNASKED, GeneratedExpansion, GenerationFailure, Question
+from pipeline.enrichment.openai import BatchGenerator, DirectGenerator
+from pipeline.enrichment.openai.breaker import MAX_UNUSABLE
+from pipeline.ledger import Ledger, LedgerEntry
+from tests.pipeline.enrichment.batch_server import BatchServer
+from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, completion, replies, row
+from tests.support.factories import make_record
+
+_RECORDS = [make_record(f"tool_{number}") for number in range(200)]
+_USELESS = {
+    "prose": Reply(completion("I would love to help you with that!")),
+    "nothing": Reply(completion("")),
+    "another tool": Reply(completion('{"tool": "other", "user_phrases": ["do it"]}')),
+    "refusal": Reply(completion(None, message={"refusal": "I cannot help with that."})),
+    "cut answer": Reply(completion('{"tool": "to', finish_reason="length")),
+}
+
+
+def _entry(number: int, kind: str) -> LedgerEntry:
+    return LedgerEntry(
+        expansion_key=f"k{number}",
+        record_hash=f"h{number}",
+        tool_id=f"t{number}",
+        generator="openai",
+        model="gpt-5-mini",
+        prompt_version=1,
+        prompt_tokens=1,
+        cached_tokens=0,
+        completion_tokens=1,
+        cost_usd=0.0,
+        completion="",
+        expansion=None if kind else row("t"),
+        kind=kind,
+        message="",
+    )
+
+
+def _unasked(outcomes: list[Any]) -> list[GenerationFailure]:
+    return [o for o in outcomes if isinstance(o, GenerationFailure) and o.kind == UNASKED]
+
+
+@pytest.mark.parametrize("reply", _USELESS.values(), ids=list(_USELESS))
+def test_after_25_unusable_answers_in_a_row_the_rest_is_not_asked(reply: Reply) -> None:
+    with ModelServer(lambda *_: reply) as server:
+        outcomes = list(replies(DirectGenerator(server.settings(concurrency=4)), _RECORDS))
+    assert len(outcomes) == len(_RECORDS)
+    unasked = _unasked(outcomes)
+    assert len(_RECORDS) - len(unasked) <= MAX_UNUSABLE + 4  # and those in flight
+    assert len(server.requests) <= 2 * (MAX_UNUSABLE + 4)
+    problem = next(o.message for o in outcomes if isinstance(o, GenerationFailure) and o.kind != UNASKED)
+    assert problem[:30] in unasked[0].message
+    assert "enrichment.model" in unasked[0].message and "--generator lexicon" in unasked[0].message
+
+
+def test_a_later_stage_of_the_build_is_not_asked_either() -> None:
+    with ModelServer(lambda *_: _USELESS["prose"]) as server:
+        generator = DirectGenerator(server.settings())
+        list(replies(generator, _RECORDS[:100]))
+        paid = len(server.requests)
+        second = [Question(f"again {record.tool_id}", record, (_RECORDS[0],)) for record in _RECORDS[100:]]
+        outcomes = [outcome for group in generator.generate(second) for outcome in group]
+    assert len(server.requests) == paid
+    assert len(_unasked(outcomes)) == 100
+
+
+def test_a_model_that_fails_on_every_third_tool_is_asked_about_all() -> None:
+    def script(body: dict[str, Any], count: int) -> Reply:
+        return _USELESS["refusal"] if count % 3 == 0 else answer(body)
+
+    with ModelServer(script) as server:
+        outcomes = list(replies(DirectGenerator(server.settings(concurrency=8)), _RECORDS))
+    assert not _unasked(outcomes)
+    assert sum(isinstance(o, GeneratedExpansion) for o in outcomes) == 134
+
+
+def test_a_batch_without_a_usable_answer_is_the_last_of_its_build(tmp_path: Path) -> None:
+    with Ledger.open(tmp_path) as ledger, BatchServer(lambda *_: _USELESS["prose"]) as server:
+        generator = BatchGenerator(server.settings(), ledger)
+        list(replies(generator, _RECORDS[:40]))
+        outcomes = list(replies(generator, _RECORDS[40:]))
+    assert len(server.paid) == 40
+    assert len(_unasked(outcomes)) == 160
+
+
+@pytest.mark.parametrize("recovered", [False, True])
+def test_the_next_build_submits_25_questions_to_a_model_whose_latest_answers_were_of_no_use(
+    tmp_path: Path, recovered: bool
+) -> None:
+    with Ledger.open(tmp_path) as ledger, BatchServer(answer) as server:
+        kinds = ["shape"] * 29 + ["" if recovered else "refusal"]
+        entries = [_entry(number, kind) for number, kind in enumerate(kinds)]
+        run = ledger.start_run("demo")
+        ledger.put_entries(run, entries[:29])
+        ledger.put_entries(ledger.start_run("demo"), entries[29:])
+        outcomes = list(replies(BatchGenerator(server.settings(), ledger), _RECORDS))
+    assert len(server.paid) == (200 if recovered else MAX_UNUSABLE)
+    assert len(_unasked(outcomes)) == (0 if recovered else 200 - MAX_UNUSABLE)
