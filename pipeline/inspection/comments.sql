@@ -170,6 +170,7 @@ COMMENT ON COLUMN changes.removed_phrases IS 'Phrases that were indexed for the 
 
 COMMENT ON TABLE judged_metrics IS 'How well each snapshot answered the catalog''s judged requests, one row for each metric, oldest snapshot first. Snapshots that were not measured have no row; those that the store has removed since keep theirs.';
 COMMENT ON COLUMN judged_metrics.snapshot IS 'The snapshot.';
+COMMENT ON COLUMN judged_metrics.sequence IS 'Its number in the store, which the order follows; 0 or NULL in snapshots of versions that gave none.';
 COMMENT ON COLUMN judged_metrics.built_at IS 'When it was written, UTC.';
 COMMENT ON COLUMN judged_metrics.held IS 'Whether a gate held it back.';
 COMMENT ON COLUMN judged_metrics.recipe IS 'The recipe that it was measured with.';
