@@ -2,6 +2,7 @@
 
 COMMENT ON TABLE snapshot IS 'This snapshot, in one row. Times are UTC.';
 COMMENT ON COLUMN snapshot.snapshot IS 'Its name, which is also its folder''s.';
+COMMENT ON COLUMN snapshot.sequence IS 'Its number: the larger, the later, whatever the clock said. 0 where no store gave one.';
 COMMENT ON COLUMN snapshot.catalog IS 'The name of the catalog.';
 COMMENT ON COLUMN snapshot.built_at IS 'When it was written.';
 COMMENT ON COLUMN snapshot.run_id IS 'The build that wrote it, as in builds.';
