@@ -22,7 +22,8 @@ class PowerLoss:
 
     What a loss leaves is not defined by POSIX beyond what was synced. Three outcomes are tried at each point: only what
     was synced; every entry of every folder as it is now, each file with its synced content; the same for the folder
-    `eager` and those above it alone. A file that was never synced is empty. `ignored` syncs are as if they were never made.
+    `eager` and those above it alone. A file that was never synced is empty. Syncs that are `ignored` count as never
+    made.
     """
 
     def __init__(

@@ -1,6 +1,8 @@
 """A power loss at any point of a build, a rollback or a retention leaves a whole snapshot serving."""
 
+import errno
 import json
+import os
 import shutil
 import stat
 from collections.abc import Callable, Iterator
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.build import build
+from pipeline.errors import RunAborted
 from pipeline.settings import load
 from router.store import SnapshotStore, decisions
 from tests.support.power_loss import PowerLoss, Tree, serves_whole
@@ -68,6 +71,23 @@ def test_whenever_power_is_lost_what_serves_is_whole_and_no_older_than_was_said(
     older = said.pop(2)
     assert decisions.rollback(SnapshotStore(tmp_path / "ws", "office")) == left[-1] == older
     assert losses.losses > 100
+
+
+def test_a_full_disk_ends_a_build_in_a_sentence_and_leaves_nothing(
+    night: Callable[[int], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = night(0)
+    monkeypatch.setattr(os, "fsync", _full)
+    with pytest.raises(
+        RunAborted, match=r"the workspace .* could not be written: .*No space left on device: '.*office"
+    ):
+        night(1)
+    assert [stored.name for stored in SnapshotStore(tmp_path / "ws", "office").snapshots()] == [served]
+    assert not list((tmp_path / "ws" / OFFICE).glob(".building-*"))
+
+
+def _full(_: int) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 @pytest.mark.parametrize("ignored", [stat.S_ISREG, stat.S_ISDIR])
