@@ -2,8 +2,8 @@
 
 Three nights are built on ext4 over a loop device, which writes nothing by itself meanwhile. Before each call that
 syncs, moves or removes, the device is copied: what the file system holds in memory is not on it. Each copy is then
-mounted, and the snapshot that its CURRENT names is compared with the manifest. `--without-syncs` leaves out the syncs of
-snapshots, not those of CURRENT.
+mounted, and the snapshot that its CURRENT names is compared with the manifest. `--without-syncs` leaves out the syncs
+of snapshots, not those of CURRENT.
 """
 
 import json
