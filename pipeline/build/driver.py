@@ -1,6 +1,6 @@
 """The stages of a build in order, each from the state that the one before it left."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipeline import learning, records, sources, vectors
@@ -17,7 +17,7 @@ from pipeline.build.state import (
     ExpandedCatalog,
     SnapshotIdentity,
     SnapshotOutcome,
-    content_hash_of,
+    hashes_of,
 )
 from pipeline.enrichment import Enrichment, EnrichmentContext
 from pipeline.enrichment.chain import generators
@@ -47,7 +47,7 @@ from pipeline.settings import CatalogSettings
 from pipeline.sources.gaps import no_tool
 from router import Router
 from router.evaluation import judgements_of
-from router.store import WritableStore
+from router.store import WritableStore, decisions
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,12 @@ class Build:
         self._put_counts(read, encoder, estimated, expanded, identity)
         outcome = None if force else self.find_unchanged(identity)
         written = outcome or self.write(read, encoder, estimated, expanded, identity)
-        memory, is_held = self._memory, written.outcome == "held"
-        memory.store(self.run, read.reading, written.folder.name, held=is_held)
+        memory = self._memory
+        memory.store(self.run, read.reading, written.folder.name, held=written.outcome == "held")
         outcome = outcome or self.publish(written)
-        if not is_held:
+        if outcome.outcome != "held":
             memory.accept(read.reading, outcome.folder.name)
+        outcome = replace(outcome, removed=self.retain())
         self.clock.stop()
         return make_report(read, encoder, estimated, expanded, identity, outcome, self.clock)
 
@@ -197,20 +198,20 @@ class Build:
         )
         held += removal_reasons(self.settings.publish, served, read.catalog.hashes)
         held += downgrade_reasons(self.settings, [record.tool_id for record in records], enrichment, self._serving)
-        content_hash = content_hash_of(self.settings, read, encoder, expanded)
-        if expanded.calibration is not None:
-            content_hash = expanded.calibration.named_in(content_hash)
+        hashes = hashes_of(self.settings, read, encoder, expanded)
+        decided = decisions.reasons_against(self.store, self.settings.name, *hashes)
         difference = ToolDifference.since_serving(self.store, read.catalog.hashes)
-        return SnapshotIdentity(content_hash, held, degradations(read, expanded), difference)
+        return SnapshotIdentity(*hashes, (*held, *decided), decided, degradations(read, expanded), difference)
 
     def find_unchanged(self, identity: SnapshotIdentity) -> SnapshotOutcome | None:
-        """Return the stored snapshot of the same content that serves, or that a gate held before and holds again.
+        """Return the stored snapshot of the same content that serves, or that is held again.
 
-        A held one is checked anew: what serves, or the judgements, may have changed since.
+        One that a gate held is checked anew: what serves, or the judgements, may have changed since. Where an operator
+        decided against the content, any snapshot of it will do.
         """
         for stored in sorted(self.store.snapshots(), key=lambda stored: not stored.current):
             same = stored.manifest is not None and stored.manifest.content_hash == identity.content_hash
-            if not same or not (stored.current or stored.held):
+            if not same or not (stored.current or stored.held or identity.decided):
                 continue
             folder = self.store.local_folder(stored.name)
             try:
@@ -248,6 +249,7 @@ class Build:
             vectors=collected,
             tuning=tuning,
             content_hash=identity.content_hash,
+            inputs_hash=identity.inputs_hash,
             held=identity.held,
             degraded=identity.degraded,
             stale_sources=tuple(source.to_json() for source in read.reading.stale),
@@ -263,17 +265,21 @@ class Build:
         return SnapshotOutcome(folder, "held" if held else "published", held)
 
     def publish(self, written: SnapshotOutcome) -> SnapshotOutcome:
-        """Let a snapshot serve unless it is held; remove old ones beyond the retention."""
+        """Let a snapshot serve unless it is held, or an operator has decided against it since it was begun."""
         self.clock.start("publish", None)
-        if not written.held:
-            self.execution.run("publish", self.store.publish, written.folder.name)
-        removed: tuple[str, ...] = ()
+        if written.held:
+            return written
+        decided = self.execution.run("publish", decisions.publish_build, self.store, written.folder.name)
+        return SnapshotOutcome(written.folder, "held", decided) if decided else written
+
+    def retain(self) -> tuple[str, ...]:
+        """Remove old snapshots beyond the retention and return their names."""
         try:
-            removed = tuple(self.store.retain(self.settings.publish.keep))
+            return tuple(self.store.retain(self.settings.publish.keep))
         except OSError as error:
             # The new snapshot serves: what could not be tidied up is no failure of the build.
             self.clock.note(f"old snapshots could not be removed: {error}")
-        return SnapshotOutcome(written.folder, written.outcome, written.held, removed)
+            return ()
 
     def _put_counts(
         self,

@@ -160,7 +160,7 @@ def test_a_new_model_within_a_budget_keeps_what_the_old_one_wrote(office: Office
             assert set(_stale(report).values()) <= {("model",)}
         asked = len(server.requests)
         back = office.night(server)
-    assert (asked, len(server.requests), back.stale) == (2 * _TOOLS, asked, {})
+    assert (asked, len(server.requests), back.stale_expansions) == (2 * _TOOLS, asked, {})
 
 
 def test_a_new_prompt_within_a_budget_takes_no_tool_to_the_lexicon(
