@@ -17,6 +17,7 @@ from pipeline.settings import (
     EnrichmentSettings,
     FieldSettings,
     FlowSettings,
+    LedgerSettings,
     OAuthSettings,
     Price,
     PublishSettings,
@@ -41,6 +42,7 @@ SECTIONS: dict[str, type[Section]] = {
     "[tuning]": TuningSettings,
     "[retrieval]": RetrievalSettings,
     "[publish]": PublishSettings,
+    "[ledger]": LedgerSettings,
     "[flow]": FlowSettings,
 }
 # Fields that are sections of their own, or not for the file.
@@ -53,6 +55,7 @@ _ELSEWHERE = {
     "tuning",
     "retrieval",
     "publish",
+    "ledger",
     "flow",
     "folder",
 }

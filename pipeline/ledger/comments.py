@@ -23,6 +23,14 @@ _COMPLETION = (
 
 # By table or view: its comment, and those on its columns.
 COMMENTS: dict[str, tuple[str, dict[str, str]]] = {
+    "migrations": (
+        "The changes of the tables that this file has had; the greatest number is its version.",
+        {
+            "number": "The number of the migration, in order.",
+            "sentence": "What it changed.",
+            "applied_at": "When it was run, UTC.",
+        },
+    ),
     "runs": (
         "Every build, of every catalog of the workspace. Times are UTC.",
         {
@@ -30,7 +38,7 @@ COMMENTS: dict[str, tuple[str, dict[str, str]]] = {
             "catalog": "The name of the catalog that was built.",
             "started_at": "When it began.",
             "finished_at": "When it ended; NULL while it runs, or where it was killed.",
-            "outcome": "published, unchanged, held, failed or running.",
+            "outcome": "published, unchanged, held, failed, running, or killed: it ended without a word.",
             "snapshot": "The snapshot that it ended with; NULL where it failed.",
             "message": "Why it failed, or was held back.",
             "counts": "The figures of its report; stored before the snapshot is written, and again at the end.",

@@ -21,6 +21,14 @@ class RunTables(LedgerFile):
         ).fetchall()
         return int(row[0][0])
 
+    def close_killed_runs(self) -> list[int]:
+        """Close the runs that a kill left open, and return their ids. The lock is ours: none of them goes on."""
+        rows = self._connection.execute(
+            "UPDATE runs SET outcome = 'killed', message = 'the process ended without closing the run' "
+            "WHERE outcome = 'running' RETURNING run_id"
+        ).fetchall()
+        return sorted(run for (run,) in rows)
+
     def put_counts(self, run: int, counts: Mapping[str, Any]) -> None:
         """Store the figures of a run that goes on: its snapshot shows them, and they last if it fails."""
         self._connection.execute("UPDATE runs SET counts = ? WHERE run_id = ?", [canonical_json(counts), run])

@@ -62,3 +62,4 @@ class VectorTables(LedgerFile):
                 "vector": pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), dim),
             },
         )
+        self._stored()
