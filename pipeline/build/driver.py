@@ -185,7 +185,8 @@ class Build:
         if expanded.calibration is not None:
             content_hash = expanded.calibration.named_in(content_hash)
         difference = ToolDifference.since_serving(self.store, read.catalog.hashes)
-        return SnapshotIdentity(content_hash, held, degradations(read, expanded), difference)
+        degraded = (*self.ledger.problems, *degradations(read, expanded))
+        return SnapshotIdentity(content_hash, held, degraded, difference)
 
     def find_unchanged(self, identity: SnapshotIdentity) -> SnapshotOutcome | None:
         """Return the stored snapshot of the same content that serves, or that a gate held before and holds again.

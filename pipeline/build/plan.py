@@ -60,7 +60,7 @@ def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, prog
     if not catalog.records:
         raise no_tool(settings.name, reading.gaps, reading.sources, reading.rejected, reading.coverage)
     progress.start("estimate", None)
-    with Ledger.open(workspace) as ledger:
+    with Ledger.open(workspace, task="plan", tell=progress.note) as ledger:
         chain = generators(settings, ledger, progress.note)
         estimated = estimate(catalog, chain, settings.enrichment, ledger, assessed=settings.assesses)
     store = SnapshotStore(Path(workspace), settings.name)

@@ -40,6 +40,17 @@ def run_of(copy: Path) -> int:
     return int(found[1]) if found else 0
 
 
+def newest_copy(workspace: Path) -> Path | None:
+    """Return the newest copy that opens; None where there is none."""
+    for copy in copies(workspace):
+        try:
+            connect_to_read(copy).close()
+        except (QuartermasterError, duckdb.Error):
+            continue
+        return copy
+    return None
+
+
 def copy_before_migration(connection: "duckdb.DuckDBPyConnection", path: Path, number: int) -> None:
     """Copy a ledger before its tables are changed. Raises OSError or duckdb.Error.
 

@@ -190,3 +190,16 @@ VECTORS: tuple[str, dict[str, str]] = (
         "vector": "The vector.",
     },
 )
+# Tables of a snapshot's catalog.duckdb that hold rows of the ledger.
+SNAPSHOT_COMMENTS: dict[str, tuple[str, dict[str, str]]] = {
+    "ledger_answers": (
+        "Answers and failures about these tools as the ledger has them. A lost ledger is restored from this table and "
+        "the vectors, so that nothing is paid for again.",
+        {**COMMENTS["failures"][1], **COMMENTS["expansions"][1], "kind": "The kind of failure; NULL for an answer."},
+    ),
+    "ledger_vectors": (
+        "Vectors of the other texts that the build embedded, such as phrases that a check left out. A lost ledger is "
+        "restored from them too; empty where the catalog was built without an encoder.",
+        VECTORS[1],
+    ),
+}

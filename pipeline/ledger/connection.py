@@ -13,12 +13,10 @@ import pyarrow as pa
 from pipeline.errors import QuartermasterError, RunAborted
 from pipeline.ledger.backups import AutomaticCopies, copy_before_migration
 from pipeline.ledger.lock import Waiting, WorkspaceLock
-from pipeline.ledger.opening import CONNECTION, LEDGER_FILE, LedgerDamaged, explained
+from pipeline.ledger.opening import LEDGER_FILE, LedgerDamaged, explained
 from pipeline.ledger.recovery import Recovery, open_or_recover
 from pipeline.ledger.schema import update_tables
 from pipeline.settings import LedgerSettings
-
-__all__ = ["CONNECTION", "LEDGER_FILE", "LedgerFile", "arrow_table_name", "utc_now"]
 
 
 class LedgerFile:

@@ -15,7 +15,8 @@ import duckdb
 import pyarrow as pa
 
 from pipeline.ledger.schema import create_vectors, transaction
-from router.contract import CATALOG_DB, MANIFEST, RECORDS
+from pipeline.ledger.stored_snapshots import stored_snapshots
+from router.contract import CATALOG_DB, RECORDS
 from router.fingerprint import canonical_json
 from router.record import ToolRecord
 
@@ -26,9 +27,11 @@ _SCREENED = """
     SELECT expansion_key, record_hash, words.tool_id, generator, model, json_object(
             'when_to_use', when_to_use, 'user_phrases', user_phrases, 'synonyms', synonyms,
             'related_concepts', related_concepts, 'task_categories', task_categories, 'translations', translations
-        ) AS expansion, prompt_tokens, cached_tokens, completion_tokens, cost_usd, words.run_id, written_at AS created_at
+        ) AS expansion, prompt_tokens, cached_tokens, completion_tokens, cost_usd, words.run_id,
+        written_at AS created_at
     FROM source.expansions words JOIN source.tools USING (tool_id)
-    WHERE len(user_phrases) > 0 AND NOT EXISTS (SELECT 1 FROM expansions known WHERE known.expansion_key = words.expansion_key)
+    WHERE len(user_phrases) > 0
+        AND NOT EXISTS (SELECT 1 FROM expansions known WHERE known.expansion_key = words.expansion_key)
 """
 _BUILDS = """
     INSERT INTO runs (run_id, catalog, started_at, finished_at, outcome, snapshot, message, area, counts)
@@ -41,6 +44,11 @@ _BUILDS = """
             'estimate', json_object('cost_usd', estimated_usd))
     FROM source.builds build LEFT JOIN (SELECT run_id, held FROM source.snapshot) own USING (run_id)
     WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.run_id = build.run_id)
+"""
+# A copy of the ledger has runs as they stood when it was made.
+_OUTCOMES = """
+    UPDATE runs SET outcome = CASE WHEN len(held) > 0 THEN 'held' ELSE 'published' END, snapshot = own.snapshot
+    FROM source.snapshot own WHERE own.run_id = runs.run_id AND outcome IN ('running', 'killed')
 """
 _RECORDS = """
     INSERT INTO records (record_hash, tool_id, catalog, record, first_run)
@@ -71,19 +79,13 @@ class FromSnapshots:
 
     def __str__(self) -> str:
         return (
-            f"{len(self.snapshots):,} snapshots gave {self.answers:,} answers, {self.vectors:,} vectors and "
-            f"{self.runs:,} runs"
+            f"{self.answers:,} answers, {self.vectors:,} vectors and {self.runs:,} runs that "
+            f"{_counted(len(self.snapshots), 'snapshot')} had"
         )
 
 
-def stored_snapshots(workspace: Path) -> list[Path]:
-    """Return the folders of a workspace's snapshots with a `catalog.duckdb`, of all areas and catalogs, newest first."""
-    folders = [file.parent for file in workspace.glob(f"*/*/*/{CATALOG_DB}") if (file.parent / MANIFEST).is_file()]
-    return sorted((f for f in folders if not f.name.startswith(".")), key=lambda folder: folder.name, reverse=True)
-
-
 def restore_from_snapshots(connection: "duckdb.DuckDBPyConnection", workspace: Path) -> FromSnapshots:
-    """Add to a ledger what the snapshots have and it lacks. What it has stays. Raises duckdb.Error on the ledger's part.
+    """Add to a ledger what the snapshots have and it lacks. What it has stays.
 
     Each snapshot is taken whole or not at all.
     """
@@ -102,14 +104,6 @@ def restore_from_snapshots(connection: "duckdb.DuckDBPyConnection", workspace: P
             **{field: getattr(restored, field) + count for field, count in added.items()},
         )
     return restored
-
-
-def skip_run_numbers(connection: "duckdb.DuckDBPyConnection", last: int) -> None:
-    """Let the next run have a number above `last`: the numbers order runs, snapshots and copies, and never repeat."""
-    ((known,),) = connection.execute("SELECT coalesce(max(run_id), 0) FROM runs").fetchall()
-    given: int = connection.execute("SELECT coalesce(last_value, 0) FROM duckdb_sequences()").fetchall()[0][0]
-    if (missing := max(last, known) - given) > 0:
-        connection.execute("SELECT max(nextval('run_ids')) FROM range(?)", [missing]).fetchall()
 
 
 class _Unreadable(Exception):
@@ -137,6 +131,7 @@ def _add(connection: "duckdb.DuckDBPyConnection", folder: Path) -> dict[str, int
     """Add one attached snapshot, and return how many rows of each kind were new."""
     listed = _rows(connection, "SELECT table_name FROM duckdb_tables() WHERE database_name = 'source'")
     tables = {name for (name,) in listed}
+    connection.execute(_OUTCOMES)
     added = {"runs": _changed(connection, _BUILDS), "screened": 0}
     if "ledger_answers" in tables:
         added["answers"] = _insert_shared(connection, "expansions", _unknown("expansions", "kind IS NULL"))
@@ -210,3 +205,6 @@ def _rows(connection: "duckdb.DuckDBPyConnection", statement: str) -> list[tuple
 def _changed(connection: "duckdb.DuckDBPyConnection", statement: str) -> int:
     return int(connection.execute(statement).fetchall()[0][0])
 
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"

@@ -1,7 +1,8 @@
 """The versions of the ledger's tables: an ordered list of migrations, of which a file remembers those it had.
 
-A ledger holds answers that were paid for, of any earlier version: what is there keeps its meaning. To change the tables,
-append a migration with the next number, add the comments on its columns to `comments`, and leave the others as they are.
+A ledger holds answers that were paid for, of any earlier version: what is there keeps its meaning. To change the
+tables, append a migration with the next number, add the comments on its columns to `comments`, and leave the others as
+they are.
 """
 
 from collections.abc import Callable, Sequence

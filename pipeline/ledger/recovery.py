@@ -5,13 +5,15 @@ from pathlib import Path
 
 import duckdb
 
-from pipeline.errors import QuartermasterError, RunAborted
-from pipeline.ledger.backups import copies, run_of
+from pipeline.errors import RunAborted
+from pipeline.ledger.backups import copies, newest_copy, run_of
 from pipeline.ledger.file_copy import copy_file, flush_file, replace_file
-from pipeline.ledger.from_snapshots import FromSnapshots, restore_from_snapshots, skip_run_numbers, stored_snapshots
+from pipeline.ledger.from_snapshots import FromSnapshots, restore_from_snapshots
 from pipeline.ledger.lock import Waiting
-from pipeline.ledger.opening import LEDGER_FILE, LedgerDamaged, connect, connect_to_read, log_of
+from pipeline.ledger.opening import LEDGER_FILE, LedgerDamaged, connect, log_of
+from pipeline.ledger.run_numbers import close_killed_runs, skip_run_numbers
 from pipeline.ledger.schema import update_tables
+from pipeline.ledger.stored_snapshots import known_runs, stored_snapshots
 
 _UNFINISHED = "ledger.duckdb.restoring"
 
@@ -52,14 +54,14 @@ def open_or_recover(workspace: Path, waiting: Waiting) -> "tuple[duckdb.DuckDBPy
     return connect(path, waiting), _told(path, reason, moved, copy, restored)
 
 
-def put_in_place(new: Path, path: Path) -> Path | None:
+def put_in_place(new: Path, path: Path, mark: str = "damaged") -> Path | None:
     """Move a ledger that is closed and whole to its place; return where the one before went, None without one.
 
     Raises OSError.
     """
     flush_file(new)
-    moved = set_aside(path)
-    set_aside(log_of(path))
+    moved = set_aside(path, mark)
+    set_aside(log_of(path), mark)
     replace_file(new, path)
     return moved
 
@@ -74,13 +76,17 @@ def set_aside(path: Path, mark: str = "damaged") -> Path | None:
     return path.rename(target)
 
 
-def merge_snapshots(path: Path, workspace: Path, last_run: int = 0) -> FromSnapshots:
-    """Add what the snapshots have to the ledger in a file, which is made where it is missing."""
+def complete(path: Path, workspace: Path, *, with_snapshots: bool = True) -> FromSnapshots:
+    """Bring a restored ledger up to date, add what the snapshots have, and let run numbers go on after theirs.
+
+    The file is made where it is missing, and is closed and whole at the end. Raises as `connect`.
+    """
     connection = connect(path)
     try:
         update_tables(connection, path)
-        restored = restore_from_snapshots(connection, workspace)
-        skip_run_numbers(connection, max([last_run, *map(run_of, copies(workspace))]))
+        restored = restore_from_snapshots(connection, workspace) if with_snapshots else FromSnapshots()
+        close_killed_runs(connection)
+        skip_run_numbers(connection, max([known_runs(workspace), *map(run_of, copies(workspace))]))
         connection.execute("CHECKPOINT")
     finally:
         connection.close()
@@ -92,18 +98,10 @@ def _restore(workspace: Path) -> tuple[Path | None, FromSnapshots]:
     unfinished = workspace / _UNFINISHED
     for leftover in (unfinished, log_of(unfinished)):
         leftover.unlink(missing_ok=True)  # of a build that was killed
-    copy = next((copy for copy in copies(workspace) if _opens(copy)), None)
+    copy = newest_copy(workspace)
     if copy is not None:
         copy_file(copy, unfinished)
-    return copy, merge_snapshots(unfinished, workspace)
-
-
-def _opens(copy: Path) -> bool:
-    try:
-        connect_to_read(copy).close()
-    except (QuartermasterError, duckdb.Error):
-        return False
-    return True
+    return copy, complete(unfinished, workspace)
 
 
 def _open_without_log(path: Path, reason: str) -> "tuple[duckdb.DuckDBPyConnection, Recovery] | None":

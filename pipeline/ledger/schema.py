@@ -50,7 +50,7 @@ def update_tables(
         views = connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
         comments = [(name, comment, columns) for name, (comment, columns) in COMMENTS.items()]
         _write_comments(connection, comments, views=[name for (name,) in views])
-        connection.execute(f"COMMENT ON SEQUENCE run_ids IS {_quoted(mark)}")
+        connection.execute(f"COMMENT ON SEQUENCE run_ids IS {quoted(mark)}")
 
 
 @contextmanager
@@ -87,11 +87,12 @@ def _write_comments(
     statements = []
     for name, comment, columns in comments:
         kind = "VIEW" if name in views else "TABLE"
-        statements.append(f"COMMENT ON {kind} {name} IS {_quoted(comment)};")
-        statements += [f"COMMENT ON COLUMN {name}.{column} IS {_quoted(text)};" for column, text in columns.items()]
+        statements.append(f"COMMENT ON {kind} {name} IS {quoted(comment)};")
+        statements += [f"COMMENT ON COLUMN {name}.{column} IS {quoted(text)};" for column, text in columns.items()]
     connection.execute(" ".join(statements))
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """Return a text as a literal of SQL."""
     doubled = text.replace("'", "''")
     return f"'{doubled}'"
