@@ -4,10 +4,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import duckdb
+
 from pipeline.enrichment.context import Enrichment, EnrichmentContext, ScreenedExpansion
 from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, Generator, Outcome, Question
 from pipeline.enrichment.prompt import PROMPT_VERSION
-from pipeline.ledger import LedgerEntry, LedgerQuestion
+from pipeline.errors import QuartermasterError, RunAborted
+from pipeline.ledger import LedgerEntry, LedgerQuestion, explained
 from pipeline.records import Catalog
 from router.expansion import Expansion
 from router.fingerprint import fingerprint
@@ -86,7 +89,11 @@ def answer_and_commit(
                 into.asked[generator.name] += len(answered)
                 _add_outcomes(context, into, unknown, generator, group)
             except BaseException as error:  # noqa: BLE001 - raised again, by the generator
-                ledger_thread.submit(_commit_once, context, entries).result()  # raises where the ledger is unwritable
+                try:
+                    ledger_thread.submit(_commit_once, context, entries).result()
+                except duckdb.Error as unwritable:  # nothing more is asked: it could not be stored either
+                    lost = [*answered, *_in_flight(groups, unwritable)]
+                    raise _lost(lost, explained(unwritable, context.ledger.path)) from unwritable
                 interruption = error
 
 
@@ -131,6 +138,28 @@ def _interrupt(groups: Iterator[Sequence[Outcome]], interruption: BaseException)
     if throw is None:
         raise interruption
     return throw(interruption)
+
+
+def _in_flight(groups: Iterator[Sequence[Outcome]], interruption: BaseException) -> list[Outcome]:
+    """Stop the generator, and return the outcomes that it still gives."""
+    outcomes: list[Outcome] = []
+    try:
+        outcomes += _interrupt(groups, interruption)
+        for group in groups:
+            outcomes += group
+    except (StopIteration, duckdb.Error):  # it raises the interruption when it has given everything
+        pass
+    return [outcome for outcome in outcomes if isinstance(outcome, GeneratedExpansion) or outcome.asked]
+
+
+def _lost(outcomes: Sequence[Outcome], reason: QuartermasterError) -> RunAborted:
+    """Return the error of answers that were paid for and could not be stored."""
+    costs = [outcome.usage.cost_usd for outcome in outcomes]
+    spent = "at an unknown price" if None in costs else f"for {sum(cost or 0 for cost in costs):.6f} US dollars"
+    return RunAborted(
+        f"{reason}. Of the model's answers, {len(outcomes):,} could not be stored and are asked again ({spent}); "
+        "no further tool was asked about"
+    )
 
 
 def _accept(

@@ -77,7 +77,7 @@ def explained(error: Exception, path: Path) -> QuartermasterError:
     words = message.lower()
     if any(mark in words for mark in _FULL):
         return RunAborted(
-            f"the ledger {path} cannot be written, the disk is full or the file's size is limited: {message}. "
+            f"the workspace {path.parent} cannot be written, because the disk is full or files are limited: {message}. "
             "Make room and build again; what was stored before is kept"
         )
     if any(mark in words for mark in _NEWER):
