@@ -96,7 +96,7 @@ def show_checked(checked: Checked, *, as_json: bool) -> bool:
     for problem in checked.problems:
         out.print(plain_text(problem), soft_wrap=True)
     if not checked.problems:
-        out.print("nothing is wrong")
+        out.print(plain_text(checked.note or "nothing is wrong"))
     return not checked.problems
 
 

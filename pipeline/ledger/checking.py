@@ -5,11 +5,11 @@ from pathlib import Path
 
 import duckdb
 
-from pipeline.errors import QuartermasterError
+from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.ledger.backups import newest_copy
 from pipeline.ledger.lock import is_locked
 from pipeline.ledger.maintenance import existing
-from pipeline.ledger.migrations import MIGRATIONS, file_version, pending
+from pipeline.ledger.migrations import file_version, pending
 from pipeline.ledger.opening import LedgerDamaged, connect_to_read
 
 # What is wrong where the statement counts anything: {0} is the count, {1} a second figure or an example.
@@ -54,46 +54,42 @@ _WIDTHS = """
 class Checked:
     """The findings about a ledger, or about the copy that was read while a build writes: `problems` are sentences.
 
-    `version` is that of its tables, `rows` counts them by table; None and empty where it does not open.
+    `version` is that of its tables, `rows` counts them by table; None and empty where it does not open. `note` says
+    that the next build brings an older ledger up to date; its contents are checked then.
     """
 
     file: Path
     version: int | None
     rows: dict[str, int]
     problems: tuple[str, ...]
+    note: str = ""
 
 
 def check(workspace: Path, file: Path | None = None) -> Checked:
     """Check the ledger of a workspace, or a `file` that may be a backup of one.
 
-    While a build writes, its newest copy is checked. Raises RunAborted where there is no ledger, or no copy yet.
+    While a build writes, its newest copy is checked. Raises RunAborted where there is no ledger, or no copy yet;
+    SettingsInvalid where the file is none.
     """
+    if file is not None and not file.is_file():
+        raise SettingsInvalid(f"{file} is no file: name a backup of a ledger")
     writing = file is None and is_locked(workspace)
     path = file or (newest_copy(workspace) if writing else None) or existing(workspace)
     try:
         connection = connect_to_read(path)
     except LedgerDamaged as error:
-        remedy = "a build restores it from its copies and the snapshots, as does `quartermaster ledger restore`"
-        return Checked(path, None, {}, (f"it cannot be read: {error}; {remedy}",))
+        remedy = "" if file else "; a build restores it from its copies and the snapshots, or `ledger restore` does"
+        return Checked(path, None, {}, (f"it cannot be read: {error}{remedy}",))
     with connection:
-        rows = _row_counts(connection)
-        problems = _version_problems(connection, path)
-        if not problems:
-            problems = _content_problems(connection, rows, writing)
-        return Checked(path, file_version(connection), rows, tuple(problems))
-
-
-def _version_problems(connection: "duckdb.DuckDBPyConnection", path: Path) -> list[str]:
-    try:
-        waiting = pending(connection, path)
-    except QuartermasterError as error:
-        return [str(error)]
-    if not waiting:
-        return []
-    return [
-        f"its tables have version {file_version(connection)}, this program's have {MIGRATIONS[-1].number}: "
-        "the next build brings them up to date"
-    ]
+        rows, version = _row_counts(connection), file_version(connection)
+        try:
+            steps = pending(connection, path)
+        except RunAborted as error:
+            return Checked(path, version, rows, (str(error),))
+        if steps:
+            note = f"its tables have version {version}: the next build brings them to {steps[-1].number}"
+            return Checked(path, version, rows, (), note)
+        return Checked(path, version, rows, tuple(_content_problems(connection, rows, writing)))
 
 
 def _content_problems(connection: "duckdb.DuckDBPyConnection", rows: dict[str, int], writing: bool) -> list[str]:

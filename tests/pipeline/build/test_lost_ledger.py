@@ -70,7 +70,7 @@ def run(server: ModelServer, encoder_folder: Path) -> Any:
     def _run(catalog: Path, workspace: Path, contrast: bool = True) -> tuple[BuildReport, int]:
         asked = len(server.requests)
         model = {"generator": "openai", "base_url": server.base_url, "api_key": "sk-loopback", "contrast": contrast}
-        overrides = {"vectors": {"encoder": str(encoder_folder)}, "enrichment": model}
+        overrides: dict[str, dict[str, Any]] = {"vectors": {"encoder": str(encoder_folder)}, "enrichment": model}
         report = build(load(catalog, overrides, environment={}), workspace=workspace)
         return report, len(server.requests) - asked
 

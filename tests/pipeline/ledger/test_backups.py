@@ -1,5 +1,6 @@
 """The copies that builds make by themselves: before they ask anything, and again while they store answers."""
 
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -87,8 +88,8 @@ def test_a_disk_without_room_is_told_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(tmp_path, "a")
-    usage = backups.shutil.disk_usage(tmp_path)
-    monkeypatch.setattr(backups.shutil, "disk_usage", lambda _: usage._replace(free=10))
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=10))
     (problem,) = a_build(tmp_path, LedgerSettings())
     assert "0 MB free" in problem
     assert list((tmp_path / "backups").iterdir()) == []

@@ -43,7 +43,7 @@ def test_a_backup_while_a_build_runs_is_of_the_copy_that_the_build_made(workspac
 def test_a_backup_while_a_build_runs_that_made_no_copy_names_the_build(workspace: Path, tmp_path: Path) -> None:
     with held(workspace):
         for refused in (lambda: back_up(workspace, tmp_path / "kept"), lambda: open_to_read(workspace)):
-            with pytest.raises(RunAborted, match="held by -c .*run 2 of the catalog office"):
+            with pytest.raises(RunAborted, match=r"held by -c .*run 2 of the catalog office"):
                 refused()
     assert not (tmp_path / "kept").exists()
 

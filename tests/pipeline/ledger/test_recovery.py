@@ -123,7 +123,7 @@ def test_a_log_without_its_ledger_is_kept_beside_the_new_one(tmp_path: Path) -> 
 
 def test_a_damaged_ledger_without_copy_or_snapshot_stops_and_stays(tmp_path: Path) -> None:
     (tmp_path / LEDGER_FILE).write_bytes(b"this is no database")
-    with pytest.raises(RunAborted, match="no copy and no snapshot to restore it from. Move it away to begin a new one"):
+    with pytest.raises(RunAborted, match=r"no copy and no snapshot to restore it from. Move it away to begin a new one"):
         Ledger.open(tmp_path)
     assert names(tmp_path) == {LEDGER_FILE}
 
@@ -138,7 +138,7 @@ def test_a_folder_in_its_place_is_a_wrong_setting(tmp_path: Path) -> None:
 def test_a_ledger_that_may_not_be_written_is_a_wrong_setting_and_is_not_replaced(tmp_path: Path) -> None:
     copied(tmp_path)
     (tmp_path / LEDGER_FILE).chmod(0o400)
-    with pytest.raises(SettingsInvalid, match="cannot be written .*give this user the right to"):
+    with pytest.raises(SettingsInvalid, match=r"cannot be written .*give this user the right to"):
         Ledger.open(tmp_path)
     assert names(tmp_path) == {LEDGER_FILE}
 
