@@ -1,5 +1,6 @@
 """`build`: one build of a workspace, under the ledger's lock and in its history."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -8,7 +9,7 @@ from pipeline.build.driver import Build
 from pipeline.build.report import BuildReport
 from pipeline.errors import RunAborted
 from pipeline.execution import DirectExecution, Execution
-from pipeline.ledger import Ledger, LedgerDamaged, explained
+from pipeline.ledger import LEDGER_FILE, Ledger, LedgerDamaged, explained
 from pipeline.progress import Progress, SilentProgress, StageClock
 from pipeline.publish import SnapshotStore
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
@@ -49,37 +50,35 @@ def build(
     """
     workspace = Path(workspace)
     clock = StageClock(progress or SilentProgress())
-    with Ledger.open(workspace, wait_s, tell=clock.note) as ledger:
-        for killed in ledger.close_killed_runs():
-            clock.note(f"run {killed} had been killed: it is closed, and what it paid for is kept")
-        run = ledger.start_run(settings.name, area)
-        try:
-            ledger.keep_copies(settings.ledger, settings.name, run, clock.note)
-            report = Build(
-                settings,
-                workspace,
-                store or SnapshotStore(workspace, settings.name, area),
-                ledger,
-                run,
-                execution or DirectExecution(),
-                clock,
-            ).run_all(force)
-        except (OSError, duckdb.Error) as error:
-            aborted = _aborted(error, ledger.path)
-            _close_failed(ledger, run, str(aborted), clock)
-            raise aborted from error
-        except BaseException as error:
-            _close_failed(ledger, run, str(error) or type(error).__name__, clock)
-            raise
-        finally:
-            close_encoders()
-        ledger.finish_run(
-            run,
-            report.outcome,
-            snapshot=report.snapshot.name,
-            message="; ".join(report.held),
-        )
-        return report
+    store = store or SnapshotStore(workspace, settings.name, area)
+    try:
+        with Ledger.open(workspace, wait_s, tell=clock.note) as ledger:
+            for killed in ledger.close_killed_runs():
+                clock.note(f"run {killed} had been killed: it is closed, and what it paid for is kept")
+            run = ledger.start_run(settings.name, area)
+            try:
+                ledger.keep_copies(settings.ledger, settings.name, run, clock.note)
+                report = Build(settings, workspace, store, ledger, run, execution or DirectExecution(), clock).run_all(
+                    force
+                )
+            except BaseException as error:
+                _close_failed(ledger, run, str(error) or type(error).__name__, clock)
+                raise
+            finally:
+                close_encoders()
+            return _closed(ledger, run, report)
+    except (OSError, duckdb.Error) as error:
+        raise _aborted(error, workspace / LEDGER_FILE) from error
+
+
+def _closed(ledger: Ledger, run: int, report: BuildReport) -> BuildReport:
+    """Close a run that ended well, and return its report, which says so where the ledger could not be written."""
+    try:
+        ledger.finish_run(run, report.outcome, snapshot=report.snapshot.name, message="; ".join(report.held))
+    except duckdb.Error as error:
+        problem = f"run {run} could not be closed in the ledger: {' '.join(str(error).split())}"
+        return replace(report, degraded=(*report.degraded, problem))
+    return report
 
 
 def _close_failed(ledger: Ledger, run: int, message: str, progress: Progress) -> None:

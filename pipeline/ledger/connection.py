@@ -10,10 +10,9 @@ from typing import Any, Self
 import duckdb
 import pyarrow as pa
 
-from pipeline.errors import QuartermasterError, RunAborted
 from pipeline.ledger.backups import AutomaticCopies, copy_before_migration
 from pipeline.ledger.lock import Waiting, WorkspaceLock
-from pipeline.ledger.opening import LEDGER_FILE, LedgerDamaged, explained
+from pipeline.ledger.opening import LEDGER_FILE, as_ours
 from pipeline.ledger.recovery import Recovery, open_or_recover
 from pipeline.ledger.schema import update_tables
 from pipeline.settings import LedgerSettings
@@ -53,13 +52,13 @@ class LedgerFile:
             connection, recovery = open_or_recover(workspace, waiting)
         except BaseException as error:
             lock.release()
-            raise _as_ours(error, path) from error
+            raise as_ours(error, path) from error
         try:
             update_tables(connection, path, lambda number: copy_before_migration(connection, path, number))
         except BaseException as error:
             connection.close()
             lock.release()
-            raise _as_ours(error, path) from error
+            raise as_ours(error, path) from error
         for note in recovery.notes:
             tell(note)
         return cls(connection, lock, path, recovery)
@@ -100,16 +99,6 @@ class LedgerFile:
         missing = f"WHERE NOT EXISTS (SELECT 1 FROM {table} t WHERE {unless})" if unless else ""
         with arrow_table_name(self._connection, rows) as name:
             self._connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM {name} n {missing}")
-
-
-def _as_ours(error: BaseException, path: Path) -> BaseException:
-    """Return an error of DuckDB or the system as a sentence about the ledger; others as they are."""
-    if isinstance(error, LedgerDamaged):
-        return RunAborted(f"the ledger {path} cannot be opened: {error}")
-    if isinstance(error, QuartermasterError) or not isinstance(error, (duckdb.Error, OSError)):
-        return error
-    ours = explained(error, path)
-    return RunAborted(f"the ledger {path} cannot be opened: {ours}") if isinstance(ours, LedgerDamaged) else ours
 
 
 @contextmanager

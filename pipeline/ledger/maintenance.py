@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+import duckdb
+
 from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.ledger.backups import newest_copy
 from pipeline.ledger.file_copy import copy_file
 from pipeline.ledger.from_snapshots import FromSnapshots
 from pipeline.ledger.lock import Waiting, WorkspaceLock, is_locked
 from pipeline.ledger.migrations import pending
-from pipeline.ledger.opening import LEDGER_FILE, LedgerDamaged, connect, connect_to_read, log_of
+from pipeline.ledger.opening import LEDGER_FILE, LedgerDamaged, as_ours, connect, connect_to_read, log_of
 from pipeline.ledger.recovery import complete, put_in_place
 
 _UNFINISHED = "ledger.duckdb.unfinished"
@@ -43,7 +45,7 @@ def back_up(workspace: Path, target: Path, *, wait_s: float = 0.0, tell: Tell = 
     """Copy the ledger to a file, or into a folder under a name with the time, and open the copy.
 
     While a build runs, the copy is of the newest copy that it made. Raises RunAborted where there is none, and where
-    the ledger is missing or damaged; OSError where the target cannot be written.
+    the ledger is missing or damaged; SettingsInvalid where the target cannot be written.
     """
     path = existing(workspace)
     if target.is_dir():
@@ -52,11 +54,11 @@ def back_up(workspace: Path, target: Path, *, wait_s: float = 0.0, tell: Tell = 
         raise SettingsInvalid(f"{target} is the ledger itself: name another file")
     source = newest_copy(workspace) if not wait_s and is_locked(workspace) else None
     if source is not None:
-        copy_file(source, target)
+        _copy_out(source, target)
     else:
         with locked(workspace, "ledger backup", wait_s, tell):
             _settle(path)
-            copy_file(path, target)
+            _copy_out(path, target)
     try:
         connect_to_read(target).close()
     except LedgerDamaged as error:
@@ -103,6 +105,13 @@ def restore_from_snapshots(workspace: Path, *, wait_s: float = 0.0, tell: Tell =
             unfinished.unlink()
             raise RunAborted(f"{workspace} has no snapshot that a ledger can be restored from; nothing was changed")
         return Restored(path, source, put_in_place(unfinished, path, "replaced"), merged)
+
+
+def _copy_out(source: Path, target: Path) -> None:
+    try:
+        copy_file(source, target)
+    except OSError as error:
+        raise SettingsInvalid(f"{target} cannot be written ({error}): choose another place") from error
 
 
 def existing(workspace: Path) -> Path:
@@ -155,5 +164,8 @@ def locked(workspace: Path, task: str, wait_s: float, tell: Tell) -> Iterator[Wa
     lock = WorkspaceLock.acquire(workspace, task, waiting)
     try:
         yield waiting
+    except (OSError, duckdb.Error) as error:
+        raise as_ours(error, workspace / LEDGER_FILE) from error
     finally:
+        fresh(workspace)
         lock.release()

@@ -92,6 +92,21 @@ def explained(error: Exception, path: Path) -> QuartermasterError:
     return LedgerDamaged(message)
 
 
+def as_ours(error: BaseException, path: Path) -> BaseException:
+    """Return an error of DuckDB or the system, met on the way to an open ledger, as a sentence; others as they are."""
+    if isinstance(error, LedgerDamaged):
+        return RunAborted(f"the ledger {path} cannot be opened: {error}")
+    if isinstance(error, QuartermasterError) or not isinstance(error, (duckdb.Error, OSError)):
+        return error
+    ours = explained(error, path)
+    if not isinstance(ours, LedgerDamaged):
+        return ours
+    what = (
+        f"the workspace {path.parent} cannot be written" if isinstance(error, OSError) else f"{path} cannot be opened"
+    )
+    return RunAborted(f"{what}: {ours}")
+
+
 def require_whole(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
     """Raise LedgerDamaged where a value cannot be read.
 

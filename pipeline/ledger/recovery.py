@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 
 from pipeline.errors import RunAborted
-from pipeline.ledger.backups import copies, newest_copy, run_of
+from pipeline.ledger.backups import BACKUPS, copies, newest_copy, run_of
 from pipeline.ledger.file_copy import copy_file, flush_file, replace_file
 from pipeline.ledger.from_snapshots import FromSnapshots, restore_from_snapshots
 from pipeline.ledger.lock import Waiting
@@ -48,8 +48,9 @@ def open_or_recover(workspace: Path, waiting: Waiting) -> "tuple[duckdb.DuckDBPy
         set_aside(log_of(path))  # of another file: a new one must not read it
         return connect(path, waiting), Recovery()
     copy, restored = _restore(workspace)
-    if reason and copy is None and not restored.snapshots:
-        raise _hopeless(path, reason)
+    if copy is None and not restored.snapshots:
+        path.with_name(_UNFINISHED).unlink()
+        raise _hopeless(path, reason or "it is missing")
     moved = put_in_place(path.with_name(_UNFINISHED), path)
     return connect(path, waiting), _told(path, reason, moved, copy, restored)
 
@@ -99,9 +100,14 @@ def _restore(workspace: Path) -> tuple[Path | None, FromSnapshots]:
     for leftover in (unfinished, log_of(unfinished)):
         leftover.unlink(missing_ok=True)  # of a build that was killed
     copy = newest_copy(workspace)
-    if copy is not None:
-        copy_file(copy, unfinished)
-    return copy, complete(unfinished, workspace)
+    try:
+        if copy is not None:
+            copy_file(copy, unfinished)
+        return copy, complete(unfinished, workspace)
+    except BaseException:  # a disk that is full needs the room
+        for half in (unfinished, log_of(unfinished)):
+            half.unlink(missing_ok=True)
+        raise
 
 
 def _open_without_log(path: Path, reason: str) -> "tuple[duckdb.DuckDBPyConnection, Recovery] | None":
@@ -123,8 +129,8 @@ def _open_without_log(path: Path, reason: str) -> "tuple[duckdb.DuckDBPyConnecti
 
 def _hopeless(path: Path, reason: str) -> RunAborted:
     return RunAborted(
-        f"the ledger {path} cannot be opened: {reason}. There is no copy and no snapshot to restore it from. "
-        "Move it away to begin a new one, which asks and pays for everything again"
+        f"the ledger {path} cannot be opened: {reason}. There is no copy and no snapshot to restore it from. To begin a "
+        f"new one, which asks and pays for everything again, move it and the folders {BACKUPS} and snapshots away"
     )
 
 
@@ -132,7 +138,7 @@ def _told(path: Path, reason: str, moved: Path | None, copy: Path | None, restor
     happened = f"was damaged ({reason}) and was moved to {moved}" if reason else "was missing"
     origins = [f"the copy {copy}"] if copy else []
     origins += [str(restored)] if restored.snapshots else []
-    note = f"the ledger {path} {happened}; it was restored: {', and '.join(origins) or 'nothing was there'}"
+    note = f"the ledger {path} {happened}; it was restored: {', and '.join(origins)}"
     missing = "what was stored after that copy" if copy else "questions, the models' own texts and open batches"
     loss = f"{note}. Lost may be {missing}, unless a snapshot has it" if copy else f"{note}. Lost are {missing}"
     if restored.screened:

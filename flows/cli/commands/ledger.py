@@ -60,11 +60,8 @@ def backup(
     from flows.output.terminal import ProgressBars
     from pipeline.ledger.maintenance import back_up
 
-    try:
-        with ProgressBars() as bars:
-            made = back_up(workspace, target, wait_s=wait, tell=bars.note)
-    except OSError as error:
-        raise SettingsInvalid(f"{target} cannot be written ({error}): choose another place") from error
+    with ProgressBars() as bars:
+        made = back_up(workspace, target, wait_s=wait, tell=bars.note)
     show_backup(made, as_json=as_json)
 
 

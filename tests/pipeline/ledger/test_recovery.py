@@ -123,9 +123,17 @@ def test_a_log_without_its_ledger_is_kept_beside_the_new_one(tmp_path: Path) -> 
 
 def test_a_damaged_ledger_without_copy_or_snapshot_stops_and_stays(tmp_path: Path) -> None:
     (tmp_path / LEDGER_FILE).write_bytes(b"this is no database")
-    with pytest.raises(RunAborted, match=r"no copy and no snapshot to restore it from. Move it away to begin a new one"):
+    with pytest.raises(RunAborted, match=r"no copy and no snapshot to restore it from\. To begin a new one"):
         Ledger.open(tmp_path)
     assert names(tmp_path) == {LEDGER_FILE}
+
+
+def test_a_missing_ledger_whose_copies_cannot_be_read_stops_rather_than_pay_again(tmp_path: Path) -> None:
+    (tmp_path / "backups").mkdir()
+    (tmp_path / "backups" / "ledger-000004.duckdb").write_bytes(b"half a copy")
+    with pytest.raises(RunAborted, match=r"it is missing\. There is no copy"):
+        Ledger.open(tmp_path)
+    assert LEDGER_FILE not in names(tmp_path)
 
 
 def test_a_folder_in_its_place_is_a_wrong_setting(tmp_path: Path) -> None:
