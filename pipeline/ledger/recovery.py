@@ -129,8 +129,8 @@ def _open_without_log(path: Path, reason: str) -> "tuple[duckdb.DuckDBPyConnecti
 
 def _hopeless(path: Path, reason: str) -> RunAborted:
     return RunAborted(
-        f"the ledger {path} cannot be opened: {reason}. There is no copy and no snapshot to restore it from. To begin a "
-        f"new one, which asks and pays for everything again, move it and the folders {BACKUPS} and snapshots away"
+        f"the ledger {path} cannot be opened: {reason}. There is no copy and no snapshot to restore it from. To begin "
+        f"a new one, which asks and pays for everything again, move it and the folders {BACKUPS} and snapshots away"
     )
 
 
