@@ -18,6 +18,7 @@ from pipeline.settings import (
     EnrichmentSettings,
     FieldSettings,
     FlowSettings,
+    LedgerSettings,
     OAuthSettings,
     Price,
     PublishSettings,
@@ -42,6 +43,7 @@ SECTIONS: dict[str, type[Section]] = {
     "[tuning]": TuningSettings,
     "[retrieval]": RetrievalSettings,
     "[publish]": PublishSettings,
+    "[ledger]": LedgerSettings,
     "[flow]": FlowSettings,
 }
 # Fields that are sections of their own, or not for the file.
@@ -54,6 +56,7 @@ _ELSEWHERE = {
     "tuning",
     "retrieval",
     "publish",
+    "ledger",
     "flow",
     "folder",
 }

@@ -27,7 +27,8 @@ _SNAPSHOT = """## A snapshot: `catalog.duckdb`
 It is written once, by the build that writes the snapshot, and never changes."""
 _LEDGER = """## The ledger: `ledger.duckdb`
 
-One file for all catalogs of a workspace. A build that runs holds it: open it read-only, and while no build runs."""
+One file for all catalogs of a workspace. A build that runs holds it: open the newest copy in `backups/` then, or ask
+`quartermaster ledger show`."""
 _TOOLS = (
     {"name": "list_charges", "provider": "stripe", "description": "Lists the charges of a customer."},
     {"name": "create_refund", "provider": "stripe", "description": "Refunds a charge in full or in part."},

@@ -16,6 +16,7 @@ from flows.cli.commands.build import build, schedule
 from flows.cli.commands.compare import compare
 from flows.cli.commands.evaluate import evaluate
 from flows.cli.commands.inspect import inspect
+from flows.cli.commands.ledger import ledger
 from flows.cli.commands.login import login
 from flows.cli.commands.route import explain, search
 from flows.cli.commands.serve import serve
@@ -64,6 +65,7 @@ def _quartermaster(
 for _command in (build, search, explain, inspect, evaluate, compare, snapshots, schedule, login):
     app.command()(_command)
 app.add_typer(serve, name="serve")
+app.add_typer(ledger, name="ledger")
 
 
 def main() -> None:

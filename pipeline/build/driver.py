@@ -201,7 +201,8 @@ class Build:
         hashes = hashes_of(self.settings, read, encoder, expanded)
         decided = decisions.reasons_against(self.store, self.settings.name, *hashes)
         difference = ToolDifference.since_serving(self.store, read.catalog.hashes)
-        return SnapshotIdentity(*hashes, (*held, *decided), decided, degradations(read, expanded), difference)
+        degraded = (*self.ledger.problems, *degradations(read, expanded))
+        return SnapshotIdentity(*hashes, (*held, *decided), decided, degraded, difference)
 
     def find_unchanged(self, identity: SnapshotIdentity) -> SnapshotOutcome | None:
         """Return the stored snapshot of the same content that serves, or that is held again.

@@ -60,7 +60,7 @@ def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, prog
     progress = progress or SilentProgress()
     store = SnapshotStore(Path(workspace), settings.name)
     serving = serving_folder(store)
-    with Ledger.open(workspace) as ledger:
+    with Ledger.open(workspace, task="plan", tell=progress.note) as ledger:
         progress.start("read", None)
         memory = SourceMemory(ledger, settings.name, "snapshots", serving, progress.note)
         reading = sources.read(settings, DirectExecution(), memory)

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+import duckdb
+
 from pipeline.enrichment import prompt
 from pipeline.enrichment.context import Enrichment, EnrichmentContext, ScreenedExpansion
 from pipeline.enrichment.generator import (
@@ -14,7 +16,8 @@ from pipeline.enrichment.generator import (
     Question,
     TokenUsage,
 )
-from pipeline.ledger import LedgerEntry, LedgerQuestion
+from pipeline.errors import QuartermasterError, RunAborted
+from pipeline.ledger import LedgerEntry, LedgerQuestion, explained
 from router.expansion import Expansion
 
 
@@ -92,7 +95,11 @@ def answer_and_commit(
                     into.asked[generator.name] += len(answered)
                 _add_outcomes(context, into, by_tool, generator, group)
             except BaseException as error:  # noqa: BLE001 - raised again, by the generator
-                ledger_thread.submit(_commit_once, context, entries).result()  # raises where the ledger is unwritable
+                try:
+                    ledger_thread.submit(_commit_once, context, entries).result()
+                except duckdb.Error as unwritable:  # nothing more is asked: it could not be stored either
+                    lost = [*answered, *_in_flight(groups, unwritable)]
+                    raise _lost(lost, explained(unwritable, context.ledger.path)) from unwritable
                 interruption = error
 
 
@@ -140,6 +147,28 @@ def _interrupt(groups: Iterator[Sequence[Outcome]], interruption: BaseException)
     if throw is None:
         raise interruption
     return throw(interruption)
+
+
+def _in_flight(groups: Iterator[Sequence[Outcome]], interruption: BaseException) -> list[Outcome]:
+    """Stop the generator, and return the outcomes that it still gives."""
+    outcomes: list[Outcome] = []
+    try:
+        outcomes += _interrupt(groups, interruption)
+        for group in groups:
+            outcomes += group
+    except (StopIteration, duckdb.Error):  # it raises the interruption when it has given everything
+        pass
+    return [outcome for outcome in outcomes if isinstance(outcome, GeneratedExpansion) or outcome.asked]
+
+
+def _lost(outcomes: Sequence[Outcome], reason: QuartermasterError) -> RunAborted:
+    """Return the error of answers that were paid for and could not be stored."""
+    costs = [outcome.usage.cost_usd for outcome in outcomes]
+    spent = "at an unknown price" if None in costs else f"for {sum(cost or 0 for cost in costs):.6f} US dollars"
+    return RunAborted(
+        f"{reason}. Of the model's answers, {len(outcomes):,} could not be stored and are asked again ({spent}); "
+        "no further tool was asked about"
+    )
 
 
 def _accept(

@@ -10,6 +10,8 @@ from pipeline.enrichment import Enrichment, ScreenedExpansion
 from pipeline.errors import RecordRejected
 from pipeline.inspection import comparison_sql, snapshot_tables, source_tables, tables
 from pipeline.ledger import CONNECTION, Ledger
+from pipeline.ledger.comments import SNAPSHOT_COMMENTS as LEDGER_COMMENTS
+from pipeline.ledger.schema import quoted
 from pipeline.records import Catalog
 from pipeline.sources import Coverage
 from pipeline.vectors import CatalogVectors
@@ -78,6 +80,7 @@ def write(
             connection.execute(f"CREATE TABLE {name} AS SELECT {_COLUMNS.get(name, '*')} FROM arrow_rows")
             connection.unregister("arrow_rows")
         _write_accounts(connection, catalog, enrichment.written, manifest.catalog, ledger)
+        _write_ledger(connection, catalog, vectors, manifest.catalog, ledger)
         connection.commit()
         _write_previous(connection, previous)  # attaches a database, which no transaction may
         connection.begin()
@@ -111,6 +114,31 @@ def _write_accounts(
     _execute(connection, "accounts.sql", differing=f"CASE WHEN before IS NOT NULL THEN {differing} END")
     for table in arrow_tables:
         connection.unregister(table)
+
+
+def _write_ledger(
+    connection: "duckdb.DuckDBPyConnection",
+    catalog: Catalog,
+    vectors: CatalogVectors | None,
+    name: str,
+    ledger: Ledger,
+) -> None:
+    """Write what a lost ledger is restored from: answers as they were read, and vectors of texts besides `vectors`."""
+    current = list(catalog.hashes.values())
+    versions = ledger.versions(name, [record.tool_id for record in catalog.records])["record_hash"].to_pylist()
+    written = {"ledger_answers": ledger.restorable_answers(sorted({*versions, *current}), current)}
+    if vectors is not None:
+        known = (*vectors.document_hashes, *vectors.phrase_hashes)
+        written["ledger_vectors"] = ledger.used_vectors(vectors.model.key, vectors.model.dim, known)
+    for table, rows in written.items():
+        connection.register("arrow_rows", rows)
+        connection.execute(f"CREATE TABLE {table} AS FROM arrow_rows")
+        connection.unregister("arrow_rows")
+        about, columns = LEDGER_COMMENTS[table]
+        connection.execute(f"COMMENT ON TABLE {table} IS {quoted(about)}")
+        for column in rows.column_names:
+            if column in columns:
+                connection.execute(f"COMMENT ON COLUMN {table}.{column} IS {quoted(columns[column])}")
 
 
 def _write_previous(connection: "duckdb.DuckDBPyConnection", previous: Path | None) -> None:

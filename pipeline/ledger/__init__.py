@@ -2,17 +2,20 @@
 
 A model's answers are keyed by the hash of what it was shown, vectors by the hash of their text and the key of their
 model, so a second build of an unchanged catalog asks nothing and embeds nothing. Nothing that was paid for is ever
-deleted. Times are UTC. `schema` and `comments` describe the tables, and
-`connection` opens the file; `runs`, `answers`, `vectors`, `batches` and `source_readings` (what each source gave last)
-read and write them; `keys` finds questions that were paid for, `earlier` what models wrote before; `history` answers
-questions over all of them; `ledger` puts them together.
+deleted. Times are UTC.
+
+`migrations`, `schema` and `comments` describe the tables; `runs`, `answers`, `vectors`, `batches` and `source_readings`
+(what each source gave last) read and write them; `keys` finds questions that were paid for, `earlier` what models wrote
+before; `history` answers questions over all of them. `lock` says who writes, `opening` opens the file, `backups` copies
+it, `recovery` restores it, also `from_snapshots`; `connection` and `ledger` put these together. `maintenance`,
+`compaction`, `checking` and `reading` are what an operator does with it.
 """
 
 from pipeline.ledger.answers import LedgerEntry, LedgerQuestion
 from pipeline.ledger.batches import Batch, BatchRequest
-from pipeline.ledger.connection import CONNECTION, LEDGER_FILE
 from pipeline.ledger.earlier import EarlierAnswer
 from pipeline.ledger.ledger import Ledger
+from pipeline.ledger.opening import CONNECTION, LEDGER_FILE, LedgerDamaged, explained
 from pipeline.ledger.source_readings import KnownSource
 
 __all__ = [
@@ -23,6 +26,8 @@ __all__ = [
     "EarlierAnswer",
     "KnownSource",
     "Ledger",
+    "LedgerDamaged",
     "LedgerEntry",
     "LedgerQuestion",
+    "explained",
 ]

@@ -91,6 +91,7 @@ class AnswerTables(LedgerFile):
                 "message": [storable(entry.message) for entry in failures],
             },
         )
+        self._stored()
 
     def put_questions(self, run: int, questions: Sequence[LedgerQuestion]) -> None:
         """Store questions that are not stored yet, and their instructions."""

@@ -1,12 +1,12 @@
 """Batches submitted to a model's server, with their requests, from before the upload until the answers are stored."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from pipeline.ledger.connection import utc_now
 from pipeline.ledger.runs import RunTables
+from pipeline.ledger.schema import transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class BatchTables(RunTables):
 
     def put_batch(self, server: str, model: str, batch: Batch, requests: Sequence[BatchRequest]) -> None:
         """Store a batch that is about to be submitted to this server, with all of its requests."""
-        with self._transaction():
+        with transaction(self._connection):
             self._connection.execute(
                 "INSERT INTO batches (token, server, model, rung, prompt_version, run_id, created_at) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -126,13 +126,3 @@ class BatchTables(RunTables):
             [token],
         ).fetchall()
         return {key for (key,) in rows}
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._connection.execute("BEGIN")
-        try:
-            yield
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")

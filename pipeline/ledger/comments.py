@@ -26,6 +26,14 @@ _COMPLETION = (
 
 # By table or view: its comment, and those on its columns.
 COMMENTS: dict[str, tuple[str, dict[str, str]]] = {
+    "migrations": (
+        "The changes of the tables that this file has had; the greatest number is its version.",
+        {
+            "number": "The number of the migration, in order.",
+            "sentence": "What it changed.",
+            "applied_at": "When it was run, UTC.",
+        },
+    ),
     "runs": (
         "Every build, of every catalog of the workspace. Times are UTC.",
         {
@@ -33,7 +41,7 @@ COMMENTS: dict[str, tuple[str, dict[str, str]]] = {
             "catalog": "The name of the catalog that was built.",
             "started_at": "When it began.",
             "finished_at": "When it ended; NULL while it runs, or where it was killed.",
-            "outcome": "published, unchanged, held, failed or running.",
+            "outcome": "published, unchanged, held, failed, running, or killed: it ended without a word.",
             "snapshot": "The snapshot that it ended with; NULL where it failed.",
             "message": "Why it failed, or was held back.",
             "counts": "The figures of its report; stored before the snapshot is written, and again at the end.",
@@ -207,3 +215,16 @@ VECTORS: tuple[str, dict[str, str]] = (
         "vector": "The vector.",
     },
 )
+# Tables of a snapshot's catalog.duckdb that hold rows of the ledger.
+SNAPSHOT_COMMENTS: dict[str, tuple[str, dict[str, str]]] = {
+    "ledger_answers": (
+        "Answers and failures about these tools as the ledger has them. A lost ledger is restored from this table and "
+        "the vectors, so that nothing is paid for again.",
+        {**COMMENTS["failures"][1], **COMMENTS["expansions"][1], "kind": "The kind of failure; NULL for an answer."},
+    ),
+    "ledger_vectors": (
+        "Vectors of the other texts that the build embedded, such as phrases that a check left out. A lost ledger is "
+        "restored from them too; empty where the catalog was built without an encoder.",
+        VECTORS[1],
+    ),
+}

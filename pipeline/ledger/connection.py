@@ -1,73 +1,67 @@
-"""The ledger's file: opening and locking it, and Arrow tables in and out."""
+"""The ledger's file, open and locked, and Arrow tables in and out."""
 
-import fcntl
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import Any, Self
 
 import duckdb
 import pyarrow as pa
 
-from pipeline.errors import RunAborted, SettingsInvalid
-from pipeline.ledger.schema import create_tables
-
-LEDGER_FILE = "ledger.duckdb"
-# Nothing is fetched at run time, and SQL never picks up a Python variable by accident.
-CONNECTION: dict[str, str | bool | int | float | list[str]] = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "python_enable_replacements": "false",
-}
+from pipeline.ledger.backups import AutomaticCopies, copy_before_migration
+from pipeline.ledger.lock import Waiting, WorkspaceLock
+from pipeline.ledger.opening import LEDGER_FILE, as_ours
+from pipeline.ledger.recovery import Recovery, open_or_recover
+from pipeline.ledger.schema import update_tables
+from pipeline.settings import LedgerSettings
 
 
 class LedgerFile:
-    """The open and locked file."""
+    """The open and locked file. `recovery` says what was done to have it."""
 
     # Types of DuckDB are quoted in annotations: a flow outlives its modules in Prefect's threads, and DuckDB reports
     # each of its types that is still held at exit, on the terminal.
 
-    def __init__(self, connection: "duckdb.DuckDBPyConnection", lock: IO[str]) -> None:
+    def __init__(
+        self, connection: "duckdb.DuckDBPyConnection", lock: WorkspaceLock, path: Path, recovery: Recovery
+    ) -> None:
         """Internal: use `open`."""
+        self.path = path
+        self.recovery = recovery
         self._connection = connection
         self._lock = lock
+        self._copies: AutomaticCopies | None = None
 
     @classmethod
-    def open(cls, workspace: Path, wait_s: float = 0.0) -> Self:
-        """Open or create the ledger of a workspace; wait up to `wait_s` seconds for another build to release it.
+    def open(
+        cls, workspace: Path, wait_s: float = 0.0, *, task: str = "build", tell: Callable[[str], None] = lambda _: None
+    ) -> Self:
+        """Open or create the ledger of a workspace; wait up to `wait_s` seconds for whoever holds it.
 
-        Raises SettingsInvalid where the workspace cannot be written, RunAborted where another build holds the ledger
-        or the file is no DuckDB file.
+        A ledger that is missing or damaged is restored from its copies and the snapshots; one of an earlier version is
+        copied and brought up to date. `task` names the caller to those who wait; `tell` hears once who is waited for,
+        and what was restored. Raises SettingsInvalid where the workspace cannot be written, RunAborted where the ledger
+        stays in use, is of a newer version, or is damaged and there is nothing to restore it from.
         """
-        path = workspace / LEDGER_FILE
+        workspace = Path(workspace)
+        path, waiting = workspace / LEDGER_FILE, Waiting(wait_s, tell)
+        lock = WorkspaceLock.acquire(workspace, task, waiting)
         try:
-            workspace.mkdir(parents=True, exist_ok=True)
-            lock = (workspace / ".lock").open("w", encoding="utf-8")
-        except OSError as error:
-            raise SettingsInvalid(
-                f"the workspace {workspace} cannot be written ({error.strerror}): choose another with --workspace"
-            ) from error
-        until = time.monotonic() + wait_s
-        # DuckDB keeps other processes out, not another build in this one.
-        while not _locked(lock):
-            if time.monotonic() >= until:
-                lock.close()
-                raise RunAborted(f"the ledger {path} is in use by another build: wait for it to end")
-            time.sleep(0.2)
+            connection, recovery = open_or_recover(workspace, waiting)
+        except BaseException as error:
+            lock.release()
+            raise as_ours(error, path) from error
         try:
-            connection = duckdb.connect(str(path), config=CONNECTION)
-            create_tables(connection)
-        except duckdb.Error as error:
-            lock.close()
-            if "could not set lock" in str(error).lower():  # "lock" alone is in "block" and in many a path
-                raise RunAborted(
-                    f"the ledger {path} is in use by another build: wait for it to end. {error}"
-                ) from error
-            raise RunAborted(f"the ledger {path} cannot be opened: {error}. Move it away to begin a new one") from error
-        return cls(connection, lock)
+            update_tables(connection, path, lambda number: copy_before_migration(connection, path, number))
+        except BaseException as error:
+            connection.close()
+            lock.release()
+            raise as_ours(error, path) from error
+        for note in recovery.notes:
+            tell(note)
+        return cls(connection, lock, path, recovery)
 
     def __enter__(self) -> Self:
         return self
@@ -76,7 +70,23 @@ class LedgerFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._connection.close()
-        self._lock.close()
+        self._lock.release()
+
+    def keep_copies(self, settings: LedgerSettings, catalog: str, run: int, tell: Callable[[str], None]) -> None:
+        """Copy the ledger before `run` stores anything, and again while it does; name the run in the lock file."""
+        self._lock.name_run(catalog, run)
+        self._copies = AutomaticCopies(self.path, settings, run, tell)
+        self._copies.make_first(self._connection)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Return what the build went without: what was lost of the ledger, and copies that could not be made."""
+        return (*self.recovery.losses, *(self._copies.problems if self._copies else ()))
+
+    def _stored(self) -> None:
+        """Copy the ledger again if a copy is due, after something was stored that cost money or time."""
+        if self._copies is not None:
+            self._copies.make_if_due(self._connection)
 
     def _insert(self, table: str, columns: Mapping[str, Any], unless: str | None = None) -> None:
         """Insert rows by column name, through Arrow: 100,000 vectors take 1.2 s, row by row 440 s.
@@ -89,14 +99,6 @@ class LedgerFile:
         missing = f"WHERE NOT EXISTS (SELECT 1 FROM {table} t WHERE {unless})" if unless else ""
         with arrow_table_name(self._connection, rows) as name:
             self._connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM {name} n {missing}")
-
-
-def _locked(lock: IO[str]) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 @contextmanager

@@ -126,3 +126,25 @@ class HistoryQueries(LedgerFile):
                 WHERE record_hash IN (SELECT key FROM {name}) OR expansion_key IN (SELECT key FROM {name})
                 """
             ).to_arrow_table()
+
+    def restorable_answers(self, hashes: Sequence[str], current: Sequence[str]) -> pa.Table:
+        """Return what a lost ledger is restored from: answers and failures about records with these hashes.
+
+        All columns but the text that a model wrote; an answer's `kind` is NULL. What was free, of a file or the
+        lexicon, only about the records with the `current` hashes: it can be made again.
+        """
+        wanted = pa.table({"key": pa.array(hashes, pa.string())})
+        with arrow_table_name(self._connection, wanted) as name:
+            now = pa.table({"hash": pa.array(current, pa.string())})
+            self._connection.register("arrow_current", now)
+            try:
+                return self._connection.sql(
+                    f"""
+                    SELECT * EXCLUDE completion FROM (FROM expansions UNION ALL BY NAME FROM failures) SEMI JOIN {name}
+                        ON key = record_hash
+                    WHERE generator NOT IN ('file', 'lexicon') OR record_hash IN (SELECT hash FROM arrow_current)
+                    ORDER BY run_id, created_at, expansion_key
+                    """
+                ).to_arrow_table()
+            finally:
+                self._connection.unregister("arrow_current")

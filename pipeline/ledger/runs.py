@@ -5,6 +5,7 @@ from typing import Any
 
 from pipeline.errors import RecordRejected
 from pipeline.ledger.connection import LedgerFile, utc_now
+from pipeline.ledger.run_numbers import close_killed_runs
 from pipeline.records import Catalog
 from router.fingerprint import canonical_json
 
@@ -20,6 +21,10 @@ class RunTables(LedgerFile):
             [catalog, utc_now(), area],
         ).fetchall()
         return int(row[0][0])
+
+    def close_killed_runs(self) -> list[int]:
+        """Close the runs that a kill left open, and return their ids."""
+        return close_killed_runs(self._connection)
 
     def put_counts(self, run: int, counts: Mapping[str, Any]) -> None:
         """Store the figures of a run that goes on: its snapshot shows them, and they last if it fails."""

@@ -1,6 +1,7 @@
 """Vectors of texts, by the hash of the text and the key of the model."""
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,11 @@ _ROWS_PER_CHUNK = 16_384  # vectors read at once: 25 MB of 384 dimensions
 
 class VectorTables(LedgerFile):
     """One table for each number of dimensions."""
+
+    @cached_property
+    def _used(self) -> dict[tuple[str, int], set[str]]:
+        """The hashes of the texts that were looked up, by model and dimensions."""
+        return {}
 
     def vectors(self, hashes: Sequence[str], model_key: str, dim: int) -> NDArray[np.float32]:
         """Return the vectors of texts, float32 of shape (len(hashes), dim), in the order of `hashes`.
@@ -40,6 +46,7 @@ class VectorTables(LedgerFile):
     def known_vectors(self, hashes: Sequence[str], model_key: str, dim: int) -> set[str]:
         """Return those of these hashes that have a vector of this model."""
         table = create_vectors(self._connection, dim)
+        self._used.setdefault((model_key, dim), set()).update(hashes)
         wanted_hashes = pa.table({"hash": pa.array(hashes, pa.string())})
         with arrow_table_name(self._connection, wanted_hashes) as name:
             rows = self._connection.execute(
@@ -61,4 +68,21 @@ class VectorTables(LedgerFile):
                 "model_key": [model_key] * len(hashes),
                 "vector": pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), dim),
             },
+        )
+        self._stored()
+
+    def used_vectors(self, model_key: str, dim: int, without: Sequence[str]) -> pa.Table:
+        """Return the vectors of all texts that were looked up since the ledger was opened, but for those of `without`.
+
+        With these in its snapshot, a build whose ledger was lost embeds nothing again.
+        """
+        wanted = sorted(self._used.get((model_key, dim), set()).difference(without))
+        known = sorted(self.known_vectors(wanted, model_key, dim))
+        vectors = self.vectors(known, model_key, dim)
+        return pa.table(
+            {
+                "text_hash": pa.array(known, pa.string()),
+                "model_key": pa.array([model_key] * len(known), pa.string()),
+                "vector": pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), dim),
+            }
         )

@@ -15,6 +15,7 @@ from pipeline.settings.access import OAuthSettings
 from pipeline.settings.catalog import CatalogSettings, FlowSettings
 from pipeline.settings.enrichment import AssessmentSettings, BatchSettings, EnrichmentSettings, Price
 from pipeline.settings.fields import FieldSettings
+from pipeline.settings.ledger import LedgerSettings
 from pipeline.settings.loading import CATALOG_FILE, left_out, load, overrides, with_provider
 from pipeline.settings.snapshot import PublishSettings, RetrievalSettings, TuningSettings, VectorSettings
 from pipeline.settings.sources import SourceSettings, SourcesSettings
@@ -28,6 +29,7 @@ __all__ = [
     "EnrichmentSettings",
     "FieldSettings",
     "FlowSettings",
+    "LedgerSettings",
     "OAuthSettings",
     "Price",
     "PublishSettings",

@@ -7,6 +7,7 @@ from pydantic import Field, field_validator
 
 from pipeline.settings.base import Section
 from pipeline.settings.enrichment import AssessmentSettings, EnrichmentSettings
+from pipeline.settings.ledger import LedgerSettings
 from pipeline.settings.snapshot import PublishSettings, RetrievalSettings, TuningSettings, VectorSettings
 from pipeline.settings.sources import SourceSettings, SourcesSettings
 from router.evaluation import judgements_of
@@ -50,6 +51,8 @@ class CatalogSettings(Section):
     """The default recipe."""
     publish: PublishSettings = PublishSettings()
     """Gates and retention."""
+    ledger: LedgerSettings = LedgerSettings()
+    """Copies of the ledger."""
     flow: FlowSettings = FlowSettings()
     """Prefect."""
 

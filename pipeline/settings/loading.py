@@ -31,7 +31,7 @@ OPTIONS = {
     ("enrichment", "mode"): "--batch",
     ("vectors", "encoder"): "--encoder",
 }
-_SECTIONS = ("sources", "enrichment", "assessment", "vectors", "tuning", "retrieval", "publish", "flow")
+_SECTIONS = ("sources", "enrichment", "assessment", "vectors", "tuning", "retrieval", "publish", "ledger", "flow")
 
 
 def load(

@@ -75,7 +75,7 @@ def test_a_file_that_is_no_database_aborts_with_a_way_out(tmp_path: Path, conten
     path = tmp_path / "blocked by a lock" / LEDGER_FILE
     path.parent.mkdir()
     path.write_bytes(content)
-    with pytest.raises(RunAborted, match=r"cannot be opened: .*Move it away to begin a new one"):
+    with pytest.raises(RunAborted, match=r"cannot be opened: .*To begin a new one, .*, move it and the folders"):
         Ledger.open(path.parent)
     assert path.read_bytes() == content
 
@@ -87,7 +87,7 @@ def test_a_damaged_ledger_is_not_said_to_be_in_use(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[4_096:12_288] = bytes(byte ^ 0x5A for byte in content[4_096:12_288])
     path.write_bytes(content)
-    with pytest.raises(RunAborted, match=r"cannot be opened: .*Move it away"):
+    with pytest.raises(RunAborted, match=r"cannot be opened: .*To begin a new one"):
         Ledger.open(tmp_path)
 
 

@@ -7,6 +7,8 @@ import duckdb
 import pytest
 
 from pipeline.ledger import LEDGER_FILE, Ledger, LedgerEntry, LedgerQuestion
+from pipeline.ledger.checking import check
+from pipeline.ledger.migrations import MIGRATIONS
 
 # The tables with answers as the first versions wrote them, with a row each.
 _OLD = """
@@ -58,6 +60,18 @@ def test_new_answers_stand_beside_the_old_ones_which_have_no_completion(workspac
         ledger.put_entries(2, [entry])
     said = "SELECT expansion_key, question, instructions, completion, cost_usd FROM answers ORDER BY run_id"
     assert rows(workspace, said) == [("k", None, None, None, 0.5), ("n", "pay/list?", "Write.", "{", 0.1)]
+
+
+def test_an_old_ledger_is_copied_before_its_tables_change_and_numbered_then(workspace: Path) -> None:
+    assert (check(workspace).problems, check(workspace).version) == ((), 0)
+    content = rows(workspace, "FROM expansions")
+    with Ledger.open(workspace):
+        pass
+    assert check(workspace).version == MIGRATIONS[-1].number
+    (copy,) = (workspace / "backups").iterdir()
+    assert check(workspace, copy).version == 0
+    with duckdb.connect(str(copy), read_only=True) as connection:
+        assert connection.execute("FROM expansions").fetchall() == content
 
 
 def test_no_column_of_an_old_ledger_changes(workspace: Path) -> None:

@@ -1,0 +1,81 @@
+"""Rewrite the ledger without the gaps that updates and deletions left: a DuckDB file never shrinks."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from pipeline.errors import RunAborted
+from pipeline.ledger.backups import copy_before_migration
+from pipeline.ledger.file_copy import flush_file, replace_file
+from pipeline.ledger.maintenance import Tell, existing, fresh, locked
+from pipeline.ledger.opening import LedgerDamaged, connect, connect_to_read, explained, log_of
+from pipeline.ledger.schema import quoted, update_tables
+from pipeline.ledger.stored_snapshots import stored_snapshots, used_texts
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """A ledger that was rewritten: its bytes before and after, and how many vectors were left out."""
+
+    ledger: Path
+    before: int
+    after: int
+    vectors: int
+
+
+def compact(
+    workspace: Path, *, drop_vectors: bool = False, wait_s: float = 0.0, tell: Tell = lambda _: None
+) -> Compacted:
+    """Rewrite the ledger into a new file, which takes its place at once: DuckDB never gives back what it deleted.
+
+    Nothing that was paid for is left out. `drop_vectors` leaves out vectors of texts that no stored snapshot has: they
+    are embedded again where they are needed. Raises RunAborted where a build runs or the disk does not suffice.
+    """
+    path = existing(workspace)
+    if drop_vectors and not stored_snapshots(workspace):
+        raise RunAborted(f"{workspace} has no snapshot, so nothing tells which vectors are in use: leave out --vectors")
+    with locked(workspace, "ledger compact", wait_s, tell) as waiting:
+        try:
+            connection = connect(path, waiting)
+        except LedgerDamaged as error:
+            raise RunAborted(f"the ledger {path} is damaged: {error}. Restore it first") from error
+        before, unfinished = path.stat().st_size, fresh(workspace)
+        try:
+            update_tables(connection, path, lambda number: copy_before_migration(connection, path, number))
+            if shutil.disk_usage(workspace).free < before:
+                raise RunAborted(f"{workspace} has too little room for a second ledger of {before / 1e6:,.0f} MB")
+            dropped = _rewrite(connection, unfinished, used_texts(workspace) if drop_vectors else None)
+        except duckdb.Error as error:
+            raise explained(error, path) from error
+        finally:
+            connection.close()
+        connect_to_read(unfinished).close()
+        flush_file(unfinished)
+        replace_file(unfinished, path)
+        log_of(path).unlink(missing_ok=True)
+        return Compacted(path, before, path.stat().st_size, dropped)
+
+
+def _rewrite(connection: "duckdb.DuckDBPyConnection", target: Path, used: set[str] | None) -> int:
+    """Copy all tables into a new file, vectors only of `used` texts; return how many vectors were left out."""
+    ((own,),) = connection.execute("SELECT current_database()").fetchall()
+    connection.execute(f"ATTACH {quoted(str(target))} AS compacted")
+    connection.execute(f'COPY FROM DATABASE "{own}" TO compacted (SCHEMA)')
+    left_out = 0
+    for (table,) in connection.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE NOT internal AND database_name = current_database()"
+    ).fetchall():
+        kept = "SEMI JOIN used_texts USING (text_hash)" if used is not None and table.startswith("vectors_") else ""
+        if kept:
+            connection.register("used_texts", pa.table({"text_hash": pa.array(sorted(used or ()), pa.string())}))
+        connection.execute(f'INSERT INTO compacted."{table}" SELECT * FROM "{table}" {kept}')
+        left_out += _count(connection, table) - _count(connection, f'compacted."{table}"')
+    connection.execute("DETACH compacted")
+    return left_out
+
+
+def _count(connection: "duckdb.DuckDBPyConnection", table: str) -> int:
+    return int(connection.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0])

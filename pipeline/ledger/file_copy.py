@@ -1,0 +1,75 @@
+"""Copy a file whole: to a name beside the target first, on the disk before it is renamed.
+
+It imports the standard library alone, because `copy_beside_writer` runs this file as a program of its own.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+_FICLONE = 0x40049409  # of linux/fs.h: share the blocks of another file, on Btrfs, XFS, bcachefs
+_UNFINISHED = ".unfinished"
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copy a file and its times, replacing the target at once. Raises OSError, and leaves no half of a file."""
+    unfinished = target.with_name(target.name + _UNFINISHED)
+    try:
+        with source.open("rb") as reading, unfinished.open("wb") as writing:
+            if not _cloned(reading.fileno(), writing.fileno()):
+                shutil.copyfileobj(reading, writing, 1 << 20)
+            writing.flush()
+            os.fsync(writing.fileno())
+        shutil.copystat(source, unfinished)
+        replace_file(unfinished, target)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def replace_file(new: Path, target: Path) -> None:
+    """Move a file that is on the disk over another, and put the folder's entry on the disk too. Raises OSError."""
+    new.replace(target)
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def flush_file(path: Path) -> None:
+    """Put what was written to a file on the disk. Raises OSError."""
+    with path.open("rb") as stream:
+        os.fsync(stream.fileno())
+
+
+def copy_beside_writer(source: Path, target: Path) -> None:
+    """Copy a file that DuckDB holds open in this process. Raises OSError.
+
+    Another process does it: POSIX drops all locks of a process on a file once it closes any descriptor of that file, so
+    a copy made here would let other programs write into the ledger.
+    """
+    program = [sys.executable, "-I", "-S", __file__, str(source), str(target)]
+    done = subprocess.run(program, capture_output=True, text=True, check=False)  # noqa: S603 - this file and two paths
+    if done.returncode:
+        raise OSError(done.stderr.strip() or f"the copy ended with {done.returncode}")
+
+
+def _cloned(source: int, target: int) -> bool:
+    if not sys.platform.startswith("linux"):
+        return False
+    import fcntl
+
+    try:
+        fcntl.ioctl(target, _FICLONE, source)
+    except OSError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    try:
+        copy_file(Path(sys.argv[1]), Path(sys.argv[2]))
+    except OSError as error:
+        sys.exit(str(error))

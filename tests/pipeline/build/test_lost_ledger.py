@@ -1,0 +1,203 @@
+"""A build that finds no ledger, or half of one: nothing known is asked, embedded or paid for again."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from pipeline.build import build
+from pipeline.build.report import BuildReport
+from pipeline.ledger import LEDGER_FILE
+from pipeline.ledger.checking import check
+from pipeline.ledger.compaction import compact
+from pipeline.ledger.maintenance import restore_from_snapshots
+from pipeline.settings import load
+from router.contract import CATALOG_DB
+from tests.pipeline.enrichment.model_server import COST, ModelServer
+from tests.support.places import ROOT
+
+# Builds once for each stage, in a process of its own that is killed as the stage begins.
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from pipeline.build import build
+from pipeline.progress import SilentProgress
+from pipeline.settings import load
+
+class KilledIn(SilentProgress):
+    def start(self, stage, total=None):
+        if stage == sys.argv[-1]:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+settings = load(Path(sys.argv[1]), {"vectors": {"encoder": "none"}, "enrichment": {"generator": "lexicon"}})
+for stage in sys.argv[3:]:
+    sys.argv[-1] = stage
+    if not (child := os.fork()):
+        build(settings, workspace=Path(sys.argv[2]), progress=KilledIn())
+        os._exit(0)
+    print(os.WTERMSIG(os.waitpid(child, 0)[1]))
+"""
+_STAGES = ("read", "enrich", "write", "inspect", "publish")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ModelServer]:
+    """A model that answers well. It is asked twice about each tool, the second time beside those like it."""
+    with ModelServer() as serving:
+        yield serving
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A catalog of six tools."""
+    folder = tmp_path_factory.mktemp("shop")
+    tools = [{"name": f"pay_{n}", "provider": "bank", "description": f"Pays bill {n}."} for n in "abcdef"]
+    (folder / "tools.jsonl").write_text("".join(json.dumps(tool) + "\n" for tool in tools), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(server: ModelServer, encoder_folder: Path) -> Any:
+    """Build a catalog in a workspace, asking the model; return the report and how many questions it was asked."""
+
+    def _run(catalog: Path, workspace: Path, contrast: bool = True) -> tuple[BuildReport, int]:
+        asked = len(server.requests)
+        model = {"generator": "openai", "base_url": server.base_url, "api_key": "sk-loopback", "contrast": contrast}
+        overrides: dict[str, dict[str, Any]] = {"vectors": {"encoder": str(encoder_folder)}, "enrichment": model}
+        report = build(load(catalog, overrides, environment={}), workspace=workspace)
+        return report, len(server.requests) - asked
+
+    return _run
+
+
+@pytest.fixture(scope="module")
+def built(run: Any, shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace in which the catalog was built."""
+    workspace = tmp_path_factory.mktemp("built")
+    report, asked = run(shop, workspace)
+    assert (report.outcome, asked) == ("published", 12)
+    return workspace
+
+
+@pytest.fixture
+def workspace(built: Path, tmp_path: Path) -> Path:
+    """A copy of that workspace, to be damaged."""
+    return shutil.copytree(built, tmp_path / "ws")
+
+
+def rows(workspace: Path, statement: str) -> list[tuple[Any, ...]]:
+    with duckdb.connect(str(workspace / LEDGER_FILE), read_only=True) as connection:
+        return connection.execute(statement).fetchall()
+
+
+def forget(workspace: Path) -> None:
+    """Leave nothing but the snapshots."""
+    (workspace / LEDGER_FILE).unlink()
+    shutil.rmtree(workspace / "backups", ignore_errors=True)
+
+
+_ANSWERS = "SELECT * EXCLUDE completion FROM expansions ORDER BY expansion_key"
+
+
+def test_a_lost_ledger_comes_back_from_the_snapshots_with_answers_costs_runs_and_vectors(
+    run: Any, shop: Path, workspace: Path
+) -> None:
+    before, records = rows(workspace, _ANSWERS), rows(workspace, "FROM records ORDER BY ALL")
+    forget(workspace)
+    report, asked = run(shop, workspace)
+    assert (report.outcome, asked, report.embedded, report.reused) == ("unchanged", 0, 0, 12)
+    assert rows(workspace, _ANSWERS) == before
+    assert rows(workspace, "FROM records ORDER BY ALL") == records
+    assert rows(workspace, "SELECT sum(cost_usd) FROM expansions") == [(pytest.approx(12 * COST),)]
+    assert rows(workspace, "SELECT run_id, outcome FROM runs ORDER BY ALL") == [(1, "published"), (2, "unchanged")]
+    assert "was missing; it was restored: 12 answers" in report.degraded[0]
+    assert "Lost are questions, the models' own texts and open batches" in report.degraded[0]
+    assert check(workspace).problems == ()
+
+
+def test_after_that_a_changed_tool_alone_is_asked_about_and_embedded(
+    run: Any, shop: Path, workspace: Path, tmp_path: Path
+) -> None:
+    catalog = shutil.copytree(shop, tmp_path / "shop")
+    text = (catalog / "tools.jsonl").read_text(encoding="utf-8")
+    (catalog / "tools.jsonl").write_text(text.replace("Pays bill a.", "Pays the bill of a shop."), encoding="utf-8")
+    known = shutil.copytree(workspace, tmp_path / "known")
+    forget(workspace)
+    lost, asked = run(catalog, workspace)
+    kept, asked_of_known = run(catalog, known)
+    assert asked == asked_of_known > 0
+    assert lost.embedded == kept.embedded > 0
+
+
+def test_a_lost_ledger_comes_back_from_the_copy_and_what_it_lacks_from_the_snapshots(
+    run: Any, shop: Path, workspace: Path
+) -> None:
+    (workspace / LEDGER_FILE).write_bytes(b"garbage")
+    report, asked = run(shop, workspace)
+    assert (report.outcome, asked, report.embedded) == ("unchanged", 0, 0)
+    assert "the copy " in report.degraded[0] and "and 12 answers" in report.degraded[0]
+    assert (workspace / f"{LEDGER_FILE}.damaged-1").read_bytes() == b"garbage"
+
+
+def test_a_snapshot_of_an_earlier_version_gives_its_answers_as_the_checks_left_them(
+    run: Any, shop: Path, tmp_path: Path
+) -> None:
+    run(shop, tmp_path, contrast=False)
+    (database,) = tmp_path.glob(f"snapshots/*/*/{CATALOG_DB}")
+    with duckdb.connect(str(database)) as connection:
+        connection.execute("DROP TABLE ledger_answers; DROP TABLE ledger_vectors")
+    forget(tmp_path)
+    report, asked = run(shop, tmp_path, contrast=False)
+    assert (asked, report.reused) == (0, 6)
+    assert "6 answers are there only as the checks left them" in report.degraded[0]
+
+
+def test_an_unreadable_snapshot_is_passed_over_and_told(run: Any, shop: Path, workspace: Path) -> None:
+    (folder,) = workspace.glob("snapshots/*/*/")
+    damaged = shutil.copytree(folder, folder.with_name("20990101T000000Z-00000000"))
+    (damaged / CATALOG_DB).write_bytes(b"garbage")
+    forget(workspace)
+    report, asked = run(shop, workspace)
+    assert asked == 0
+    assert "1 snapshots could not be read" in report.degraded[0]
+
+
+def test_the_command_fills_a_ledger_and_keeps_the_one_before(workspace: Path) -> None:
+    with duckdb.connect(str(workspace / LEDGER_FILE)) as connection:
+        connection.execute("DELETE FROM expansions")
+    done = restore_from_snapshots(workspace)
+    assert done.from_snapshots is not None and done.from_snapshots.answers == 12
+    assert len(rows(workspace, _ANSWERS)) == 12
+    assert done.replaced is not None and done.replaced.name == f"{LEDGER_FILE}.replaced-1"
+
+
+def test_a_rewritten_ledger_leaves_out_vectors_that_no_snapshot_has_and_nothing_else(
+    run: Any, shop: Path, workspace: Path
+) -> None:
+    with duckdb.connect(str(workspace / LEDGER_FILE)) as connection:
+        connection.execute("INSERT INTO vectors_32 SELECT 'of no snapshot', model_key, vector FROM vectors_32")
+        ((twice,),) = connection.execute("SELECT count(*) FROM vectors_32").fetchall()
+    assert compact(workspace, drop_vectors=True).vectors == twice // 2
+    report, asked = run(shop, workspace)
+    assert (report.outcome, asked, report.embedded) == ("unchanged", 0, 0)
+
+
+def test_after_a_kill_in_any_stage_the_next_build_starts_and_closes_the_run(shop: Path, tmp_path: Path) -> None:
+    killed = subprocess.run(
+        [sys.executable, "-c", _KILLED, str(shop), str(tmp_path), *_STAGES, ""],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert killed.stdout.split() == [str(int(signal.SIGKILL))] * len(_STAGES) + ["0"]
+    outcomes = [outcome for (outcome,) in rows(tmp_path, "SELECT outcome FROM runs ORDER BY run_id")]
+    assert outcomes == ["killed"] * len(_STAGES) + ["published"]
+    assert check(tmp_path).problems == ()

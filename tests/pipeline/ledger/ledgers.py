@@ -1,0 +1,73 @@
+"""Ledgers of a test: filled, held by another process, damaged."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from pipeline.ledger import LEDGER_FILE, Ledger, LedgerEntry
+from tests.support.places import ROOT
+
+HOLD = """
+import sys
+from pathlib import Path
+from pipeline.ledger import Ledger
+from pipeline.settings import LedgerSettings
+with Ledger.open(Path(sys.argv[1])) as ledger:
+    run = ledger.start_run("office")
+    ledger.keep_copies(LedgerSettings(backups=int(sys.argv[2])), "office", run, print)
+    print("open", flush=True)
+    sys.stdin.read()
+"""
+READ = """
+import duckdb, sys
+with duckdb.connect(sys.argv[1] + "/ledger.duckdb", read_only=True):
+    print("open", flush=True)
+    sys.stdin.read()
+"""
+
+
+def entry(key: str = "k", **fields: Any) -> LedgerEntry:
+    """Return a paid answer under a key."""
+    said: dict[str, Any] = {"expansion": {"user_phrases": ["do it"]}, "cost_usd": 0.5, **fields}
+    return LedgerEntry(key, f"hash of {key}", f"tool {key}", "openai", "gpt", 1, 10, 4, 2, **said)
+
+
+def fill(workspace: Path, *keys: str) -> None:
+    """Store an answer under each key, and a vector of each, in a run that ends well."""
+    with Ledger.open(workspace) as ledger:
+        run = ledger.start_run("office")
+        ledger.put_entries(run, [entry(key) for key in keys])
+        ledger.put_vectors(list(keys), np.ones((len(keys), 4), np.float32), "m")
+        ledger.finish_run(run, "published", snapshot=None, message="")
+
+
+def keys(file: Path) -> list[str]:
+    """Return the keys of the answers in a ledger's file, or in that of a workspace."""
+    path = file / LEDGER_FILE if file.is_dir() else file
+    with duckdb.connect(str(path), read_only=True) as connection:
+        return [key for (key,) in connection.execute("SELECT expansion_key FROM expansions ORDER BY ALL").fetchall()]
+
+
+def names(workspace: Path) -> set[str]:
+    """Return the names of what lies in a workspace, without the lock and the copies."""
+    return {path.name for path in workspace.iterdir()} - {".lock", "backups"}
+
+
+@contextmanager
+def held(workspace: Path, program: str = HOLD, backups: int = 0) -> Iterator["subprocess.Popen[str]"]:
+    """Have another process hold the ledger for the length of the block."""
+    command = [sys.executable, "-c", program, str(workspace), str(backups)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "open\n"
+        try:
+            yield other
+        finally:
+            other.communicate()

@@ -1,0 +1,96 @@
+"""The copies that builds make by themselves: before they ask anything, and again while they store answers."""
+
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from pipeline.ledger import LEDGER_FILE, Ledger, backups
+from pipeline.settings import LedgerSettings
+from tests.pipeline.ledger.ledgers import READ, entry, fill, held, keys
+
+
+def copies(workspace: Path) -> list[str]:
+    return [copy.name for copy in backups.copies(workspace)]
+
+
+def a_build(workspace: Path, settings: LedgerSettings, *new: str) -> tuple[str, ...]:
+    """Store answers as a build does; return what it went without."""
+    with Ledger.open(workspace) as ledger:
+        run = ledger.start_run("office")
+        ledger.keep_copies(settings, "office", run, lambda _: None)
+        for key in new:
+            ledger.put_entries(run, [entry(key)])
+        ledger.finish_run(run, "published", snapshot=None, message="")
+        return ledger.problems
+
+
+def test_each_build_copies_the_ledger_before_it_stores_anything_and_the_newest_copies_stay(tmp_path: Path) -> None:
+    for key in "abcd":
+        a_build(tmp_path, LedgerSettings(backups=2), key)
+    assert copies(tmp_path) == ["ledger-000004.duckdb", "ledger-000003.duckdb"]
+    assert [keys(copy) for copy in backups.copies(tmp_path)] == [["a", "b", "c"], ["a", "b"]]
+
+
+def test_a_ledger_in_which_nothing_new_was_stored_is_not_copied_again(tmp_path: Path) -> None:
+    a_build(tmp_path, LedgerSettings(), "a")
+    for _ in range(3):
+        a_build(tmp_path, LedgerSettings())
+    assert copies(tmp_path) == ["ledger-000002.duckdb", "ledger-000001.duckdb"]
+
+
+def test_a_build_that_goes_on_copies_what_it_stored_and_the_copy_can_be_read_meanwhile(tmp_path: Path) -> None:
+    settings = LedgerSettings(backup_minutes=1e-9)
+    with Ledger.open(tmp_path) as ledger:
+        run = ledger.start_run("office")
+        ledger.keep_copies(settings, "office", run, lambda _: None)
+        ledger.put_entries(run, [entry("a")])
+        (copy,) = backups.copies(tmp_path)
+        assert keys(copy) == ["a"]
+        with duckdb.connect(str(copy), read_only=True) as connection:
+            assert connection.execute("SELECT outcome FROM runs").fetchall() == [("running",)]
+
+
+def test_copying_leaves_the_ledger_locked_for_others(tmp_path: Path) -> None:
+    fill(tmp_path, "a")
+    with Ledger.open(tmp_path) as ledger:
+        ledger.keep_copies(LedgerSettings(), "office", ledger.start_run("office"), lambda _: None)
+        assert copies(tmp_path) == ["ledger-000002.duckdb"]
+        with pytest.raises(AssertionError), held(tmp_path, READ):
+            pass
+
+
+def test_a_copy_that_cannot_be_made_is_told_and_stops_nothing(tmp_path: Path) -> None:
+    fill(tmp_path, "a")
+    (tmp_path / "backups").write_text("in the way", encoding="utf-8")
+    (problem,) = a_build(tmp_path, LedgerSettings(backup_minutes=1e-9), "b", "c")
+    assert problem.startswith("the ledger could not be copied: ") and "File exists" in problem
+    assert keys(tmp_path) == ["a", "b", "c"]
+
+
+def test_a_ledger_above_the_bound_is_not_copied_and_that_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(tmp_path, "a")
+    monkeypatch.setattr(backups, "_MB", 1_000)
+    (problem,) = a_build(tmp_path, LedgerSettings(max_backup_mb=1))
+    assert "ledger.max_backup_mb allows 1" in problem
+    assert copies(tmp_path) == []
+
+
+def test_without_copies_none_is_made(tmp_path: Path) -> None:
+    assert a_build(tmp_path, LedgerSettings(backups=0), "a") == ()
+    assert not (tmp_path / "backups").exists()
+
+
+def test_a_disk_without_room_is_told_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(tmp_path, "a")
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=10))
+    (problem,) = a_build(tmp_path, LedgerSettings())
+    assert "0 MB free" in problem
+    assert list((tmp_path / "backups").iterdir()) == []
+    assert (tmp_path / LEDGER_FILE).is_file()

@@ -1,0 +1,156 @@
+"""What an operator does with a ledger: back it up, restore it, look into it, rewrite it."""
+
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from pipeline.errors import RunAborted, SettingsInvalid
+from pipeline.ledger import LEDGER_FILE, Ledger
+from pipeline.ledger.checking import check
+from pipeline.ledger.compaction import compact
+from pipeline.ledger.maintenance import back_up, restore, restore_from_snapshots
+from pipeline.ledger.reading import open_to_read
+from tests.pipeline.ledger.ledgers import entry, fill, held, keys, names
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    fill(tmp_path / "ws", "a", "b")
+    return tmp_path / "ws"
+
+
+def test_a_backup_goes_to_a_file_or_into_a_folder_and_is_a_whole_ledger(workspace: Path, tmp_path: Path) -> None:
+    to_file = back_up(workspace, tmp_path / "kept.duckdb")
+    into_folder = back_up(workspace, tmp_path)
+    assert to_file.file == tmp_path / "kept.duckdb"
+    assert into_folder.file.name.startswith("ledger-20")
+    assert keys(to_file.file) == keys(into_folder.file) == ["a", "b"]
+    assert not list(tmp_path.glob("*.unfinished"))
+
+
+def test_a_backup_while_a_build_runs_is_of_the_copy_that_the_build_made(workspace: Path, tmp_path: Path) -> None:
+    with held(workspace, backups=2):
+        made = back_up(workspace, tmp_path / "kept.duckdb")
+        readable = open_to_read(workspace)
+        assert readable.connection.execute("SELECT count(*) FROM expansions").fetchall() == [(2,)]
+        assert readable.note is not None and "run 2 of the catalog office" in readable.note
+    assert made.source == workspace / "backups" / "ledger-000002.duckdb"
+    assert keys(made.file) == ["a", "b"]
+
+
+def test_a_backup_while_a_build_runs_that_made_no_copy_names_the_build(workspace: Path, tmp_path: Path) -> None:
+    with held(workspace):
+        for refused in (lambda: back_up(workspace, tmp_path / "kept"), lambda: open_to_read(workspace)):
+            with pytest.raises(RunAborted, match=r"held by -c .*run 2 of the catalog office"):
+                refused()
+    assert not (tmp_path / "kept").exists()
+
+
+def test_the_ledger_is_no_place_for_its_backup(workspace: Path) -> None:
+    with pytest.raises(SettingsInvalid, match="is the ledger itself"):
+        back_up(workspace, workspace / LEDGER_FILE)
+
+
+def test_a_restored_ledger_is_the_backup_and_the_one_before_is_kept_beside_it(workspace: Path, tmp_path: Path) -> None:
+    kept = back_up(workspace, tmp_path / "kept.duckdb").file
+    fill(workspace, "c")
+    done = restore(workspace, kept)
+    assert keys(workspace) == ["a", "b"]
+    assert done.replaced is not None and keys(done.replaced) == ["a", "b", "c"]
+    assert names(workspace) == {LEDGER_FILE, f"{LEDGER_FILE}.replaced-1"}
+
+
+def test_a_build_holds_off_a_restoration_and_a_rewriting(workspace: Path, tmp_path: Path) -> None:
+    kept = back_up(workspace, tmp_path / "kept.duckdb").file
+    with held(workspace):
+        for refused in (lambda: restore(workspace, kept), lambda: compact(workspace)):
+            with pytest.raises(RunAborted, match="in use by another build"):
+                refused()
+    assert keys(workspace) == ["a", "b"]
+
+
+def test_what_is_no_whole_ledger_is_not_restored(workspace: Path, tmp_path: Path) -> None:
+    half, foreign = tmp_path / "half", tmp_path / "foreign"
+    half.write_bytes((workspace / LEDGER_FILE).read_bytes()[:20_000])
+    duckdb.connect(str(foreign)).close()
+    for file, said in ((half, "no whole ledger"), (foreign, "is no ledger"), (tmp_path / "none", "is no file")):
+        with pytest.raises((RunAborted, SettingsInvalid), match=said):
+            restore(workspace, file)
+    assert (keys(workspace), names(workspace)) == (["a", "b"], {LEDGER_FILE})
+
+
+def test_without_copies_and_snapshots_a_restoration_says_so(workspace: Path) -> None:
+    with pytest.raises(RunAborted, match="has no copy of the ledger"):
+        restore(workspace, None)
+    with pytest.raises(RunAborted, match="has no snapshot"):
+        restore_from_snapshots(workspace)
+    assert (keys(workspace), names(workspace)) == (["a", "b"], {LEDGER_FILE})
+
+
+def test_a_rewritten_ledger_is_smaller_and_holds_the_same(workspace: Path) -> None:
+    many = [entry(f"k{n}", completion=f"{n} " * 2_000) for n in range(500)]
+    with Ledger.open(workspace) as ledger:
+        ledger.put_entries(1, many)
+    with duckdb.connect(str(workspace / LEDGER_FILE)) as connection:  # what a migration may do
+        connection.execute("UPDATE expansions SET completion = NULL")
+    done = compact(workspace)
+    assert done.after < done.before
+    assert len(keys(workspace)) == 502
+    assert check(workspace).problems == (), "comments, views and numbers of runs are there"
+    with Ledger.open(workspace) as ledger:
+        assert ledger.known_vectors(["a"], "m", 4) == {"a"}
+        assert ledger.start_run("office") == 2
+    assert names(workspace) == {LEDGER_FILE}
+
+
+def test_vectors_are_left_out_only_where_snapshots_say_which_are_in_use(workspace: Path) -> None:
+    with pytest.raises(RunAborted, match="nothing tells which vectors are in use"):
+        compact(workspace, drop_vectors=True)
+    with Ledger.open(workspace) as ledger:
+        assert ledger.known_vectors(["a"], "m", 4) == {"a"}
+
+
+def test_a_whole_ledger_has_no_problem(workspace: Path) -> None:
+    checked = check(workspace)
+    assert (checked.problems, checked.rows["expansions"], checked.rows["vectors_4"]) == ((), 2, 2)
+
+
+def test_a_half_ledger_is_a_problem_and_no_error(workspace: Path) -> None:
+    path = workspace / LEDGER_FILE
+    path.write_bytes(path.read_bytes()[:20_000])
+    checked = check(workspace)
+    assert checked.version is None
+    assert "it cannot be read" in checked.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        ("UPDATE expansions SET run_id = 77 WHERE tool_id = 'tool a'", "1 answers belong to no run, such as run 77"),
+        ("INSERT INTO questions (expansion_key) VALUES ('q')", "1 questions have lost their instructions, such as q"),
+        ("INSERT INTO batch_requests (token, key) VALUES ('t', 'q')", "1 requests belong to no batch, such as q"),
+        (
+            "INSERT INTO expansions FROM expansions WHERE tool_id = 'tool a'",
+            "1 keys have several paid answers: 0.5 US dollars were paid twice",
+        ),
+        ("UPDATE expansions SET expansion = '{}' WHERE tool_id = 'tool b'", "1 answers are no JSON with a phrase"),
+        ("UPDATE runs SET outcome = 'running'", "1 runs were left open, such as run 1"),
+        ("UPDATE vectors_4 SET vector = NULL WHERE text_hash = 'a'", "1 vectors of vectors_4 are no numbers"),
+        ("UPDATE vectors_4 SET vector = ['nan'::FLOAT, 0, 0, 0]", "2 vectors of vectors_4 are no numbers"),
+        ("INSERT INTO vectors_4 FROM vectors_4", "2 texts have two vectors in vectors_4, such as a"),
+        ("UPDATE migrations SET number = number + 70", "written by a newer version"),
+    ],
+)
+def test_each_fault_is_told_in_a_sentence(statement: str, problem: str, workspace: Path) -> None:
+    with duckdb.connect(str(workspace / LEDGER_FILE)) as connection:
+        connection.execute(statement)
+    (found,) = check(workspace).problems
+    assert problem in found
+
+
+def test_a_model_with_vectors_of_two_lengths_is_a_problem(workspace: Path) -> None:
+    with Ledger.open(workspace) as ledger:
+        ledger.put_vectors(["a"], np.ones((1, 3), np.float32), "m")
+    assert check(workspace).problems == ("1 models have vectors of several lengths, such as m",)

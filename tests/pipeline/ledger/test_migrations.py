@@ -1,0 +1,83 @@
+"""The versions of the ledger's tables: each migration runs once, in order, whole or not at all."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from pipeline.errors import RunAborted
+from pipeline.ledger import LEDGER_FILE, Ledger, migrations
+from pipeline.ledger.migrations import MIGRATIONS, Migration, file_version
+from tests.pipeline.ledger.ledgers import fill, keys
+
+NEXT = MIGRATIONS[-1].number + 1
+
+
+@pytest.fixture
+def grown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Add two migrations, SQL and a function; return what the function saw."""
+    seen: list[str] = []
+
+    def shout(connection: duckdb.DuckDBPyConnection) -> None:
+        seen.extend(note for (note,) in connection.execute("SELECT DISTINCT note FROM expansions").fetchall())
+
+    more = (
+        Migration(NEXT, "Add a note to answers.", "ALTER TABLE expansions ADD COLUMN note VARCHAR DEFAULT 'none'"),
+        Migration(NEXT + 1, "Read the notes.", shout),
+    )
+    _know(monkeypatch, (*MIGRATIONS, *more))
+    return seen
+
+
+def _know(monkeypatch: pytest.MonkeyPatch, known: tuple[Migration, ...]) -> None:
+    monkeypatch.setattr("pipeline.ledger.schema.MIGRATIONS", known)
+    monkeypatch.setattr(migrations, "MIGRATIONS", known)
+    monkeypatch.setattr("pipeline.ledger.schema.pending", lambda c, path: migrations.pending(c, path, known))
+
+
+def _version(file: Path) -> int:
+    with duckdb.connect(str(file), read_only=True) as connection:
+        return file_version(connection)
+
+
+def test_migrations_are_numbered_without_a_gap() -> None:
+    assert [migration.number for migration in MIGRATIONS] == list(range(1, len(MIGRATIONS) + 1))
+
+
+def test_a_new_ledger_has_the_newest_version(tmp_path: Path) -> None:
+    fill(tmp_path, "a")
+    assert _version(tmp_path / LEDGER_FILE) == MIGRATIONS[-1].number
+
+
+def test_each_migration_runs_once_in_order_after_a_copy(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    fill(tmp_path, "a")
+    seen = request.getfixturevalue("grown")
+    for _ in range(2):
+        with Ledger.open(tmp_path):
+            pass
+    assert seen == ["none"]
+    assert _version(tmp_path / LEDGER_FILE) == NEXT + 1
+    (copy,) = (tmp_path / "backups").iterdir()
+    assert (copy.name, _version(copy), keys(copy)) == (f"ledger-before-migration-{NEXT + 1}.duckdb", NEXT - 1, ["a"])
+
+
+def test_a_migration_that_fails_changes_nothing_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(tmp_path, "a")
+    adds = Migration(NEXT, "Add a column.", "ALTER TABLE expansions ADD COLUMN note VARCHAR")
+    fails = Migration(NEXT + 1, "Fail.", "SELECT * FROM no_such_table")
+    _know(monkeypatch, (*MIGRATIONS, adds, fails))
+    with pytest.raises(RunAborted, match="no_such_table"):
+        Ledger.open(tmp_path)
+    assert (_version(tmp_path / LEDGER_FILE), keys(tmp_path)) == (NEXT - 1, ["a"])
+
+
+def test_a_ledger_of_a_newer_version_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
+    fill(tmp_path, "a")
+    with duckdb.connect(str(tmp_path / LEDGER_FILE)) as connection:
+        connection.execute(f"INSERT INTO migrations VALUES ({NEXT}, 'Of tomorrow.', now()::TIMESTAMP)")
+    content = (tmp_path / LEDGER_FILE).read_bytes()
+    with pytest.raises(RunAborted, match=rf"newer version of Quartermaster .*version {NEXT}.*install that version"):
+        Ledger.open(tmp_path)
+    assert (tmp_path / LEDGER_FILE).read_bytes() == content

@@ -1,0 +1,196 @@
+"""A ledger that is lost or damaged: restored from its copies, moved aside and never deleted, told in a sentence."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from pipeline.errors import RunAborted, SettingsInvalid
+from pipeline.ledger import LEDGER_FILE, Ledger, opening
+from pipeline.settings import LedgerSettings
+from tests.pipeline.ledger.ledgers import entry, fill, keys, names
+
+# Commits a row into the log of a ledger, and ends before DuckDB writes it into the file.
+_KILLED = """
+import duckdb, os, sys
+connection = duckdb.connect(sys.argv[1])
+connection.execute("INSERT INTO expansions (expansion_key) VALUES ('of the log')")
+os._exit(9)
+"""
+
+
+def copied(workspace: Path) -> None:
+    """Fill a ledger and have a build copy it."""
+    fill(workspace, "a", "b")
+    with Ledger.open(workspace) as ledger:
+        ledger.keep_copies(LedgerSettings(), "office", ledger.start_run("office"), lambda _: None)
+
+
+def commit_into_log(workspace: Path) -> Path:
+    subprocess.run([sys.executable, "-c", _KILLED, str(workspace / LEDGER_FILE)], check=False)
+    log = workspace / f"{LEDGER_FILE}.wal"
+    assert log.stat().st_size
+    return log
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with a ledger, and a copy of it."""
+    workspace = tmp_path_factory.mktemp("whole")
+    copied(workspace)
+    return workspace
+
+
+@pytest.mark.parametrize("share", [0, 0.001, 0.2, 0.5])
+def test_half_a_ledger_is_replaced_by_its_copy(share: float, whole: Path, tmp_path: Path) -> None:
+    workspace = shutil.copytree(whole, tmp_path / "ws")
+    path = workspace / LEDGER_FILE
+    half = path.read_bytes()[: int(path.stat().st_size * share)]
+    path.write_bytes(half)
+    told: list[str] = []
+    with Ledger.open(workspace, tell=told.append) as ledger:
+        assert ledger.expansions(["a", "b"]).keys() == {"a", "b"}
+        assert ledger.known_vectors(["a", "b"], "m", 4) == {"a", "b"}
+        assert "backups/ledger-000002.duckdb" in ledger.problems[0]
+        assert ledger.start_run("office") == 3
+    aside = workspace / f"{LEDGER_FILE}.damaged-1"
+    assert aside.read_bytes() == half
+    assert len(told) == 1 and "was damaged" in told[0] and str(aside) in told[0]
+
+
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9, 0.99])
+def test_wherever_a_ledger_is_cut_off_nothing_known_is_lost(share: float, whole: Path, tmp_path: Path) -> None:
+    workspace = shutil.copytree(whole, tmp_path / "ws")
+    os.truncate(workspace / LEDGER_FILE, int((workspace / LEDGER_FILE).stat().st_size * share))
+    with Ledger.open(workspace) as ledger:  # its end may be room that DuckDB does not use
+        ledger.put_entries(3, [entry("c")])
+    assert keys(workspace) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("content", [b"this is no database", bytes(20_000)])
+def test_garbage_is_moved_aside_under_a_name_of_its_own(content: bytes, whole: Path, tmp_path: Path) -> None:
+    workspace = shutil.copytree(whole, tmp_path / "ws")
+    (workspace / f"{LEDGER_FILE}.damaged-1").write_bytes(b"of an earlier night")
+    (workspace / LEDGER_FILE).write_bytes(content)
+    with Ledger.open(workspace):
+        pass
+    assert (workspace / f"{LEDGER_FILE}.damaged-1").read_bytes() == b"of an earlier night"
+    assert (workspace / f"{LEDGER_FILE}.damaged-2").read_bytes() == content
+
+
+def test_a_damaged_copy_is_passed_over(whole: Path, tmp_path: Path) -> None:
+    workspace = shutil.copytree(whole, tmp_path / "ws")
+    (workspace / "backups" / "ledger-000009.duckdb").write_bytes(b"half a copy")
+    (workspace / LEDGER_FILE).unlink()
+    with Ledger.open(workspace) as ledger:
+        assert ledger.expansions(["a", "b"]).keys() == {"a", "b"}
+        assert ledger.start_run("office") == 10, "numbers of runs never repeat"
+
+
+def test_what_a_killed_build_committed_is_in_the_log_and_kept(tmp_path: Path) -> None:
+    fill(tmp_path, "a")
+    commit_into_log(tmp_path)
+    with Ledger.open(tmp_path) as ledger:
+        assert ledger.problems == ()
+    assert keys(tmp_path) == ["a", "of the log"]
+
+
+def test_a_log_of_another_ledger_is_moved_aside_and_the_ledger_is_kept(tmp_path: Path) -> None:
+    here, other = tmp_path / "here", tmp_path / "other"
+    fill(here, "a")
+    fill(other, "b")
+    shutil.copy(commit_into_log(other), here)
+    with Ledger.open(here) as ledger:
+        assert "could not be read" in ledger.problems[0]
+    assert keys(here) == ["a"]
+    assert f"{LEDGER_FILE}.wal.damaged-1" in names(here)
+
+
+def test_a_log_without_its_ledger_is_kept_beside_the_new_one(tmp_path: Path) -> None:
+    fill(tmp_path, "a")
+    log = commit_into_log(tmp_path)
+    content = log.read_bytes()
+    (tmp_path / LEDGER_FILE).unlink()
+    with Ledger.open(tmp_path):
+        pass
+    assert (tmp_path / f"{LEDGER_FILE}.wal.damaged-1").read_bytes() == content
+    assert keys(tmp_path) == []
+
+
+def test_a_damaged_ledger_without_copy_or_snapshot_stops_and_stays(tmp_path: Path) -> None:
+    (tmp_path / LEDGER_FILE).write_bytes(b"this is no database")
+    with pytest.raises(RunAborted, match=r"no copy and no snapshot to restore it from\. To begin a new one"):
+        Ledger.open(tmp_path)
+    assert names(tmp_path) == {LEDGER_FILE}
+
+
+def test_a_missing_ledger_whose_copies_cannot_be_read_stops_rather_than_pay_again(tmp_path: Path) -> None:
+    (tmp_path / "backups").mkdir()
+    (tmp_path / "backups" / "ledger-000004.duckdb").write_bytes(b"half a copy")
+    with pytest.raises(RunAborted, match=r"it is missing\. There is no copy"):
+        Ledger.open(tmp_path)
+    assert LEDGER_FILE not in names(tmp_path)
+
+
+def test_a_folder_in_its_place_is_a_wrong_setting(tmp_path: Path) -> None:
+    (tmp_path / LEDGER_FILE).mkdir()
+    with pytest.raises(SettingsInvalid, match=r"ledger\.duckdb is a folder: move it away"):
+        Ledger.open(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
+def test_a_ledger_that_may_not_be_written_is_a_wrong_setting_and_is_not_replaced(tmp_path: Path) -> None:
+    copied(tmp_path)
+    (tmp_path / LEDGER_FILE).chmod(0o400)
+    with pytest.raises(SettingsInvalid, match=r"cannot be written .*give this user the right to"):
+        Ledger.open(tmp_path)
+    assert names(tmp_path) == {LEDGER_FILE}
+
+
+@pytest.mark.parametrize(
+    ("message", "kind", "said"),
+    [
+        ('Could not write file "x.wal": No space left on device', RunAborted, "the disk is full"),
+        ('Could not write file "x": File too large', RunAborted, "the disk is full"),
+        ("Trying to read a database file with version number 99, but", RunAborted, "a newer DuckDB"),
+        ("Out of Memory Error: failed to allocate", RunAborted, "the memory does not suffice"),
+        ('Cannot open file "x": Permission denied', SettingsInvalid, "give this user the right"),
+        ('Cannot open file "x": Read-only file system', SettingsInvalid, "give this user the right"),
+        ("Corrupt database file: computed checksum", opening.LedgerDamaged, "checksum"),
+    ],
+)
+def test_only_errors_about_the_file_itself_say_that_it_is_damaged(
+    message: str, kind: type[Exception], said: str, tmp_path: Path
+) -> None:
+    error = opening.explained(duckdb.IOException(message), tmp_path / LEDGER_FILE)
+    assert type(error) is kind and said in str(error)
+
+
+def test_a_mistake_in_a_statement_damages_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copied(tmp_path)
+    monkeypatch.setattr(opening, "_is_vector", lambda kind: True)  # arithmetic on texts
+    with pytest.raises(RunAborted, match="cannot be opened"):
+        Ledger.open(tmp_path)
+    assert names(tmp_path) == {LEDGER_FILE}
+
+
+def test_an_error_in_the_middle_of_a_restoration_begins_it_anew(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = shutil.copytree(whole, tmp_path / "ws")
+    (workspace / LEDGER_FILE).unlink()
+    with monkeypatch.context() as patched, pytest.raises(RunAborted, match="No space left"):
+        patched.setattr("pipeline.ledger.recovery.replace_file", _full)
+        Ledger.open(workspace)
+    with Ledger.open(workspace) as ledger:
+        ledger.put_entries(3, [entry("c")])
+    assert keys(workspace) == ["a", "b", "c"]
+    assert names(workspace) == {LEDGER_FILE}
+
+
+def _full(*_: Path) -> None:
+    raise OSError(28, "No space left on device")
