@@ -88,7 +88,12 @@ def test_second_answers_serve_on_where_a_first_one_is_still_to_come(run: Any, mo
         monkeypatch.setitem(_TOOLS, "read_weather", "Tells the weather of tomorrow.")
         report = run(server, max_tools=0)
     assert (len(server.requests), report.generators) == (asked, {"openai": 3})
-    assert {tool_id: stale.reasons for tool_id, stale in report.stale.items()} == {"context/read_weather": ("record",)}
+    # The two similar tools were shown the third, whose description changed.
+    assert {tool_id: stale.reasons for tool_id, stale in report.stale.items()} == {
+        "context/open_case": ("siblings",),
+        "context/open_ticket": ("siblings",),
+        "context/read_weather": ("record",),
+    }
     with duckdb.connect(str(report.snapshot / "catalog.duckdb"), read_only=True) as connection:
         said = "SELECT phrase FROM phrases WHERE tool_id = 'context/open_case' ORDER BY position LIMIT 1"
         assert connection.sql(said).fetchall() == [("open_case number 0",)]
