@@ -60,10 +60,10 @@ def estimate(
     awaited_keys = ledger.awaited_keys(settings.model)
     questions = [question for question in unknown if question.key not in awaited_keys]
     awaited = len(unknown) - len(questions)
-    if not questions:
-        return Estimate(known=known, awaited=awaited)
     if settings.max_tools is not None:
         questions = questions[: settings.max_tools]
+    if not questions:
+        return Estimate(known=known, awaited=awaited)
     # The import takes a second: only where a model is asked.
     from pipeline.enrichment.openai.requests import RequestBuilder
 

@@ -32,8 +32,10 @@ def _twins(body: dict[str, Any], _: int) -> Reply:
 def run(tmp_path: Path, encoder_folder: Path) -> Any:
     """Build three tools whose words a server writes."""
 
-    def _run(server: ModelServer, **fields: Any) -> BuildReport:
-        lines = [{"id": f"context/{n}", "name": n, "provider": "context", "description": d} for n, d in _TOOLS.items()]
+    def _run(server: ModelServer, default: str = "", **fields: Any) -> BuildReport:
+        city = {"type": "string", **({"default": default} if default else {})}
+        shared = {"provider": "context", "parameters": {"type": "object", "properties": {"city": city}}}
+        lines = [{"id": f"context/{n}", "name": n, "description": d, **shared} for n, d in _TOOLS.items()]
         folder = tmp_path / "context"
         folder.mkdir(exist_ok=True)
         (folder / "tools.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
@@ -68,6 +70,33 @@ def test_a_second_build_pays_for_no_contrast_again(run: Any) -> None:
         second = run(server)
     assert len(server.requests) == asked
     assert (second.outcome, second.snapshot, second.embedded) == ("unchanged", first.snapshot, 0)
+
+
+def test_a_change_that_no_prompt_shows_asks_for_no_contrast_again(run: Any) -> None:
+    with ModelServer(_twins) as server:
+        run(server)
+        asked = len(server.requests)
+        report = run(server, default="Rome")
+    assert len(report.changed) == 3
+    assert (len(server.requests), report.asked, report.outcome) == (asked, {}, "published")
+
+
+def test_second_answers_serve_on_where_a_first_one_is_still_to_come(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ModelServer(_twins) as server:
+        run(server)
+        asked = len(server.requests)
+        monkeypatch.setitem(_TOOLS, "read_weather", "Tells the weather of tomorrow.")
+        report = run(server, max_tools=0)
+    assert (len(server.requests), report.generators) == (asked, {"openai": 3})
+    # The two similar tools were shown the third, whose description changed.
+    assert {tool_id: stale.reasons for tool_id, stale in report.stale.items()} == {
+        "context/open_case": ("siblings",),
+        "context/open_ticket": ("siblings",),
+        "context/read_weather": ("record",),
+    }
+    with duckdb.connect(str(report.snapshot / "catalog.duckdb"), read_only=True) as connection:
+        said = "SELECT phrase FROM phrases WHERE tool_id = 'context/open_case' ORDER BY position LIMIT 1"
+        assert connection.sql(said).fetchall() == [("open_case number 0",)]
 
 
 def test_without_contrast_the_collision_is_noted_and_both_keep_their_phrases(run: Any) -> None:
