@@ -30,7 +30,8 @@ LEVELS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("serving", "adapters", "evaluation"),
     ),
     "pipeline": (
-        ("__init__", "errors", "progress", "execution", "tokens"),
+        ("__init__", "errors", "current_run", "progress", "execution", "tokens"),
+        ("failure",),
         ("settings",),
         ("sources",),
         ("records",),
