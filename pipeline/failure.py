@@ -7,7 +7,7 @@ that says so, and an unforeseen one never has that of another.
 import errno
 import re
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Protocol, Self
 
 from pipeline.errors import QuartermasterError
 
@@ -17,6 +17,7 @@ _STOPPED = 3
 _DISK_FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
 _NO_SPACE = "No space left on device"  # DuckDB's and Tantivy's errors have no number
 _LONGEST = 500
+_RUN = "_quartermaster_run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +58,25 @@ def _written(error: BaseException) -> str:
 
 def _snake_case(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+class AnnouncedRun(Protocol):
+    """A run that failed and was announced (`pipeline.monitoring.MonitoredRun`)."""
+
+    def identity(self) -> dict[str, Any]:
+        """Return the catalog and the number of the run, for JSON."""
+        ...
+
+    def redact(self, text: str) -> str:
+        """Return a text without the run's secrets."""
+        ...
+
+
+def attach(run: AnnouncedRun, error: BaseException) -> None:
+    """Let an error know the run that it ended: whoever catches it need not announce it again."""
+    setattr(error, _RUN, run)
+
+
+def attached(error: BaseException) -> AnnouncedRun | None:
+    """Return the run that an error ended; None where none was announced."""
+    return getattr(error, _RUN, None)

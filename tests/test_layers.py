@@ -37,7 +37,7 @@ LEVELS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("records",),
         ("ledger",),
         ("enrichment", "vectors"),
-        ("phrase_checks", "learning", "indexing", "inspection"),
+        ("phrase_checks", "learning", "indexing", "inspection", "monitoring"),
         ("publish",),
         ("build",),
     ),

@@ -7,12 +7,13 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import Any
 
 import typer
 
-from pipeline.failure import Failure
+from flows.output.logs import FORMAT_VARIABLE, LogFormat, log_failure
+from pipeline.failure import Failure, attached
 from router.distribution import install_command
 
 TRACEBACK_VARIABLE = "QUARTERMASTER_TRACEBACK"
@@ -41,14 +42,17 @@ def failure_of(error: BaseException, arguments: Sequence[str]) -> Failure:
 def tell(error: BaseException, arguments: Sequence[str]) -> int:
     """Print what went wrong, and return the exit code."""
     failure = failure_of(error, arguments)
-    run = getattr(error, "run", None)  # a build's, which pipeline.monitoring attached
+    run = attached(error)
     if run is not None:
         failure = replace(failure, message=run.redact(failure.message))
     if prints_json(arguments):
         facts = run.identity() if run is not None else {"catalog": None, "run": None}
         first: dict[str, Any] = {"outcome": "failed", **facts} if _command(arguments) == "build" else {}
         _print(json.dumps({**first, "error": asdict(failure)}, ensure_ascii=False), sys.stdout)
-    if failure.kind == "unforeseen" and os.environ.get(TRACEBACK_VARIABLE):
+    if _logs_json(arguments):
+        with suppress(OSError, ValueError):
+            log_failure(failure.message, failure.exit_code)
+    elif failure.kind == "unforeseen" and os.environ.get(TRACEBACK_VARIABLE):
         with suppress(OSError):
             traceback.print_exception(error)
     elif isinstance(error, USAGE_ERROR) and not prints_json(arguments):
@@ -62,8 +66,17 @@ def prints_json(arguments: Sequence[str]) -> bool:
     """Return whether a command was asked to print JSON on standard output."""
     options = list(takewhile(lambda argument: argument != "--", arguments))
     if _command(options) in _JSON_FILE_COMMANDS:
-        return "--json=-" in options or ("--json", "-") in zip(options, options[1:], strict=False)
+        return "--json=-" in options or ("--json", "-") in pairwise(options)
     return "--json" in options
+
+
+def _logs_json(arguments: Sequence[str]) -> bool:
+    """Return whether a build's log is written as JSON. Its options may be what is wrong: they are not parsed yet."""
+    if _command(arguments) != "build":
+        return False
+    given = [value for name, value in pairwise(arguments) if name == "--log-format"]
+    given += [argument.partition("=")[2] for argument in arguments if argument.startswith("--log-format=")]
+    return (given or [os.environ.get(FORMAT_VARIABLE, "")])[-1] == LogFormat.JSON
 
 
 def _command(arguments: Sequence[str]) -> str:

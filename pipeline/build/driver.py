@@ -1,5 +1,6 @@
 """The stages of a build in order, each from the state that the one before it left."""
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,6 +46,8 @@ from pipeline.sources.gaps import no_tool
 from router import Router
 from router.evaluation import judgements_of
 from router.store import WritableStore
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -250,6 +253,9 @@ class Build:
         self.clock.start("publish", None)
         if not written.held:
             self.execution.run("publish", self.store.publish, written.folder.name)
+            _logger.info(
+                "%s serves", written.folder.name, extra={"event": "published", "snapshot": written.folder.name}
+            )
         removed: tuple[str, ...] = ()
         try:
             removed = tuple(self.store.retain(self.settings.publish.keep))

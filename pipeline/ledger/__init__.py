@@ -4,7 +4,8 @@ Answers are keyed by the hash of everything that produced them, vectors by the h
 model, so a second build of an unchanged catalog asks nothing and embeds nothing. Nothing that was paid for is ever
 deleted. Times are UTC. `schema` and `comments` describe the tables, and
 `connection` opens the file; `runs`, `answers`, `vectors` and `batches`
-read and write them; `history` answers questions over all of them; `ledger` puts them together.
+read and write them; `history` answers questions over all of them, `outcomes` how runs ended; `ledger` puts them
+together.
 """
 
 from pipeline.ledger.answers import LedgerEntry, LedgerQuestion

@@ -3,8 +3,9 @@
 from pipeline.ledger.answers import AnswerTables
 from pipeline.ledger.batches import BatchTables
 from pipeline.ledger.history import HistoryQueries
+from pipeline.ledger.outcomes import OutcomeQueries
 from pipeline.ledger.vectors import VectorTables
 
 
-class Ledger(AnswerTables, VectorTables, BatchTables, HistoryQueries):
+class Ledger(AnswerTables, VectorTables, BatchTables, HistoryQueries, OutcomeQueries):
     """The open ledger. Each of its methods that writes commits before it returns."""

@@ -7,6 +7,7 @@ from pydantic import Field, field_validator
 
 from pipeline.settings.base import Section
 from pipeline.settings.enrichment import AssessmentSettings, EnrichmentSettings
+from pipeline.settings.monitoring import MetricsSettings, NotifySettings
 from pipeline.settings.snapshot import PublishSettings, RetrievalSettings, TuningSettings, VectorSettings
 from pipeline.settings.sources import SourceSettings, SourcesSettings
 from router.evaluation import judgements_of
@@ -50,6 +51,10 @@ class CatalogSettings(Section):
     """The default recipe."""
     publish: PublishSettings = PublishSettings()
     """Gates and retention."""
+    notify: NotifySettings = NotifySettings()
+    """The hook."""
+    metrics: MetricsSettings = MetricsSettings()
+    """The file of metrics."""
     flow: FlowSettings = FlowSettings()
     """Prefect."""
 
