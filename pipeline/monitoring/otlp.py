@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Sequence
-from importlib.util import find_spec
+from importlib import import_module
+from typing import Any
 
 from pipeline.monitoring.figures import Figure
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _PROTOCOLS = ("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
-_EXPORTER = "opentelemetry.exporter.otlp.proto.http"
+_EXPORTER = "opentelemetry.exporter.otlp.proto.http.metric_exporter"
 
 
 class NotSent(Exception):
@@ -30,16 +31,16 @@ def send(catalog: str, figures: Sequence[Figure]) -> None:
     protocol = next((value for name in _PROTOCOLS if (value := os.environ.get(name))), "http/protobuf")
     if protocol != "http/protobuf":
         raise NotSent(f"OTLP over {protocol} is not supported: set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf")
-    if not _is_installed():
-        raise NotSent("this needs opentelemetry-exporter-otlp-proto-http, which is not installed")
-    from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+    try:
+        exporter: Any = import_module(_EXPORTER).OTLPMetricExporter()
+    except ModuleNotFoundError:
+        raise NotSent("this needs opentelemetry-exporter-otlp-proto-http, which is not installed") from None
     from opentelemetry.sdk.metrics import MeterProvider
     from opentelemetry.sdk.metrics.export import InMemoryMetricReader, MetricExportResult
     from opentelemetry.sdk.resources import Resource
 
     from router.distribution import version
 
-    exporter = OTLPMetricExporter()
     reader = InMemoryMetricReader()
     # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win over this name.
     named = os.environ.get("OTEL_SERVICE_NAME") or "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
@@ -49,18 +50,11 @@ def send(catalog: str, figures: Sequence[Figure]) -> None:
         meter = provider.get_meter("quartermaster", version())
         for figure in figures:
             gauge = meter.create_gauge(figure.name, figure.unit, figure.about)
-            for labels, value in figure.samples:
-                gauge.set(value, {"catalog": catalog, **labels})
+            for labels, sample in figure.samples:
+                gauge.set(sample, {"catalog": catalog, **labels})
         data = reader.get_metrics_data()
         if data is None or exporter.export(data) is not MetricExportResult.SUCCESS:
             raise NotSent("the receiver of OTEL_EXPORTER_OTLP_ENDPOINT did not take the metrics")
     finally:
         provider.shutdown()
         exporter.shutdown()
-
-
-def _is_installed() -> bool:
-    try:
-        return find_spec(f"{_EXPORTER}.metric_exporter") is not None
-    except ModuleNotFoundError:
-        return False

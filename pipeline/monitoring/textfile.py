@@ -28,7 +28,7 @@ def write_textfile(place: Path, catalog: str, figures: Sequence[Figure]) -> Path
         for labels, value in figure.samples:
             gauge.labels(catalog=catalog, **labels).set(value)
     path = place / f"quartermaster_{re.sub(r'[^A-Za-z0-9_]', '_', catalog)}.prom" if place.is_dir() else place
-    _replace(path, generate_latest(registry))
+    _replace(path, generate_latest(registry))  # type: ignore[no-untyped-call]
     return path
 
 
