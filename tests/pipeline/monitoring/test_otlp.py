@@ -26,7 +26,7 @@ def test_a_receiver_of_the_environment_gets_the_figures_once(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http.metric_exporter")
     from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (  # type: ignore[import-not-found,unused-ignore]
         ExportMetricsServiceRequest,
     )
@@ -56,7 +56,7 @@ def test_a_receiver_that_refuses_is_told_and_stops_nothing(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http.metric_exporter")
     server.status = 401
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", f"{server.url}/v1/metrics")
     assert told(make_run(), tmp_path, caplog)[-1].startswith("the metrics could not be sent: the receiver")
