@@ -155,19 +155,20 @@ def logging_to_stderr(form: LogFormat, level: LogLevel, *, summary: bool) -> Ite
     `summary` says that a summary for people follows, which shows what held a snapshot back. As JSON nothing else is
     written to standard error. Libraries are never logged below WARNING: they would quote addresses and headers.
     """
-    handler = _Lines()
     as_json = form is LogFormat.JSON
-    shown_otherwise = frozenset() if as_json else _shown_otherwise(summary)
-    handler.setFormatter(JsonLines() if as_json else PlainLines(timed=not err.is_terminal))
+    handler, of_libraries = _Lines(), _Lines()
+    for each in (handler, of_libraries):
+        each.setFormatter(JsonLines() if as_json else PlainLines(timed=not err.is_terminal))
     handler.addFilter(_NoRepeats())
-    handler.addFilter(_Without(shown_otherwise))
+    handler.addFilter(_Without(frozenset() if as_json else _shown_otherwise(summary)))
+    of_libraries.setLevel(logging.WARNING)  # a library may have given its own loggers another
     own, root = [logging.getLogger(name) for name in _OWN], logging.getLogger()
     before = [(logger, logger.level, logger.propagate) for logger in own]
     for logger in own:
         logger.addHandler(handler)
         logger.setLevel(level.upper())
         logger.propagate = False  # whatever a library does to the root logger, our records are written once
-    root.addHandler(handler)
+    root.addHandler(of_libraries)
     if as_json:
         logging.captureWarnings(True)
         err.file = _LogStream()  # type: ignore[assignment]  # it has what a console uses
@@ -177,7 +178,7 @@ def logging_to_stderr(form: LogFormat, level: LogLevel, *, summary: bool) -> Ite
         if as_json:
             logging.captureWarnings(False)
             err.file = None  # type: ignore[assignment]  # standard error again
-        root.removeHandler(handler)
+        root.removeHandler(of_libraries)
         for logger, old_level, propagates in before:
             logger.removeHandler(handler)
             logger.setLevel(old_level)

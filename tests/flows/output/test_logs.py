@@ -50,7 +50,7 @@ def test_as_json_nothing_else_is_on_standard_error(run: Callable[..., Done], tmp
         stream.write("not json\n")
     held = run(*BUILD, "--log-format", "json")
     assert held.returncode == 1
-    assert [r["message"] for r in records(held) if r["event"] == "held"][0].startswith("gate: 33.3% of the records")
+    assert next(r["message"] for r in records(held) if r["event"] == "held").startswith("gate: 33.3% of the records")
     assert "tools.jsonl" in held.stdout  # the summary
     failed = run("build", "nowhere", QUARTERMASTER_LOG_FORMAT="json")
     assert [(r["event"], r["level"], r["exit_code"]) for r in records(failed)] == [

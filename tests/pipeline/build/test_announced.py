@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -72,10 +73,8 @@ def metrics(folder: Path) -> dict[str, float]:
 def test_each_bad_night_is_told_and_the_first_good_one_after_it(folder: Path, server: Receiver) -> None:
     def night() -> list[list[str]]:
         server.posted.clear()
-        try:
+        with suppress(RunAborted):
             run(folder)
-        except RunAborted:
-            pass
         return [posted.json()["events"] for posted in server.posted]
 
     def broken(*names: str) -> None:
