@@ -31,16 +31,15 @@ def run(tmp_path: Path) -> Callable[..., Done]:
     return partial(called, tmp_path)
 
 
-def raising(error: BaseException) -> Callable[..., None]:
-    """A function that raises an error."""
+def raising(error: Callable[[], BaseException]) -> Callable[..., None]:
+    """A function that raises a new error: one that is kept would hold the frames that it passed."""
 
     def fail(*_: object, **__: object) -> None:
-        raise error
+        raise error()
 
     return fail
 
 
-_FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/data/ledger.duckdb")
 COMMANDS = {
     "search": ("flows.cli.commands.arguments.Router.open", ["search", "refund", "--json"]),
     "explain": ("flows.cli.commands.arguments.Router.open", ["explain", "refund", "--json"]),
@@ -56,14 +55,14 @@ COMMANDS = {
 @pytest.mark.parametrize(
     ("error", "kind", "code"),
     [
-        (ZeroDivisionError("x"), "unforeseen", 70),
-        (MemoryError(), "unforeseen", 70),
-        (PanicException("index out of bounds"), "unforeseen", 70),
-        (SystemExit(1), "unforeseen", 70),
-        (EOFError(), "unforeseen", 70),
-        (ExceptionGroup("tasks", [RunAborted("no server")]), "run_aborted", 3),
-        (BaseExceptionGroup("tasks", [KeyboardInterrupt()]), "interrupted", 130),
-        (KeyboardInterrupt(), "interrupted", 130),
+        (lambda: ZeroDivisionError("x"), "unforeseen", 70),
+        (MemoryError, "unforeseen", 70),
+        (lambda: PanicException("index out of bounds"), "unforeseen", 70),
+        (lambda: SystemExit(1), "unforeseen", 70),
+        (EOFError, "unforeseen", 70),
+        (lambda: ExceptionGroup("tasks", [RunAborted("no server")]), "run_aborted", 3),
+        (lambda: BaseExceptionGroup("tasks", [KeyboardInterrupt()]), "interrupted", 130),
+        (KeyboardInterrupt, "interrupted", 130),
     ],
 )
 def test_every_error_of_every_command_is_one_json_object_with_a_code_of_its_own(
@@ -73,7 +72,7 @@ def test_every_error_of_every_command_is_one_json_object_with_a_code_of_its_own(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     command: str,
-    error: BaseException,
+    error: Callable[[], BaseException],
     kind: str,
     code: int,
 ) -> None:
@@ -93,9 +92,10 @@ def test_a_stack_that_is_too_deep_and_a_full_disk_are_sentences(
     run: Callable[..., Done], catalog_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arguments = ("build", catalog_folder, "--encoder", "none")
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/data/ledger.duckdb")
     monkeypatch.setattr("pipeline.build.driver.Build.run_all", lambda *_: recurse())
     assert run(*arguments).returncode == 70
-    monkeypatch.setattr("pipeline.settings.load", raising(_FULL))
+    monkeypatch.setattr("pipeline.settings.load", raising(lambda: full))
     done = run(*arguments)
     assert done.returncode == 3
     assert done.stderr.endswith(
