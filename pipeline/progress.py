@@ -1,12 +1,15 @@
-"""How a build tells what it is doing. The command line draws it; a flow may log it; a library call ignores it."""
+"""How a build tells what it is doing: to whoever listens, and to the log. The command line draws it."""
 
+import logging
 import resource
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol
+from typing import Any, Protocol
+
+_logger = logging.getLogger(__name__)
 
 
 class Progress(Protocol):
@@ -39,7 +42,7 @@ class SilentProgress:
 
 
 class StageClock:
-    """Passes progress on and measures each stage.
+    """Passes progress on, logs it, and measures each stage.
 
     By stage: wall-clock `seconds`; `cpu_seconds` of all threads; `peak_mb`, the most memory that the process had held
     by the end of the stage.
@@ -53,30 +56,43 @@ class StageClock:
         self._stage: str | None = None
         self._since = 0.0
         self._cpu_since = 0.0
+        self._total: int | None = None
+        self._done = 0
 
     def start(self, stage: str, total: int | None = None) -> None:
         """Begin a stage, and end the one before."""
         self.stop()
         self._stage, self._since, self._cpu_since = stage, time.perf_counter(), time.process_time()
+        self._total, self._done = total, 0
+        _logger.info("%s started", stage, extra={"event": "stage_started", "stage": stage} | self._counts())
         self._inner.start(stage, total)
 
     def advance(self, count: int = 1) -> None:
         """Pass on what is done of the stage."""
+        self._done += count
         self._inner.advance(count)
 
     def note(self, message: str) -> None:
         """Pass on a message."""
+        _logger.info("%s", message, extra={"event": "note", "stage": self._stage})
         self._inner.note(message)
 
     def stop(self) -> None:
         """End the last stage."""
         if (stage := self._stage) is not None:
-            self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - self._since
+            spent = time.perf_counter() - self._since
+            fields = {"event": "stage_ended", "stage": stage, "seconds": round(spent, 3)} | self._counts()
+            _logger.info("%s ended after %.1f s", stage, spent, extra=fields)
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + spent
             self.cpu_seconds[stage] = self.cpu_seconds.get(stage, 0.0) + time.process_time() - self._cpu_since
             # Kilobytes on Linux, where builds run; bytes on macOS.
             unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
             self.peak_mb[stage] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // unit
         self._stage = None
+
+    def _counts(self) -> dict[str, Any]:
+        """Return what is done of the stage, for a log record; nothing where its extent is not known."""
+        return {} if self._total is None else {"counts": {"done": self._done, "total": self._total}}
 
 
 _ADVANCE: ContextVar[Callable[[int], None] | None] = ContextVar("advance", default=None)

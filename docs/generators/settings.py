@@ -19,6 +19,8 @@ from pipeline.settings import (
     FieldSettings,
     FlowSettings,
     LedgerSettings,
+    MetricsSettings,
+    NotifySettings,
     OAuthSettings,
     Price,
     PublishSettings,
@@ -44,6 +46,8 @@ SECTIONS: dict[str, type[Section]] = {
     "[retrieval]": RetrievalSettings,
     "[publish]": PublishSettings,
     "[ledger]": LedgerSettings,
+    "[notify]": NotifySettings,
+    "[metrics]": MetricsSettings,
     "[flow]": FlowSettings,
 }
 # Fields that are sections of their own, or not for the file.
@@ -57,6 +61,8 @@ _ELSEWHERE = {
     "retrieval",
     "publish",
     "ledger",
+    "notify",
+    "metrics",
     "flow",
     "folder",
 }
@@ -67,8 +73,9 @@ A catalog's settings stand in `catalog.toml`. Only the place of a source has no 
 sets a field wins: the arguments of the call or the command line, the environment, `catalog.toml`, the default.
 
 The environment sets any field of a section: `QUARTERMASTER_<SECTION>__<FIELD>`, as in `QUARTERMASTER_VECTORS__ENCODER`
-or `QUARTERMASTER_PUBLISH__KEEP`. A value that begins with `{` is read as JSON. Sections in double brackets, and those
-below them, are set in the file alone. A wrong or unknown field stops a build before it starts; all are told at once.
+or `QUARTERMASTER_PUBLISH__KEEP`. A value that begins with `{` or `["` is read as JSON. Sections in double brackets, and
+those below them, are set in the file alone. A wrong or unknown field stops a build before it starts; all are told at
+once.
 
 Other variables: `OPENAI_API_KEY` and `OPENAI_BASE_URL` (the model's server), `QUARTERMASTER_CATALOG` (which catalog of
 a workspace is meant), `QUARTERMASTER_CACHE` (the folder of exported encoders), `QUARTERMASTER_TOKEN` (the servers'

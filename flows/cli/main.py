@@ -5,10 +5,10 @@ with the light install.
 """
 
 import os
+import select
 import signal
 import sys
-import traceback
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
@@ -21,11 +21,8 @@ from flows.cli.commands.login import login
 from flows.cli.commands.route import explain, search
 from flows.cli.commands.serve import serve
 from flows.cli.commands.snapshots import snapshots
-from router.distribution import install_command, version
-from router.errors import QuartermasterError
-
-_TRACEBACK = "QUARTERMASTER_TRACEBACK"
-_UNFORESEEN_EXIT = 70  # EX_SOFTWARE of sysexits.h
+from flows.cli.failure import BROKEN_PIPE, tell
+from router.distribution import version
 
 app = typer.Typer(
     help="""Routes an agent's request to the few tools that fit, out of thousands.
@@ -77,50 +74,55 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             signal.signal(number, _stop)
+    sys.exit(_run(sys.argv[1:]))
+
+
+def _run(arguments: list[str]) -> int:
+    """Run one command, and return its exit code."""
     try:
-        app()
-    except QuartermasterError as error:
-        from flows.output.terminal import plain_text
-
-        # It may quote a catalog, a server or a database: data, never a command to the terminal.
-        print(f"quartermaster: {plain_text(str(error))}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    except ModuleNotFoundError as error:
-        name = (error.name or "").partition(".")[0]
-        if name in ("router", "pipeline", "flows", "quartermaster"):
-            _exit_unforeseen(error)
-        print(f"quartermaster: this needs {name}: {install_command(_extra_of(name))}", file=sys.stderr)
-        sys.exit(2)
-    except Exception as error:  # noqa: BLE001 - any other error has an exit code of its own
-        _exit_unforeseen(error)
+        # Not app(): it ends with 1 where the output was not read, and 1 means that something was held back.
+        command = typer.main.get_command(app)
+        with command.make_context("quartermaster", arguments) as context:
+            command.invoke(context)
+        _flush()
+    except typer.Exit as end:
+        return _flushed(end.exit_code, arguments)
+    except BrokenPipeError as error:
+        return BROKEN_PIPE if _is_unread() else tell(error, arguments)
+    except BaseException as error:  # noqa: BLE001 - Rust's panics are no Exception, and each error has an exit code
+        return tell(error, arguments)
+    return 0
 
 
-def _exit_unforeseen(error: Exception) -> NoReturn:
-    if os.environ.get(_TRACEBACK):
-        traceback.print_exception(error)
-    else:
-        from flows.output.terminal import plain_text
+def _flushed(code: int, arguments: list[str]) -> int:
+    """Return an exit code, or that of output that cannot be written."""
+    try:
+        _flush()
+    except BrokenPipeError:
+        return BROKEN_PIPE if _is_unread() else code
+    except OSError as error:
+        return tell(error, arguments)
+    return code
 
-        reason = " ".join(f"{type(error).__name__}: {error}".split())[:500]
-        print(
-            f"quartermaster: unforeseen error: {plain_text(reason)}; {_TRACEBACK}=1 prints where it arose",
-            file=sys.stderr,
-        )
-    sys.exit(_UNFORESEEN_EXIT)
+
+def _flush() -> None:
+    """Write out what was printed. At the end of the process an error would be a warning, and its code 120."""
+    sys.stdout.flush()
+
+
+def _is_unread() -> bool:
+    """Return whether whoever read standard output has ended. What is left of it goes nowhere."""
+    try:
+        output = sys.stdout.fileno()
+    except (OSError, ValueError):  # no file
+        return False
+    watch = select.poll()
+    watch.register(output, 0)
+    if not any(event & select.POLLERR for _, event in watch.poll(0)):
+        return False
+    os.dup2(os.open(os.devnull, os.O_WRONLY), output)
+    return True
 
 
 def _stop(number: int, _: object) -> None:
     sys.exit(128 + number)
-
-
-def _extra_of(module: str) -> str:
-    """Return the extra that installs a module. For a build that lacks duckdb it is "build", not "inspect"."""
-    if module == "prefect":
-        return "flows"
-    if sys.argv[1:2] == ["serve"]:
-        return "serve"
-    if module in ("torch", "sentence_transformers", "transformers"):
-        return "models"
-    if module in ("jinja2", "matplotlib"):
-        return "evaluation"
-    return "inspect" if module == "duckdb" and sys.argv[1:2] == ["inspect"] else "build"

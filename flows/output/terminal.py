@@ -11,8 +11,25 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+
+class _Output(Console):
+    """Standard output. Rich itself would end with 1, the code of "held", where nobody reads it."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise BrokenPipeError, which has an exit code of its own."""
+        raise BrokenPipeError
+
+
+class _Errors(Console):
+    """Standard error. A build that nobody listens to goes on."""
+
+    def on_broken_pipe(self) -> None:
+        """Print nothing any more."""
+        self.quiet = True
+
+
+out = _Output(highlight=False)
+err = _Errors(stderr=True, highlight=False)
 
 _STAGE_TITLES = {
     "engine": "Starting Prefect",

@@ -1,5 +1,6 @@
 """The stages of a build in order, each from the state that the one before it left."""
 
+import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -48,6 +49,8 @@ from pipeline.sources.gaps import no_tool
 from router import Router
 from router.evaluation import judgements_of
 from router.store import WritableStore, decisions
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -270,8 +273,11 @@ class Build:
         self.clock.start("publish", None)
         if written.held:
             return written
-        decided = self.execution.run("publish", decisions.publish_build, self.store, written.folder.name)
-        return SnapshotOutcome(written.folder, "held", decided) if decided else written
+        name = written.folder.name
+        if decided := self.execution.run("publish", decisions.publish_build, self.store, name):
+            return SnapshotOutcome(written.folder, "held", decided)
+        _logger.info("%s serves", name, extra={"event": "published", "snapshot": name})
+        return written
 
     def retain(self) -> tuple[str, ...]:
         """Remove old snapshots beyond the retention and return their names."""

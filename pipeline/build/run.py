@@ -1,10 +1,12 @@
-"""`build`: one build of a workspace, under the ledger's lock and in its history."""
+"""`build`: one build of a workspace, under the ledger's lock, in its history, and announced when it has ended."""
 
+import logging
 from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 
+from pipeline.build.announced import AnnouncedBuild
 from pipeline.build.driver import Build
 from pipeline.build.report import BuildReport
 from pipeline.errors import RunAborted
@@ -15,6 +17,8 @@ from pipeline.publish import SnapshotStore
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
 from pipeline.vectors.encoding import close_encoders
 from router.store import WritableStore
+
+_logger = logging.getLogger(__name__)
 
 
 def build(
@@ -30,7 +34,8 @@ def build(
 ) -> BuildReport:
     """Build a catalog's snapshot and publish it, unless nothing changed or a gate holds it back.
 
-    Whatever happens, the snapshot that was serving goes on serving.
+    Whatever happens, the snapshot that was serving goes on serving. How it ended is logged, measured and told to the
+    hook, as the settings say; an experiment in another area is not.
 
     Args:
         settings: The catalog's settings, as `pipeline.settings.load` returns them.
@@ -51,29 +56,35 @@ def build(
     workspace = Path(workspace)
     clock = StageClock(progress or SilentProgress())
     store = store or SnapshotStore(workspace, settings.name, area)
-    try:
-        with Ledger.open(workspace, wait_s, tell=clock.note) as ledger:
-            for killed in ledger.close_killed_runs():
-                clock.note(f"run {killed} had been killed: it is closed, and what it paid for is kept")
-            run = ledger.start_run(settings.name, area)
-            try:
-                ledger.keep_copies(settings.ledger, settings.name, run, clock.note)
-                report = Build(
-                    settings, workspace, store, ledger, run, execution or DirectExecution(), clock, area
-                ).run_all(force)
-            except BaseException as error:
-                _close_failed(ledger, run, str(error) or type(error).__name__, clock)
-                raise
-            finally:
-                close_encoders()
-            return _closed(ledger, run, report)
-    except (OSError, duckdb.Error) as error:
-        raise _aborted(error, workspace / LEDGER_FILE) from error
+    with AnnouncedBuild(settings, workspace, store, area) as announced:
+        try:
+            with Ledger.open(workspace, wait_s, tell=clock.note) as ledger:
+                for killed in ledger.close_killed_runs():
+                    clock.note(f"run {killed} had been killed: it is closed, and what it paid for is kept")
+                run = ledger.start_run(settings.name, area)
+                announced.began(ledger, run)
+                try:
+                    ledger.keep_copies(settings.ledger, settings.name, run, clock.note)
+                    execution = execution or DirectExecution()
+                    report = Build(settings, workspace, store, ledger, run, execution, clock, area).run_all(force)
+                except BaseException as error:
+                    _close_failed(ledger, run, str(error) or type(error).__name__)
+                    raise
+                finally:
+                    clock.stop()
+                    announced.seconds = clock.seconds
+                    close_encoders()
+                report = _closed(ledger, run, report)
+                announced.ended(report)
+        except (OSError, duckdb.Error) as error:
+            raise _aborted(error, workspace / LEDGER_FILE) from error
+        return report
 
 
 def _closed(ledger: Ledger, run: int, report: BuildReport) -> BuildReport:
     """Close a run that ended well, and return its report, which says so where the ledger could not be written."""
     try:
+        ledger.put_degraded(run, report.degraded)
         ledger.finish_run(run, report.outcome, snapshot=report.snapshot.name, message="; ".join(report.held))
     except duckdb.Error as error:
         problem = f"run {run} could not be closed in the ledger: {' '.join(str(error).split())}"
@@ -81,12 +92,17 @@ def _closed(ledger: Ledger, run: int, report: BuildReport) -> BuildReport:
     return report
 
 
-def _close_failed(ledger: Ledger, run: int, message: str, progress: Progress) -> None:
+def _close_failed(ledger: Ledger, run: int, message: str) -> None:
     """Close a run that failed. Where that fails too, as on a full disk, the next build closes it."""
     try:
         ledger.finish_run(run, "failed", snapshot=None, message=message)
-    except duckdb.Error:
-        progress.note(f"run {run} could not be closed in the ledger; the next build closes it")
+    except duckdb.Error as error:
+        _logger.warning(
+            "run %s could not be closed in the ledger; the next build closes it: %s",
+            run,
+            error,
+            extra={"event": "not_told"},
+        )
 
 
 def _aborted(error: OSError | duckdb.Error, ledger: Path) -> RunAborted:

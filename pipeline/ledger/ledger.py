@@ -5,9 +5,19 @@ from pipeline.ledger.batches import BatchTables
 from pipeline.ledger.earlier import EarlierQueries
 from pipeline.ledger.history import HistoryQueries
 from pipeline.ledger.keys import KeyQueries
+from pipeline.ledger.outcomes import OutcomeQueries
 from pipeline.ledger.source_readings import SourceReadingTables
 from pipeline.ledger.vectors import VectorTables
 
 
-class Ledger(AnswerTables, VectorTables, BatchTables, SourceReadingTables, HistoryQueries, KeyQueries, EarlierQueries):
+class Ledger(
+    AnswerTables,
+    VectorTables,
+    BatchTables,
+    SourceReadingTables,
+    HistoryQueries,
+    KeyQueries,
+    EarlierQueries,
+    OutcomeQueries,
+):
     """The open ledger. Each of its methods that writes commits before it returns."""

@@ -1,7 +1,7 @@
 """Settings: frozen, typed, validated when loaded, printable. Nothing else reads settings from the environment.
 
-`sources` (with `access`, `fields` and `variables`), `enrichment`, `snapshot` and `catalog` hold the sections; `loading`
-puts them together, `problems` says what is wrong with them.
+`sources` (with `access`, `fields` and `variables`), `enrichment`, `snapshot`, `monitoring` and `catalog` hold the
+sections; `loading` puts them together, `problems` says what is wrong with them, `unloadable` finds who hears of that.
 
 Precedence, first wins: arguments of the call or the command line, environment, `catalog.toml`, defaults.
 Environment: `QUARTERMASTER_<SECTION>__<FIELD>` for any field of a section below, as in
@@ -17,19 +17,24 @@ from pipeline.settings.enrichment import AssessmentSettings, BatchSettings, Enri
 from pipeline.settings.fields import FieldSettings
 from pipeline.settings.ledger import LedgerSettings
 from pipeline.settings.loading import CATALOG_FILE, left_out, load, overrides, with_provider
+from pipeline.settings.monitoring import EVENTS, Event, MetricsSettings, NotifySettings
 from pipeline.settings.snapshot import PublishSettings, RetrievalSettings, TuningSettings, VectorSettings
 from pipeline.settings.sources import SourceSettings, SourcesSettings
 
 __all__ = [
     "CATALOG_FILE",
     "DEFAULT_WORKSPACE",
+    "EVENTS",
     "AssessmentSettings",
     "BatchSettings",
     "CatalogSettings",
     "EnrichmentSettings",
+    "Event",
     "FieldSettings",
     "FlowSettings",
     "LedgerSettings",
+    "MetricsSettings",
+    "NotifySettings",
     "OAuthSettings",
     "Price",
     "PublishSettings",

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 from pipeline.settings.base import Section
 from pipeline.settings.enrichment import AssessmentSettings, EnrichmentSettings
 from pipeline.settings.ledger import LedgerSettings
+from pipeline.settings.monitoring import MetricsSettings, NotifySettings
 from pipeline.settings.snapshot import PublishSettings, RetrievalSettings, TuningSettings, VectorSettings
 from pipeline.settings.sources import SourceSettings, SourcesSettings
 from router.evaluation import judgements_of
@@ -53,6 +54,10 @@ class CatalogSettings(Section):
     """Gates and retention."""
     ledger: LedgerSettings = LedgerSettings()
     """Copies of the ledger."""
+    notify: NotifySettings = NotifySettings()
+    """The hook."""
+    metrics: MetricsSettings = MetricsSettings()
+    """The file of metrics."""
     flow: FlowSettings = FlowSettings()
     """Prefect."""
 

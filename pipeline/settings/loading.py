@@ -31,7 +31,19 @@ OPTIONS = {
     ("enrichment", "mode"): "--batch",
     ("vectors", "encoder"): "--encoder",
 }
-_SECTIONS = ("sources", "enrichment", "assessment", "vectors", "tuning", "retrieval", "publish", "ledger", "flow")
+_SECTIONS = (
+    "sources",
+    "enrichment",
+    "assessment",
+    "vectors",
+    "tuning",
+    "retrieval",
+    "publish",
+    "ledger",
+    "notify",
+    "metrics",
+    "flow",
+)
 
 
 def load(
@@ -54,14 +66,14 @@ def load(
         raise SettingsInvalid(f"{path} does not exist: name a catalog folder, or a file of tool definitions")
     declaration = path / CATALOG_FILE if path.is_dir() else None
     if declaration is not None and declaration.exists():
-        settings = _read_toml(declaration)
+        settings = read_toml(declaration)
         settings.setdefault("name", path.resolve().name)
         folder = path
     else:
         settings = _defaults(path)
         folder = path if path.is_dir() else path.parent
     wrong = ["folder cannot be set: it is the folder of the catalog itself"] if "folder" in settings else []
-    from_environment, variables, refused = _from_environment(os.environ if environment is None else environment)
+    from_environment, variables, refused = environment_settings(environment)
     _merge(settings, from_environment)
     _merge(settings, overrides or {})
     arguments = {(section, field) for section, fields in (overrides or {}).items() for field in fields}
@@ -137,7 +149,8 @@ def left_out(path: Path, settings: CatalogSettings) -> tuple[str, ...]:
     )
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return what a TOML file declares. Raises SettingsInvalid where it cannot be read."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:  # ValueError: no UTF-8, no TOML, a number of 5,000 digits
@@ -172,10 +185,11 @@ def _defaults(path: Path) -> dict[str, Any]:
     return settings
 
 
-def _from_environment(
-    environment: Mapping[str, str],
+def environment_settings(
+    environment: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, dict[str, Any]], dict[tuple[str, str], str], list[str]]:
     """Return the fields that variables set, the variable of each, and what is wrong with variables."""
+    environment = os.environ if environment is None else environment
     values: dict[str, dict[str, Any]] = {}
     named: dict[tuple[str, str], str] = {}
     wrong: list[str] = []
@@ -208,8 +222,8 @@ def _merge(settings: dict[str, Any], over: Mapping[str, Mapping[str, Any]]) -> N
 
 
 def _value(text: str) -> Any:
-    """Return a field's value: JSON where it is written as an object (`ENRICHMENT__PARAMETERS`), else the text.
+    """Return a field's value: JSON where it is an object (`ENRICHMENT__PARAMETERS`) or a list of texts, else the text.
 
-    Raises ValueError where an object is not JSON.
+    Raises ValueError where that is not JSON.
     """
-    return json.loads(text) if text.lstrip().startswith("{") else text
+    return json.loads(text) if text.lstrip().startswith(("{", '["')) else text

@@ -52,7 +52,7 @@ class SourceSettings(Section):
             raise ValueError("a source has exactly one of path, command and url")
         if self.command is not None and not self.command:
             raise ValueError("command is empty: it holds the program and its arguments")
-        if self.url is not None and not _may_be_web(self.url):
+        if self.url is not None and not may_be_web(self.url):
             raise ValueError("url is no address of http or https")
         if self.fields is not None and (self.format == "openapi" or self.is_live_server):
             what = "an OpenAPI document says itself" if self.format == "openapi" else "a live MCP server says itself"
@@ -107,7 +107,7 @@ def is_web(url: str) -> bool:
         return False
 
 
-def _may_be_web(url: str) -> bool:
+def may_be_web(url: str) -> bool:
     """Return whether a URL is one of http or https, as far as that can be told before its variables are known."""
     written = variables.check(url)
     if not variables.has_variables(written):

@@ -1,16 +1,18 @@
 """build and schedule: a snapshot now, or every night."""
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
 from flows.cli.commands.arguments import WORKSPACE, Encoder, Generator, JsonOutput, Workspace
+from flows.output.logs import FORMAT_VARIABLE, LEVEL_VARIABLE, LogFormat, LoggedProgress, LogLevel, logging_to_stderr
+from pipeline.progress import Progress
 
 if TYPE_CHECKING:
     from pipeline.build.report import BuildReport
-    from pipeline.progress import Progress
 
 
 def build(
@@ -40,6 +42,12 @@ def build(
     flow: Annotated[
         bool, typer.Option("--flow", help="Run it as a Prefect flow: retries, time-outs, artifacts, an evaluation.")
     ] = False,
+    log_format: Annotated[
+        LogFormat, typer.Option(envvar=FORMAT_VARIABLE, help="How the log on standard error is written.")
+    ] = LogFormat.TEXT,
+    log_level: Annotated[
+        LogLevel, typer.Option(envvar=LEVEL_VARIABLE, help="The least level that is logged.")
+    ] = LogLevel.INFO,
     as_json: JsonOutput = False,
 ) -> None:
     """Build a catalog's snapshot and publish it. Prints the snapshot's folder last.
@@ -57,16 +65,23 @@ def build(
     from flows.output.build import show_report
     from flows.output.plan import show_plan
     from flows.output.sources import show_unread
-    from flows.output.terminal import ProgressBars, out, plain_text
+    from flows.output.terminal import ProgressBars, err, out, plain_text
     from pipeline.build import build as build_snapshot
+    from pipeline.build import failures_announced
     from pipeline.build.plan import plan as plan_build
-    from pipeline.settings import left_out, load, overrides, with_provider
+    from pipeline.settings import CatalogSettings, left_out, load, overrides, with_provider
 
     mode = "batch" if batch else None
     skip = skip_unreadable or None
-    settings = with_provider(load(path, overrides(generator, encoder, max_cost, max_tools, mode, skip)), provider)
-    show_unread(left_out(path, settings))
+
+    def load_settings() -> CatalogSettings:
+        settings = load(path, overrides(generator, encoder, max_cost, max_tools, mode, skip))
+        settings = with_provider(settings, provider)
+        show_unread(left_out(path, settings))
+        return settings
+
     if plan:
+        settings = load_settings()
         with ProgressBars() as bars:
             planned = plan_build(settings, workspace=workspace, progress=bars)
         if as_json:
@@ -74,33 +89,38 @@ def build(
         else:
             show_plan(planned)
         return
-    with ProgressBars() as bars:
-        if flow:
-            report = _run_flow(
-                bars,
-                path,
-                workspace,
-                generator=generator,
-                encoder=encoder,
-                force=force,
-                max_cost=max_cost,
-                max_tools=max_tools,
-                mode=mode,
-                skip_unreadable=skip,
-                provider=provider,
-            )
+    with logging_to_stderr(log_format, log_level, summary=not as_json), ExitStack() as shown:
+        drawn = err.is_terminal and log_format is LogFormat.TEXT
+        progress: Progress = shown.enter_context(ProgressBars()) if drawn else LoggedProgress()
+        with failures_announced(path):
+            settings = load_settings()
+            if flow:
+                report = _run_flow(
+                    progress,
+                    path,
+                    workspace,
+                    generator=generator,
+                    encoder=encoder,
+                    force=force,
+                    max_cost=max_cost,
+                    max_tools=max_tools,
+                    mode=mode,
+                    skip_unreadable=skip,
+                    provider=provider,
+                )
+            else:
+                report = build_snapshot(settings, workspace=workspace, force=force, progress=progress)
+        shown.close()
+        if as_json:
+            print(json.dumps(report.to_json(), ensure_ascii=False))
         else:
-            report = build_snapshot(settings, workspace=workspace, force=force, progress=bars)
-    if as_json:
-        print(json.dumps(report.to_json(), ensure_ascii=False))
-    else:
-        show_report(report)
-        out.print(plain_text(str(report.snapshot), "bold"), soft_wrap=True)
+            show_report(report)
+            out.print(plain_text(str(report.snapshot), "bold"), soft_wrap=True)
     if report.held:
         raise typer.Exit(1)
 
 
-def _run_flow(bars: "Progress", path: Path, workspace: Path, **parameters: Any) -> "BuildReport":
+def _run_flow(bars: Progress, path: Path, workspace: Path, **parameters: Any) -> "BuildReport":
     """Run the build as a flow in this process, on the configured Prefect server or one that ends with it.
 
     `parameters` are the flow's others. Raises the errors of the build.

@@ -1,6 +1,7 @@
 """Direct requests: each is retried as the policy says, and sent once more where its answer is unreadable."""
 
 import asyncio
+import logging
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,8 @@ from pipeline.enrichment.openai.requests import RequestBuilder
 from pipeline.enrichment.openai.retry import Attempt, Fail, FallBack, Retry, RetryPolicy
 from pipeline.settings import EnrichmentSettings
 from router.expansion import Expansion
+
+_logger = logging.getLogger(__name__)
 
 # A wrong answer was paid for. One more question may help; three wrong answers are the tool's or the model's nature.
 _MAX_ANSWERS = 2
@@ -182,6 +185,7 @@ class DirectClient:
                 self._server.output_mode = max(self._server.output_mode, output_mode)
                 return replace(attempt, output_mode=output_mode)
             case Retry() as retry if fault.kind == "rate" or reservation.extend(attempt_usd):
+                _log_retry(fault, retry)
                 await self._wait(retry)
                 if self._is_over():
                     raise fault
@@ -201,6 +205,14 @@ class DirectClient:
         until = now() + delay_s
         while (remaining := until - now()) > 0 and not self._is_over():
             await asyncio.sleep(min(remaining, _TICK_S))
+
+
+def _log_retry(fault: Fault, retry: Retry) -> None:
+    """Log that a request is sent again; a 429 pauses all requests for as long as the server asks."""
+    limited = fault.kind == "rate"
+    wait_s = fault.retry_after_s if limited and fault.retry_after_s is not None else retry.after_s
+    fields = {"event": "rate_limited" if limited else "retry", "wait_s": round(wait_s, 3)}
+    _logger.info("asked again after a fault (%s): %s", fault.kind, fault.message, extra=fields)
 
 
 def _equal_shares(usage: TokenUsage, count: int) -> list[TokenUsage]:

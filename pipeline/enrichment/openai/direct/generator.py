@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Collection, Iterator, Sequence
+from contextvars import copy_context
 from typing import Any
 
 from pipeline.enrichment.budget import Budget
@@ -71,7 +72,7 @@ class DirectGenerator:
     def _ask(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
         """Run a session in a thread of its own. Whoever takes a group commits it before it takes the next."""
         session = DirectSession(self._context, questions)
-        thread = threading.Thread(target=session.run, name="enrichment", daemon=True)
+        thread = threading.Thread(target=copy_context().run, args=(session.run,), name="enrichment", daemon=True)
         thread.start()
         interruption: BaseException | None = None
         try:

@@ -1,0 +1,82 @@
+"""What an error means for whoever started the program: its kind, one sentence, and the exit code.
+
+Only a snapshot that is held back, or damaged, ends with the code that a command gives itself. Every error has a code
+that says so, and an unforeseen one never has that of another.
+"""
+
+import errno
+import re
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+from pipeline.errors import QuartermasterError
+
+INTERRUPTED = 130  # 128 + SIGINT, as a shell has it
+UNFORESEEN = 70  # EX_SOFTWARE of sysexits.h
+_STOPPED = 3
+_DISK_FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
+_NO_SPACE = "No space left on device"  # DuckDB's and Tantivy's errors have no number
+_LONGEST = 500
+_RUN = "_quartermaster_run"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The failure that an error stands for.
+
+    `kind` is the error's class in snake case, such as "run_aborted", or "disk_full", "interrupted", "terminated" (by a
+    signal), "unforeseen". `exit_code` is that of the command line.
+    """
+
+    kind: str
+    message: str
+    exit_code: int
+
+    @classmethod
+    def of(cls, error: BaseException) -> Self:
+        """Return what an error stands for. A group of one error stands for that error."""
+        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+            error = error.exceptions[0]
+        if isinstance(error, QuartermasterError):
+            return cls(_snake_case(type(error).__name__), str(error), error.exit_code)
+        if isinstance(error, KeyboardInterrupt):
+            return cls("interrupted", "interrupted", INTERRUPTED)
+        if isinstance(error, SystemExit) and isinstance(error.code, int) and error.code > 128:
+            return cls("terminated", f"ended by signal {error.code - 128}", error.code)
+        said = " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST]
+        if (isinstance(error, OSError) and error.errno in _DISK_FULL) or _NO_SPACE in said:
+            return cls("disk_full", f"the disk is full: {_written(error)}. Free some space and run it again", _STOPPED)
+        return cls("unforeseen", said, UNFORESEEN)
+
+
+def _written(error: BaseException) -> str:
+    """Return what could not be written, as far as the error knows it."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename} could not be written"
+    return " ".join(str(error).split())[:_LONGEST]
+
+
+def _snake_case(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+class AnnouncedRun(Protocol):
+    """A run that failed and was announced (`pipeline.monitoring.MonitoredRun`)."""
+
+    def identity(self) -> dict[str, Any]:
+        """Return the catalog and the number of the run, for JSON."""
+        ...
+
+    def redact(self, text: str) -> str:
+        """Return a text without the run's secrets."""
+        ...
+
+
+def attach(run: AnnouncedRun, error: BaseException) -> None:
+    """Let an error know the run that it ended: whoever catches it need not announce it again."""
+    setattr(error, _RUN, run)
+
+
+def attached(error: BaseException) -> AnnouncedRun | None:
+    """Return the run that an error ended; None where none was announced."""
+    return getattr(error, _RUN, None)

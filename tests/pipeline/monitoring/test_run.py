@@ -1,0 +1,48 @@
+"""What happened in a run, and what is told of it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pipeline.failure import Failure
+from pipeline.monitoring import MonitoredRun
+from pipeline.monitoring.payload import payload
+
+Make = Callable[..., MonitoredRun]
+
+
+@pytest.mark.parametrize(
+    ("fields", "events"),
+    [
+        ({}, ()),
+        ({"outcome": "unchanged", "previous": "published"}, ()),
+        ({"held": ("a gate",)}, ("held",)),
+        ({"degraded": ("a model",)}, ("degraded",)),
+        ({"stale": ("mail",), "degraded": ("mail is old",), "held": ("a gate",)}, ("held", "stale", "degraded")),
+        ({"outcome": "failed", "failure": Failure("run_aborted", "no disk", 3)}, ("failed",)),
+        *(({"previous": bad}, ("recovered",)) for bad in ("failed", "held", "running", "degraded")),
+        ({"previous": "failed", "degraded": ("a model",)}, ("degraded",)),
+    ],
+)
+def test_the_events_of_a_run_are_its_troubles_or_the_end_of_trouble(
+    make_run: Make, fields: dict[str, Any], events: tuple[str, ...]
+) -> None:
+    assert make_run(**fields).events == events
+
+
+def test_the_payload_holds_what_an_alert_needs_and_no_secret(make_run: Make) -> None:
+    failure = Failure("run_aborted", "the server refused the key sk-12345", 3)
+    run = make_run("failed", failure=failure, secrets=frozenset(["sk-12345"]), counts={}, cost_usd=None)
+    content = payload(run, run.events)
+    assert (content["schema"], content["event"], content["events"]) == (1, "failed", ["failed"])
+    assert (content["outcome"], content["exit_code"], content["run"], content["snapshot"]) == ("failed", 3, 7, None)
+    assert content["reasons"] == ["the server refused the key …"]
+    assert content["text"] == "office: the build failed: the server refused the key …"
+    assert (content["started_at"], content["time"]) == ("2026-11-23T02:00:00+00:00", "2026-11-23T02:01:30+00:00")
+    assert content["seconds"] == 90.0 and content["host"]
+
+
+def test_a_payload_stays_small_however_many_reasons_there_are(make_run: Make) -> None:
+    run = make_run(degraded=tuple(f"source {n}: {'x' * 2_000}" for n in range(500)))
+    assert len(str(payload(run, run.events))) < 20_000
