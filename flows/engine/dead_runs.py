@@ -26,6 +26,7 @@ from pipeline.errors import SettingsInvalid
 _logger = logging.getLogger("flows")
 _OURS: dict[UUID, OpenRun] = {}  # of this process
 _UNKNOWN_S = 30 * 86_400.0  # a run that the server does not know may be another server's
+_UNTOLD = "the Prefect server was not told how it ended"
 _LIVE = (StateType.RUNNING, StateType.CANCELLING)
 _OPEN_TASKS = (StateType.RUNNING, StateType.PENDING, StateType.SCHEDULED)
 
@@ -76,7 +77,7 @@ def _close(client: SyncPrefectClient, run: OpenRun) -> None:
         if state is not None and (found.state is None or found.state.name != state.name):
             client.set_flow_run_state(run.run_id, state, force=True)
             _logger.warning("closed the flow run %s as %s: %s", found.name, state.name, state.message)
-        _close_parts(client, run.run_id, killed)
+        _close_parts(client, run.run_id, _UNTOLD if run.final else killed)
     run.forget()
 
 

@@ -70,6 +70,8 @@ def logs_on_server() -> Iterator[None]:
 
 def silence_console() -> None:
     """Keep off the terminal what Prefect logs, and what we log below WARNING; the server gets it all the same."""
+    import prefect.main  # noqa: F401 - it sets up the console, once
+
     for handler in logging.getLogger().handlers:
         if isinstance(handler, PrefectConsoleHandler):
             handler.addFilter(_is_for_terminal)
