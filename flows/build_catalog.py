@@ -63,6 +63,7 @@ def build_catalog(
             run = open_this_run(Path(workspace))
             settings = load(Path(path), overrides(generator, encoder, max_cost, max_tools, mode, skip_unreadable))
             settings = with_provider(settings, provider)
+            server.wait_s = settings.flow.server_wait_s
             progress = FlowProgress(settings.name, server)
             report = build(
                 settings,

@@ -100,6 +100,12 @@ def forget_this_run(flow: Any, flow_run: FlowRun, state: State[Any]) -> None:
         opened.forget()
 
 
+def release_runs() -> None:
+    """Leave the runs of this process that the server was not told of to the next run of their workspace."""
+    while _OURS:
+        _OURS.popitem()[1].release()
+
+
 def close_crashed_run(flow: Any, flow_run: FlowRun, state: State[Any]) -> None:
     """Close the tasks of a run that crashed: Prefect calls it, in the process that served the run if that one lives."""
     forget_this_run(flow, flow_run, state)

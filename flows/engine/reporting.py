@@ -17,7 +17,6 @@ from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
 _logger = logging.getLogger("flows")
 _PAUSE_S = 300.0  # a server that hangs holds each call for a minute
-_PATIENCE_S = 60.0  # for a server that restarts, before a run ends without it
 
 # What a call to the server raises if it is gone, restarts, or answers with an error.
 SERVER_ERRORS = (httpx.HTTPError, PrefectException, OSError)
@@ -27,11 +26,14 @@ class ServerReports:
     """Calls to the Prefect server that a build can do without.
 
     After a call that fails, the next five minutes go without: a server that is gone does not slow the build down.
+
+    Attributes:
+        wait_s: Seconds that `wait` waits.
     """
 
     def __init__(self) -> None:
+        self.wait_s = 0.0
         self._silent_until = 0.0
-        self._patience_s = _PATIENCE_S
 
     @property
     def possible(self) -> bool:
@@ -49,11 +51,11 @@ class ServerReports:
             _logger.warning("the Prefect server was not told of %s (%s)", what, describe(error))
 
     def wait(self) -> bool:
-        """Wait up to a minute, once, for a server that restarts. Returns whether it answers."""
-        answers = _answers(self._patience_s)
+        """Wait once for a server that is restarting. Returns whether it answers."""
+        answers = _answers(self.wait_s)
         self._silent_until = 0.0 if answers else time.monotonic() + _PAUSE_S
         if not answers:
-            self._patience_s = 0.0
+            self.wait_s = 0.0
         return answers
 
 

@@ -1,6 +1,7 @@
 """build and schedule: a snapshot now, or every night."""
 
 import json
+from contextvars import copy_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
@@ -111,6 +112,7 @@ def _run_flow(bars: "Progress", path: Path, workspace: Path, **parameters: Any) 
     configure_prefect(at_terminal=True)
     check_server()
     from flows.build_catalog import build_catalog
+    from flows.engine.dead_runs import release_runs
     from flows.engine.progress import shown_on
     from flows.engine.reporting import SERVER_ERRORS, describe, drop_events
     from flows.engine.result import kept_result
@@ -119,7 +121,8 @@ def _run_flow(bars: "Progress", path: Path, workspace: Path, **parameters: Any) 
 
     with shown_on(bars), kept_result() as result:
         try:
-            build_catalog(str(path), str(workspace), **parameters, return_state=True)
+            # In a context of its own: a flow that lost its server changes Prefect's settings for its rest.
+            copy_context().run(build_catalog, str(path), str(workspace), **parameters, return_state=True)
         except Exception as error:
             # The engine's own: those of the build are in the result.
             if result.report is None and result.error is None:
@@ -129,6 +132,7 @@ def _run_flow(bars: "Progress", path: Path, workspace: Path, **parameters: Any) 
             bars.note(f"the Prefect server could not be told how the build ended ({describe(error)})")
             drop_events()
             release_frames(error)
+            release_runs()
     if result.error is not None:
         raise result.error
     if result.report is None:
