@@ -312,6 +312,7 @@ def test_the_command_line_prints_the_report_of_a_run_that_is_not_green(
 ) -> None:
     with (catalog / "tools.jsonl").open("a", encoding="utf-8") as stream:
         stream.write(f'{{"name": {name}}}\n')
+    (catalog / "judgements.jsonl").unlink()
     if state == "Degraded":
         sources = "".join(f'[[source]]\npath = "{file}"\n' for file in ("tools.jsonl", "gone.json"))
         text = f"[publish]\nmax_skipped_share = 0.9\n{sources}"
