@@ -11,7 +11,9 @@ import urllib.request
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from flows.engine.runtime import check_server, configure_prefect
 from pipeline.errors import RunAborted, SettingsInvalid
@@ -21,8 +23,11 @@ _PREFECT_PORT = 4200
 _START_TIMEOUT_S = 180.0  # a first start also creates the database
 
 
-def next_runs(cron: str, timezone: str, count: int = 3) -> list[str]:
-    """Return the next `count` times of a schedule as texts. Raises SettingsInvalid for a wrong cron or time zone."""
+def next_runs(cron: str, timezone: str, count: int = 3, start: datetime | None = None) -> list[str]:
+    """Return the next `count` times of a schedule as texts, from now or from `start` on.
+
+    Raises SettingsInvalid for a wrong cron or time zone.
+    """
     configure_prefect(at_terminal=False)
     from prefect.server.schemas.schedules import CronSchedule
     from pydantic import ValidationError
@@ -34,7 +39,7 @@ def next_runs(cron: str, timezone: str, count: int = 3) -> list[str]:
         raise SettingsInvalid(
             f"--cron {cron!r} with --timezone {timezone!r} is not a schedule: {reason}. At two every night: '0 2 * * *'"
         ) from None
-    return [f"{date:%a %Y-%m-%d %H:%M %Z}" for date in asyncio.run(schedule.get_dates(count))]
+    return [f"{date:%a %Y-%m-%d %H:%M %Z}" for date in asyncio.run(schedule.get_dates(count, start))]
 
 
 def serve_nightly(
@@ -44,16 +49,14 @@ def serve_nightly(
     *,
     cron: str,
     timezone: str,
-    generator: str | None,
-    encoder: str | None,
-    provider: str | None = None,
     ready: Callable[[str], None],
+    **parameters: Any,
 ) -> None:
     """Build a catalog at each time of the schedule until the process is interrupted.
 
-    `ready` is called with the address of the server once it answers. Each run is its own process, one at a time; the
-    schedule is paused when this process ends, so that no backlog builds up. Raises RunAborted if the server does not
-    answer, or does not start.
+    `ready` is called with the address of the server once it answers. `parameters` are others of the flow. Each run is
+    its own process, one at a time; the schedule is paused when this process ends, so that no backlog builds up. Raises
+    RunAborted if the server does not answer, or does not start.
     """
     configure_prefect(at_terminal=False)
     from prefect.schedules import Cron
@@ -61,21 +64,17 @@ def serve_nightly(
     from prefect.types.entrypoint import EntrypointType
 
     from flows.build_catalog import build_catalog
+    from flows.engine.dead_runs import close_dead_runs
 
     # Prefect's handler of SIGTERM leaves one behind, harmlessly.
     warnings.filterwarnings("ignore", "coroutine 'Runner.astop' was never awaited", RuntimeWarning)
     with server(check_server()) as url, temporary_settings({PREFECT_API_URL: url}):
+        close_dead_runs(workspace)
         ready(url.removesuffix("/api"))
         build_catalog.serve(
             name=settings.name,
             schedule=Cron(cron, timezone=timezone),
-            parameters={
-                "path": str(path.resolve()),
-                "workspace": str(workspace.resolve()),
-                "generator": generator,
-                "encoder": encoder,
-                "provider": provider,
-            },
+            parameters={"path": str(path.resolve()), "workspace": str(workspace.resolve()), **parameters},
             description=f"Builds {settings.name} and publishes its snapshot.",
             # A concurrency slot on the server would outlive a killed process; concurrent builds wait for the ledger.
             limit=1,

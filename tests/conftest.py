@@ -58,6 +58,7 @@ SLOW = (
     "tests/docs/",
     "tests/examples/",
     "tests/flows/",
+    "tests/month/",
     "tests/pipeline/build/",
     "tests/pipeline/enrichment/",
     "tests/pipeline/inspection/",
@@ -95,6 +96,9 @@ GROUPS = {
     "prefect": (
         "tests/flows/test_build_catalog.py",
         "tests/flows/test_schedule.py",
+        "tests/flows/test_lost_server.py",
+        "tests/flows/engine/test_dead_runs.py",
+        "tests/flows/engine/test_run_logs.py",
         "tests/flows/engine/test_tasks.py",
     ),
 }

@@ -1,16 +1,14 @@
-"""The progress of a flow: on the terminal that started it, in Prefect's log and as an artifact."""
+"""The progress of a flow: on the terminal that started it, and as an artifact. The build itself logs its stages."""
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-import httpx
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
-from prefect.exceptions import PrefectException
-from prefect.logging import get_run_logger
 
+from flows.engine.reporting import ServerReports
 from flows.output.artifacts import slug
 from pipeline.progress import Progress
 
@@ -31,10 +29,10 @@ def shown_on(terminal: Progress) -> Iterator[None]:
 class FlowProgress:
     """The progress of a build inside a flow run."""
 
-    def __init__(self, catalog: str) -> None:
+    def __init__(self, catalog: str, server: ServerReports | None = None) -> None:
         """Report the build of a catalog, whose name is a suffix of the artifacts' keys."""
+        self.server = server or ServerReports()
         self._key = slug(catalog)
-        self._log = get_run_logger()
         self._terminal = _TERMINAL.get()
         self._artifact: Any = None
         self._done = self._total = 0
@@ -45,11 +43,11 @@ class FlowProgress:
         self._finish()
         if self._terminal:
             self._terminal.start(stage, total)
-        self._log.info("%s%s", stage, f": {total:,}" if total else "")
         if total:
             self._done, self._total = 0, total
+        if total and self.server.possible:
             key = f"{stage}-{self._key}"
-            with _ignoring_failures():
+            with self.server.attempt("its progress"):
                 self._artifact = create_progress_artifact(0.0, key=key, description=f"{stage}: {total:,}")
 
     def advance(self, count: int = 1) -> None:
@@ -59,24 +57,20 @@ class FlowProgress:
             self._terminal.advance(count)
         if self._done >= self._total:
             self._finish()
-        elif self._artifact and time.monotonic() - self._reported > _REPORT_EVERY_S:
+        elif time.monotonic() - self._reported > _REPORT_EVERY_S:
             self._reported = time.monotonic()
-            with _ignoring_failures():
-                update_progress_artifact(self._artifact, progress=100.0 * self._done / self._total)
+            self._update(100.0 * self._done / self._total)
 
     def note(self, message: str) -> None:
-        """Show and log a message."""
+        """Show a message. The build has logged it."""
         if self._terminal:
             self._terminal.note(message)
-        self._log.info("%s", message)
 
     def _finish(self) -> None:
-        if self._artifact:
-            with _ignoring_failures():
-                update_progress_artifact(self._artifact, progress=100.0)
+        self._update(100.0)
         self._artifact = None
 
-
-def _ignoring_failures() -> suppress:
-    """Ignore errors of reporting: a build that was paid for continues if Prefect's server does not answer."""
-    return suppress(httpx.HTTPError, PrefectException, OSError)
+    def _update(self, percent: float) -> None:
+        if self._artifact and self.server.possible:
+            with self.server.attempt("its progress"):
+                update_progress_artifact(self._artifact, progress=percent)

@@ -11,15 +11,20 @@ _SETTINGS = {
     # The first start on a new PREFECT_HOME creates a database, which takes longer than the default of 20 s.
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
     "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL",
+    # Prefect tries again after 429, 502 and 503. A server that fails otherwise for a moment must not fail a run.
+    "PREFECT_CLIENT_RETRY_EXTRA_CODES": "500,504",
 }
 
 
 def configure_prefect(*, at_terminal: bool) -> None:
-    """Set the variables that the user has not set. `at_terminal` disables logs: the command line shows progress."""
+    """Set the variables that the user has not set. `at_terminal` keeps logs off it: the command line shows progress."""
     for variable, value in _SETTINGS.items():
         os.environ.setdefault(variable, value)
-    if at_terminal:
-        os.environ.setdefault("PREFECT_LOGGING_LEVEL", "CRITICAL")
+    if at_terminal and "PREFECT_LOGGING_LEVEL" not in os.environ:
+        os.environ.setdefault("PREFECT_INTERNAL_LOGGING_LEVEL", "CRITICAL")
+        from flows.engine.run_logs import silence_console
+
+        silence_console()
 
 
 def check_server() -> str | None:

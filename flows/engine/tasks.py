@@ -1,5 +1,6 @@
 """The stages of a build as Prefect tasks, one task for each batch."""
 
+import logging
 from collections.abc import Callable
 from functools import partial
 from traceback import clear_frames
@@ -17,6 +18,7 @@ from pipeline.settings import FlowSettings
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
+_logger = logging.getLogger(__name__)
 
 
 def _is_retryable(task: Task[Any, Any], run: TaskRun, state: State[Any]) -> bool:
@@ -32,6 +34,7 @@ def stage(work: Callable[[], Any], progress: Progress) -> Any:
         return work()
     except QuartermasterError as error:
         if isinstance(error, Unavailable):
+            _logger.warning("%s", error)
             progress.note(str(error))
         return Failed(message=str(error), data=error)
 

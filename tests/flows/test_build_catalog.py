@@ -14,9 +14,19 @@ from typing import Any
 
 import pytest
 from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId, FlowRunFilter, FlowRunFilterId
+from prefect.client.schemas.filters import (
+    ArtifactFilter,
+    ArtifactFilterFlowRunId,
+    FlowRunFilter,
+    FlowRunFilterId,
+    LogFilter,
+    LogFilterFlowRunId,
+)
+from prefect.client.schemas.sorting import FlowRunSort
+from typer.testing import CliRunner
 
 from flows.build_catalog import build_catalog
+from flows.cli.main import app
 from flows.engine.progress import shown_on
 from pipeline.build import build
 from pipeline.build.report import BuildReport
@@ -121,7 +131,8 @@ def test_a_run_goes_on_without_sources_that_cannot_be_read_and_leaves_word_of_th
     failed = flow_state(folder, tmp_path / "ws", encoder="none")
     assert failed.is_failed() and "broken.json is not readable JSON" in failed.message
     state = flow_state(folder, tmp_path / "ws", encoder="none", skip_unreadable=True)
-    assert state.name == "Completed"
+    assert state.name == "Degraded" and state.is_failed() and "broken.json" in state.message
+    assert state.result(raise_on_failure=False).outcome == "published"
     left = artifacts(state)
     assert "| sources | 7, 1 skipped, 1 empty |" in left["build-mail"]
     (skipped,) = json.loads(left["skipped-mail"])
@@ -144,8 +155,8 @@ def test_a_run_leaves_what_was_built_what_was_rejected_and_where_the_snapshot_is
     with (catalog / "tools.jsonl").open("a", encoding="utf-8") as stream:
         stream.write('{"name": 7}\n')
     state = flow_state(catalog, tmp_path / "ws", encoder="none")
-    assert state.name == "Held" and state.is_completed()  # one of nine is more than the stated share
-    report = state.result()
+    assert state.name == "Held" and state.is_failed()  # one of nine is more than the stated share
+    report = state.result(raise_on_failure=False)
     left = artifacts(state)
     assert "| rejected | 1 |" in left["build-office"] and "11.1% of the records were rejected" in left["build-office"]
     assert "| changes | 8 new, 0 changed, 0 removed: no snapshot served before |" in left["build-office"]
@@ -182,9 +193,9 @@ def test_a_judged_catalog_is_measured_by_signal_and_slice(catalog: Path, tmp_pat
 def test_a_snapshot_that_cannot_be_measured_serves_all_the_same(catalog: Path, tmp_path: Path) -> None:
     (catalog / "judgements.jsonl").write_text("not json\n", encoding="utf-8")
     state = flow_state(catalog, tmp_path / "ws", encoder="none")
-    assert state.name == "Unmeasured" and state.is_completed() and "judgements.jsonl, line 1" in state.message
+    assert state.name == "Unmeasured" and state.is_failed() and "judgements.jsonl, line 1" in state.message
     served = Router.open(tmp_path / "ws" / "snapshots" / "office").manifest.snapshot
-    assert served == state.result().snapshot.name
+    assert served == state.result(raise_on_failure=False).snapshot.name
 
 
 def test_any_folders_name_is_fit_for_an_artifact(catalog: Path, tmp_path: Path) -> None:
@@ -302,3 +313,29 @@ def test_from_the_command_line_a_failed_flow_is_one_sentence(
     assert done.stderr.splitlines()[-1] == f"quartermaster: the source {catalog / 'gone.json'} does not exist"
     assert all(line.startswith("20") for line in done.stderr.splitlines()[:-1])  # our own log, stage by stage
     assert (done.returncode, done.stdout) == (3, "")
+    # What is kept off the terminal is on the server.
+    with get_client(sync_client=True) as client:
+        (run,) = client.read_flow_runs(sort=FlowRunSort.START_TIME_DESC, limit=1)
+        log = client.read_logs(LogFilter(flow_run_id=LogFilterFlowRunId(any_=[run.id])), limit=100)
+    assert run.name == f"build {catalog}" and "read" in [entry.message for entry in log]
+
+
+@pytest.mark.parametrize(("name", "exit_code", "state"), [("7", 1, "Held"), ('"gone"', 0, "Degraded")])
+def test_the_command_line_prints_the_report_of_a_run_that_is_not_green(
+    name: str, exit_code: int, state: str, catalog: Path, tmp_path: Path
+) -> None:
+    with (catalog / "tools.jsonl").open("a", encoding="utf-8") as stream:
+        stream.write(f'{{"name": {name}}}\n')
+    (catalog / "judgements.jsonl").unlink()
+    if state == "Degraded":
+        sources = "".join(f'[[source]]\npath = "{file}"\n' for file in ("tools.jsonl", "gone.json"))
+        text = f"[publish]\nmax_skipped_share = 0.9\n{sources}"
+        (catalog / "catalog.toml").write_text(text, encoding="utf-8")
+    options = ["--workspace", str(tmp_path / "ws"), "--encoder", "none", "--flow", "--skip-unreadable"]
+    done = CliRunner().invoke(app, ["build", str(catalog), *options])
+    assert done.exit_code == exit_code, done.output
+    assert done.stdout.rstrip().rpartition("/")[2] in done.stdout and "changes" in done.stdout
+    with get_client(sync_client=True) as client:
+        (run,) = client.read_flow_runs(sort=FlowRunSort.START_TIME_DESC, limit=1)
+    assert run.state is not None and (run.state.name, run.state.type.value) == (state, "FAILED")
+    assert run.run_count == 1  # and is not tried again

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import ExitStack
+from contextvars import copy_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
@@ -131,14 +132,32 @@ def _run_flow(bars: Progress, path: Path, workspace: Path, **parameters: Any) ->
     configure_prefect(at_terminal=True)
     check_server()
     from flows.build_catalog import build_catalog
+    from flows.engine.dead_runs import release_runs
     from flows.engine.progress import shown_on
-    from pipeline.build.report import BuildReport
+    from flows.engine.reporting import SERVER_ERRORS, describe, drop_events
+    from flows.engine.result import kept_result
+    from flows.engine.tasks import release_frames
+    from pipeline.errors import RunAborted
 
-    with shown_on(bars):
-        report = build_catalog(str(path), str(workspace), **parameters)
-    if not isinstance(report, BuildReport):
-        raise TypeError(f"the flow returned {report!r}, not a BuildReport")
-    return report
+    with shown_on(bars), kept_result() as result:
+        try:
+            # In a context of its own: a flow that lost its server changes Prefect's settings for its rest.
+            copy_context().run(build_catalog, str(path), str(workspace), **parameters, return_state=True)
+        except Exception as error:
+            # The engine's own: those of the build are in the result.
+            if result.report is None and result.error is None:
+                if not isinstance(error, (*SERVER_ERRORS, RuntimeError)):  # Prefect's word for a server out of reach
+                    raise
+                raise RunAborted(f"the Prefect server stopped before the build began ({describe(error)})") from error
+            bars.note(f"the Prefect server could not be told how the build ended ({describe(error)})")
+            drop_events()
+            release_frames(error)
+            release_runs()
+    if result.error is not None:
+        raise result.error
+    if result.report is None:
+        raise RunAborted("Prefect ended the flow run before the build began")
+    return result.report
 
 
 def schedule(
@@ -149,6 +168,13 @@ def schedule(
     generator: Generator = None,
     encoder: Encoder = None,
     provider: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
+    max_cost: Annotated[Optional[float], typer.Option(help="The most US dollars that each build may spend.")] = None,
+    max_tools: Annotated[Optional[int], typer.Option(help="The most tools to ask a model about in each build.")] = None,
+    batch: Annotated[bool, typer.Option("--batch", help="As in build.")] = False,
+    skip_unreadable: Annotated[bool, typer.Option("--skip-unreadable", help="As in build.")] = False,
+    no_evaluate: Annotated[
+        bool, typer.Option("--no-evaluate", help="Do not measure new snapshots on the catalog's judgements.")
+    ] = False,
 ) -> None:
     """Build a catalog every night, until interrupted.
 
@@ -159,7 +185,9 @@ def schedule(
     from flows.schedule import next_runs, serve_nightly
     from pipeline.settings import load, overrides, with_provider
 
-    settings = with_provider(load(path, overrides(generator, encoder)), provider)
+    mode = "batch" if batch else None
+    skip = skip_unreadable or None
+    settings = with_provider(load(path, overrides(generator, encoder, max_cost, max_tools, mode, skip)), provider)
     times = next_runs(cron, timezone)
     bars = ProgressBars()
 
@@ -176,8 +204,13 @@ def schedule(
             workspace,
             cron=cron,
             timezone=timezone,
+            ready=ready,
             generator=generator,
             encoder=encoder,
             provider=provider,
-            ready=ready,
+            max_cost=max_cost,
+            max_tools=max_tools,
+            mode=mode,
+            skip_unreadable=skip,
+            evaluate=not no_evaluate,
         )
