@@ -4,11 +4,13 @@
 one that is elsewhere, and `Router.open` takes it in the place of a path.
 """
 
+from router.snapshot.store.disk import DiskSize, disk_size, share_unchanged
 from router.snapshot.store.local import SnapshotStore, catalogs, last_built
 from router.snapshot.store.path import SnapshotPath, open_store
 from router.snapshot.store.protocol import ReadableStore, Stored, WritableStore, current_folder
 
 __all__ = [
+    "DiskSize",
     "ReadableStore",
     "SnapshotPath",
     "SnapshotStore",
@@ -16,6 +18,8 @@ __all__ = [
     "WritableStore",
     "catalogs",
     "current_folder",
+    "disk_size",
     "last_built",
     "open_store",
+    "share_unchanged",
 ]

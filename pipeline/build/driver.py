@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pipeline import learning, records, sources, vectors
 from pipeline.build.degradation import degradations
+from pipeline.build.disk_space import remove_unused_caches, save_space, stored_bytes
 from pipeline.build.enriching import Enriching
 from pipeline.build.learning import reusable_calibration, training_set_of, tune
 from pipeline.build.report import BuildReport, make_report, run_counts
@@ -44,7 +45,7 @@ from pipeline.settings import CatalogSettings
 from pipeline.sources.gaps import no_tool
 from router import Router
 from router.evaluation import judgements_of
-from router.store import WritableStore
+from router.store import WritableStore, disk_size
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class Build:
         outcome = None if force else self.find_unchanged(identity)
         if outcome is None:
             outcome = self.publish(self.write(read, encoder, estimated, expanded, identity))
+        remove_unused_caches(self.workspace, self.clock)
         self.clock.stop()
         return make_report(read, encoder, estimated, expanded, identity, outcome, self.clock)
 
@@ -251,12 +253,16 @@ class Build:
         if not written.held:
             self.execution.run("publish", self.store.publish, written.folder.name)
         removed: tuple[str, ...] = ()
+        size = stored_bytes(self.store)
         try:
             removed = tuple(self.store.retain(self.settings.publish.keep))
         except OSError as error:
             # The new snapshot serves: what could not be tidied up is no failure of the build.
             self.clock.note(f"old snapshots could not be removed: {error}")
-        return SnapshotOutcome(written.folder, written.outcome, written.held, removed)
+        save_space(self.store, self.clock.note)
+        freed = size - stored_bytes(self.store)
+        own = disk_size(written.folder).own
+        return SnapshotOutcome(written.folder, written.outcome, written.held, removed, own, freed)
 
     def _put_counts(
         self, read: CatalogRead, encoder: BuildEncoder | None, estimated: Estimate, expanded: ExpandedCatalog

@@ -124,11 +124,22 @@ class SnapshotStore:
         serviceable = [snapshot for snapshot in stored if not snapshot.held]
         held_back = [snapshot for snapshot in stored if snapshot.held]
         removed = [snapshot.name for snapshot in (*serviceable[keep:], *held_back[1:]) if not snapshot.current]
+        if removed:
+            from router.snapshot.store.deltas.databases import restore_dependents  # with sqlite3
+
+            restore_dependents(self.folder, removed)
         for name in removed:
             # Renamed first: a reader that opens it meets no folder rather than half of one.
             doomed = (self.folder / name).rename(self.folder / f"{_STAGING}{name}")
             shutil.rmtree(doomed)
         return sorted(removed)
+
+    def save_space(self) -> list[str]:
+        """Store the `catalog.duckdb` of snapshots that do not serve as deltas; return what could not be done."""
+        from router.snapshot.store.deltas.databases import store_as_deltas  # with sqlite3
+
+        current = self.current()
+        return store_as_deltas(self.folder, current) if current else []
 
     def rollback(self) -> str:
         """Publish the newest snapshot older than the current one that opens and was not held back.
