@@ -107,6 +107,8 @@ class EncoderManifest:
 class Manifest:
     """The description of a snapshot, stored as `manifest.json`.
 
+    `sequence` is the number of the snapshot in its store, from 1; 0 in those of versions that gave none.
+    `inputs_hash` is `content_hash` without what depends on the snapshot that served before; empty in old ones.
     `versions` has the keys format, text, projection and prompt. `files` maps each path in the snapshot to its sha256.
     `counts` has at least the keys tools and phrases. `recipe` is the default recipe as JSON. `held` lists the reasons
     why the quality gate withheld the snapshot; empty where it passed. `degraded` lists what its build went without,
@@ -138,6 +140,8 @@ class Manifest:
     field_lengths: Mapping[str, float] = field(default_factory=dict)
     token_formats: tuple[str, ...] = UNNAMED_TOKEN_FORMATS
     token_details: tuple[str, ...] = UNNAMED_TOKEN_DETAILS
+    sequence: int = 0
+    inputs_hash: str = ""
 
     def write(self, folder: Path) -> None:
         """Write `manifest.json`, with a checksum of its content, into a snapshot's folder."""
@@ -173,8 +177,19 @@ class Manifest:
             raw["languages"] = tuple(raw["languages"])
             raw["token_formats"] = tuple(raw.get("token_formats", UNNAMED_TOKEN_FORMATS))
             raw["token_details"] = tuple(raw.get("token_details", UNNAMED_TOKEN_DETAILS))
+            raw["sequence"] = int(raw.get("sequence", 0))
+            raw["inputs_hash"] = str(raw.get("inputs_hash", ""))
             raw["signals"] = tuple(Signal(signal) for signal in raw["signals"])
             raw["encoder"] = EncoderManifest(**raw["encoder"]) if raw["encoder"] else None
             return cls(**{f.name: raw[f.name] for f in fields(cls)})
         except (KeyError, TypeError, ValueError) as error:
             raise SnapshotInvalid(f"{path} has a missing or invalid field: {error}") from error
+
+
+def sequence_in(folder: Path) -> int:
+    """Return the number of a snapshot's folder, whatever its format version; 0 where no manifest tells one."""
+    try:
+        sequence = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["sequence"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0  # an old manifest, or a damaged one: `Manifest.read` says what is wrong with it
+    return sequence if isinstance(sequence, int) else 0

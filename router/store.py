@@ -1,25 +1,34 @@
 """Snapshot stores: what the router reads of one, what a build writes to it, and the one in a folder.
 
 `SnapshotStore` keeps the snapshots of a catalog in a folder. An object with the methods of `ReadableStore` stands for
-one that is elsewhere, and `Router.open` takes it in the place of a path.
+one that is elsewhere, and `Router.open` takes it in the place of a path. `decisions` are what an operator may do: pin,
+roll back, release.
 """
 
+from router.snapshot.store import decisions
 from router.snapshot.store.disk import DiskSize, disk_size, share_unchanged
 from router.snapshot.store.local import SnapshotStore, catalogs, last_built
 from router.snapshot.store.path import SnapshotPath, open_store
-from router.snapshot.store.protocol import ReadableStore, Stored, WritableStore, current_folder
+from router.snapshot.store.protocol import DecisionStore, ReadableStore, Stored, WritableStore, current_folder
+from router.snapshot.store.retention import removable
+from router.snapshot.store.state import RolledBack, StoreState
 
 __all__ = [
+    "DecisionStore",
     "DiskSize",
     "ReadableStore",
+    "RolledBack",
     "SnapshotPath",
     "SnapshotStore",
+    "StoreState",
     "Stored",
     "WritableStore",
     "catalogs",
     "current_folder",
+    "decisions",
     "disk_size",
     "last_built",
     "open_store",
+    "removable",
     "share_unchanged",
 ]

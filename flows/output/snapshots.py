@@ -1,24 +1,65 @@
 """Snapshots on a terminal: list and verify them, change the one that serves."""
 
 import json
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+from flows.output.formatting import megabytes
 from flows.output.terminal import err, out, plain_text, rows_table
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
 from router.snapshot.snapshot import Snapshot
-from router.store import SnapshotStore, current_folder, open_store
+from router.store import (
+    DiskSize,
+    RolledBack,
+    SnapshotStore,
+    Stored,
+    StoreState,
+    current_folder,
+    decisions,
+    disk_size,
+    open_store,
+)
 
 
-def change_serving(workspace: Path, catalog: str, use: str | None) -> None:
-    """Serve another snapshot: `use`, or else the one before the current. Raises SnapshotInvalid if it is damaged."""
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What an operator decides for a catalog, by the options of `quartermaster snapshots`.
+
+    `snapshot` is the one to pin, None for the current one.
+    """
+
+    rollback: bool = False
+    use: str | None = None
+    pin: bool = False
+    unpin: bool = False
+    release: str | None = None
+    snapshot: str | None = None
+
+    @property
+    def given(self) -> list[str]:
+        """Return the options that were given; only one may be."""
+        options = ("rollback", "use", "pin", "unpin", "release")
+        return [f"--{option}" for option in options if getattr(self, option) not in (False, None)]
+
+
+def decide(workspace: Path, catalog: str, decision: Decision) -> None:
+    """Carry out a decision and say what it did. Raises SettingsInvalid or SnapshotInvalid where it cannot be."""
     store = SnapshotStore(workspace, catalog)
-    if use:
-        Snapshot.open(store.local_folder(use), whole=True)
-        store.publish(use)
+    if decision.rollback:
+        message = f"{catalog} now serves {decisions.rollback(store)}"
+    elif decision.use is not None:
+        decisions.use(store, decision.use)
+        message = f"{catalog} now serves {decision.use}"
+    elif decision.pin:
+        message = f"{catalog} serves {decisions.pin(store, decision.snapshot)} until it is unpinned"
+    elif decision.unpin:
+        message = f"{decisions.unpin(store)} is pinned no more: the next build may publish"
     else:
-        use = store.rollback()
-    err.print(f"{catalog} now serves {use}")
+        decisions.release(store, str(decision.release))
+        message = f"{catalog}: builds may publish the content of {decision.release} again"
+    err.print(plain_text(message), soft_wrap=True)
 
 
 def show_snapshots(workspace: Path, catalogs: list[str], *, verify: bool, as_json: bool) -> bool:
@@ -35,37 +76,61 @@ def show_snapshots(workspace: Path, catalogs: list[str], *, verify: bool, as_jso
         except SnapshotInvalid as error:
             intact = False
             err.print(plain_text(str(error)), soft_wrap=True)
+        state = store.state()
         for stored in store.snapshots():
             problem = stored.problem or (_problem(store.local_folder(stored.name)) if verify else "")
-            remark = problem or (
-                "held back: " + "; ".join(stored.manifest.held) if stored.held and stored.manifest else ""
-            )
             intact = intact and not problem
-            manifest = stored.manifest
-            entries.append(
-                {
-                    "catalog": catalog,
-                    "snapshot": stored.name,
-                    "current": stored.current,
-                    "tools": manifest.counts["tools"] if manifest else None,
-                    "encoder": manifest.encoder.model if manifest and manifest.encoder else None,
-                    "generators": dict(manifest.generators) if manifest else None,
-                    "held": stored.held,
-                    "problem": problem or None,
-                }
-            )
-            rows.append(_row(catalog, stored.name, stored.current, manifest))
-            if remark:
-                remarks.append((stored.name, remark))
+            size = disk_size(store.folder / stored.name)
+            entries.append(_entry(catalog, stored, state, problem, size))
+            rows.append(_row(catalog, stored.name, stored.current, stored.manifest, size))
+            remarks += [(stored.name, remark) for remark in _remarks(stored, state, problem)]
     if as_json:
         print(json.dumps(entries, ensure_ascii=False))
     else:
-        out.print(rows_table(("", "catalog", "snapshot", "tools", "encoder", "expansions by"), rows))
+        out.print(rows_table(("", "catalog", "snapshot", "tools", "own", "shared", "encoder", "expansions by"), rows))
         for name, remark in remarks:
             out.print(plain_text(f"{name}: {remark}"), soft_wrap=True)
     if verify and intact:
         err.print(f"{len(rows)} verified: every file has the checksum of its manifest, and every snapshot opens")
     return intact
+
+
+def _entry(catalog: str, stored: Stored, state: StoreState, problem: str, size: DiskSize) -> dict[str, object]:
+    manifest = stored.manifest
+    left = _rolled_back(stored, state)
+    return {
+        "catalog": catalog,
+        "snapshot": stored.name,
+        "sequence": stored.order[0],
+        "current": stored.current,
+        "tools": manifest.counts["tools"] if manifest else None,
+        "encoder": manifest.encoder.model if manifest and manifest.encoder else None,
+        "generators": dict(manifest.generators) if manifest else None,
+        "held": decisions.is_held(stored, state),
+        "pinned": state.pin.at if state.pin and state.pin.snapshot == stored.name else None,
+        "rolled_back": left.at if left else None,
+        "own_bytes": size.own,
+        "shared_bytes": size.shared,
+        "problem": problem or None,
+    }
+
+
+def _remarks(stored: Stored, state: StoreState, problem: str) -> Iterator[str]:
+    """Yield what is to be said of a snapshot below the table."""
+    if problem:
+        yield problem
+    elif decisions.is_held(stored, state) and stored.manifest:
+        yield "held back: " + "; ".join(stored.manifest.held)
+    if state.pin and state.pin.snapshot == stored.name:
+        yield f"pinned since {state.pin.at}" + ("" if stored.current else ", but does not serve: pin it again")
+    if left := _rolled_back(stored, state):
+        yield f"rolled back from at {left.at}: no build publishes its content before --release {stored.name}"
+
+
+def _rolled_back(stored: Stored, state: StoreState) -> RolledBack | None:
+    if stored.manifest is None or not decisions.is_rolled_back(stored, state):
+        return None
+    return state.rollback_of(stored.manifest.content_hash, stored.manifest.inputs_hash)
 
 
 def _problem(folder: Path) -> str:
@@ -76,10 +141,11 @@ def _problem(folder: Path) -> str:
     return ""
 
 
-def _row(catalog: str, name: str, current: bool, manifest: Manifest | None) -> tuple[str, ...]:
+def _row(catalog: str, name: str, current: bool, manifest: Manifest | None, size: DiskSize) -> tuple[str, ...]:
     arrow = "→" if current else ""
+    sizes = (megabytes(size.own), megabytes(size.shared))
     if manifest is None:
-        return (arrow, catalog, name, "", "", "")
+        return (arrow, catalog, name, "", *sizes, "", "")
     encoder = manifest.encoder.model if manifest.encoder else "none"
     writers = ", ".join(f"{generator} {count:,}" for generator, count in manifest.generators.items())
-    return (arrow, catalog, name, f"{manifest.counts['tools']:,}", encoder, writers or "none")
+    return (arrow, catalog, name, f"{manifest.counts['tools']:,}", *sizes, encoder, writers or "none")

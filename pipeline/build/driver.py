@@ -1,6 +1,6 @@
 """The stages of a build in order, each from the state that the one before it left."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipeline import learning, records, sources, vectors
@@ -17,7 +17,7 @@ from pipeline.build.state import (
     ExpandedCatalog,
     SnapshotIdentity,
     SnapshotOutcome,
-    content_hash_of,
+    hashes_of,
 )
 from pipeline.enrichment import Enrichment, EnrichmentContext
 from pipeline.enrichment.chain import generators
@@ -45,7 +45,7 @@ from pipeline.settings import CatalogSettings
 from pipeline.sources.gaps import no_tool
 from router import Router
 from router.evaluation import judgements_of
-from router.store import WritableStore, disk_size
+from router.store import WritableStore, decisions, disk_size
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Build:
         outcome = None if force else self.find_unchanged(identity)
         if outcome is None:
             outcome = self.publish(self.write(read, encoder, estimated, expanded, identity))
-        remove_unused_caches(self.workspace, self.clock)
+        outcome = self.tidy_up(outcome)
         self.clock.stop()
         return make_report(read, encoder, estimated, expanded, identity, outcome, self.clock)
 
@@ -183,20 +183,20 @@ class Build:
             expanded.enrichment,
             read.missing,
         )
-        content_hash = content_hash_of(self.settings, read, encoder, expanded)
-        if expanded.calibration is not None:
-            content_hash = expanded.calibration.named_in(content_hash)
+        hashes = hashes_of(self.settings, read, encoder, expanded)
+        decided = decisions.reasons_against(self.store, self.settings.name, *hashes)
         difference = ToolDifference.since_serving(self.store, read.catalog.hashes)
-        return SnapshotIdentity(content_hash, held, degradations(read, expanded), difference)
+        return SnapshotIdentity(*hashes, (*held, *decided), decided, degradations(read, expanded), difference)
 
     def find_unchanged(self, identity: SnapshotIdentity) -> SnapshotOutcome | None:
-        """Return the stored snapshot of the same content that serves, or that a gate held before and holds again.
+        """Return the stored snapshot of the same content that serves, or that is held again.
 
-        A held one is checked anew: what serves, or the judgements, may have changed since.
+        One that a gate held is checked anew: what serves, or the judgements, may have changed since. Where an operator
+        decided against the content, any snapshot of it will do.
         """
         for stored in sorted(self.store.snapshots(), key=lambda stored: not stored.current):
             same = stored.manifest is not None and stored.manifest.content_hash == identity.content_hash
-            if not same or not (stored.current or stored.held):
+            if not same or not (stored.current or stored.held or identity.decided):
                 continue
             folder = self.store.local_folder(stored.name)
             try:
@@ -234,6 +234,7 @@ class Build:
             vectors=collected,
             tuning=tuning,
             content_hash=identity.content_hash,
+            inputs_hash=identity.inputs_hash,
             held=identity.held,
             degraded=identity.degraded,
             past=read.past.embedded(embedding) if read.past else None,
@@ -245,24 +246,33 @@ class Build:
         context = WritingContext(self.store, self.ledger, self.run, self.execution, self.clock)
         folder, checked = write_snapshot(contents, context, self._check_regression)
         held = (*identity.held, *checked.held)
-        return SnapshotOutcome(folder, "held" if held else "published", held)
+        outcome = "held" if held else "published"
+        return SnapshotOutcome(folder, outcome, held, written_bytes=disk_size(folder).own)
 
     def publish(self, written: SnapshotOutcome) -> SnapshotOutcome:
-        """Let a snapshot serve unless it is held; remove old ones beyond the retention."""
+        """Let a snapshot serve unless it is held, or an operator has decided against it since it was begun."""
         self.clock.start("publish", None)
-        if not written.held:
-            self.execution.run("publish", self.store.publish, written.folder.name)
-        removed: tuple[str, ...] = ()
-        size = stored_bytes(self.store)
+        if written.held:
+            return written
+        decided = self.execution.run("publish", decisions.publish_build, self.store, written.folder.name)
+        return replace(written, outcome="held", held=decided) if decided else written
+
+    def retain(self) -> tuple[str, ...]:
+        """Remove old snapshots beyond the retention and return their names."""
         try:
-            removed = tuple(self.store.retain(self.settings.publish.keep))
+            return tuple(self.store.retain(self.settings.publish.keep))
         except OSError as error:
             # The new snapshot serves: what could not be tidied up is no failure of the build.
             self.clock.note(f"old snapshots could not be removed: {error}")
+            return ()
+
+    def tidy_up(self, outcome: SnapshotOutcome) -> SnapshotOutcome:
+        """Remove old snapshots, make the others smaller, and remove caches that nothing uses."""
+        size = stored_bytes(self.store)
+        removed = self.retain()
         save_space(self.store, self.clock.note)
-        freed = size - stored_bytes(self.store)
-        own = disk_size(written.folder).own
-        return SnapshotOutcome(written.folder, written.outcome, written.held, removed, own, freed)
+        remove_unused_caches(self.workspace, self.clock)
+        return replace(outcome, removed=removed, freed_bytes=size - stored_bytes(self.store))
 
     def _put_counts(
         self, read: CatalogRead, encoder: BuildEncoder | None, estimated: Estimate, expanded: ExpandedCatalog

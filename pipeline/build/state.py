@@ -60,12 +60,15 @@ class ExpandedCatalog:
 class SnapshotIdentity:
     """What a new snapshot would be.
 
-    `content_hash` is the hash of all that decides its answers, `held` the quality gate's reasons against serving it,
-    `degraded` what the build went without, `difference` its difference from the snapshot that serves.
+    `content_hash` is the hash of all that decides its answers; `inputs_hash` leaves out what is reused of the snapshot
+    that serves. `held` are all reasons against serving it, `decided` those of an operator's decisions, `degraded` is
+    what the build went without, `difference` its difference from the snapshot that serves.
     """
 
     content_hash: str
+    inputs_hash: str
     held: tuple[str, ...]
+    decided: tuple[str, ...]
     degraded: tuple[str, ...]
     difference: ToolDifference
 
@@ -82,29 +85,35 @@ class SnapshotOutcome:
     freed_bytes: int = 0
 
 
-def content_hash_of(
+def hashes_of(
     settings: CatalogSettings, read: CatalogRead, encoder: BuildEncoder | None, expanded: ExpandedCatalog
-) -> str:
-    """Return the hash of all that decides a snapshot's answers: equal hashes, equal rankings."""
+) -> tuple[str, str]:
+    """Return the hash of all that decides a snapshot's answers, and that of what goes in whatever served before.
+
+    Equal content hashes give equal rankings. The adapter and the calibration of the snapshot that serves may be reused,
+    so two builds of the same inputs may differ in content.
+    """
     catalog, enrichment = read.catalog, expanded.enrichment
     model = encoder.embedding.model if encoder else None
     judgements = judgements_of(settings.folder) if settings.tuning.judged else None
     expansions: Mapping[str, list[object]] = {
         tool_id: [written.key, written.expansion.to_json()] for tool_id, written in enrichment.written.items()
     }
-    return fingerprint(
-        {
-            "versions": VERSIONS,
-            "tools": [[r.tool_id, catalog.hashes[r.tool_id]] for r in catalog.records],
-            "expansions": expansions,
-            "languages": settings.enrichment.languages,
-            "verdicts": [asdict(verdict) for verdict in enrichment.verdicts],
-            "siblings": dict(enrichment.siblings),
-            "encoder": [model.key, model.query_prefix, settings.vectors.precision] if model else None,
-            "tuning": settings.tuning.model_dump(mode="json"),
-            "adapter": expanded.training_set.content() if expanded.training_set else None,
-            "judged": file_sha256(judgements) if judgements else None,
-            "past": read.past.content() if read.past else None,
-            "recipe": settings.retrieval.resolve().to_json(),
-        }
-    )
+    inputs = {
+        "versions": VERSIONS,
+        "tools": [[r.tool_id, catalog.hashes[r.tool_id]] for r in catalog.records],
+        "expansions": expansions,
+        "languages": settings.enrichment.languages,
+        "verdicts": [asdict(verdict) for verdict in enrichment.verdicts],
+        "siblings": dict(enrichment.siblings),
+        "encoder": [model.key, model.query_prefix, settings.vectors.precision] if model else None,
+        "tuning": settings.tuning.model_dump(mode="json"),
+        "judged": file_sha256(judgements) if judgements else None,
+        "past": read.past.content() if read.past else None,
+        "recipe": settings.retrieval.resolve().to_json(),
+    }
+    adapter = expanded.training_set.content() if expanded.training_set else None
+    content_hash = fingerprint({**inputs, "adapter": adapter})
+    if expanded.calibration is not None:
+        content_hash = expanded.calibration.named_in(content_hash)
+    return content_hash, fingerprint(inputs)

@@ -2,6 +2,7 @@
 
 COMMENT ON TABLE snapshot IS 'This snapshot, in one row. Times are UTC.';
 COMMENT ON COLUMN snapshot.snapshot IS 'Its name, which is also its folder''s.';
+COMMENT ON COLUMN snapshot.sequence IS 'Its number: the larger, the later, whatever the clock said. 0 where no store gave one.';
 COMMENT ON COLUMN snapshot.catalog IS 'The name of the catalog.';
 COMMENT ON COLUMN snapshot.built_at IS 'When it was written.';
 COMMENT ON COLUMN snapshot.run_id IS 'The build that wrote it, as in builds.';
@@ -170,6 +171,7 @@ COMMENT ON COLUMN changes.removed_phrases IS 'Phrases that were indexed for the 
 
 COMMENT ON TABLE judged_metrics IS 'How well each snapshot answered the catalog''s judged requests, one row for each metric, oldest snapshot first. Snapshots that were not measured have no row; those that the store has removed since keep theirs.';
 COMMENT ON COLUMN judged_metrics.snapshot IS 'The snapshot.';
+COMMENT ON COLUMN judged_metrics.sequence IS 'Its number in the store, which the order follows; 0 or NULL in snapshots of versions that gave none.';
 COMMENT ON COLUMN judged_metrics.built_at IS 'When it was written, UTC.';
 COMMENT ON COLUMN judged_metrics.held IS 'Whether a gate held it back.';
 COMMENT ON COLUMN judged_metrics.recipe IS 'The recipe that it was measured with.';

@@ -14,6 +14,7 @@ def snapshot(manifest: Manifest, run: int) -> pa.Table:
     """Return the row of the table `snapshot`. Its `previous` is still NULL."""
     columns = {
         "snapshot": pa.array([manifest.snapshot]),
+        "sequence": pa.array([manifest.sequence], pa.int64()),
         "catalog": pa.array([manifest.catalog]),
         "built_at": pa.array([_built_at(manifest)], _TIME),
         "run_id": pa.array([run], pa.int64()),
@@ -30,13 +31,14 @@ def judged_metrics(manifests: Sequence[Manifest]) -> pa.Table:
     """Return one row per metric of each snapshot that was measured on judged requests, oldest first."""
     rows = [
         (manifest, manifest.evaluation, metric, value)
-        for manifest in sorted(manifests, key=lambda manifest: (_built_at(manifest), manifest.snapshot))
+        for manifest in sorted(manifests, key=lambda manifest: (manifest.sequence, manifest.snapshot))
         if manifest.evaluation is not None
         for metric, value in sorted((manifest.evaluation.get("metrics") or {}).items())
     ]
     intervals = [evaluation.get("intervals", {}).get(metric) or (None, None) for _, evaluation, metric, _ in rows]
     columns = {
         "snapshot": pa.array([manifest.snapshot for manifest, *_ in rows], pa.string()),
+        "sequence": pa.array([manifest.sequence for manifest, *_ in rows], pa.int64()),
         "built_at": pa.array([_built_at(manifest) for manifest, *_ in rows], _TIME),
         "held": pa.array([bool(manifest.held) for manifest, *_ in rows], pa.bool_()),
         "recipe": pa.array([evaluation.get("recipe") for _, evaluation, *_ in rows], pa.string()),

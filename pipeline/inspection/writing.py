@@ -35,7 +35,7 @@ _EARLIER_METRICS = """
     FROM judged_metrics
     UNION ALL BY NAME
     SELECT earlier.* FROM previous_snapshot.judged_metrics earlier ANTI JOIN judged_metrics own USING (snapshot)
-    ORDER BY built_at, snapshot, metric
+    ORDER BY coalesce(sequence, 0), snapshot, metric
 """
 
 

@@ -29,7 +29,7 @@ from router.contract import CATALOG_DB, FORMAT_VERSION, Expanded, Manifest, Sign
 from router.fingerprint import file_sha256
 from router.provider_formats import Detail, Form
 from router.retrieval.recipe import Recipe
-from router.store import WritableStore, current_folder, share_unchanged
+from router.store import WritableStore, current_folder, decisions, share_unchanged
 from router.text import TEXT_VERSION
 from router.tools.field_text import PROJECTION_VERSION, FieldDocuments
 
@@ -49,9 +49,9 @@ VERSIONS = {
 class SnapshotContents:
     """All that goes into a snapshot.
 
-    `recipe` is its default, `held` the reasons why it must not serve, `degraded` what the build went without. `past`
-    are past requests with their vectors, `fit_weights` says to fit the recipe to them, `calibration` what abstention is
-    calibrated on, None where it is not.
+    `recipe` is its default, `inputs_hash` is as in `Manifest`, `held` are the reasons why it must not serve, `degraded`
+    is what the build went without. `past` are past requests with their vectors, `fit_weights` says to fit the recipe to
+    them, `calibration` what abstention is calibrated on, None where it is not.
     """
 
     catalog_name: str
@@ -64,6 +64,7 @@ class SnapshotContents:
     vectors: CatalogVectors | None
     tuning: Tuning
     content_hash: str
+    inputs_hash: str
     held: tuple[str, ...]
     degraded: tuple[str, ...] = ()
     past: PastRequests | None = None
@@ -101,8 +102,8 @@ def write_snapshot(
         if vectors and (note := slow_search_note(folder, vectors)):
             progress.note(note)
         contents.tuning.save(folder)
-        created_at = datetime.now(UTC)
-        manifest = _manifest(contents, folder, created_at, lengths, token_counter)
+        created_at, sequence = datetime.now(UTC), decisions.next_sequence(context.store)
+        manifest = _manifest(contents, folder, created_at, lengths, token_counter, sequence)
         manifest.write(folder)
         if contents.past is not None:
             manifest = execution.run(
@@ -166,6 +167,7 @@ def _manifest(
     created_at: datetime,
     lengths: Mapping[Signal, float],
     token_counter: str,
+    sequence: int,
 ) -> Manifest:
     """Return the manifest of a snapshot under construction; `lengths` are the mean field lengths that `index` gave."""
     vectors = contents.vectors
@@ -198,6 +200,8 @@ def _manifest(
         languages=contents.languages,
         tuning=contents.tuning.evidence,
         field_lengths={str(signal): round(length, 3) for signal, length in lengths.items()},
+        sequence=sequence,
+        inputs_hash=contents.inputs_hash,
     )
 
 

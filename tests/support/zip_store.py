@@ -2,15 +2,16 @@
 
 import io
 import shutil
+import threading
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from router.contract import Manifest
-from router.errors import SettingsInvalid, SnapshotInvalid
-from router.snapshot.snapshot import Snapshot
-from router.store import Stored
+from router.errors import SnapshotInvalid
+from router.store import Stored, StoreState, decisions, removable
 
 
 def zipped(folder: Path) -> bytes:
@@ -32,6 +33,8 @@ class ZipStore:
         self.pointer: str | None = None
         self.reachable = True
         self.fetched: list[str] = []
+        self.remembered = StoreState().to_json()
+        self._lock = threading.Lock()
         self._local = local
 
     def current(self) -> str | None:
@@ -55,17 +58,17 @@ class ZipStore:
 
     def snapshots(self) -> list[Stored]:
         self._connect()
-        return [
-            Stored(name, Manifest.read(self.local_folder(name)), name == self.pointer)
-            for name in sorted(self.objects, reverse=True)
-        ]
+        stored = [Stored(name, Manifest.read(self.local_folder(name)), name == self.pointer) for name in self.objects]
+        return sorted(stored, key=lambda stored: stored.order, reverse=True)
 
     @contextmanager
     def staging(self, content_hash: str) -> Iterator[Path]:
         folder = self._local / f".staged-{content_hash[:8]}"
         folder.mkdir(parents=True)
-        yield folder
-        shutil.rmtree(folder)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder)
 
     def seal(self, staged: Path) -> Path:
         name = Manifest.read(staged).snapshot
@@ -78,18 +81,30 @@ class ZipStore:
         self.pointer = snapshot
 
     def retain(self, keep: int) -> list[str]:
-        removed = [stored.name for stored in self.snapshots()[keep:] if not stored.current]
+        removed = removable(self, self.state(), keep)
         for name in removed:
             del self.objects[name]
-        return sorted(removed)
+        return removed
 
     def rollback(self) -> str:
-        for stored in self.snapshots():
-            if self.pointer and stored.name < self.pointer and not stored.held:
-                Snapshot.open(self.local_folder(stored.name))
-                self.publish(stored.name)
-                return stored.name
-        raise SettingsInvalid(f"{self.label} has nothing to roll back to")
+        return decisions.rollback(self)
+
+    def state(self) -> StoreState:
+        return StoreState.from_json(self.remembered, self.label)
+
+    def write_state(self, state: StoreState) -> None:
+        self.remembered = state.to_json()
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        with self._lock:
+            yield
+
+    def take_sequence(self) -> int:
+        with self.locked():
+            state = replace(self.state(), sequence=self.state().sequence + 1)
+            self.write_state(state)
+        return state.sequence
 
     def _connect(self) -> None:
         if not self.reachable:

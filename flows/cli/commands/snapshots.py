@@ -8,24 +8,35 @@ from flows.cli.commands.arguments import WORKSPACE, JsonOutput, Workspace, catal
 from router.errors import SettingsInvalid
 from router.store import catalogs
 
+_ID = typer.Argument(metavar="[ID]", help="The snapshot that --pin pins; by default, the current one.")
+
 
 def snapshots(
     catalog: Annotated[Optional[str], typer.Argument(help="A catalog of the workspace; by default, all.")] = None,
+    snapshot: Annotated[Optional[str], _ID] = None,
     workspace: Workspace = WORKSPACE,
     rollback: Annotated[bool, typer.Option("--rollback", help="Serve the snapshot before the current one.")] = False,
     use: Annotated[Optional[str], typer.Option(help="Serve this snapshot: one held back, or an older one.")] = None,
+    pin: Annotated[bool, typer.Option("--pin", help="Keep a snapshot serving: builds are held back.")] = False,
+    unpin: Annotated[bool, typer.Option("--unpin", help="Let builds publish again.")] = False,
+    release: Annotated[
+        Optional[str], typer.Option(help="Let builds publish the content of this snapshot again, after a rollback.")
+    ] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Check every file against its checksum.")] = False,
     as_json: JsonOutput = False,
 ) -> None:
     """List the snapshots, verify them, or choose which one serves."""
-    from flows.output.snapshots import change_serving, show_snapshots
+    from flows.output.snapshots import Decision, decide, show_snapshots
 
-    if rollback and use:
-        raise SettingsInvalid("--rollback and --use both choose what serves: give one")
+    decision = Decision(rollback, use, pin, unpin, release, snapshot)
     names = catalogs(workspace)
-    if catalog or rollback or use:
+    if catalog or decision.given:
         names = [catalog_to_change(catalog, workspace)]
-    if rollback or use:
-        change_serving(workspace, names[0], use)
+    if len(decision.given) > 1:
+        raise SettingsInvalid(f"{' and '.join(decision.given)} are decisions of their own: give one")
+    if snapshot and not pin:
+        raise SettingsInvalid(f"{snapshot!r} is one argument too many: only --pin takes a snapshot after the catalog")
+    if decision.given:
+        decide(workspace, names[0], decision)
     if not show_snapshots(workspace, names, verify=verify, as_json=as_json):
         raise typer.Exit(4)

@@ -1,18 +1,25 @@
 """A catalog's snapshots in a folder: staging, atomic publication, retention, rollback."""
 
 import shutil
-import time
 from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 
-from router.contract import MANIFEST, Manifest
-from router.errors import SettingsInvalid, SnapshotInvalid
-from router.snapshot.snapshot import Snapshot
-from router.snapshot.store.pointer import read_current, write_current
+from router.contract import MANIFEST, Manifest, sequence_in
+from router.errors import SnapshotInvalid
+from router.snapshot.store import decisions
+from router.snapshot.store.durable import make_folder, replace_text, sync, sync_tree
+from router.snapshot.store.locking import lock_file, lock_folder
+from router.snapshot.store.pointer import read_current, stored_folders, write_current
 from router.snapshot.store.protocol import Stored
+from router.snapshot.store.retention import removable
+from router.snapshot.store.state import StoreState
 
+_STATE = "state.json"
+_LOCK = ".lock"
 _STAGING = ".building-"
 
 
@@ -25,21 +32,22 @@ def catalogs(workspace: Path) -> list[str]:
 def last_built(workspace: Path) -> str | None:
     """Return the catalog whose newest snapshot is the newest of the workspace; None where there is no catalog.
 
-    Catalogs that serve a snapshot go before those that serve none. Snapshot names begin with the time in seconds: ties
-    are broken by the catalog's name.
+    Catalogs that serve a snapshot go before those that serve none. Snapshots without a number are compared by the time
+    in seconds with which their names begin; ties are broken by the catalog's name.
     """
-    stores = {name: SnapshotStore(workspace, name) for name in catalogs(workspace)}
-    return max(
-        stores,  # sorted by name, and `max` returns the first of equals
-        key=lambda name: (stores[name].current() is not None, (stores[name].newest() or "").partition("-")[0]),
-        default=None,
-    )
+
+    def age(name: str) -> tuple[bool, int, str]:
+        store = SnapshotStore(workspace, name)
+        newest = store.newest() or ""
+        return store.current() is not None, sequence_in(store.folder / newest), newest.partition("-")[0]
+
+    return max(catalogs(workspace), key=age, default=None)  # sorted by name, and `max` returns the first of equals
 
 
 class SnapshotStore:
     """The store in the folder `<workspace>/<area>/<catalog>`. The area "snapshots" holds what serves.
 
-    It is a `WritableStore`. One build writes at a time, which the ledger's lock ensures; any number may read.
+    It is a `DecisionStore`. One build writes at a time, which the ledger's lock ensures; any number may read.
     """
 
     def __init__(self, workspace: Path, catalog: str, area: str = "snapshots") -> None:
@@ -71,7 +79,8 @@ class SnapshotStore:
 
     def newest(self) -> str | None:
         """Return the name of the newest complete snapshot, published or not; None where there is none."""
-        return max((folder.name for folder in self._folders()), default=None)
+        folders = stored_folders(self.folder)
+        return folders[0].name if folders else None
 
     def local_folder(self, name: str) -> Path:
         """Return the folder of a complete snapshot. Raises SnapshotInvalid where there is none of that name."""
@@ -84,55 +93,57 @@ class SnapshotStore:
         """Return every complete snapshot, newest first."""
         current = self.current()
         stored = []
-        for folder in sorted(self._folders(), reverse=True):
+        for folder in stored_folders(self.folder):
             try:
                 stored.append(Stored(folder.name, Manifest.read(folder), folder.name == current))
             except SnapshotInvalid as error:
-                stored.append(Stored(folder.name, None, folder.name == current, str(error)))
+                stored.append(Stored(folder.name, None, folder.name == current, str(error), sequence_in(folder)))
         return stored
 
     @contextmanager
     def staging(self, content_hash: str) -> Iterator[Path]:
         """Make a folder to build in, whose name ends in the new snapshot's, and remove it at the end of the block."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        for leftover in self.folder.glob(f"{_STAGING}*"):
-            shutil.rmtree(leftover)  # of a killed build
-        folder = self.folder / f"{_STAGING}{self._new_name(content_hash)}"
-        folder.mkdir()
-        try:
+        with ExitStack() as held:
+            with self.locked():
+                self._remove_leftovers()
+                folder = self._new_folder(content_hash)
+                held.enter_context(lock_folder(folder))  # so that no other process takes it for a leftover
+                held.callback(shutil.rmtree, folder, ignore_errors=True)
             yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
     def seal(self, staged: Path) -> Path:
-        """Move a verified staging folder to its place and return that. It is not current before `publish`."""
+        """Write a verified staging folder to disk, move it to its place and return that. It is not current yet."""
         folder = self.folder / staged.name.removeprefix(_STAGING)
+        sync_tree(staged)
         staged.rename(folder)
+        try:
+            sync(self.folder)
+        except OSError:
+            folder.rename(staged)  # a build that fails leaves nothing behind
+            raise
         return folder
 
     def publish(self, snapshot: str) -> None:
         """Point CURRENT at a snapshot: readers see the old one or the new one, whole. Raises SnapshotInvalid."""
-        write_current(self.folder, self.local_folder(snapshot).name)
+        folder = self.local_folder(snapshot)
+        sync_tree(folder)  # sealed snapshots are on disk; one that was copied here may not be
+        sync(self.folder)
+        write_current(self.folder, folder.name)
 
     def retain(self, keep: int) -> list[str]:
-        """Remove old snapshots and return their names, sorted.
+        """Remove the snapshots that `removable` names, and what killed builds left; return their names, sorted."""
+        from router.snapshot.store.deltas.databases import restore_dependents  # with sqlite3
 
-        The current one stays, the newest `keep` that may serve, and the newest that was held back: a catalog that is
-        held back every night must not push out what can be rolled back to.
-        """
-        stored = self.snapshots()
-        serviceable = [snapshot for snapshot in stored if not snapshot.held]
-        held_back = [snapshot for snapshot in stored if snapshot.held]
-        removed = [snapshot.name for snapshot in (*serviceable[keep:], *held_back[1:]) if not snapshot.current]
-        if removed:
-            from router.snapshot.store.deltas.databases import restore_dependents  # with sqlite3
-
+        with self.locked():
+            removed = removable(self, self.state(), keep)
             restore_dependents(self.folder, removed)
-        for name in removed:
-            # Renamed first: a reader that opens it meets no folder rather than half of one.
-            doomed = (self.folder / name).rename(self.folder / f"{_STAGING}{name}")
-            shutil.rmtree(doomed)
-        return sorted(removed)
+            for name in removed:
+                # Renamed first: a reader that opens it meets no folder rather than half of one.
+                (self.folder / name).rename(self.folder / f"{_STAGING}{name}")
+            if removed:
+                sync(self.folder)  # so does one after a power loss
+            self._remove_leftovers()
+        return removed
 
     def save_space(self) -> list[str]:
         """Store the `catalog.duckdb` of snapshots that do not serve as deltas; return what could not be done."""
@@ -142,34 +153,53 @@ class SnapshotStore:
         return store_as_deltas(self.folder, current) if current else []
 
     def rollback(self) -> str:
-        """Publish the newest snapshot older than the current one that opens and was not held back.
+        """Publish the newest snapshot before the current one that may serve: see `decisions.rollback`."""
+        return decisions.rollback(self)
 
-        Returns its name. Raises SettingsInvalid where there is none.
+    def state(self) -> StoreState:
+        """Return what `state.json` holds; nothing where there is none. Raises SnapshotInvalid where it is damaged."""
+        path = self.folder / _STATE
+        try:
+            return StoreState.from_json(path.read_text(encoding="utf-8"), str(path))
+        except FileNotFoundError:
+            return StoreState()
+
+    def write_state(self, state: StoreState) -> None:
+        """Replace `state.json` in one step that outlasts a power loss."""
+        replace_text(self.folder / _STATE, state.to_json())
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from changing the state or CURRENT inside the block; wait for one that does."""
+        make_folder(self.folder)
+        with lock_file(self.folder / _LOCK):
+            yield
+
+    def take_sequence(self) -> int:
+        """Return the next number of the workspace's area: `last_built` compares its catalogs."""
+        with self.locked():
+            state = self.state()
+            stored = (sequence_in(manifest.parent) for manifest in self.folder.parent.glob(f"*/[!.]*/{MANIFEST}"))
+            sequence = 1 + max(state.sequence, *stored, 0)
+            self.write_state(replace(state, sequence=sequence))
+        return sequence
+
+    def _remove_leftovers(self) -> None:
+        """Remove removed snapshots, and what killed builds left; not the folder of a build that is running."""
+        for leftover in self.folder.glob(f"{_STAGING}*"):
+            with suppress(BlockingIOError), lock_folder(leftover):
+                shutil.rmtree(leftover)
+
+    def _new_folder(self, content_hash: str) -> Path:
+        """Make the staging folder of a new name: the UTC time in seconds, and the first 8 digits of the hash.
+
+        Where the name is taken, a later second is. Names need not be later than those of other snapshots.
         """
-        current = self.current()
-        for stored in self.snapshots():
-            if current and stored.name < current and stored.manifest and not stored.held:
-                try:
-                    Snapshot.open(self.folder / stored.name)
-                except SnapshotInvalid:
-                    continue
-                self.publish(stored.name)
-                return stored.name
-        raise SettingsInvalid(
-            f"{self.folder} has no snapshot before {current} that opens: there is nothing to roll back to"
-        )
-
-    def _folders(self) -> Iterator[Path]:
-        if self.folder.is_dir():
-            yield from (f for f in self.folder.iterdir() if not f.name.startswith(".") and (f / MANIFEST).is_file())
-
-    def _new_name(self, content_hash: str) -> str:
-        """Return the UTC time in seconds and the first 8 digits of the hash, later than every stored snapshot.
-
-        Names sort by age, so the second of two snapshots in one second waits for the next.
-        """
-        while True:
-            stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-            if not (self.newest() or "").startswith(stamp):
-                return f"{stamp}-{content_hash[:8]}"
-            time.sleep(0.1)
+        now = datetime.now(UTC)
+        for seconds in count():
+            name = f"{now + timedelta(seconds=seconds):%Y%m%dT%H%M%SZ}-{content_hash[:8]}"
+            folder = self.folder / f"{_STAGING}{name}"
+            if not (self.folder / name).exists() and not folder.exists():
+                folder.mkdir()
+                return folder
+        raise AssertionError  # `count` never ends

@@ -3,8 +3,9 @@
 import os
 from pathlib import Path
 
-from router.contract import CURRENT, MANIFEST
+from router.contract import CURRENT, MANIFEST, sequence_in
 from router.errors import SnapshotInvalid
+from router.snapshot.store.durable import replace_text
 
 
 def read_current(catalog: Path) -> tuple[str, int]:
@@ -18,13 +19,17 @@ def read_current(catalog: Path) -> tuple[str, int]:
 
 
 def write_current(catalog: Path, snapshot: str) -> None:
-    """Replace a catalog's CURRENT in one step: readers see the old name or the new one."""
-    pointer = catalog / f".{CURRENT}"
-    with pointer.open("w", encoding="utf-8") as stream:
-        stream.write(snapshot + "\n")
-        stream.flush()
-        os.fsync(stream.fileno())
-    pointer.replace(catalog / CURRENT)
+    """Replace a catalog's CURRENT in one step that outlasts a power loss: readers see the old name or the new one.
+
+    Raises OSError where that fails; the old name then stays.
+    """
+    replace_text(catalog / CURRENT, snapshot + "\n")
+
+
+def stored_folders(catalog: Path) -> list[Path]:
+    """Return the folders of a catalog's complete snapshots, newest first: by their numbers, then by name."""
+    folders = (manifest.parent for manifest in catalog.glob(f"[!.]*/{MANIFEST}"))
+    return sorted(folders, key=lambda folder: (sequence_in(folder), folder.name), reverse=True)
 
 
 def snapshot_folder(path: Path) -> Path:
@@ -34,10 +39,10 @@ def snapshot_folder(path: Path) -> Path:
     try:
         name, _ = read_current(path)
     except (FileNotFoundError, NotADirectoryError):
-        if names := sorted(manifest.parent.name for manifest in path.glob(f"[!.]*/{MANIFEST}")):
+        if stored := stored_folders(path):
             raise SnapshotInvalid(
                 f"{path} serves no snapshot: its newest was held back, or never published. To serve it: "
-                f"quartermaster snapshots {path.name} --use {names[-1]}"
+                f"quartermaster snapshots {path.name} --use {stored[0].name}"
             ) from None
         problem = "has neither a manifest.json nor a CURRENT" if path.is_dir() else "does not exist"
         raise SnapshotInvalid(f"no snapshot at {path}: it {problem}; build one with `quartermaster build`") from None

@@ -12,21 +12,34 @@ from typing import Protocol, runtime_checkable
 
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
+from router.snapshot.store.state import StoreState
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A complete snapshot in a store, with its manifest; `problem` says why the manifest is None."""
+    """A complete snapshot in a store, with its manifest; `problem` says why the manifest is None.
+
+    `sequence` is needed only without a manifest: one of another format version may tell its number all the same.
+    """
 
     name: str
     manifest: Manifest | None
     current: bool
     problem: str = ""
+    sequence: int = 0
 
     @property
     def held(self) -> bool:
-        """Return True where the gate held the snapshot back, and nobody has published it since."""
+        """Return True where the gate held the snapshot back, and it does not serve."""
         return not self.current and self.manifest is not None and bool(self.manifest.held)
+
+    @property
+    def order(self) -> tuple[int, str]:
+        """Return what snapshots are sorted by: the number, then the name for old ones, which have none.
+
+        Names begin with a time, but a clock may have been wrong.
+        """
+        return (self.manifest.sequence if self.manifest else self.sequence), self.name
 
 
 @runtime_checkable
@@ -58,28 +71,42 @@ class ReadableStore(Protocol):
         ...
 
     def snapshots(self) -> list[Stored]:
-        """Return every complete snapshot, newest first."""
+        """Return every complete snapshot, newest first: by `Stored.order`, the largest first."""
         ...
 
 
 @runtime_checkable
 class WritableStore(ReadableStore, Protocol):
-    """A store that a build can write to. One build writes at a time."""
+    """A store that a build can write to. One build writes at a time.
+
+    A power loss may come at any time. `seal`, `publish` and `write_state` therefore return only when what they wrote
+    would outlast one: on a disk after `fsync`, in a bucket after the server's answer. They raise OSError where it
+    cannot be written; what served then goes on serving.
+    """
 
     def staging(self, content_hash: str) -> AbstractContextManager[Path]:
         """Return an empty folder on this machine to build in, which is removed at the end of the `with` block."""
         ...
 
     def seal(self, staged: Path) -> Path:
-        """Store a verified staging folder as a snapshot and return its local folder. It is not current yet."""
+        """Store a verified staging folder as a snapshot and return its local folder. It is not current yet.
+
+        Every file of it is on disk when this returns, and no reader sees a part of it before.
+        """
         ...
 
     def publish(self, snapshot: str) -> None:
-        """Make a snapshot the current one, in one step. Raises SnapshotInvalid for a name that the store lacks."""
+        """Make a snapshot the current one, in one step. Raises SnapshotInvalid for a name that the store lacks.
+
+        After a power loss the current one is this or the one before, whole; after the return it is this.
+        """
         ...
 
     def retain(self, keep: int) -> list[str]:
-        """Remove old snapshots and return their names, sorted. The current one and the newest `keep` stay."""
+        """Remove old snapshots and return their names, sorted. The current one and the newest `keep` stay.
+
+        A build calls it at its end, also where it wrote nothing: it removes what killed builds left, too.
+        """
         ...
 
     def rollback(self) -> str:
@@ -87,6 +114,34 @@ class WritableStore(ReadableStore, Protocol):
 
         Raises SettingsInvalid where there is none.
         """
+        ...
+
+
+@runtime_checkable
+class DecisionStore(WritableStore, Protocol):
+    """A store that remembers what an operator decided, so that no build undoes it: see `decisions`.
+
+    A store without these methods works. Its builds publish again what was rolled back from, and it has no pins.
+    """
+
+    def state(self) -> StoreState:
+        """Return what the store remembers. Raises SnapshotInvalid where that is damaged."""
+        ...
+
+    def write_state(self, state: StoreState) -> None:
+        """Replace what the store remembers, in one step. The caller holds `locked`."""
+        ...
+
+    def locked(self) -> AbstractContextManager[None]:
+        """Return a context in which no other process changes the state or the current snapshot.
+
+        It may wait for one that does. It is not entered twice by one thread. A store elsewhere that has no lock may
+        return one of this process alone: a decision made in the instant of a publication may then be lost.
+        """
+        ...
+
+    def take_sequence(self) -> int:
+        """Return a number that is larger than every one before it, and remember it."""
         ...
 
 

@@ -123,24 +123,54 @@ def test_evaluate_writes_the_figures(run: Callable[..., Done], catalog_folder: P
 def test_snapshots_are_listed_verified_and_rolled_back(
     run: Callable[..., Done], catalog_folder: Path, tmp_path: Path
 ) -> None:
-    build = ("build", catalog_folder, "--encoder", "none", "--force", "--json")
-    first, second = (Path(json.loads(run(*build).stdout)["snapshot"]).name for _ in range(2))
+    catalog = shutil.copytree(catalog_folder, tmp_path / "office")
+    build = ("build", catalog, "--encoder", "none", "--json")
+    first = Path(json.loads(run(*build).stdout)["snapshot"]).name
+    (catalog / "tools.jsonl").write_text(
+        (catalog / "tools.jsonl").read_text(encoding="utf-8").replace("charges", "payments"), encoding="utf-8"
+    )
+    second = Path(json.loads(run(*build).stdout)["snapshot"]).name
     listed = json.loads(run("snapshots", "--json").stdout)
-    assert [(row["snapshot"], row["current"]) for row in listed] == [(second, True), (first, False)]
-    assert run("snapshots", "office", "--rollback").returncode == 0
+    assert [(row["snapshot"], row["current"], row["sequence"]) for row in listed] == [
+        (second, True, 2),
+        (first, False, 1),
+    ]
+    rolled_back = run("snapshots", "office", "--rollback")
+    assert rolled_back.returncode == 0 and f"{second}: rolled back from at 20" in " ".join(rolled_back.stdout.split())
     assert (tmp_path / ".quartermaster/snapshots/office/CURRENT").read_text(encoding="utf-8").strip() == first
     assert "nothing to roll back" in failed(run("snapshots", "--rollback"), 2)
+    held = run(*build[:-1])
+    assert held.returncode == 1 and f"quartermaster snapshots office --release {second}" in held.stderr
     assert run("snapshots", "--use", second, "--verify").returncode == 0
+    assert [row["rolled_back"] for row in json.loads(run("snapshots", "--json").stdout)] == [None, None]
     records = tmp_path / ".quartermaster/snapshots/office" / first / "records.jsonl"
     records.write_bytes(records.read_bytes()[:-2])
     broken = run("snapshots", "--verify")
     assert broken.returncode == 4 and "corrupt" in " ".join(broken.stdout.split())
 
 
+def test_a_snapshot_is_pinned_listed_as_such_and_unpinned(
+    run: Callable[..., Done], catalog_folder: Path, tmp_path: Path
+) -> None:
+    built = run("build", catalog_folder, "--encoder", "none", "--json")
+    name = Path(json.loads(built.stdout)["snapshot"]).name
+    for pin in (("--pin",), ("--pin", name), (name, "--pin")):
+        assert f"{name}: pinned since 20" in " ".join(run("snapshots", "office", *pin).stdout.split())
+    (row,) = json.loads(run("snapshots", "--json").stdout)
+    assert row["pinned"].startswith("20") and row["current"]
+    unpinned = run("snapshots", "office", "--unpin")
+    assert unpinned.returncode == 0 and "pinned" not in unpinned.stdout
+    assert "no pinned snapshot" in failed(run("snapshots", "--unpin"), 2)
+    assert "was not rolled back from" in failed(run("snapshots", "--release", name), 2)
+    assert "has no snapshot 'x'" in failed(run("snapshots", "office", "--pin", "x"), 4)
+    assert "only --pin takes a snapshot" in failed(run("snapshots", "office", "x", "--rollback"), 2)
+    assert "give one" in failed(run("snapshots", "--pin", "--unpin"), 2)
+
+
 def test_among_several_catalogs_the_one_built_last_answers_unless_another_is_named(
     run: Callable[..., Done], tmp_path: Path
 ) -> None:
-    for name in ("old", "new"):  # built in one second, the first by name is the last built
+    for name in ("old", "new"):  # in one second: the number tells which is later
         row = {"id": f"{name}/send", "name": "send", "description": f"Sends a {name} message.", "provider": name}
         (tmp_path / f"{name}.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
         assert run("build", f"{name}.jsonl", "--encoder", "none").returncode == 0

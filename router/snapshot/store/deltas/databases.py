@@ -18,6 +18,7 @@ from router.contract import CATALOG_DB, MANIFEST, Manifest
 from router.errors import SnapshotInvalid
 from router.snapshot.store.deltas.delta_file import write_delta
 from router.snapshot.store.deltas.reading import DELTA, base_of, read_database, read_delta, sha256_of
+from router.snapshot.store.durable import sync
 
 LEAST_SIZE = 16_000_000  # bytes: a smaller database stays whole, for any DuckDB client to open
 _UNFINISHED = f".{CATALOG_DB}-"
@@ -77,11 +78,13 @@ def store_as_deltas(catalog: Path, current: str) -> list[str]:
 def restore_dependents(catalog: Path, removed: Collection[str]) -> None:
     """Restore the databases that are deltas against snapshots that are about to be removed.
 
-    Raises OSError or SnapshotInvalid. There is seldom one: the oldest go first, and deltas are of older snapshots.
+    Raises OSError. There is seldom one: the oldest go first, and deltas are of older snapshots. One that is corrupt, as
+    `snapshots --verify` tells, is lost with its base or without.
     """
     for folder in _snapshots(catalog):
         if folder.name not in removed and not (folder / CATALOG_DB).is_file() and base_of(folder) in removed:
-            _restore(folder)
+            with suppress(SnapshotInvalid):
+                _restore(folder)
 
 
 def _store_as_delta(folder: Path, base: Path) -> None:
@@ -129,19 +132,9 @@ def _new_file(folder: Path) -> Path:
 def _move(unfinished: Path, target: Path) -> None:
     """Move a file to its place. It is on disk when this returns, and everybody may read it."""
     unfinished.chmod(0o644)
-    _sync(unfinished)
+    sync(unfinished)
     unfinished.replace(target)
-    _sync(target.parent)
-
-
-def _sync(path: Path) -> None:
-    if os.name == "nt" and path.is_dir():
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync(target.parent)
 
 
 def _remove_unfinished(folder: Path) -> None:

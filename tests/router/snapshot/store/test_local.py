@@ -1,14 +1,17 @@
 """Snapshots on disk: atomic, retained, rolled back."""
 
 import shutil
-from dataclasses import replace
+import subprocess
+import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from router.contract import MANIFEST, Manifest
-from router.errors import SettingsInvalid, SnapshotInvalid
+from router.contract import MANIFEST
+from router.errors import SnapshotInvalid
 from router.store import SnapshotStore, catalogs, last_built
+from tests.support.publishing import Publications, sign
 
 
 def stored(store: SnapshotStore, *names: str) -> None:
@@ -41,34 +44,13 @@ def test_only_a_snapshot_of_the_catalog_can_be_published(store: SnapshotStore, n
     assert store.current() is None
 
 
-def test_rollback_passes_over_what_was_held_or_does_not_open(snapshot: Path, tmp_path: Path) -> None:
-    store = SnapshotStore(tmp_path, "office")
-    names = [f"2026010{day}T000000Z-aaaaaaaa" for day in (1, 2, 3, 4)]
-    for name in names:
-        shutil.copytree(snapshot, store.folder / name)
-    _hold(store.folder / names[2])
-    (store.folder / names[1] / "records.jsonl").write_text("damaged", encoding="utf-8")
-    store.publish(names[3])
-    assert store.rollback() == store.current() == names[0]
-    with pytest.raises(SettingsInvalid, match="nothing to roll back"):
-        store.rollback()
-    assert store.current() == names[0]
-
-
 def test_snapshots_that_are_held_night_after_night_push_nothing_out(snapshot: Path, tmp_path: Path) -> None:
-    store = SnapshotStore(tmp_path, "office")
-    names = [f"2026010{day}T000000Z-aaaaaaaa" for day in (1, 2, 3, 4)]
-    for name in names:
-        shutil.copytree(snapshot, store.folder / name)
-    for name in names[1:]:
-        _hold(store.folder / name)
+    built = Publications(tmp_path, snapshot)
+    store = SnapshotStore.at(built.folder)
+    names = [built.add(f"2026010{day}T000000Z-aaaaaaaa", held=["rejected"] * (day > 1)).name for day in (1, 2, 3, 4)]
     store.publish(names[0])
     assert store.retain(1) == names[1:3]
     assert [stored.held for stored in store.snapshots()] == [True, False]
-
-
-def _hold(folder: Path) -> None:
-    replace(Manifest.read(folder), held=("too many rejected",)).write(folder)
 
 
 def test_retention_keeps_the_newest_and_the_current_one(store: SnapshotStore) -> None:
@@ -82,24 +64,65 @@ def test_a_failed_build_leaves_nothing(store: SnapshotStore) -> None:
     with pytest.raises(RuntimeError), store.staging("d" * 64) as folder:
         (folder / "half").write_text("written", encoding="utf-8")
         raise RuntimeError
-    assert len(list(store.folder.iterdir())) == 3
+    assert len([path for path in store.folder.iterdir() if path.is_dir()]) == 3
 
 
 def test_what_a_killed_build_left_is_removed_by_the_next(store: SnapshotStore) -> None:
     (store.folder / ".building-old").mkdir()
     with store.staging("d" * 64) as folder:
-        names = {f.name for f in store.folder.iterdir() if f.name.startswith(".")}
-    assert names == {folder.name}
+        assert list(store.folder.glob(".building-*")) == [folder]
 
 
-def test_an_id_is_time_and_content_and_sorts_by_age(store: SnapshotStore) -> None:
+def test_what_a_killed_build_left_is_removed_by_a_build_that_writes_nothing(store: SnapshotStore) -> None:
+    (store.folder / ".building-old").mkdir()
+    assert store.retain(9) == []
+    assert not list(store.folder.glob(".building-*"))
+
+
+def test_the_folder_of_a_build_that_is_running_is_no_leftover(store: SnapshotStore) -> None:
+    with store.staging("d" * 64) as folder:
+        other = "from router.store import SnapshotStore; import sys, pathlib; print(SnapshotStore.at(pathlib.Path("
+        other += "sys.argv[1])).retain(9))"
+        assert subprocess.run([sys.executable, "-c", other, store.folder], check=True, capture_output=True)
+        assert folder.is_dir()
+    assert not folder.exists()
+
+
+def test_an_id_is_time_and_content_and_two_of_one_second_differ(store: SnapshotStore) -> None:
     names = []
-    for digit in "fe":
+    for digit in "fee":
         with store.staging(digit * 64) as folder:
             (folder / MANIFEST).write_text("{}", encoding="utf-8")
             names.append(store.seal(folder).name)
-    assert names == sorted(names)
-    assert [name[-9:] for name in names] == ["-ffffffff", "-eeeeeeee"]
+    assert [name[-9:] for name in names] == ["-ffffffff", "-eeeeeeee", "-eeeeeeee"]
+    assert len(set(names)) == 3
+
+
+def test_numbers_rise_over_all_catalogs_of_a_workspace(snapshot: Path, tmp_path: Path) -> None:
+    built = Publications(tmp_path, snapshot)
+    built.add("20260101T000000Z-aaaaaaaa", sequence=6)
+    assert SnapshotStore(tmp_path, "other").take_sequence() == 7
+    assert [SnapshotStore(tmp_path, "other").take_sequence() for _ in range(2)] == [8, 9]
+
+
+def test_the_catalog_built_last_is_found_by_number_whatever_the_clock_said(snapshot: Path, tmp_path: Path) -> None:
+    for sequence, (catalog, name) in enumerate(
+        (("a", "20270101T000000Z-aaaaaaaa"), ("b", "20260101T000000Z-bbbbbbbb"))
+    ):
+        shutil.copytree(snapshot, tmp_path / "snapshots" / catalog / name)
+        sign(tmp_path / "snapshots" / catalog / name, partial(dict.update, sequence=sequence + 1))
+        SnapshotStore(tmp_path, catalog).publish(name)
+    assert last_built(tmp_path) == "b"
+
+
+def test_the_newest_snapshot_of_another_format_is_still_the_newest(snapshot: Path, tmp_path: Path) -> None:
+    built = Publications(tmp_path, snapshot)
+    store = SnapshotStore.at(built.folder)
+    older = built.add("20270101T000000Z-aaaaaaaa", sequence=1, content_hash="a" * 64).name
+    newer = built.add("20260101T000000Z-bbbbbbbb", sequence=2, versions={"format": 6}).name
+    store.publish(newer)
+    assert [stored.name for stored in store.snapshots()] == [newer, older]
+    assert store.rollback() == older
 
 
 def test_a_snapshot_with_a_broken_manifest_is_listed_with_its_problem(store: SnapshotStore) -> None:

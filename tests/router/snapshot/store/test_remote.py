@@ -10,7 +10,7 @@ import pytest
 from router import Router, SettingsInvalid, SnapshotInvalid
 from router.contract import MANIFEST
 from router.serving.page.comparing import SnapshotCache
-from router.store import ReadableStore, WritableStore, current_folder
+from router.store import DecisionStore, ReadableStore, WritableStore, current_folder
 from tests.support.publishing import Publications, corrupt
 from tests.support.zip_store import ZipStore
 
@@ -24,7 +24,9 @@ def store(tmp_path: Path, snapshot: Path) -> ZipStore:
     built = Publications(tmp_path / "built", snapshot)
     for name, weights in (("a", None), ("b", {"description": 1.0})):
         with made.staging(name * 64) as folder:
-            shutil.copytree(built.add(name, weights=weights), folder, dirs_exist_ok=True)
+            shutil.copytree(
+                built.add(name, weights=weights, content_hash=name * 64, inputs_hash=""), folder, dirs_exist_ok=True
+            )
             made.seal(folder)
     shutil.rmtree(tmp_path / "built")
     shutil.rmtree(tmp_path / "local")
@@ -36,7 +38,9 @@ def store(tmp_path: Path, snapshot: Path) -> ZipStore:
 def test_it_has_both_protocols(store: ZipStore) -> None:
     readable: ReadableStore = store
     writable: WritableStore = store
+    deciding: DecisionStore = store
     assert isinstance(readable, ReadableStore) and isinstance(writable, WritableStore)
+    assert isinstance(deciding, DecisionStore)
     assert not isinstance(Path(), ReadableStore)
 
 
@@ -110,9 +114,10 @@ def test_the_page_compares_snapshots_of_any_store(store: ZipStore) -> None:
 
 
 def test_what_is_removed_from_the_store_can_be_served_on(store: ZipStore) -> None:
-    router = Router.open(store)
     store.publish("b")
-    assert store.retain(1) == ["a"]
-    assert router.route(REQUEST).snapshot == "a"
+    router = Router.open(store)
+    store.publish("a")
+    assert store.retain(0) == ["b"]
+    assert router.route(REQUEST).snapshot == "b"
     assert router.reload() is True
     assert (current_folder(store) / MANIFEST).is_file()

@@ -1,0 +1,220 @@
+"""What an operator decides for a catalog: which snapshot serves, and what builds may publish.
+
+Each decision is stored before CURRENT moves. A process that is killed between the two leaves what served serving; the
+operator repeats the command.
+"""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from router.errors import SettingsInvalid, SnapshotInvalid
+from router.snapshot.snapshot import Snapshot
+from router.snapshot.store.protocol import DecisionStore, ReadableStore, Stored, WritableStore
+from router.snapshot.store.state import Pin, StoreState
+
+
+def state_of(store: ReadableStore) -> StoreState:
+    """Return what a store remembers; nothing where it is no `DecisionStore`."""
+    return store.state() if isinstance(store, DecisionStore) else StoreState()
+
+
+def next_sequence(store: WritableStore) -> int:
+    """Return the number of a new snapshot, larger than that of every one before it."""
+    if isinstance(store, DecisionStore):
+        return store.take_sequence()
+    return 1 + max((stored.order[0] for stored in store.snapshots()), default=0)
+
+
+def reasons_against(store: ReadableStore, catalog: str, content_hash: str, inputs_hash: str) -> tuple[str, ...]:
+    """Return why an operator's decisions keep a build from publishing some content; empty for what serves already."""
+    state = state_of(store)
+    if not state.pin and not state.rolled_back:
+        return ()
+    current = find_current(store.snapshots())
+    if current and current.manifest and current.manifest.content_hash == content_hash:
+        return ()
+    reasons = []
+    command = f"quartermaster snapshots {catalog}"
+    if state.pin:
+        reasons.append(f"{state.pin.snapshot} is pinned since {state.pin.at}; to end that: {command} --unpin")
+    if left := state.rollback_of(content_hash, inputs_hash):
+        reasons.append(
+            f"its content is that of {left.snapshot}, which was rolled back from at {left.at}; "
+            f"to let builds publish it again: {command} --release {left.snapshot}"
+        )
+    return tuple(reasons)
+
+
+def publish_build(store: WritableStore, name: str) -> tuple[str, ...]:
+    """Publish what a build wrote, unless an operator has decided otherwise since; return the reasons against it."""
+    if not isinstance(store, DecisionStore):
+        store.publish(name)
+        return ()
+    with store.locked():
+        stored = store.snapshots()
+        manifest = _find(store, stored, name).manifest
+        if manifest and (
+            reasons := reasons_against(store, manifest.catalog, manifest.content_hash, manifest.inputs_hash)
+        ):
+            return reasons
+        current, state = find_current(stored), store.state()
+        if current and current.manifest:
+            # A rollback from what serves was interrupted before it took effect.
+            served = current.manifest.content_hash
+            kept = tuple(left for left in state.rolled_back if left.content_hash != served)
+            if kept != state.rolled_back:
+                store.write_state(replace(state, rolled_back=kept))
+        store.publish(name)
+    return ()
+
+
+def use(store: DecisionStore, name: str) -> None:
+    """Serve a snapshot, verified whole. An older one than the current counts as a rollback.
+
+    A pin moves with it. Raises SnapshotInvalid where there is none of that name, or it is damaged.
+    """
+    Snapshot.open(store.local_folder(name), whole=True)
+    with store.locked():
+        _serve(store, _find(store, store.snapshots(), name), store.state())
+
+
+def rollback(store: DecisionStore) -> str:
+    """Serve the snapshot that `rollback_target` finds and return its name; builds do not publish the one left.
+
+    A pin moves with it. Raises SettingsInvalid where there is nothing to roll back to.
+    """
+    with store.locked():
+        stored, state = store.snapshots(), store.state()
+        target = rollback_target(store, stored, state)
+        if target is None:
+            raise SettingsInvalid(
+                f"{store.label} has no snapshot before {store.current()} that opens: there is nothing to roll back to"
+            )
+        _serve(store, target, state)
+        return target.name
+
+
+def pin(store: DecisionStore, name: str | None) -> str:
+    """Serve a snapshot, by default the current one, until `unpin`; return its name. Raises as `use` does."""
+    name = name or store.current()
+    if name is None:
+        raise SettingsInvalid(f"{store.label} serves no snapshot: name the one to pin")
+    Snapshot.open(store.local_folder(name), whole=True)
+    with store.locked():
+        stored = _find(store, store.snapshots(), name)
+        state = replace(store.state(), pin=Pin(name, _now()))
+        if stored.current:
+            store.write_state(state)
+        else:
+            _serve(store, stored, state)
+    return name
+
+
+def unpin(store: DecisionStore) -> str:
+    """Let builds publish again and return the snapshot that was pinned. Raises SettingsInvalid where none was."""
+    with store.locked():
+        state = store.state()
+        if state.pin is None:
+            raise SettingsInvalid(f"{store.label} has no pinned snapshot")
+        store.write_state(replace(state, pin=None))
+        return state.pin.snapshot
+
+
+def release(store: DecisionStore, name: str) -> None:
+    """Let builds publish content again that was rolled back from. Raises SettingsInvalid where it was not.
+
+    `name` is a snapshot with that content, or the one that was left, which may be removed by now.
+    """
+    with store.locked():
+        before = after = store.state()
+        after = replace(after, rolled_back=tuple(left for left in after.rolled_back if left.snapshot != name))
+        for stored in store.snapshots():
+            if stored.name == name and stored.manifest:
+                after = after.releasing(stored.manifest)
+        if after == before:
+            left = ", ".join(left.snapshot for left in before.rolled_back) or "none"
+            raise SettingsInvalid(f"{name!r} was not rolled back from; rolled back from: {left}")
+        store.write_state(after)
+
+
+def rollback_target(store: ReadableStore, stored: list[Stored], state: StoreState) -> Stored | None:
+    """Return the newest snapshot before the current one that opens and may serve; None where there is none.
+
+    A held snapshot may not, unless an operator published it before, nor one whose content was rolled back from, nor
+    another with the content of the current one, unless that is damaged.
+    """
+    current = find_current(stored)
+    if current is None:
+        return None
+    state = _after_leaving(store, current, state)
+    for candidate in stored:
+        if candidate.order < current.order and may_serve(candidate, state) and _opens(store, candidate):
+            return candidate
+    return None
+
+
+def may_serve(stored: Stored, state: StoreState) -> bool:
+    """Return True unless the snapshot is held or was rolled back from."""
+    return not is_held(stored, state) and not is_rolled_back(stored, state)
+
+
+def is_held(stored: Stored, state: StoreState) -> bool:
+    """Return True where the gate held a snapshot and no operator has published it."""
+    return stored.held and stored.name not in state.accepted
+
+
+def is_rolled_back(stored: Stored, state: StoreState) -> bool:
+    """Return True where the content of a snapshot was rolled back from, and it does not serve."""
+    manifest = stored.manifest
+    if stored.current or manifest is None:
+        return False
+    return state.rollback_of(manifest.content_hash, manifest.inputs_hash) is not None
+
+
+def find_current(stored: list[Stored]) -> Stored | None:
+    """Return the snapshot that serves; None where none of them does."""
+    return next((snapshot for snapshot in stored if snapshot.current), None)
+
+
+def _serve(store: DecisionStore, target: Stored, state: StoreState) -> None:
+    """Make a snapshot current and remember what that says of it and of the one that it replaces."""
+    current = find_current(store.snapshots())
+    if target.manifest:
+        state = state.releasing(target.manifest)
+    if current and target.order < current.order and not _same_content(current, target):
+        state = _after_leaving(store, current, state)
+    if target.held and target.name not in state.accepted:
+        state = replace(state, accepted=(*state.accepted, target.name))
+    if state.pin and state.pin.snapshot != target.name:
+        state = replace(state, pin=Pin(target.name, _now()))
+    if state != store.state():
+        store.write_state(state)
+    store.publish(target.name)
+
+
+def _after_leaving(store: ReadableStore, current: Stored, state: StoreState) -> StoreState:
+    """Return the state after a rollback. The content of a damaged snapshot is not at fault: it may be built again."""
+    return state.leaving(current.manifest, _now()) if current.manifest and _opens(store, current) else state
+
+
+def _opens(store: ReadableStore, stored: Stored) -> bool:
+    try:
+        Snapshot.open(store.local_folder(stored.name))
+    except (OSError, ValueError, SnapshotInvalid):
+        return False
+    return True
+
+
+def _same_content(one: Stored, other: Stored) -> bool:
+    return bool(one.manifest and other.manifest and one.manifest.content_hash == other.manifest.content_hash)
+
+
+def _find(store: ReadableStore, stored: list[Stored], name: str) -> Stored:
+    for snapshot in stored:
+        if snapshot.name == name:
+            return snapshot
+    raise SnapshotInvalid(f"{store.label} has no snapshot {name!r}")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

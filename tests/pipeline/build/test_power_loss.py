@@ -1,0 +1,107 @@
+"""A power loss at any point of a build, a rollback or a retention leaves a whole snapshot serving."""
+
+import errno
+import json
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.build import build
+from pipeline.errors import RunAborted
+from pipeline.settings import load
+from router.store import SnapshotStore, decisions
+from tests.support.power_loss import PowerLoss, Tree, serves_whole
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the recorder reads /proc/self/fd")
+OFFICE = "snapshots/office"
+
+
+@pytest.fixture
+def night(catalog_folder: Path, tmp_path: Path) -> Callable[[int], str]:
+    """Build the catalog with a description that differs each night, and return the snapshot's name."""
+    catalog = shutil.copytree(catalog_folder, tmp_path / "office")
+
+    def _night(number: int) -> str:
+        path = catalog / "tools.jsonl"
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        rows[0]["description"] = f"Returns charges, version {number}."
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        settings = load(catalog, {"vectors": {"encoder": "none"}, "publish": {"keep": 1}}, environment={})
+        return build(settings, workspace=tmp_path / "ws").snapshot.name
+
+    return _night
+
+
+@pytest.fixture
+def lose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., PowerLoss]]:
+    """Lose power at every point from now on; `check` gets what is left."""
+    (tmp_path / "ws").mkdir(exist_ok=True)
+    made: list[PowerLoss] = []
+
+    def _lose(check: Callable[[Tree], None], ignored: Callable[[int], bool] | None = None) -> PowerLoss:
+        made.append(PowerLoss(tmp_path / "ws", check, tmp_path / "ws" / OFFICE, ignored))
+        made[-1].record(monkeypatch)
+        return made[-1]
+
+    yield _lose
+    monkeypatch.undo()
+    for loss in made:
+        loss.close()
+
+
+def test_whenever_power_is_lost_what_serves_is_whole_and_no_older_than_was_said(
+    night: Callable[[int], str], lose: Callable[..., PowerLoss], tmp_path: Path
+) -> None:
+    left: list[str | None] = []
+    said: list[str | None] = [None]  # what finished commands said to serve, the last at the end
+
+    def check(tree: Tree) -> None:
+        left.append(serves_whole(tree, OFFICE))
+        assert left[-1] not in said[:-1]
+
+    losses = lose(check)
+    for number in range(3):
+        said.append(night(number))
+        assert left[-1] == said[-1]
+    assert list(dict.fromkeys(left)) == said
+    older = said.pop(2)
+    assert decisions.rollback(SnapshotStore(tmp_path / "ws", "office")) == left[-1] == older
+    assert losses.losses > 100
+
+
+def test_a_full_disk_ends_a_build_in_a_sentence_and_leaves_nothing(
+    night: Callable[[int], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = night(0)
+    monkeypatch.setattr(os, "fsync", _full)
+    with pytest.raises(
+        RunAborted, match=r"the workspace .* could not be written: .*No space left on device: '.*office"
+    ):
+        night(1)
+    assert [stored.name for stored in SnapshotStore(tmp_path / "ws", "office").snapshots()] == [served]
+    assert not list((tmp_path / "ws" / OFFICE).glob(".building-*"))
+
+
+def _full(_: int) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("ignored", [stat.S_ISREG, stat.S_ISDIR])
+def test_the_simulation_notices_a_sync_that_is_missing(
+    night: Callable[[int], str], lose: Callable[..., PowerLoss], ignored: Callable[[int], bool]
+) -> None:
+    broken: list[str] = []
+
+    def check(tree: Tree) -> None:
+        try:
+            serves_whole(tree, OFFICE)
+        except AssertionError as error:
+            broken.append(str(error))
+
+    lose(check, ignored)
+    night(0)
+    assert broken

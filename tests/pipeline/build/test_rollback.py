@@ -1,0 +1,156 @@
+"""Nights after a rollback, under a pin, and with a wrong clock: no build undoes what an operator decided."""
+
+import json
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.build import build
+from pipeline.build.report import BuildReport
+from pipeline.publish import snapshot_writing
+from pipeline.settings import load
+from router.errors import SnapshotInvalid
+from router.snapshot.store import local
+from router.store import SnapshotStore, decisions
+from tests.support.publishing import sign
+
+Night = Callable[..., BuildReport]
+
+
+@pytest.fixture
+def catalog(catalog_folder: Path, tmp_path: Path) -> Path:
+    """A copy of the session's catalog, to be changed."""
+    return shutil.copytree(catalog_folder, tmp_path / "office")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> SnapshotStore:
+    return SnapshotStore(tmp_path / "ws", "office")
+
+
+@pytest.fixture
+def night(catalog: Path, tmp_path: Path) -> Night:
+    """Build the catalog after its first tool was described anew, or unchanged without a description."""
+
+    def _night(description: str | None = None, *, force: bool = False, **publish: Any) -> BuildReport:
+        path = catalog / "tools.jsonl"
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        rows[0]["description"] = description or rows[0]["description"]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        settings = load(catalog, {"vectors": {"encoder": "none"}, "publish": publish}, environment={})
+        return build(settings, workspace=tmp_path / "ws", force=force)
+
+    return _night
+
+
+class Clock(datetime):
+    """A clock that is wrong by `ahead`."""
+
+    ahead = timedelta()
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> "Clock":
+        return cls.fromtimestamp(datetime.now(UTC).timestamp() + cls.ahead.total_seconds(), tz)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> type[Clock]:
+    """Give builds a clock that a test may set."""
+    clock = type("SetClock", (Clock,), {})
+    monkeypatch.setattr(local, "datetime", clock)
+    monkeypatch.setattr(snapshot_writing, "datetime", clock)
+    return clock
+
+
+def test_a_rollback_lasts_until_the_content_changes(night: Night, store: SnapshotStore) -> None:
+    good, bad = night("Returns charges."), night("Deletes charges.")
+    decisions.rollback(store)
+    for held in (night(), night()):
+        assert (held.outcome, held.snapshot, held.removed) == ("held", bad.snapshot, ())
+        assert f"that of {bad.snapshot.name}, which was rolled back from" in held.held[0]
+    assert store.current() == good.snapshot.name
+    assert len(store.snapshots()) == 2  # none of the nights wrote a copy
+    mended = night("Returns charges, oldest first.")
+    assert (mended.outcome, store.current()) == ("published", mended.snapshot.name)
+    assert night("Deletes charges.").outcome == "held"  # it is as bad as it was
+    decisions.rollback(store)
+    assert store.current() == good.snapshot.name
+
+
+def test_released_content_is_published_again(night: Night, store: SnapshotStore) -> None:
+    night("Returns charges.")
+    bad = night("Deletes charges.")
+    decisions.rollback(store)
+    decisions.release(store, bad.snapshot.name)
+    assert night().outcome == "published"
+
+
+def test_content_whose_snapshot_was_removed_is_written_once_and_held(night: Night, store: SnapshotStore) -> None:
+    night("Returns charges.")
+    bad = night("Deletes charges.")
+    decisions.rollback(store)
+    shutil.rmtree(bad.snapshot)
+    written, again = night(), night()
+    assert written.outcome == again.outcome == "held" and written.snapshot == again.snapshot
+    decisions.use(store, written.snapshot.name)
+    assert night().outcome == "unchanged"
+
+
+def test_a_forced_build_of_content_that_was_left_is_held(night: Night, store: SnapshotStore) -> None:
+    good, _ = night("Returns charges."), night("Deletes charges.")
+    decisions.rollback(store)
+    assert night(force=True).outcome == "held"
+    assert store.current() == good.snapshot.name
+
+
+def test_builds_under_a_pin_are_written_and_held(night: Night, store: SnapshotStore) -> None:
+    pinned = night("Returns charges.")
+    decisions.pin(store, None)
+    assert night().outcome == "unchanged"
+    for description in ("Returns charges by date.", "Returns charges by amount.", "Returns charges by customer."):
+        held = night(description, keep=1)
+        assert held.outcome == "held" and "is pinned" in held.held[0] and held.snapshot.is_dir()
+    assert store.current() == pinned.snapshot.name
+    assert night().snapshot == held.snapshot  # no copy
+    decisions.unpin(store)
+    published = night()
+    assert (published.outcome, store.current()) == ("published", published.snapshot.name)
+
+
+def test_a_damaged_state_stops_a_build_rather_than_a_pin(night: Night, store: SnapshotStore) -> None:
+    served = night("Returns charges.")
+    (store.folder / "state.json").write_text('{"pin": ', encoding="utf-8")
+    with pytest.raises(SnapshotInvalid, match=r"state\.json is damaged"):
+        night("Deletes charges.")
+    assert store.current() == served.snapshot.name
+
+
+@pytest.mark.parametrize("wrong", [timedelta(days=365), timedelta(days=-365)])
+def test_three_nights_with_a_wrong_clock_push_nothing_out(
+    night: Night, store: SnapshotStore, clock: type[Clock], wrong: timedelta
+) -> None:
+    nights = [night(f"Returns charges, version {n}.").snapshot.name for n in range(2)]
+    clock.ahead = wrong
+    nights += [night(f"Returns charges, version {n}.").snapshot.name for n in range(2, 5)]
+    clock.ahead = timedelta()
+    nights += [night(f"Returns charges, version {n}.", keep=3).snapshot.name for n in range(5, 7)]
+    assert nights != sorted(nights)
+    assert [stored.name for stored in store.snapshots()] == nights[:-4:-1]
+    assert [stored.order[0] for stored in store.snapshots()] == [7, 6, 5]
+    assert store.newest() == nights[-1]
+    assert decisions.rollback(store) == nights[-2]
+    assert decisions.rollback(store) == nights[-3]
+
+
+def test_snapshots_without_a_number_are_older_than_those_with_one(night: Night, store: SnapshotStore) -> None:
+    old = night("Returns charges.").snapshot
+    sign(old, lambda raw: (raw.pop("sequence"), raw.pop("inputs_hash")))
+    (store.folder / "state.json").unlink()
+    assert night().outcome == "unchanged"
+    new = night("Returns charges, oldest first.").snapshot
+    assert [(stored.name, stored.order[0]) for stored in store.snapshots()] == [(new.name, 1), (old.name, 0)]
+    assert decisions.rollback(store) == old.name

@@ -1,0 +1,212 @@
+"""What an operator decides lasts: rollbacks, pins and releases, in a folder and in a store elsewhere."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from router.errors import SettingsInvalid, SnapshotInvalid
+from router.store import DecisionStore, ReadableStore, SnapshotStore, StoreState, decisions
+from tests.support.publishing import Publications, corrupt
+from tests.support.zip_store import ZipStore
+
+Stocked = Callable[..., DecisionStore]
+
+
+@pytest.fixture(params=["folder", "elsewhere"])
+def stocked(request: pytest.FixtureRequest, tmp_path: Path, snapshot: Path) -> Stocked:
+    """Make a store of snapshots, oldest first and named by their content; the last is current.
+
+    A fault is "held" or "damaged", by name.
+    """
+
+    def stock(*contents: str, **faults: str) -> DecisionStore:
+        built = Publications(tmp_path, snapshot)
+        for sequence, content in enumerate(contents, 1):
+            fault = faults.get(content)
+            # The clock goes backwards: the later, the smaller the name.
+            folder = built.add(
+                f"2026{99 - sequence}-{content}",
+                sequence=sequence,
+                content_hash=content[0] * 64,
+                inputs_hash=f"inputs of {content[0]}",
+                held=["too many rejected"] * (fault == "held"),
+            )
+            if fault == "damaged":
+                corrupt(folder)
+        store: DecisionStore = SnapshotStore.at(built.folder)
+        if request.param == "elsewhere":
+            store = ZipStore(tmp_path / "local")
+            for stored in reversed(SnapshotStore.at(built.folder).snapshots()):
+                with store.staging(stored.name) as staged:
+                    shutil.copytree(built.folder / stored.name, staged, dirs_exist_ok=True)
+                    store.seal(staged)
+        store.publish(named(store, contents[-1]))
+        return store
+
+    return stock
+
+
+def named(store: ReadableStore, content: str) -> str:
+    """Return the name of the snapshot that was made as `content`."""
+    return next(stored.name for stored in store.snapshots() if stored.name.endswith(f"-{content}"))
+
+
+def serving(store: DecisionStore) -> str:
+    return str(store.current()).partition("-")[2]
+
+
+def reasons(store: DecisionStore, content: str, inputs: str | None = None) -> tuple[str, ...]:
+    return decisions.reasons_against(store, "office", content * 64, inputs or f"inputs of {content}")
+
+
+def test_each_rollback_goes_one_further_back_by_number_and_not_by_name(stocked: Stocked) -> None:
+    store = stocked("a", "b", "c")
+    names = [decisions.rollback(store), decisions.rollback(store)]
+    assert [name[-1] for name in names] == ["b", "a"]
+    with pytest.raises(SettingsInvalid, match="nothing to roll back to"):
+        decisions.rollback(store)
+    assert serving(store) == "a"
+
+
+def test_rollback_passes_over_what_is_held_or_damaged_or_has_the_same_content(stocked: Stocked) -> None:
+    store = stocked("a", "b", "c", "d", "dd", b="damaged", c="held")
+    decisions.rollback(store)
+    assert serving(store) == "a"
+
+
+def test_rollback_never_goes_to_what_was_rolled_back_from(stocked: Stocked) -> None:
+    store = stocked("a", "b", "c", "d")
+    decisions.use(store, named(store, "c"))  # leaves d
+    decisions.rollback(store)  # leaves c
+    decisions.use(store, named(store, "d"))  # d may serve after all, c not
+    decisions.rollback(store)
+    assert serving(store) == "b"
+
+
+def test_content_that_was_left_is_held_until_it_is_released(stocked: Stocked) -> None:
+    store = stocked("a", "b")
+    left = named(store, "b")
+    decisions.rollback(store)
+    (reason,) = reasons(store, "b")
+    assert f"that of {left}, which was rolled back from at 20" in reason
+    assert f"quartermaster snapshots office --release {left}" in reason
+    assert reasons(store, "a") == () == reasons(store, "x")
+    decisions.release(store, left)
+    assert reasons(store, "b") == ()
+    with pytest.raises(SettingsInvalid, match="was not rolled back from; rolled back from: none"):
+        decisions.release(store, left)
+
+
+def test_the_same_inputs_are_held_though_what_was_learned_from_them_differs(stocked: Stocked) -> None:
+    store = stocked("a", "b")
+    decisions.rollback(store)
+    assert reasons(store, "x", "inputs of b")
+    assert not reasons(store, "x", "inputs of x")
+
+
+def test_an_older_snapshot_by_use_counts_as_a_rollback_and_a_newer_one_does_not(stocked: Stocked) -> None:
+    store = stocked("a", "b", "c")
+    decisions.use(store, named(store, "a"))
+    assert reasons(store, "c") and not reasons(store, "b")
+    decisions.use(store, named(store, "b"))
+    assert reasons(store, "c") and not reasons(store, "a")
+
+
+def test_using_a_snapshot_releases_its_content(stocked: Stocked) -> None:
+    store = stocked("a", "b", "c")
+    left = named(store, "b")
+    decisions.rollback(store)
+    decisions.rollback(store)
+    decisions.use(store, left)
+    assert store.current() == left and not reasons(store, "b") and reasons(store, "c")
+
+
+def test_a_damaged_snapshot_may_be_built_again_after_a_rollback(stocked: Stocked) -> None:
+    store = stocked("a", "b", "bb", bb="damaged")
+    decisions.rollback(store)
+    assert serving(store) == "b"
+    assert store.state().rolled_back == () and not reasons(store, "b")
+
+
+def test_a_held_snapshot_that_was_used_can_be_rolled_back_to(stocked: Stocked) -> None:
+    store = stocked("a", "b", "c", b="held")
+    decisions.use(store, named(store, "b"))
+    store.publish(named(store, "c"))
+    decisions.rollback(store)
+    assert serving(store) == "b"
+
+
+def test_a_build_does_not_publish_over_a_pin(stocked: Stocked) -> None:
+    store = stocked("a", "b", "c")
+    assert decisions.pin(store, named(store, "b")) == store.current()
+    (reason,) = decisions.publish_build(store, named(store, "a"))
+    assert "is pinned since 20" in reason and "quartermaster snapshots office --unpin" in reason
+    assert serving(store) == "b" and not reasons(store, "b")
+    assert decisions.unpin(store) == store.current()
+    assert decisions.publish_build(store, named(store, "a")) == ()
+    assert serving(store) == "a"
+    with pytest.raises(SettingsInvalid, match="no pinned snapshot"):
+        decisions.unpin(store)
+
+
+def test_a_rollback_between_a_builds_end_and_its_publication_is_heeded(stocked: Stocked) -> None:
+    store = stocked("a", "b")
+    left = named(store, "b")
+    decisions.rollback(store)
+    (reason,) = decisions.publish_build(store, left)
+    assert "rolled back from" in reason and serving(store) == "a"
+
+
+def test_a_pin_moves_with_what_an_operator_serves(stocked: Stocked) -> None:
+    store = stocked("a", "b", "c")
+    decisions.pin(store, None)
+    decisions.rollback(store)
+    pin = store.state().pin
+    assert pin and pin.snapshot == store.current() == named(store, "b")
+
+
+def test_a_decision_that_was_killed_before_it_took_effect_changes_nothing(
+    stocked: Stocked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = stocked("a", "b", "c")
+    store.publish(named(store, "b"))
+    with monkeypatch.context() as patched:
+        patched.setattr(type(store), "publish", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            decisions.rollback(store)
+    assert serving(store) == "b" and not reasons(store, "b")
+    assert decisions.publish_build(store, named(store, "c")) == ()
+    assert not reasons(store, "b")  # it was never rolled back from
+
+
+def _killed(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_damaged_snapshot_cannot_be_pinned(stocked: Stocked) -> None:
+    store = stocked("a", "b", a="damaged")
+    with pytest.raises(SnapshotInvalid, match="corrupt"):
+        decisions.pin(store, named(store, "a"))
+    assert store.state().pin is None and serving(store) == "b"
+
+
+def test_retention_keeps_the_pinned_the_current_and_what_a_rollback_would_go_to(stocked: Stocked) -> None:
+    store = stocked("a", "b", "c", "d", "e", "f", b="damaged", e="held")
+    decisions.pin(store, named(store, "d"))
+    decisions.use(store, named(store, "c"))
+    state = store.state()
+    assert state.pin and state.pin.snapshot == named(store, "c")
+    removed = store.retain(0)
+    # e is the newest held one, f the newest that was left.
+    assert {name[-1] for name in removed} == {"b", "d"}
+    assert [stored.name[-1] for stored in store.snapshots()] == ["f", "e", "c", "a"]
+
+
+def test_a_state_of_an_older_version_opens_and_a_damaged_one_is_refused() -> None:
+    assert StoreState.from_json("{}", "here") == StoreState()
+    assert StoreState.from_json('{"sequence": 3, "news": 1}', "here") == StoreState(3)
+    for damaged in ("", "[]", '{"pin": 3}', '{"rolled_back": [{}]}', '{"sequence": null}'):
+        with pytest.raises(SnapshotInvalid, match=r"here is damaged: .* Restore it, or remove it"):
+            StoreState.from_json(damaged, "here")

@@ -1,0 +1,96 @@
+"""What a disk refuses to write stops a publication, and leaves what serves and what is stored."""
+
+import errno
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from router.snapshot.store.durable import replace_text
+from router.store import SnapshotStore, decisions
+from tests.support.publishing import Publications
+
+
+class FailingSync:
+    """An fsync whose call number `at` fails, from 0, as on a broken or a full disk."""
+
+    def __init__(self, at: int, code: int) -> None:
+        self.calls, self._at, self._code, self._fsync = 0, at, code, os.fsync
+
+    def __call__(self, descriptor: int) -> None:
+        self.calls += 1
+        if self.calls == self._at + 1:
+            raise OSError(self._code, os.strerror(self._code))
+        self._fsync(descriptor)
+
+
+@pytest.fixture
+def store(tmp_path: Path, snapshot: Path) -> SnapshotStore:
+    """A store of the snapshots `a` and `b`, of which `b` serves."""
+    built = Publications(tmp_path, snapshot)
+    for sequence, name in enumerate("ab", 1):
+        built.add(name, sequence=sequence, content_hash=name * 64, inputs_hash="")
+    built.publish("b")
+    return SnapshotStore.at(built.folder)
+
+
+def publish_anew(store: SnapshotStore, snapshot: Path) -> None:
+    with store.staging("c" * 64) as staged:
+        shutil.copytree(snapshot, staged, dirs_exist_ok=True)
+        store.publish(store.seal(staged).name)
+
+
+@pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC])
+def test_whichever_sync_of_a_publication_fails_the_old_snapshot_serves(
+    store: SnapshotStore, snapshot: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    for at in range(1_000):
+        failing = FailingSync(at, code)
+        monkeypatch.setattr(os, "fsync", failing)
+        try:
+            publish_anew(store, snapshot)
+        except OSError as error:
+            assert error.errno == code and error.filename
+            assert store.current() == "b"
+            assert not [path for path in store.folder.glob(".*") if path.name != ".lock"]
+            continue
+        break
+    assert at == failing.calls > len([path for path in snapshot.rglob("*") if path.is_file()])
+    assert store.current() not in ("a", "b")
+
+
+def test_a_snapshot_that_could_not_be_sealed_is_not_stored(
+    store: SnapshotStore, snapshot: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with store.staging("c" * 64) as staged:
+        shutil.copytree(snapshot, staged, dirs_exist_ok=True)
+        folders = 1 + sum(path.is_dir() or path.is_file() for path in staged.rglob("*"))
+        monkeypatch.setattr(os, "fsync", FailingSync(folders, errno.EIO))  # that of the rename
+        with pytest.raises(OSError, match="office"):
+            store.seal(staged)
+    assert [stored.name for stored in store.snapshots()] == ["b", "a"]
+
+
+def test_a_rollback_that_cannot_be_remembered_does_not_happen(
+    store: SnapshotStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fsync", FailingSync(0, errno.ENOSPC))
+    with pytest.raises(OSError, match="No space left"):
+        decisions.rollback(store)
+    assert store.current() == "b" and store.state().rolled_back == ()
+
+
+@pytest.mark.parametrize("before", ["old\n", None])
+def test_a_text_that_may_not_be_on_disk_is_put_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str | None
+) -> None:
+    path = tmp_path / "text"
+    if before:
+        path.write_text(before, encoding="utf-8")
+    monkeypatch.setattr(os, "fsync", FailingSync(1, errno.EIO))  # that of the folder, after the rename
+    with pytest.raises(OSError, match=re.escape(str(tmp_path))):
+        replace_text(path, "new\n")
+    assert (path.read_text(encoding="utf-8") if path.exists() else None) == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["text"] * bool(before)
