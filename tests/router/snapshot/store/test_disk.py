@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from router.contract import Manifest
 from router.fingerprint import file_sha256
-from router.snapshot.store import disk
 from router.snapshot.store.disk import disk_size, share_unchanged
 
 
@@ -26,7 +26,7 @@ def snapshots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Pa
         name: {path: file_sha256(tmp_path / name / path) for path in ("encoder/model.onnx", "records.jsonl")}
         for name in ("old", "new")
     }
-    monkeypatch.setattr(disk.Manifest, "read", lambda folder: _Stored(files["old"]))
+    monkeypatch.setattr(Manifest, "read", lambda folder: _Stored(files["old"]))
     return tmp_path / "old", tmp_path / "new", files["new"]
 
 

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -126,7 +127,7 @@ def test_a_damaged_delta_is_told(catalog: Path) -> None:
 
 def test_a_delta_without_its_base_names_it(catalog: Path) -> None:
     (catalog / "night1" / MANIFEST).unlink()
-    with pytest.raises(SnapshotInvalid, match="a delta against the snapshot 'night1', which .* does not have"):
+    with pytest.raises(SnapshotInvalid, match=r"a delta against the snapshot 'night1', which .* does not have"):
         database_file(catalog / "night0")
 
 
@@ -142,7 +143,7 @@ def test_where_nothing_can_be_written_the_command_is_named(catalog: Path, monkey
     def refuse(*_: object, **__: object) -> None:
         raise OSError(30, "Read-only file system")  # root may write into any folder
 
-    monkeypatch.setattr(databases.tempfile, "mkstemp", refuse)
+    monkeypatch.setattr(tempfile, "mkstemp", refuse)
     with pytest.raises(
         SnapshotInvalid, match=r"Read-only file system. Run `quartermaster inspect --snapshot .*night0`"
     ):
