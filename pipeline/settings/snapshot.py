@@ -91,7 +91,8 @@ class PublishSettings(Section):
     """The gates and the retention. A snapshot that a gate holds back is kept, and CURRENT stays where it was."""
 
     keep: int = Field(5, ge=1)
-    """How many snapshots stay."""
+    """How many snapshots that may serve stay, the newest. The current one, a pinned one, and the one that a rollback
+    would go to stay too."""
     max_rejected_share: Share = 0.05
     """Hold back a snapshot if a larger share of the records was rejected."""
     max_skipped_share: Share = 0.2
