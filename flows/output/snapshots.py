@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.output.formatting import megabytes
 from flows.output.terminal import err, out, plain_text, rows_table
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
@@ -87,7 +86,9 @@ def show_snapshots(workspace: Path, catalogs: list[str], *, verify: bool, as_jso
     if as_json:
         print(json.dumps(entries, ensure_ascii=False))
     else:
-        out.print(rows_table(("", "catalog", "snapshot", "tools", "own", "shared", "encoder", "expansions by"), rows))
+        table = rows_table(("", "catalog", "snapshot", "tools", "MB (shared)", "encoder", "expansions by"), rows)
+        table.columns[2].no_wrap = True  # the name is copied into commands
+        out.print(table)
         for name, remark in remarks:
             out.print(plain_text(f"{name}: {remark}"), soft_wrap=True)
     if verify and intact:
@@ -143,9 +144,9 @@ def _problem(folder: Path) -> str:
 
 def _row(catalog: str, name: str, current: bool, manifest: Manifest | None, size: DiskSize) -> tuple[str, ...]:
     arrow = "→" if current else ""
-    sizes = (megabytes(size.own), megabytes(size.shared))
+    disk = f"{size.own / 1e6:,.0f} ({size.shared / 1e6:,.0f})"
     if manifest is None:
-        return (arrow, catalog, name, "", *sizes, "", "")
+        return (arrow, catalog, name, "", disk, "", "")
     encoder = manifest.encoder.model if manifest.encoder else "none"
     writers = ", ".join(f"{generator} {count:,}" for generator, count in manifest.generators.items())
-    return (arrow, catalog, name, f"{manifest.counts['tools']:,}", *sizes, encoder, writers or "none")
+    return (arrow, catalog, name, f"{manifest.counts['tools']:,}", disk, encoder, writers or "none")
