@@ -6,6 +6,7 @@ roll back, release.
 """
 
 from router.snapshot.store import decisions
+from router.snapshot.store.disk import DiskSize, disk_size, share_unchanged
 from router.snapshot.store.local import SnapshotStore, catalogs, last_built
 from router.snapshot.store.path import SnapshotPath, open_store
 from router.snapshot.store.protocol import DecisionStore, ReadableStore, Stored, WritableStore, current_folder
@@ -14,6 +15,7 @@ from router.snapshot.store.state import RolledBack, StoreState
 
 __all__ = [
     "DecisionStore",
+    "DiskSize",
     "ReadableStore",
     "RolledBack",
     "SnapshotPath",
@@ -24,7 +26,9 @@ __all__ = [
     "catalogs",
     "current_folder",
     "decisions",
+    "disk_size",
     "last_built",
     "open_store",
     "removable",
+    "share_unchanged",
 ]

@@ -4,7 +4,7 @@ import shlex
 from collections import Counter
 
 from flows.output.evaluation import evaluation_line
-from flows.output.formatting import dollars
+from flows.output.formatting import dollars, megabytes
 from flows.output.sources import show_coverage, show_missing, show_stale
 from flows.output.terminal import err, out, plain_text, rows_table
 from pipeline.build.report import BuildReport
@@ -30,6 +30,7 @@ def show_report(report: BuildReport) -> None:
         ("texts embedded", f"{report.embedded:,}"),
         *([("learned", _learned(report))] if report.tuning else []),
         *([("judged", evaluation_line(report.evaluation))] if report.evaluation else []),
+        *([("disk", _disk(report))] if report.written_bytes else []),
         ("outcome", f"{report.outcome}, {seconds:.1f} s ({_slowest_stages(report)})"),
     ]
     out.print(rows_table(("", ""), rows))
@@ -105,6 +106,12 @@ def _show_gate(report: BuildReport) -> None:
                 soft_wrap=True,
                 markup=False,
             )
+
+
+def _disk(report: BuildReport) -> str:
+    """Return what the snapshot takes, and what old ones gave back."""
+    freed = f", {megabytes(report.freed_bytes)} freed" if report.freed_bytes > 0 else ""
+    return f"{megabytes(report.written_bytes)} written{freed}"
 
 
 def _expansions(report: BuildReport) -> str:

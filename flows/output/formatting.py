@@ -11,6 +11,11 @@ def dollars(cost: float | None, unknown: str = "price unknown") -> str:
     return unknown if cost is None else f"${cost:,.4f}" if cost < 10 else f"${cost:,.2f}"
 
 
+def megabytes(size: float) -> str:
+    """Return bytes as megabytes: 1,234 MB, with a decimal below 10."""
+    return f"{size / 1e6:,.1f} MB" if size < 9_950_000 else f"{size / 1e6:,.0f} MB"
+
+
 def decimal(value: float | None) -> str:
     """Return a share or a difference with three decimals and no zero before the point: .682, -.012, 1.00."""
     if value is None:

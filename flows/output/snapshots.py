@@ -9,7 +9,17 @@ from flows.output.terminal import err, out, plain_text, rows_table
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
 from router.snapshot.snapshot import Snapshot
-from router.store import RolledBack, SnapshotStore, Stored, StoreState, current_folder, decisions, open_store
+from router.store import (
+    DiskSize,
+    RolledBack,
+    SnapshotStore,
+    Stored,
+    StoreState,
+    current_folder,
+    decisions,
+    disk_size,
+    open_store,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +79,16 @@ def show_snapshots(workspace: Path, catalogs: list[str], *, verify: bool, as_jso
         for stored in store.snapshots():
             problem = stored.problem or (_problem(store.local_folder(stored.name)) if verify else "")
             intact = intact and not problem
-            entries.append(_entry(catalog, stored, state, problem))
-            rows.append(_row(catalog, stored.name, stored.current, stored.manifest))
+            size = disk_size(store.folder / stored.name)
+            entries.append(_entry(catalog, stored, state, problem, size))
+            rows.append(_row(catalog, stored.name, stored.current, stored.manifest, size))
             remarks += [(stored.name, remark) for remark in _remarks(stored, state, problem)]
     if as_json:
         print(json.dumps(entries, ensure_ascii=False))
     else:
-        out.print(rows_table(("", "catalog", "snapshot", "tools", "encoder", "expansions by"), rows))
+        table = rows_table(("", "catalog", "snapshot", "tools", "MB (shared)", "encoder", "expansions by"), rows)
+        table.columns[2].no_wrap = True  # the name is copied into commands
+        out.print(table)
         for name, remark in remarks:
             out.print(plain_text(f"{name}: {remark}"), soft_wrap=True)
     if verify and intact:
@@ -83,7 +96,7 @@ def show_snapshots(workspace: Path, catalogs: list[str], *, verify: bool, as_jso
     return intact
 
 
-def _entry(catalog: str, stored: Stored, state: StoreState, problem: str) -> dict[str, object]:
+def _entry(catalog: str, stored: Stored, state: StoreState, problem: str, size: DiskSize) -> dict[str, object]:
     manifest = stored.manifest
     left = _rolled_back(stored, state)
     return {
@@ -97,6 +110,8 @@ def _entry(catalog: str, stored: Stored, state: StoreState, problem: str) -> dic
         "held": decisions.is_held(stored, state),
         "pinned": state.pin.at if state.pin and state.pin.snapshot == stored.name else None,
         "rolled_back": left.at if left else None,
+        "own_bytes": size.own,
+        "shared_bytes": size.shared,
         "problem": problem or None,
     }
 
@@ -127,10 +142,11 @@ def _problem(folder: Path) -> str:
     return ""
 
 
-def _row(catalog: str, name: str, current: bool, manifest: Manifest | None) -> tuple[str, ...]:
+def _row(catalog: str, name: str, current: bool, manifest: Manifest | None, size: DiskSize) -> tuple[str, ...]:
     arrow = "→" if current else ""
+    disk = f"{size.own / 1e6:,.0f} ({size.shared / 1e6:,.0f})"
     if manifest is None:
-        return (arrow, catalog, name, "", "", "")
+        return (arrow, catalog, name, "", disk, "", "")
     encoder = manifest.encoder.model if manifest.encoder else "none"
     writers = ", ".join(f"{generator} {count:,}" for generator, count in manifest.generators.items())
-    return (arrow, catalog, name, f"{manifest.counts['tools']:,}", encoder, writers or "none")
+    return (arrow, catalog, name, f"{manifest.counts['tools']:,}", disk, encoder, writers or "none")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pipeline import learning, records, sources, vectors
 from pipeline.build.degradation import degradations
+from pipeline.build.disk_space import remove_unused_caches, save_space, stored_bytes
 from pipeline.build.enriching import Enriching
 from pipeline.build.learning import reusable_calibration, training_set_of, tune
 from pipeline.build.report import BuildReport, make_report, run_counts
@@ -48,7 +49,7 @@ from pipeline.settings import CatalogSettings
 from pipeline.sources.gaps import no_tool
 from router import Router
 from router.evaluation import judgements_of
-from router.store import WritableStore, decisions
+from router.store import WritableStore, decisions, disk_size
 
 _logger = logging.getLogger(__name__)
 
@@ -87,7 +88,7 @@ class Build:
         outcome = outcome or self.publish(written)
         if outcome.outcome != "held":
             memory.accept(read.reading, outcome.folder.name)
-        outcome = replace(outcome, removed=self.retain())
+        outcome = self.tidy_up(outcome)
         self.clock.stop()
         return make_report(read, encoder, estimated, expanded, identity, outcome, self.clock)
 
@@ -266,7 +267,8 @@ class Build:
         context = WritingContext(self.store, self.ledger, self.run, self.execution, self.clock)
         folder, checked = write_snapshot(contents, context, self._check_regression)
         held = (*identity.held, *checked.held)
-        return SnapshotOutcome(folder, "held" if held else "published", held)
+        outcome = "held" if held else "published"
+        return SnapshotOutcome(folder, outcome, held, written_bytes=disk_size(folder).own)
 
     def publish(self, written: SnapshotOutcome) -> SnapshotOutcome:
         """Let a snapshot serve unless it is held, or an operator has decided against it since it was begun."""
@@ -275,7 +277,7 @@ class Build:
             return written
         name = written.folder.name
         if decided := self.execution.run("publish", decisions.publish_build, self.store, name):
-            return SnapshotOutcome(written.folder, "held", decided)
+            return replace(written, outcome="held", held=decided)
         _logger.info("%s serves", name, extra={"event": "published", "snapshot": name})
         return written
 
@@ -287,6 +289,14 @@ class Build:
             # The new snapshot serves: what could not be tidied up is no failure of the build.
             self.clock.note(f"old snapshots could not be removed: {error}")
             return ()
+
+    def tidy_up(self, outcome: SnapshotOutcome) -> SnapshotOutcome:
+        """Remove old snapshots, make the others smaller, and remove caches that nothing uses."""
+        size = stored_bytes(self.store)
+        removed = self.retain()
+        save_space(self.store, self.clock.note)
+        remove_unused_caches(self.workspace, self.clock)
+        return replace(outcome, removed=removed, freed_bytes=size - stored_bytes(self.store))
 
     def _put_counts(
         self,

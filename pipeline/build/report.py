@@ -48,6 +48,8 @@ class BuildReport:
         coverage: How much of each source was read.
         encoder: The encoder's name; None without vectors.
         removed: Old snapshots that were deleted.
+        written_bytes: Bytes on disk of the new snapshot that no other file shares.
+        freed_bytes: Bytes on disk that old snapshots gave back.
         missing: Sources that gave no tool.
         stale_sources: Sources that could not be read and keep their last known records.
         difference: The tools compared with those of the snapshot that served before.
@@ -77,6 +79,8 @@ class BuildReport:
     coverage: tuple[Coverage, ...] = ()
     encoder: str | None = None
     removed: tuple[str, ...] = ()
+    written_bytes: int = 0
+    freed_bytes: int = 0
     missing: MissingTools = field(default_factory=MissingTools)
     stale_sources: tuple[StaleSource, ...] = ()
     difference: ToolDifference = field(default_factory=ToolDifference)
@@ -136,6 +140,8 @@ class BuildReport:
             "embedded": self.embedded,
             "encoder": self.encoder,
             "removed": list(self.removed),
+            "written_bytes": self.written_bytes,
+            "freed_bytes": self.freed_bytes,
             "evaluation": self.evaluation,
             "tuning": dict(self.tuning),
             "seconds": {stage: round(spent, 3) for stage, spent in self.seconds.items()},
@@ -212,6 +218,8 @@ def make_report(
         coverage=reading.coverage,
         encoder=encoder.embedding.model.name if encoder else None,
         removed=outcome.removed,
+        written_bytes=outcome.written_bytes,
+        freed_bytes=outcome.freed_bytes,
         difference=identity.difference,
         evaluation=manifest.evaluation,
         tuning=manifest.tuning,

@@ -75,12 +75,14 @@ class SnapshotIdentity:
 
 @dataclass(frozen=True)
 class SnapshotOutcome:
-    """The snapshot that a build ends with. `outcome`, `held` and `removed` are as in `BuildReport`."""
+    """The snapshot that a build ends with. The other fields are as in `BuildReport`."""
 
     folder: Path
     outcome: str
     held: tuple[str, ...]
     removed: tuple[str, ...] = ()
+    written_bytes: int = 0
+    freed_bytes: int = 0
 
 
 def hashes_of(

@@ -8,8 +8,8 @@ import duckdb
 
 from pipeline.inspection import comparison_sql
 from pipeline.inspection.results import ResultRows
-from router.contract import CATALOG_DB
 from router.errors import SettingsInvalid, SnapshotInvalid
+from router.snapshot.store.deltas.databases import database_file
 
 # duckdb's types are quoted below: a function that is alive at the interpreter's end and refers to one makes duckdb 2.0
 # print a page about leaked instances.
@@ -30,13 +30,14 @@ def connect(snapshots: Mapping[str, Path]) -> "duckdb.DuckDBPyConnection":
     It is in memory so that its settings and locks affect no other connection of this process to the same file. Raises
     SnapshotInvalid where a snapshot cannot be opened.
     """
+    files = {name: database_file(folder) for name, folder in snapshots.items()}
     connection = duckdb.connect(config=_CONNECTION)
-    for name, folder in snapshots.items():
+    for name, file in files.items():
         try:
-            connection.execute(comparison_sql.attach(folder / CATALOG_DB, name)).fetchall()
+            connection.execute(comparison_sql.attach(file, name)).fetchall()
         except duckdb.Error as error:
             connection.close()
-            raise SnapshotInvalid(f"{folder / CATALOG_DB} cannot be opened: {first_lines(error)}") from error
+            raise SnapshotInvalid(f"{file} cannot be opened: {first_lines(error)}") from error
     for lock in _LOCKS:
         connection.execute(lock).fetchall()
     return connection

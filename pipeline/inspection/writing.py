@@ -15,7 +15,9 @@ from pipeline.ledger.schema import quoted
 from pipeline.records import Catalog
 from pipeline.sources import Coverage
 from pipeline.vectors import CatalogVectors
-from router.contract import CATALOG_DB, Manifest
+from router.contract import Manifest
+from router.errors import SnapshotInvalid
+from router.snapshot.store.deltas.databases import database_file
 from router.tools.field_text import FieldDocuments
 
 # The oldest version that the extra `inspect` allows; by default DuckDB writes for its own version only.
@@ -154,8 +156,8 @@ def _write_previous(connection: "duckdb.DuckDBPyConnection", previous: Path | No
         return
     ((own,),) = connection.execute("SELECT current_database()").fetchall()
     try:
-        connection.execute(comparison_sql.attach(previous / CATALOG_DB, "previous_snapshot"))
-    except duckdb.Error:
+        connection.execute(comparison_sql.attach(database_file(previous), "previous_snapshot"))
+    except (duckdb.Error, SnapshotInvalid):
         return
     try:
         connection.execute("INSERT INTO changes " + comparison_sql.changes("previous_snapshot", f'"{own}"'))

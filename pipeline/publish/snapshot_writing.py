@@ -30,7 +30,7 @@ from router.contract import CATALOG_DB, FORMAT_VERSION, Expanded, Manifest, Sign
 from router.fingerprint import file_sha256
 from router.provider_formats import Detail, Form
 from router.retrieval.recipe import Recipe
-from router.store import WritableStore, current_folder, decisions
+from router.store import WritableStore, current_folder, decisions, share_unchanged
 from router.text import TEXT_VERSION
 from router.tools.field_text import PROJECTION_VERSION, FieldDocuments
 
@@ -128,6 +128,7 @@ def write_snapshot(
         progress.start("inspect", None)
         execution.run("inspect", partial(_write_database, folder, contents, context, manifest))
         files = {**manifest.files, CATALOG_DB: _checksum(folder / CATALOG_DB)}
+        share_unchanged(folder, files, serving_folder(context.store))
         replace(manifest, files=files).write(folder)
         return context.store.seal(folder), checked
 

@@ -10,7 +10,7 @@ from pipeline.execution import Execution
 from pipeline.progress import Progress
 from pipeline.settings import VectorSettings
 from pipeline.vectors.reference import ReferenceEncoder
-from router.encoding.export import EncoderModel, Export, ExportCache, cache_folder
+from router.encoding.export import EncoderModel, Export, ExportCache, ExportUse, cache_folder
 from router.encoding.export.bert import unsupported_reason
 from router.encoding.export.onnx_export import export
 from router.errors import EncoderInvalid
@@ -25,6 +25,7 @@ class EncoderExports:
     execution: Execution
     cache: ExportCache
     _by_precision: dict[str, Export] = field(default_factory=dict)
+    _in_use: list[ExportUse] = field(default_factory=list)
 
     def make(self) -> None:
         """Make both exports now. Raises RunAborted as `export_encoder` does."""
@@ -43,7 +44,9 @@ class EncoderExports:
         if precision not in self._by_precision:
             reference = ReferenceEncoder(self.model, self.settings.batch_size)
             make = partial(export_encoder, self.model, precision, reference, self.cache)
-            self._by_precision[precision] = self.execution.run("export", make)
+            exported = self.execution.run("export", make)
+            self._in_use.append(ExportUse(exported.folder))  # for as long as the build may link its files
+            self._by_precision[precision] = exported
         return self._by_precision[precision]
 
 

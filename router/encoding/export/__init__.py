@@ -2,20 +2,25 @@
 
 `model` describes a model's files; `bert` writes its graph (by `graph`); `onnx_export` makes and checks an export, with
 `quantization` for int8, `bert_numpy` as the reference and `agreement_texts` as the test set; `cache` keeps the exports
-of a user. `onnx` and `safetensors` are imported only where an export is made.
+of a user, and `collection` removes those that nothing uses. `onnx` and `safetensors` are imported only where an export
+is made.
 """
 
 from router.encoding.export.cache import Export, ExportCache, cache_folder, read_spec
+from router.encoding.export.collection import UNUSED_DAYS, ExportUse, remove_unused
 from router.encoding.export.model import INSTALL_PACKAGED, PACKAGED, EncoderModel, describe_model, packaged_folder
 
 __all__ = [
     "INSTALL_PACKAGED",
     "PACKAGED",
+    "UNUSED_DAYS",
     "EncoderModel",
     "Export",
     "ExportCache",
+    "ExportUse",
     "cache_folder",
     "describe_model",
     "packaged_folder",
     "read_spec",
+    "remove_unused",
 ]

@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -17,7 +17,7 @@ CACHE_VARIABLE = "QUARTERMASTER_CACHE"
 # Raise it with any change to how exports are made. Later versions of ONNX Runtime read its older operators.
 EXPORT_VERSION = 2
 EXPORT_FILES = (ENCODER_MODEL, ENCODER_TOKENIZER)
-_RECORD = "export.json"
+EXPORT_RECORD = "export.json"
 # Exports take a minute at most: a process that holds the lock for longer hangs.
 _MAX_WAIT_S = 600.0
 
@@ -53,7 +53,7 @@ def cache_folder(environment: Mapping[str, str] | None = None) -> Path:
 def read_spec(folder: Path) -> EncoderManifest:
     """Return the manifest entry of the export in a folder. Raises EncoderInvalid where it cannot be read."""
     try:
-        return EncoderManifest(**json.loads((folder / _RECORD).read_text(encoding="utf-8"))["spec"])
+        return EncoderManifest(**json.loads((folder / EXPORT_RECORD).read_text(encoding="utf-8"))["spec"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise EncoderInvalid(f"{folder} is no exported encoder: {error}") from error
 
@@ -77,7 +77,11 @@ class ExportCache:
 
     def find(self, spec: EncoderManifest) -> Export | None:
         """Return the export of a spec, with verified checksums; None where it is missing or damaged."""
-        return next(filter(None, (_read(folder / _name(spec), spec) for folder in self._folders)), None)
+        found = next(filter(None, (_read(folder / _name(spec), spec) for folder in self._folders)), None)
+        if found:
+            with suppress(OSError):  # the cache of somebody else, whose own uses count
+                os.utime(found.folder / EXPORT_RECORD)  # for `collection`
+        return found
 
     def find_named(self, model: str) -> Export | None:
         """Return an undamaged export of a model by its name, for models whose weights are not installed; else None.
@@ -86,7 +90,7 @@ class ExportCache:
         """
         for folder in self._folders:
             for precision in ("int8", "fp32"):
-                for record in sorted(folder.glob(f"*-{precision}-*/{_RECORD}")):
+                for record in sorted(folder.glob(f"*-{precision}-*/{EXPORT_RECORD}")):
                     try:
                         spec = read_spec(record.parent)
                     except EncoderInvalid:
@@ -158,7 +162,7 @@ class ExportCache:
             agreement = dict(make(making))
             digests = {name: file_sha256(making / name) for name in EXPORT_FILES}
             record = {"spec": asdict(spec), "agreement": agreement, "files": digests}
-            (making / _RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+            (making / EXPORT_RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
             shutil.rmtree(folder, ignore_errors=True)
             making.rename(folder)
         finally:
@@ -192,7 +196,7 @@ def _name(spec: EncoderManifest) -> str:
 def _read(folder: Path, spec: EncoderManifest) -> Export | None:
     """Return the export in a folder; None where a file is missing or does not match its checksum."""
     try:
-        record = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
+        record = json.loads((folder / EXPORT_RECORD).read_text(encoding="utf-8"))
         is_intact = all(file_sha256(folder / name) == record["files"][name] for name in EXPORT_FILES)
         return Export(folder, spec, dict(record["agreement"])) if is_intact else None
     except (OSError, ValueError, KeyError, TypeError):

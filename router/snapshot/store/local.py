@@ -132,8 +132,11 @@ class SnapshotStore:
 
     def retain(self, keep: int) -> list[str]:
         """Remove the snapshots that `removable` names, and what killed builds left; return their names, sorted."""
+        from router.snapshot.store.deltas.databases import restore_dependents  # with sqlite3
+
         with self.locked():
             removed = removable(self, self.state(), keep)
+            restore_dependents(self.folder, removed)
             for name in removed:
                 # Renamed first: a reader that opens it meets no folder rather than half of one.
                 (self.folder / name).rename(self.folder / f"{_STAGING}{name}")
@@ -141,6 +144,13 @@ class SnapshotStore:
                 sync(self.folder)  # so does one after a power loss
             self._remove_leftovers()
         return removed
+
+    def save_space(self) -> list[str]:
+        """Store the `catalog.duckdb` of snapshots that do not serve as deltas; return what could not be done."""
+        from router.snapshot.store.deltas.databases import store_as_deltas  # with sqlite3
+
+        current = self.current()
+        return store_as_deltas(self.folder, current) if current else []
 
     def rollback(self) -> str:
         """Publish the newest snapshot before the current one that may serve: see `decisions.rollback`."""

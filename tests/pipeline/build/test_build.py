@@ -82,6 +82,20 @@ def test_a_changed_tool_costs_one_tool(run: Any, catalog: Path) -> None:
     assert report.embedded == 2  # its document, and its own words for the assessment; its phrases stay
 
 
+def test_a_build_says_what_it_wrote_and_what_old_snapshots_gave_back(run: Any, catalog: Path) -> None:
+    first = run(catalog)
+    assert first.written_bytes > 0 and first.freed_bytes == 0
+    unchanged = run(catalog)
+    assert (unchanged.written_bytes, unchanged.freed_bytes) == (0, 0)
+    edit(catalog / "tools.jsonl", 0, description="Returns charges, oldest first.")
+    edit(catalog / "tools.jsonl", 1, description="Gives the money back.")
+    run(catalog, publish={"keep": 1})
+    edit(catalog / "tools.jsonl", 0, description="Returns charges, newest first.")
+    told = run(catalog, publish={"keep": 1}).to_json()
+    assert told["removed"] == [first.snapshot.name]
+    assert told["written_bytes"] > 0 and told["freed_bytes"] > 0
+
+
 def test_a_build_says_which_tools_are_new_changed_and_removed(run: Any, catalog: Path) -> None:
     first = run(catalog)
     ids = sorted(json.loads(line)["id"] for line in (catalog / "tools.jsonl").read_text("utf-8").splitlines())

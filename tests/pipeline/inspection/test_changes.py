@@ -9,6 +9,7 @@ import pytest
 from pipeline.inspection import Inspection
 from pipeline.inspection.comparison_sql import PARTS
 from router.errors import SnapshotInvalid
+from router.snapshot.store.deltas import databases
 from router.snapshot.store.pointer import snapshot_folder
 from tests.pipeline.inspection.conftest import Shop, tool, words
 
@@ -59,6 +60,21 @@ def test_any_two_snapshots_can_be_compared_either_way(two: tuple[Path, Path]) ->
     with Inspection.open(two[0]) as inspection:
         changes = {tool_id: change for tool_id, change, *_ in inspection.changes(two[1]).rows}
     assert changes["pay/gone"] == "added" and changes["pay/new"] == "removed"
+
+
+def test_an_old_snapshot_whose_database_is_a_delta_is_inspected_and_compared(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(databases, "LEAST_SIZE", 0)
+    first, second = shop.build(tool("pay/list")), shop.build(tool("pay/list"), tool("pay/refund"))
+    assert not (first / "catalog.duckdb").exists()
+    with Inspection.open(second) as inspection:
+        assert inspection.table("changes").column("tool_id") == ("pay/refund",)
+        assert inspection.changes(first).column("tool_id") == ("pay/refund",)
+    with Inspection.open(first) as inspection:
+        assert inspection.table("tools").column("tool_id") == ("pay/list",)
+    third = shop.build(tool("pay/list"))
+    assert [path.parent for path in third.parent.glob("*/catalog.duckdb")] == [third]
 
 
 def test_every_part_of_a_record_is_compared(two: tuple[Path, Path]) -> None:

@@ -1,0 +1,54 @@
+"""What a build gives back of the disk: old databases as deltas, caches that nothing uses any more."""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from pipeline.progress import Progress
+from router.encoding.export import UNUSED_DAYS, cache_folder, remove_unused
+from router.errors import EncoderInvalid
+from router.store import SnapshotStore, WritableStore, disk_size
+
+_CACHES = ("screened", "compared")  # one file a catalog
+_DAY_S = 86_400.0
+
+
+def save_space(store: WritableStore, note: Callable[[str], object]) -> None:
+    """Store the databases of old snapshots as deltas; tell what could not be done. Other stores keep files whole."""
+    if isinstance(store, SnapshotStore):
+        for problem in store.save_space():
+            note(problem)
+
+
+def stored_bytes(store: WritableStore) -> int:
+    """Return the bytes on disk of a catalog's snapshots, each file once; 0 for a store that is not a folder."""
+    if not isinstance(store, SnapshotStore):
+        return 0
+    size = disk_size(store.folder)
+    return size.own + size.shared
+
+
+def remove_unused_caches(workspace: Path, progress: Progress) -> None:
+    """Remove exported encoders, and cached checks of catalogs without a snapshot, that nothing used for 30 days."""
+    folders = [workspace / "encoders"]
+    with suppress(EncoderInvalid):  # told where an encoder is looked for
+        folders.append(cache_folder())
+    for folder in folders:
+        if removed := remove_unused(folder):
+            names = ", ".join(removed)
+            progress.note(f"exported encoders that nothing used for {UNUSED_DAYS} days were removed: {names}")
+    if removed := _remove_caches_of_lost_catalogs(workspace):
+        progress.note(f"cached checks of catalogs without a snapshot were removed: {', '.join(removed)}")
+
+
+def _remove_caches_of_lost_catalogs(workspace: Path) -> list[str]:
+    known = {folder.name for folder in workspace.glob("*/*/") if folder.parent.name not in _CACHES}
+    removed = []
+    for file in sorted(file for cache in _CACHES for file in workspace.glob(f"{cache}/*")):
+        catalog = file.stem.removeprefix(".").removesuffix(".npz")
+        with suppress(OSError):  # a cache that cannot be removed may stay
+            if catalog not in known and time.time() - file.stat().st_mtime > UNUSED_DAYS * _DAY_S:
+                file.unlink()
+                removed.append(f"{file.parent.name}/{file.name}")
+    return removed

@@ -1,0 +1,48 @@
+"""What a build gives back of the disk, and that it says so."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from pipeline.build.disk_space import remove_unused_caches
+from pipeline.progress import SilentProgress
+
+_MONTHS = 60 * 86_400
+
+
+class Notes(SilentProgress):
+    """Keeps what a build says."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def note(self, message: str) -> None:
+        """Keep it."""
+        self.said.append(message)
+
+
+def _aged(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("{}")
+    os.utime(path, (time.time() - _MONTHS,) * 2)
+    return path
+
+
+def test_caches_of_catalogs_without_a_snapshot_are_removed_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUARTERMASTER_CACHE", str(tmp_path / "user"))
+    workspace = tmp_path / "workspace"
+    (workspace / "snapshots" / "shop").mkdir(parents=True)
+    kept = [_aged(workspace / "screened" / "shop.json"), _aged(workspace / "compared" / "shop.npz")]
+    gone = [_aged(workspace / "screened" / "old.json"), _aged(workspace / "compared" / ".old.npz")]
+    (workspace / "screened" / "new.json").write_text("{}")  # of a catalog whose snapshots are elsewhere
+    notes = Notes()
+    remove_unused_caches(workspace, notes)
+    assert all(path.exists() for path in (*kept, workspace / "screened" / "new.json"))
+    assert not any(path.exists() for path in gone)
+    assert notes.said == [
+        "cached checks of catalogs without a snapshot were removed: compared/.old.npz, screened/old.json"
+    ]
