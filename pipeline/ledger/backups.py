@@ -1,4 +1,7 @@
-"""Copies of the ledger that builds make by themselves: one before each build, made anew while it stores answers."""
+"""Copies of the ledger that builds make by themselves: one before each build, made anew while it stores answers.
+
+They hold no vectors, which are most of a ledger: snapshots have those that serve, and others can be embedded again.
+"""
 
 import re
 import shutil
@@ -9,8 +12,9 @@ from pathlib import Path
 import duckdb
 
 from pipeline.errors import QuartermasterError
-from pipeline.ledger.file_copy import copy_beside_writer
-from pipeline.ledger.opening import connect_to_read
+from pipeline.ledger.file_copy import flush_file, replace_file
+from pipeline.ledger.opening import connect_to_read, log_of
+from pipeline.ledger.rewriting import copy_tables
 from pipeline.settings import LedgerSettings
 
 BACKUPS = "backups"
@@ -90,10 +94,12 @@ class AutomaticCopies:
         self._due_at = time.monotonic() + max(self._settings.backup_minutes * 60, took * _MOST_OF_THE_TIME)
 
     def _make(self, connection: "duckdb.DuckDBPyConnection") -> None:
-        size, limit = self._path.stat().st_size, self._settings.max_backup_mb * _MB
+        size, limit = _size_without_vectors(connection, self._path), self._settings.max_backup_mb * _MB
         try:
             if size > limit:
-                self._fail(f"it has {size / _MB:,.0f} MB, and ledger.max_backup_mb allows {limit / _MB:,.0f}")
+                self._fail(
+                    f"it has {size / _MB:,.0f} MB without vectors, and ledger.max_backup_mb allows {limit / _MB:,.0f}"
+                )
             else:
                 _copy(connection, self._path, self._target)
                 for old in [copy for copy in copies(self._path.parent) if run_of(copy)][self._settings.backups :]:
@@ -119,7 +125,10 @@ class AutomaticCopies:
 
 
 def stored_rows(connection: "duckdb.DuckDBPyConnection") -> dict[str, int]:
-    """Return how many rows each table has, but for those that every run adds to. Settled batches count apart."""
+    """Return how many rows each table has, but for vectors and those that every run adds to.
+
+    Settled batches count apart.
+    """
     tables = connection.execute(
         "SELECT table_name FROM duckdb_tables() WHERE NOT internal AND database_name = current_database() "
         "ORDER BY table_name"
@@ -127,19 +136,43 @@ def stored_rows(connection: "duckdb.DuckDBPyConnection") -> dict[str, int]:
     counts = {
         table: int(connection.execute(f'SELECT count(*) FROM "{table}"').fetchall()[0][0])
         for (table,) in tables
-        if table not in _OF_EACH_RUN
+        if table not in _OF_EACH_RUN and not table.startswith("vectors_")
     }
     if "batches" in counts:
         counts["settled batches"] = int(connection.execute("SELECT count(outcome) FROM batches").fetchall()[0][0])
     return counts
 
 
+def _size_without_vectors(connection: "duckdb.DuckDBPyConnection", path: Path) -> int:
+    """Return about how many bytes a ledger has beside its vectors, which are not compressed."""
+    vectors = 0
+    for (table,) in connection.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE starts_with(table_name, 'vectors_')"
+    ).fetchall():
+        ((rows,),) = connection.execute(f'SELECT count(*) FROM "{table}"').fetchall()
+        vectors += rows * int(table.removeprefix("vectors_")) * 4
+    return max(0, path.stat().st_size - vectors)
+
+
 def _copy(connection: "duckdb.DuckDBPyConnection", path: Path, target: Path) -> None:
-    """Copy a ledger that this process has open, and open the copy. Raises OSError, duckdb.Error, QuartermasterError."""
+    """Copy an open ledger without its vectors, and open the copy. Raises OSError, duckdb.Error, QuartermasterError.
+
+    DuckDB copies, not the file system: POSIX drops all locks of a process on a file once it closes any descriptor of
+    that file, so another program could then write into the ledger.
+    """
     target.parent.mkdir(exist_ok=True)
-    connection.execute("CHECKPOINT")  # so that one file holds everything
-    needed, free = path.stat().st_size, shutil.disk_usage(target.parent).free
-    if free < needed:
-        raise OSError(f"it has {needed / _MB:,.0f} MB, and {target.parent} has {free / _MB:,.0f} MB free")
-    copy_beside_writer(path, target)
-    connect_to_read(target).close()
+    unfinished = target.with_name(f"{target.name}.unfinished")
+    try:
+        for leftover in (unfinished, log_of(unfinished)):
+            leftover.unlink(missing_ok=True)  # of a build that was killed
+        # A disk that fills up while DuckDB writes would make it refuse the ledger too.
+        needed, free = _size_without_vectors(connection, path), shutil.disk_usage(target.parent).free
+        if free < 2 * needed:
+            raise OSError(f"{target.parent} has {free / _MB:,.0f} MB free, and it needs up to {2 * needed / _MB:,.0f}")
+        copy_tables(connection, unfinished, texts=set())
+        connect_to_read(unfinished).close()
+        flush_file(unfinished)
+        replace_file(unfinished, target)
+    finally:
+        for leftover in (unfinished, log_of(unfinished)):
+            leftover.unlink(missing_ok=True)

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
 
 from pipeline.errors import RunAborted
 from pipeline.ledger.backups import copy_before_migration
 from pipeline.ledger.file_copy import flush_file, replace_file
 from pipeline.ledger.maintenance import Tell, existing, fresh, locked
 from pipeline.ledger.opening import LedgerDamaged, connect, connect_to_read, explained, log_of
-from pipeline.ledger.schema import quoted, update_tables
+from pipeline.ledger.rewriting import copy_tables
+from pipeline.ledger.schema import update_tables
 from pipeline.ledger.stored_snapshots import stored_snapshots, used_texts
 
 
@@ -47,7 +47,7 @@ def compact(
             update_tables(connection, path, lambda number: copy_before_migration(connection, path, number))
             if shutil.disk_usage(workspace).free < before:
                 raise RunAborted(f"{workspace} has too little room for a second ledger of {before / 1e6:,.0f} MB")
-            dropped = _rewrite(connection, unfinished, used_texts(workspace) if drop_vectors else None)
+            dropped = copy_tables(connection, unfinished, used_texts(workspace) if drop_vectors else None)
         except duckdb.Error as error:
             raise explained(error, path) from error
         finally:
@@ -57,25 +57,3 @@ def compact(
         replace_file(unfinished, path)
         log_of(path).unlink(missing_ok=True)
         return Compacted(path, before, path.stat().st_size, dropped)
-
-
-def _rewrite(connection: "duckdb.DuckDBPyConnection", target: Path, used: set[str] | None) -> int:
-    """Copy all tables into a new file, vectors only of `used` texts; return how many vectors were left out."""
-    ((own,),) = connection.execute("SELECT current_database()").fetchall()
-    connection.execute(f"ATTACH {quoted(str(target))} AS compacted")
-    connection.execute(f'COPY FROM DATABASE "{own}" TO compacted (SCHEMA)')
-    left_out = 0
-    for (table,) in connection.execute(
-        "SELECT table_name FROM duckdb_tables() WHERE NOT internal AND database_name = current_database()"
-    ).fetchall():
-        kept = "SEMI JOIN used_texts USING (text_hash)" if used is not None and table.startswith("vectors_") else ""
-        if kept:
-            connection.register("used_texts", pa.table({"text_hash": pa.array(sorted(used or ()), pa.string())}))
-        connection.execute(f'INSERT INTO compacted."{table}" SELECT * FROM "{table}" {kept}')
-        left_out += _count(connection, table) - _count(connection, f'compacted."{table}"')
-    connection.execute("DETACH compacted")
-    return left_out
-
-
-def _count(connection: "duckdb.DuckDBPyConnection", table: str) -> int:
-    return int(connection.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0])

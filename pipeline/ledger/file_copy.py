@@ -1,11 +1,7 @@
-"""Copy a file whole: to a name beside the target first, on the disk before it is renamed.
-
-It imports the standard library alone, because `copy_beside_writer` runs this file as a program of its own.
-"""
+"""Copy a file whole: to a name beside the target first, on the disk before it is renamed."""
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -44,18 +40,6 @@ def flush_file(path: Path) -> None:
         os.fsync(stream.fileno())
 
 
-def copy_beside_writer(source: Path, target: Path) -> None:
-    """Copy a file that DuckDB holds open in this process. Raises OSError.
-
-    Another process does it: POSIX drops all locks of a process on a file once it closes any descriptor of that file, so
-    a copy made here would let other programs write into the ledger.
-    """
-    program = [sys.executable, "-I", "-S", __file__, str(source), str(target)]
-    done = subprocess.run(program, capture_output=True, text=True, check=False)  # noqa: S603 - this file and two paths
-    if done.returncode:
-        raise OSError(done.stderr.strip() or f"the copy ended with {done.returncode}")
-
-
 def _cloned(source: int, target: int) -> bool:
     if not sys.platform.startswith("linux"):
         return False
@@ -66,10 +50,3 @@ def _cloned(source: int, target: int) -> bool:
     except OSError:
         return False
     return True
-
-
-if __name__ == "__main__":
-    try:
-        copy_file(Path(sys.argv[1]), Path(sys.argv[2]))
-    except OSError as error:
-        sys.exit(str(error))

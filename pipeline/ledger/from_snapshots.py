@@ -16,9 +16,11 @@ import pyarrow as pa
 
 from pipeline.ledger.schema import create_vectors, transaction
 from pipeline.ledger.stored_snapshots import stored_snapshots
-from router.contract import CATALOG_DB, RECORDS
+from router.contract import RECORDS
+from router.errors import SnapshotInvalid
 from router.fingerprint import canonical_json
 from router.record import ToolRecord
+from router.snapshot.store.deltas.databases import database_file
 
 _DIMENSIONS = re.compile(r"FLOAT\[(\d+)\]")
 _VECTORS = ("vectors", "ledger_vectors")
@@ -93,7 +95,7 @@ def restore_from_snapshots(connection: "duckdb.DuckDBPyConnection", workspace: P
     for folder in stored_snapshots(workspace):
         name = f"{folder.parent.name}/{folder.name}"
         try:
-            with _attached(connection, folder / CATALOG_DB):
+            with _attached(connection, _database(folder)):
                 added = _add(connection, folder)
         except _Unreadable:
             restored = replace(restored, unreadable=(*restored.unreadable, name))
@@ -104,6 +106,14 @@ def restore_from_snapshots(connection: "duckdb.DuckDBPyConnection", workspace: P
             **{field: getattr(restored, field) + count for field, count in added.items()},
         )
     return restored
+
+
+def _database(folder: Path) -> Path:
+    """Return the path of a snapshot's database, restored where it is stored as a delta. Raises _Unreadable."""
+    try:
+        return database_file(folder)
+    except (SnapshotInvalid, OSError) as error:
+        raise _Unreadable(str(error)) from error
 
 
 class _Unreadable(Exception):

@@ -7,14 +7,16 @@ from typing import Any
 import duckdb
 
 from pipeline.ledger.opening import CONNECTION
-from router.contract import CATALOG_DB, MANIFEST
+from router.contract import MANIFEST
+from router.errors import SnapshotInvalid
+from router.snapshot.store.deltas.databases import database_file
 
 _VECTORS = ("vectors", "ledger_vectors")
 
 
 def stored_snapshots(workspace: Path) -> list[Path]:
-    """Return the folders of a workspace's snapshots that have a `catalog.duckdb`, of all catalogs, newest first."""
-    folders = [file.parent for file in workspace.glob(f"*/*/*/{CATALOG_DB}") if (file.parent / MANIFEST).is_file()]
+    """Return the folders of a workspace's snapshots, of all catalogs and areas, newest first."""
+    folders = [file.parent for file in workspace.glob(f"*/*/*/{MANIFEST}")]
     return sorted((f for f in folders if not f.name.startswith(".")), key=lambda folder: folder.name, reverse=True)
 
 
@@ -32,8 +34,8 @@ def _values(workspace: Path, statement: str) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a statement in each snapshot; none of one that cannot be read, or lacks the table."""
     for folder in stored_snapshots(workspace):
         try:
-            with duckdb.connect(str(folder / CATALOG_DB), config=CONNECTION, read_only=True) as connection:
+            with duckdb.connect(str(database_file(folder)), config=CONNECTION, read_only=True) as connection:
                 rows = connection.execute(statement).fetchall()
-        except duckdb.Error:
+        except (duckdb.Error, SnapshotInvalid):
             continue
         yield from rows
