@@ -51,10 +51,10 @@ CREATE TABLE IF NOT EXISTS batch_requests (
     token VARCHAR, line INTEGER, key VARCHAR, record_hash VARCHAR, tool_id VARCHAR, name VARCHAR);
 """
 _SOURCE_READINGS = """
-CREATE TABLE source_readings (
+CREATE TABLE IF NOT EXISTS source_readings (
     catalog VARCHAR, area VARCHAR, source_key VARCHAR, source VARCHAR, read_at TIMESTAMP, run_id BIGINT,
     content_hash VARCHAR, snapshot VARCHAR, accepted BOOLEAN);
-CREATE TABLE source_contents (content_hash VARCHAR, tool_ids JSON, content BLOB);
+CREATE TABLE IF NOT EXISTS source_contents (content_hash VARCHAR, tool_ids JSON, content BLOB);
 """
 
 
