@@ -49,10 +49,12 @@ def tell(error: BaseException, arguments: Sequence[str]) -> int:
         facts = run.identity() if run is not None else {"catalog": None, "run": None}
         first: dict[str, Any] = {"outcome": "failed", **facts} if _command(arguments) == "build" else {}
         _print(json.dumps({**first, "error": asdict(failure)}, ensure_ascii=False), sys.stdout)
+    traced = failure.kind == "unforeseen" and bool(os.environ.get(TRACEBACK_VARIABLE))
     if _logs_json(arguments):
-        with suppress(OSError, ValueError):
-            log_failure(failure.message, failure.exit_code)
-    elif failure.kind == "unforeseen" and os.environ.get(TRACEBACK_VARIABLE):
+        if run is None or traced:  # else the run's own log has told it
+            with suppress(OSError, ValueError):
+                log_failure(failure.message, failure.exit_code, error if traced else None)
+    elif traced:
         with suppress(OSError):
             traceback.print_exception(error)
     elif isinstance(error, USAGE_ERROR) and not prints_json(arguments):

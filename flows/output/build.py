@@ -5,10 +5,12 @@ from collections import Counter
 
 from flows.output.evaluation import evaluation_line
 from flows.output.formatting import dollars, megabytes
-from flows.output.sources import show_coverage, show_missing, show_stale
+from flows.output.sources import show_coverage, show_missing
 from flows.output.terminal import err, out, plain_text, rows_table
 from pipeline.build.report import BuildReport
 from pipeline.enrichment import GenerationFailure
+from pipeline.enrichment.generator import UNASKED
+from pipeline.publish import use_command
 
 _MAX_EXAMPLES = 5
 _CALIBRATIONS = {
@@ -18,8 +20,11 @@ _CALIBRATIONS = {
 }
 
 
-def show_report(report: BuildReport) -> None:
-    """Print the counts, then each kind of problem with a few examples, and what keeps the snapshot from serving."""
+def show_report(report: BuildReport, *, reasons: bool = True) -> None:
+    """Print the counts, then each kind of problem with a few examples, and what keeps the snapshot from serving.
+
+    Without `reasons` what the build went without and what held it is left out: a log in JSON has it.
+    """
     seconds = sum(report.seconds.values())
     rows = [
         ("tools", f"{report.counts['tools']:,} of {report.counts['read']:,} records read"),
@@ -34,12 +39,13 @@ def show_report(report: BuildReport) -> None:
         ("outcome", f"{report.outcome}, {seconds:.1f} s ({_slowest_stages(report)})"),
     ]
     out.print(rows_table(("", ""), rows))
-    show_stale(report.stale_sources)
     show_missing(report.missing)
     _show_changes(report)
     _show_problems(report)
     show_coverage(report.coverage)
-    _show_gate(report)
+    if reasons:
+        _show_reasons(report)
+    _show_way_out(report)
 
 
 def _show_changes(report: BuildReport) -> None:
@@ -64,7 +70,7 @@ def _show_problems(report: BuildReport) -> None:
         if kinds[kind]:
             _list(explanation, [f"{n.tool_id}: {n.message}" for n in report.notices if n.kind == kind])
     failed = [f for f in report.failures if not f.postponed]
-    _list("tools without an answer of the model", [f"{f.tool_id}: {f.kind}: {f.message}" for f in failed])
+    _list("tools without an answer of the model", [f"{f.tool_id}: {_what_failed(f)}" for f in failed])
     postponed = [f for f in report.failures if f.postponed]
     _list("tools left to a later build", [f"{f.tool_id}: {f.message}{_meanwhile(report, f)}" for f in postponed])
     earlier = [
@@ -81,20 +87,27 @@ def _show_problems(report: BuildReport) -> None:
         )
 
 
+def _what_failed(failure: GenerationFailure) -> str:
+    # The message of a question that was not asked begins with that.
+    return failure.message if failure.kind == UNASKED else f"{failure.kind}: {failure.message}"
+
+
 def _meanwhile(report: BuildReport, failure: GenerationFailure) -> str:
     stale = report.stale_expansions.get(failure.tool_id)
     return f"; its expansion {stale} serves meanwhile" if stale else ""
 
 
-def _show_gate(report: BuildReport) -> None:
+def _show_reasons(report: BuildReport) -> None:
     for reason in report.degraded:
         err.print(plain_text(f"degraded: {reason}", "yellow"), soft_wrap=True)
     for reason in report.held:
         err.print(plain_text(f"gate: {reason}", "bold red"), soft_wrap=True)
+
+
+def _show_way_out(report: BuildReport) -> None:
     if report.outcome == "held":
         err.print(
-            "The snapshot was written but does not serve. To serve it all the same: "
-            f"quartermaster snapshots {report.snapshot.parent.name} --use {report.snapshot.name}",
+            f"The snapshot is stored but does not serve. To serve it all the same: {use_command(report.snapshot)}",
             soft_wrap=True,
             markup=False,
         )

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -78,7 +79,10 @@ def show_restored(restored: Restored, *, as_json: bool) -> None:
         print(json.dumps(asdict(restored), default=str))
         return
     origins = [str(part) for part in (restored.source, restored.from_snapshots) if part is not None]
-    err.print(plain_text(f"{restored.ledger} was restored from {', and '.join(origins)}"), soft_wrap=True)
+    if restored.source is not None and restored.from_snapshots is None:
+        made_at = datetime.fromtimestamp(restored.source.stat().st_mtime, UTC)
+        origins[0] += f" of {made_at:%Y-%m-%d %H:%M:%S} UTC"
+    err.print(plain_text(f"{restored.ledger} was restored from {' and '.join(origins)}"), soft_wrap=True)
     if restored.from_snapshots and restored.from_snapshots.unreadable:
         err.print(plain_text(f"not readable: {', '.join(restored.from_snapshots.unreadable)}"), soft_wrap=True)
     if restored.replaced:

@@ -185,9 +185,13 @@ def logging_to_stderr(form: LogFormat, level: LogLevel, *, summary: bool) -> Ite
             logger.propagate = propagates
 
 
-def log_failure(message: str, exit_code: int) -> None:
-    """Write the failure of a command as a JSON line, where `logging_to_stderr` has ended."""
-    record = logging.LogRecord(__name__, logging.ERROR, __file__, 0, "%s", (message,), None)
+def log_failure(message: str, exit_code: int, traced: BaseException | None = None) -> None:
+    """Write the failure of a command as a JSON line, where `logging_to_stderr` has ended.
+
+    `traced` is the error whose traceback the line has.
+    """
+    trace = (type(traced), traced, traced.__traceback__) if traced is not None else None
+    record = logging.LogRecord(__name__, logging.ERROR, __file__, 0, "%s", (message,), trace)
     record.event, record.exit_code = "exit", exit_code
     print(JsonLines().format(record), file=sys.stderr, flush=True)
 

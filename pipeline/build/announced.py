@@ -12,7 +12,7 @@ from pipeline.current_run import running, set_run
 from pipeline.failure import Failure, attach, attached
 from pipeline.ledger import LEDGER_FILE, Ledger
 from pipeline.monitoring import MonitoredRun, announce, hook_secrets, secrets_of
-from pipeline.publish import serving_folder
+from pipeline.publish import serving_folder, use_command
 from pipeline.settings import CatalogSettings
 from pipeline.settings.unloadable import monitoring_of
 from router.store import WritableStore
@@ -89,6 +89,7 @@ class AnnouncedBuild:
             report.outcome,
             snapshot=report.snapshot.name,
             held=report.held,
+            use_command=use_command(report.snapshot) if report.held else "",
             degraded=report.degraded,
             stale=stale_sources(report),
             counts=_counts(report),

@@ -9,6 +9,7 @@ from pipeline.enrichment.context import STALE_BY
 from pipeline.enrichment.recorded import RecordedAnswers
 
 _NAMED = 3
+_LONGEST = 600  # characters of a server's words
 
 
 def degradations(read: CatalogRead, expanded: ExpandedCatalog) -> tuple[str, ...]:
@@ -16,18 +17,14 @@ def degradations(read: CatalogRead, expanded: ExpandedCatalog) -> tuple[str, ...
     reasons = []
     if skipped := read.missing.skipped:
         reasons.append(f"{_counted(len(skipped), 'source')} could not be read: {_named([g.source for g in skipped])}")
-    if stale := read.reading.stale:
-        one = len(stale) == 1
-        reasons.append(
-            f"{_counted(len(stale), 'source')} could not be read and {'keeps its' if one else 'keep their'} last known "
-            f"records: {_named([str(source) for source in stale])}"
-        )
+    reasons += [f"{stale} keeps its last known records: {stale.reason[:_LONGEST]}" for stale in read.reading.stale]
+    reasons += _unasked(read, expanded.enrichment)  # the cause stands before what follows from it
     # An answer that the checks refused is no fault of this night: asked again, the model would say the same.
     faults = (f for f in expanded.enrichment.failures if not f.postponed and f.kind != "rejected")
     failed = [failure.tool_id for failure in faults]
     if failed:
         reasons.append(f"the model has no answer for {_counted(len(failed), 'tool')}: {_named(failed)}")
-    return (*reasons, *_unasked(read, expanded.enrichment), *_stale(expanded.enrichment))
+    return (*reasons, *_stale(expanded.enrichment))
 
 
 def _unasked(read: CatalogRead, enrichment: Enrichment) -> Iterator[str]:

@@ -81,8 +81,8 @@ class FromSnapshots:
 
     def __str__(self) -> str:
         return (
-            f"{self.answers:,} answers, {self.vectors:,} vectors and {self.runs:,} runs that "
-            f"{_counted(len(self.snapshots), 'snapshot')} had"
+            f"{_counted(len(self.snapshots), 'snapshot')} ({_counted(self.answers, 'answer')}, "
+            f"{_counted(self.vectors, 'vector')}, {_counted(self.runs, 'run')})"
         )
 
 

@@ -129,7 +129,7 @@ def _open_without_log(path: Path, reason: str) -> "tuple[duckdb.DuckDBPyConnecti
 
 def _hopeless(path: Path, reason: str) -> RunAborted:
     return RunAborted(
-        f"the ledger {path} cannot be opened: {reason}. There is no copy and no snapshot to restore it from. To begin "
+        f"the ledger {path} cannot be opened: {reason.rstrip('.!')}. There is no copy and no snapshot to restore it from. To begin "
         f"a new one, which asks and pays for everything again, move it and the folders {BACKUPS} and snapshots away"
     )
 
@@ -138,9 +138,11 @@ def _told(path: Path, reason: str, moved: Path | None, copy: Path | None, restor
     happened = f"was damaged ({reason}) and was moved to {moved}" if reason else "was missing"
     origins = [f"the copy {copy}"] if copy else []
     origins += [str(restored)] if restored.snapshots else []
-    note = f"the ledger {path} {happened}; it was restored: {', and '.join(origins)}"
-    missing = "what was stored after that copy" if copy else "questions, the models' own texts and open batches"
-    loss = f"{note}. Lost may be {missing}, unless a snapshot has it" if copy else f"{note}. Lost are {missing}"
+    note = f"the ledger {path} {happened}; it was restored from {' and '.join(origins)}"
+    if copy:
+        loss = f"{note}. What was stored after that copy is lost, unless a snapshot has it"
+    else:
+        loss = f"{note}. Questions, the models' own texts and open batches are lost"
     if restored.screened:
         loss += f"; {restored.screened:,} answers are there only as the checks left them"
     if restored.unreadable:

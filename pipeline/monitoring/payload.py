@@ -47,7 +47,8 @@ def _text(run: MonitoredRun, event: Event, reasons: list[str]) -> str:
         "recovered": "the build is good again",
     }[event]
     why = f": {'; '.join(reasons)}" if reasons else ""
-    return f"{run.catalog}: {what}{why}"[:_LONGEST_TEXT]
+    way_out = f". To serve it all the same: {run.use_command}" if run.use_command else ""
+    return f"{run.catalog}: {what}{why}"[: _LONGEST_TEXT - len(way_out)] + way_out
 
 
 def _utc(moment: datetime) -> str:

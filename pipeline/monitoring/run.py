@@ -23,6 +23,7 @@ class MonitoredRun:
         snapshot: The id of the snapshot that it ended with; None where it failed.
         failure: Why it failed; None where it did not.
         held: The gates' reasons.
+        use_command: The command that lets a held snapshot serve; empty where none is held.
         degraded: What the build went without.
         stale: The sources whose last known records were used, or none.
         previous: How the run before ended: its outcome, "degraded", or "killed" where it was. None before the
@@ -46,6 +47,7 @@ class MonitoredRun:
     snapshot: str | None = None
     failure: Failure | None = None
     held: tuple[str, ...] = ()
+    use_command: str = ""
     degraded: tuple[str, ...] = ()
     stale: tuple[str, ...] = ()
     previous: str | None = None

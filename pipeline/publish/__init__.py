@@ -6,6 +6,7 @@ a source no longer gives), `downgrade_gate` (tools that fall to the lexicon), `r
 `missing_tools` (tools lost with a source that was skipped) say why a snapshot must not serve yet.
 """
 
+from pipeline.publish.quality_gate import use_command
 from pipeline.publish.regression_gate import NOT_MEASURED, RegressionCheck, check_regression
 from pipeline.publish.snapshot_writing import VERSIONS, SnapshotContents, WritingContext, serving_folder, write_snapshot
 from router.store import SnapshotStore, Stored
@@ -20,5 +21,6 @@ __all__ = [
     "WritingContext",
     "check_regression",
     "serving_folder",
+    "use_command",
     "write_snapshot",
 ]

@@ -1,11 +1,15 @@
 """The quality gate: limits on what a build skipped, rejected or failed on. A held snapshot is written and kept."""
 
+import shlex
+from pathlib import Path
+
 from pipeline.enrichment import Enrichment
 from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.publish.missing_tools import MissingTools
 from pipeline.records import Catalog
 from pipeline.settings import PublishSettings
 
+_DEFAULT_WORKSPACE = Path(".quartermaster")
 _BY_ENVIRONMENT = "QUARTERMASTER_PUBLISH__"  # the way for a bare file, which has no catalog.toml
 
 
@@ -53,3 +57,10 @@ def hold_reasons(
 def setting(name: str) -> str:
     """Return a setting of the gate as it is written in catalog.toml and in the environment."""
     return f"publish.{name} ({_BY_ENVIRONMENT}{name.upper()})"
+
+
+def use_command(snapshot: Path) -> str:
+    """Return the command that lets a held snapshot serve. `snapshot` is its folder in a workspace."""
+    workspace = snapshot.parent.parent.parent
+    place = "" if workspace == _DEFAULT_WORKSPACE else f" --workspace {shlex.quote(str(workspace))}"
+    return f"quartermaster snapshots {shlex.quote(snapshot.parent.name)} --use {snapshot.name}{place}"

@@ -61,7 +61,7 @@ def removal_reasons(
 ) -> tuple[str, ...]:
     """Return the reasons against serving a snapshot of `tool_ids`, which lacks too many of the tools that serve."""
     limit = settings.max_removed_share
-    way_out = f"{setting('max_removed_share')} allows {limit:.1%}; if that is meant, accept it by snapshots --use"
+    allowed = f"{setting('max_removed_share')} allows {limit:.1%}"
     reasons, told = [], 0
     for one in served:
         removed = sorted(one.tools.difference(tool_ids))
@@ -70,13 +70,13 @@ def removal_reasons(
             told += len(removed)
             reasons.append(
                 f"the source {one.source} {what} {len(removed):,} of its {len(one.tools):,} serving tools: "
-                f"{_named(removed)}; {way_out}"
+                f"{_named(removed)}; {allowed}"
             )
     everything = frozenset[str]().union(*(one.tools for one in served))
     removed = sorted(everything.difference(tool_ids))
     if len(removed) > told and _too_many(len(removed), len(everything), limit):
         reasons.append(
-            f"{len(removed):,} of all {len(everything):,} serving tools were removed: {_named(removed)}; {way_out}"
+            f"{len(removed):,} of all {len(everything):,} serving tools were removed: {_named(removed)}; {allowed}"
         )
     return tuple(reasons)
 

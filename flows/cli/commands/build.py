@@ -115,7 +115,7 @@ def build(
         if as_json:
             print(json.dumps(report.to_json(), ensure_ascii=False))
         else:
-            show_report(report)
+            show_report(report, reasons=log_format is LogFormat.TEXT)
             out.print(plain_text(str(report.snapshot), "bold"), soft_wrap=True)
     if report.held:
         raise typer.Exit(1)

@@ -47,7 +47,7 @@ def show(
 
 @ledger.command()
 def backup(
-    target: Annotated[Path, typer.Argument(help="A file, or a folder, where the name gets the time.")],
+    target: Annotated[str, typer.Argument(help="A file, or a folder, where the name gets the time.")],
     workspace: Workspace = WORKSPACE,
     wait: Wait = 0.0,
     as_json: JsonOutput = False,
@@ -60,8 +60,10 @@ def backup(
     from flows.output.terminal import ProgressBars
     from pipeline.ledger.maintenance import back_up
 
+    if target.endswith("/") and not Path(target).is_dir():  # a disk that is not mounted, or a folder to be made
+        raise SettingsInvalid(f"there is no folder {target}: make it, or name a file")
     with ProgressBars() as bars:
-        made = back_up(workspace, target, wait_s=wait, tell=bars.note)
+        made = back_up(workspace, Path(target), wait_s=wait, tell=bars.note)
     show_backup(made, as_json=as_json)
 
 

@@ -117,8 +117,8 @@ def test_a_lost_ledger_comes_back_from_the_snapshots_with_answers_costs_runs_and
     assert rows(workspace, "FROM records ORDER BY ALL") == records
     assert rows(workspace, "SELECT sum(cost_usd) FROM expansions") == [(pytest.approx(12 * COST),)]
     assert rows(workspace, "SELECT run_id, outcome FROM runs ORDER BY ALL") == [(1, "published"), (2, "unchanged")]
-    assert "was missing; it was restored: 12 answers" in report.degraded[0]
-    assert "Lost are questions, the models' own texts and open batches" in report.degraded[0]
+    assert "was missing; it was restored from 1 snapshot (12 answers, " in report.degraded[0]
+    assert "Questions, the models' own texts and open batches are lost" in report.degraded[0]
     assert check(workspace).problems == ()
 
 

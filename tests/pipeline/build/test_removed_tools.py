@@ -80,7 +80,7 @@ def test_a_source_that_is_taken_out_of_the_catalog_is_held_until_it_is_accepted_
     held = _build(folder)
     (reason,) = held.held
     assert held.outcome == "held" and "lost 10 of its 10 serving tools: cat/notes_0, " in reason
-    assert "accept it by snapshots --use" in reason
+    assert "publish.max_removed_share" in reason
     assert _build(folder).snapshot == held.snapshot  # written once
     store = SnapshotStore(folder.parent / "ws", "office")
     assert store.current() == first.snapshot.name

@@ -46,7 +46,7 @@ def test_many_small_losses_are_held_in_all_and_told_once() -> None:
 def test_a_source_that_is_no_longer_listed_is_told_so_with_the_way_to_accept_it() -> None:
     (reason,) = _reasons([_source("a", 4, listed=False)], ["b/000"])
     assert reason.startswith("the source a.json is no longer in the catalog, which lost 4 of its 4 serving tools: ")
-    assert reason.endswith("if that is meant, accept it by snapshots --use")
+    assert reason.endswith("publish.max_removed_share (QUARTERMASTER_PUBLISH__MAX_REMOVED_SHARE) allows 20.0%")
 
 
 def test_a_limit_of_1_holds_nothing_and_where_nothing_served_there_is_nothing_to_lose() -> None:
