@@ -78,11 +78,7 @@ def check(workspace: Path, file: Path | None = None) -> Checked:
     try:
         connection = connect_to_read(path)
     except LedgerDamaged as error:
-        remedy = (
-            ""
-            if file
-            else "; the next build restores it from its copies and the snapshots; so does `quartermaster ledger restore`"
-        )
+        remedy = "" if file else "; the next build restores it, or `quartermaster ledger restore` does"
         return Checked(path, None, {}, (f"it cannot be read: {error}{remedy}",))
     with connection:
         rows, version = _row_counts(connection), file_version(connection)

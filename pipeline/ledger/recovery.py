@@ -129,8 +129,9 @@ def _open_without_log(path: Path, reason: str) -> "tuple[duckdb.DuckDBPyConnecti
 
 def _hopeless(path: Path, reason: str) -> RunAborted:
     return RunAborted(
-        f"the ledger {path} cannot be opened: {reason.rstrip('.!')}. There is no copy and no snapshot to restore it from. To begin "
-        f"a new one, which asks and pays for everything again, move it and the folders {BACKUPS} and snapshots away"
+        f"the ledger {path} cannot be opened: {reason.rstrip('.!')}. There is no copy and no snapshot to restore it "
+        f"from. To begin a new one, which asks and pays for everything again, move it and the folders {BACKUPS} and "
+        "snapshots away"
     )
 
 

@@ -52,6 +52,12 @@ def test_while_a_build_runs_its_copy_answers_and_the_build_is_named(folder: Path
     assert keys(folder / "kept.duckdb") == ["a", "b"]
 
 
+def test_a_backup_into_a_folder_that_is_not_there_is_refused_and_not_written_as_a_file(folder: Path) -> None:
+    refused = ledger(folder, "backup", "disk/")
+    assert refused.returncode == 2 and "there is no folder disk/: make it, or name a file" in refused.stderr
+    assert not (folder / "disk").exists()
+
+
 def test_a_backup_is_restored_and_the_ledger_before_it_is_kept(folder: Path) -> None:
     made = ledger(folder, "backup", folder)
     file = Path(made.stdout.strip())

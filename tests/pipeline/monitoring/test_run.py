@@ -21,7 +21,7 @@ Make = Callable[..., MonitoredRun]
         ({"degraded": ("a model",)}, ("degraded",)),
         ({"stale": ("mail",), "degraded": ("mail is old",), "held": ("a gate",)}, ("held", "stale", "degraded")),
         ({"outcome": "failed", "failure": Failure("run_aborted", "no disk", 3)}, ("failed",)),
-        *(({"previous": bad}, ("recovered",)) for bad in ("failed", "held", "running", "degraded")),
+        *(({"previous": bad}, ("recovered",)) for bad in ("failed", "held", "killed", "degraded")),
         ({"previous": "failed", "degraded": ("a model",)}, ("degraded",)),
     ],
 )
@@ -41,6 +41,13 @@ def test_the_payload_holds_what_an_alert_needs_and_no_secret(make_run: Make) -> 
     assert content["text"] == "office: the build failed: the server refused the key …"
     assert (content["started_at"], content["time"]) == ("2026-11-23T02:00:00+00:00", "2026-11-23T02:01:30+00:00")
     assert content["seconds"] == 90.0 and content["host"]
+
+
+def test_the_text_of_a_held_snapshot_ends_with_the_command_that_serves_it(make_run: Make) -> None:
+    command = "quartermaster snapshots office --use 20261123T020009Z-08b8012b"
+    run = make_run("held", held=("x" * 5_000, "y" * 5_000), use_command=command)
+    text = payload(run, run.events)["text"]
+    assert text.endswith(f". To serve it all the same: {command}") and len(text) <= 1_000
 
 
 def test_a_payload_stays_small_however_many_reasons_there_are(make_run: Make) -> None:

@@ -1,10 +1,12 @@
 """What keeps a snapshot from serving."""
 
+from pathlib import Path
+
 import pytest
 
 from pipeline.enrichment import Enrichment, Expansion, GenerationFailure, ScreenedExpansion
 from pipeline.publish.missing_tools import MissingTools
-from pipeline.publish.quality_gate import hold_reasons
+from pipeline.publish.quality_gate import hold_reasons, use_command
 from pipeline.records import catalog_records
 from pipeline.settings import PublishSettings
 from pipeline.sources import Gap
@@ -71,3 +73,12 @@ def test_one_source_of_fifty_that_most_serving_tools_came_from_holds_back() -> N
 
 def test_sources_that_are_merely_empty_hold_nothing_back() -> None:
     assert _without(0, 1) == ()
+
+
+@pytest.mark.parametrize(
+    ("workspace", "place"),
+    [(".quartermaster", ""), ("/srv/work", " --workspace /srv/work"), ("my work", " --workspace 'my work'")],
+)
+def test_the_command_that_serves_a_held_snapshot_names_a_workspace_of_its_own(workspace: str, place: str) -> None:
+    command = use_command(Path(workspace) / "snapshots" / "office" / "20261123T020009Z-08b8012b")
+    assert command == f"quartermaster snapshots office --use 20261123T020009Z-08b8012b{place}"
