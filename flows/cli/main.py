@@ -12,13 +12,14 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.commands.build import build, schedule
+from flows.cli.commands.build import build
 from flows.cli.commands.compare import compare
 from flows.cli.commands.evaluate import evaluate
 from flows.cli.commands.inspect import inspect
 from flows.cli.commands.ledger import ledger
 from flows.cli.commands.login import login
 from flows.cli.commands.route import explain, search
+from flows.cli.commands.schedule import schedule
 from flows.cli.commands.serve import serve
 from flows.cli.commands.snapshots import snapshots
 from flows.cli.failure import BROKEN_PIPE, tell

@@ -1,4 +1,4 @@
-"""build and schedule: a snapshot now, or every night."""
+"""build: a snapshot now."""
 
 import json
 from contextlib import ExitStack
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from flows.cli.commands.arguments import WORKSPACE, Encoder, Generator, JsonOutput, Workspace
+from flows.cli.commands.arguments import WORKSPACE, JsonOutput, Workspace
 from flows.output.logs import FORMAT_VARIABLE, LEVEL_VARIABLE, LogFormat, LoggedProgress, LogLevel, logging_to_stderr
 from pipeline.progress import Progress
 
@@ -158,59 +158,3 @@ def _run_flow(bars: Progress, path: Path, workspace: Path, **parameters: Any) ->
     if result.report is None:
         raise RunAborted("Prefect ended the flow run before the build began")
     return result.report
-
-
-def schedule(
-    path: Annotated[Path, typer.Argument(help="What to build, as in build.")],
-    cron: Annotated[str, typer.Option(help="When, as in crontab: minute, hour, day, month, weekday.")] = "0 2 * * *",
-    timezone: Annotated[str, typer.Option(help="Time zone of the cron expression, such as Europe/Berlin.")] = "UTC",
-    workspace: Workspace = WORKSPACE,
-    generator: Generator = None,
-    encoder: Encoder = None,
-    provider: Annotated[Optional[str], typer.Option(help="As in build.")] = None,
-    max_cost: Annotated[Optional[float], typer.Option(help="The most US dollars that each build may spend.")] = None,
-    max_tools: Annotated[Optional[int], typer.Option(help="The most tools to ask a model about in each build.")] = None,
-    batch: Annotated[bool, typer.Option("--batch", help="As in build.")] = False,
-    skip_unreadable: Annotated[bool, typer.Option("--skip-unreadable", help="As in build.")] = False,
-    no_evaluate: Annotated[
-        bool, typer.Option("--no-evaluate", help="Do not measure new snapshots on the catalog's judgements.")
-    ] = False,
-) -> None:
-    """Build a catalog every night, until interrupted.
-
-    The build is served as a Prefect deployment. Uses the Prefect server that is configured (PREFECT_API_URL), else
-    starts one that ends with this command. To let a work pool run the builds instead, see prefect.yaml.
-    """
-    from flows.output.terminal import ProgressBars, err
-    from flows.schedule import next_runs, serve_nightly
-    from pipeline.settings import load, overrides, with_provider
-
-    mode = "batch" if batch else None
-    skip = skip_unreadable or None
-    settings = with_provider(load(path, overrides(generator, encoder, max_cost, max_tools, mode, skip)), provider)
-    times = next_runs(cron, timezone)
-    bars = ProgressBars()
-
-    def ready(server: str) -> None:
-        bars.stop()
-        err.print(f"Building {settings.name} at {cron!r}: next {', then '.join(times)}", markup=False, soft_wrap=True)
-        err.print(f"Runs, logs and artifacts: {server}   Stop: Ctrl-C", markup=False, soft_wrap=True)
-
-    with bars:
-        bars.start("engine", None)
-        serve_nightly(
-            path,
-            settings,
-            workspace,
-            cron=cron,
-            timezone=timezone,
-            ready=ready,
-            generator=generator,
-            encoder=encoder,
-            provider=provider,
-            max_cost=max_cost,
-            max_tools=max_tools,
-            mode=mode,
-            skip_unreadable=skip,
-            evaluate=not no_evaluate,
-        )
