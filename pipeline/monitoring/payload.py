@@ -42,7 +42,7 @@ def _text(run: MonitoredRun, event: Event, reasons: list[str]) -> str:
     what = {
         "failed": "the build failed",
         "held": "the snapshot is held back",
-        "stale": "the build used last known records",
+        "stale": "the catalog is not up to date",
         "degraded": "the build went without something",
         "recovered": "the build is good again",
     }[event]

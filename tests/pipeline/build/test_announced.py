@@ -44,6 +44,7 @@ def folder(tmp_path: Path, server: Receiver) -> Path:
     rest = f"""
         [sources]
         skip_unreadable = true
+        max_age = 0
         [enrichment]
         generator = "lexicon"
         [vectors]

@@ -142,7 +142,7 @@ def test_a_lost_ledger_comes_back_from_the_copy_and_what_it_lacks_from_the_snaps
     (workspace / LEDGER_FILE).write_bytes(b"garbage")
     report, asked = run(shop, workspace)
     assert (report.outcome, asked, report.embedded) == ("unchanged", 0, 0)
-    assert "the copy " in report.degraded[0] and "and 12 answers" in report.degraded[0]
+    assert "the copy " in report.degraded[0] and " and 1 snapshot (12 answers, " in report.degraded[0]
     assert (workspace / f"{LEDGER_FILE}.damaged-1").read_bytes() == b"garbage"
 
 
