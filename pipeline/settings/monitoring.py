@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal, get_args
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from pipeline.settings.access import check_headers
 from pipeline.settings.base import Section
@@ -38,14 +38,20 @@ class NotifySettings(Section):
             raise ValueError("it is empty: it holds the program and its arguments")
         return value
 
-    @model_validator(mode="after")
-    def _can_be_sent(self) -> "NotifySettings":
-        if self.url is not None and not may_be_web(self.url):
-            raise ValueError("url is no address of http or https")
-        if self.headers and self.url is None:
-            raise ValueError("headers are for a url")
-        check_headers(self.headers)
-        return self
+    @field_validator("url")
+    @classmethod
+    def _is_of_the_web(cls, value: str | None) -> str | None:
+        if value is not None and not may_be_web(value):
+            raise ValueError("it is no address of http or https")
+        return value
+
+    @field_validator("headers")
+    @classmethod
+    def _can_be_sent(cls, value: dict[str, SecretStr], info: ValidationInfo) -> dict[str, SecretStr]:
+        if value and info.data.get("url", "") is None:
+            raise ValueError("they are for a url, and notify.url is not set")
+        check_headers(value)
+        return value
 
 
 class MetricsSettings(Section):
