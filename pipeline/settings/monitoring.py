@@ -40,7 +40,7 @@ class NotifySettings(Section):
 
     @field_validator("url")
     @classmethod
-    def _is_of_the_web(cls, value: str | None) -> str | None:
+    def _is_an_address(cls, value: str | None) -> str | None:
         if value is not None and not may_be_web(value):
             raise ValueError("it is no address of http or https")
         return value
