@@ -1,5 +1,6 @@
 """examples/nightly_build: a build that reports what the night changed."""
 
+import re
 from pathlib import Path
 
 from pipeline.settings import load
@@ -27,7 +28,7 @@ def test_each_night_reports_what_changed_and_one_without_its_source_changes_noth
 
     serving = (folder / ".quartermaster" / "snapshots" / "helpdesk" / "CURRENT").read_text(encoding="utf-8")
     tools.write_text(definitions[1:], "utf-8")
-    assert "  went without: 1 source could not be read and keeps its last known records" in run(PROGRAM)
+    assert re.search(r"  went without: .* ago\) keeps its last known records: ", run(PROGRAM))
     assert (folder / ".quartermaster" / "snapshots" / "helpdesk" / "CURRENT").read_text(encoding="utf-8") == serving
 
 
