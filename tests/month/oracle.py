@@ -106,7 +106,7 @@ class Oracle:
         yield from self._telling(night, outcome, unanswered)
         if night.quiet and after is not None and not (self.accepting or self.pinned or outcome.report.get("held")):
             yield from _fresh(after, truth)
-        if not outcome.killed:
+        if outcome.report.get("outcome") in ("published", "unchanged", "held"):
             yield from self._tidiness()
 
     def _ending(self, outcome: Outcome) -> Iterator[str]:
