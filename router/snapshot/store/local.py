@@ -111,10 +111,13 @@ class SnapshotStore:
 
     def publish(self, snapshot: str) -> None:
         """Point CURRENT at a snapshot: readers see the old one or the new one, whole. Raises SnapshotInvalid."""
+        from router.snapshot.store.deltas.databases import restore_serving  # with sqlite3
+
         folder = self.local_folder(snapshot)
         sync_tree(folder)  # sealed snapshots are on disk; one that was copied here may not be
         sync(self.folder)
         write_current(self.folder, folder.name)
+        restore_serving(folder)
 
     def retain(self, keep: int) -> list[str]:
         """Remove the snapshots that `removable` names, and what killed builds left; return their names, sorted."""
