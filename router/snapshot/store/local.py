@@ -59,7 +59,7 @@ class SnapshotStore:
         except UnicodeDecodeError as error:
             raise SnapshotInvalid(
                 f"{self.folder / CURRENT} cannot be read: {error}. Name the snapshot that is to serve: "
-                f"quartermaster snapshots {self.folder.name} --use"
+                f"quartermaster snapshots {self.folder.name} --use ID"
             ) from error
 
     def newest(self) -> str | None:
