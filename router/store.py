@@ -7,11 +7,13 @@ roll back, release.
 
 from router.snapshot.store import decisions
 from router.snapshot.store.disk import DiskSize, disk_size, share_unchanged
-from router.snapshot.store.local import SnapshotStore, catalogs, last_built
+from router.snapshot.store.local import SnapshotStore
 from router.snapshot.store.path import SnapshotPath, open_store
 from router.snapshot.store.protocol import DecisionStore, ReadableStore, Stored, WritableStore, current_folder
 from router.snapshot.store.retention import removable
+from router.snapshot.store.serviceable import is_held, is_rolled_back
 from router.snapshot.store.state import RolledBack, StoreState
+from router.snapshot.store.workspace import catalogs, last_built
 
 __all__ = [
     "DecisionStore",
@@ -27,6 +29,8 @@ __all__ = [
     "current_folder",
     "decisions",
     "disk_size",
+    "is_held",
+    "is_rolled_back",
     "last_built",
     "open_store",
     "removable",

@@ -18,6 +18,8 @@ from router.store import (
     current_folder,
     decisions,
     disk_size,
+    is_held,
+    is_rolled_back,
     open_store,
 )
 
@@ -107,7 +109,7 @@ def _entry(catalog: str, stored: Stored, state: StoreState, problem: str, size: 
         "tools": manifest.counts["tools"] if manifest else None,
         "encoder": manifest.encoder.model if manifest and manifest.encoder else None,
         "generators": dict(manifest.generators) if manifest else None,
-        "held": decisions.is_held(stored, state),
+        "held": is_held(stored, state),
         "pinned": state.pin.at if state.pin and state.pin.snapshot == stored.name else None,
         "rolled_back": left.at if left else None,
         "own_bytes": size.own,
@@ -120,7 +122,7 @@ def _remarks(stored: Stored, state: StoreState, problem: str) -> Iterator[str]:
     """Yield what is to be said of a snapshot below the table."""
     if problem:
         yield problem
-    elif decisions.is_held(stored, state) and stored.manifest:
+    elif is_held(stored, state) and stored.manifest:
         yield "held back: " + "; ".join(stored.manifest.held)
     if state.pin and state.pin.snapshot == stored.name:
         yield f"pinned since {state.pin.at}" + ("" if stored.current else ", but does not serve: pin it again")
@@ -129,7 +131,7 @@ def _remarks(stored: Stored, state: StoreState, problem: str) -> Iterator[str]:
 
 
 def _rolled_back(stored: Stored, state: StoreState) -> RolledBack | None:
-    if stored.manifest is None or not decisions.is_rolled_back(stored, state):
+    if stored.manifest is None or not is_rolled_back(stored, state):
         return None
     return state.rollback_of(stored.manifest.content_hash, stored.manifest.inputs_hash)
 

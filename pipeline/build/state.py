@@ -97,7 +97,7 @@ def hashes_of(
     model = encoder.embedding.model if encoder else None
     judgements = judgements_of(settings.folder) if settings.tuning.judged else None
     expansions: Mapping[str, list[object]] = {
-        tool_id: [written.generator, written.model, written.stale is not None, written.expansion.to_json()]
+        tool_id: [written.generator, written.model, written.expansion.to_json()]
         for tool_id, written in enrichment.written.items()
     }
     inputs = {
@@ -114,7 +114,9 @@ def hashes_of(
         "recipe": settings.retrieval.resolve().to_json(),
     }
     adapter = expanded.training_set.content() if expanded.training_set else None
-    content_hash = fingerprint({**inputs, "adapter": adapter})
+    # The manifest counts what is stale. No answer depends on it, so content that was rolled back from stays the same.
+    stale = sorted(enrichment.stale)
+    content_hash = fingerprint({**inputs, "adapter": adapter, "stale": stale})
     if expanded.calibration is not None:
         content_hash = expanded.calibration.named_in(content_hash)
     return content_hash, fingerprint(inputs)

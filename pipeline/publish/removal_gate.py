@@ -66,7 +66,7 @@ def removal_reasons(
     for one in served:
         removed = sorted(one.tools.difference(tool_ids))
         if _too_many(len(removed), len(one.tools), limit):
-            what = "lost" if one.listed else "is no longer in the catalog, which lost"
+            what = "lost" if one.listed else "is no longer in the catalog and takes with it"
             told += len(removed)
             reasons.append(
                 f"the source {one.source} {what} {len(removed):,} of its {len(one.tools):,} serving tools: "

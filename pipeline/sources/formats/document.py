@@ -139,11 +139,14 @@ def _rows(text: str, file: str) -> Iterator[tuple[Origin, Any] | RecordRejected]
 
 def _breaks_off(line: str) -> bool:
     """Return whether a line is the beginning of a JSON object, without its end."""
+    line = line.strip()
+    if not line.startswith("{"):
+        return False
     try:
         json.loads(line)
     except json.JSONDecodeError as error:
-        unfinished = error.pos >= len(line.rstrip()) or error.msg.startswith("Unterminated string")
-        return unfinished and line.lstrip().startswith("{")
+        # A cut within `true`, a number or an escape is told at its start.
+        return error.pos >= len(line) or (not line.endswith("}") and error.msg != "Extra data")
     except RecursionError:
         return False
     return False

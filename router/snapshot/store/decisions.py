@@ -5,11 +5,11 @@ operator repeats the command.
 """
 
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.snapshot.snapshot import Snapshot
 from router.snapshot.store.protocol import DecisionStore, ReadableStore, Stored, WritableStore
+from router.snapshot.store.serviceable import after_leaving, find_current, now, rollback_target
 from router.snapshot.store.state import Pin, StoreState
 
 
@@ -33,6 +33,7 @@ def reasons_against(store: ReadableStore, catalog: str, content_hash: str, input
     current = find_current(store.snapshots())
     if current and current.manifest and current.manifest.content_hash == content_hash:
         return ()
+    state = _in_effect(state, current)
     reasons = []
     command = f"quartermaster snapshots {catalog}"
     if state.pin:
@@ -57,13 +58,9 @@ def publish_build(store: WritableStore, name: str) -> tuple[str, ...]:
             reasons := reasons_against(store, manifest.catalog, manifest.content_hash, manifest.inputs_hash)
         ):
             return reasons
-        current, state = find_current(stored), store.state()
-        if current and current.manifest:
-            # A rollback from what serves was interrupted before it took effect.
-            served = current.manifest.content_hash
-            kept = tuple(left for left in state.rolled_back if left.content_hash != served)
-            if kept != state.rolled_back:
-                store.write_state(replace(state, rolled_back=kept))
+        state = store.state()
+        if (in_effect := _in_effect(state, find_current(stored))) != state:
+            store.write_state(in_effect)
         store.publish(name)
     return ()
 
@@ -84,11 +81,13 @@ def rollback(store: DecisionStore) -> str:
     A pin moves with it. Raises SettingsInvalid where there is nothing to roll back to.
     """
     with store.locked():
+        if (current := store.current()) is None:
+            raise SettingsInvalid(f"{store.label} serves no snapshot: there is nothing to roll back from")
         stored, state = store.snapshots(), store.state()
         target = rollback_target(store, stored, state)
         if target is None:
             raise SettingsInvalid(
-                f"{store.label} has no snapshot before {store.current()} that opens: there is nothing to roll back to"
+                f"{store.label} has no snapshot before {current} that opens: there is nothing to roll back to"
             )
         _serve(store, target, state)
         return target.name
@@ -102,7 +101,7 @@ def pin(store: DecisionStore, name: str | None) -> str:
     Snapshot.open(store.local_folder(name), whole=True)
     with store.locked():
         stored = _find(store, store.snapshots(), name)
-        state = replace(store.state(), pin=Pin(name, _now()))
+        state = replace(store.state(), pin=Pin(name, now()))
         if stored.current:
             store.write_state(state)
         else:
@@ -137,72 +136,26 @@ def release(store: DecisionStore, name: str) -> None:
         store.write_state(after)
 
 
-def rollback_target(store: ReadableStore, stored: list[Stored], state: StoreState) -> Stored | None:
-    """Return the newest snapshot before the current one that opens and may serve; None where there is none.
-
-    A held snapshot may not, unless an operator published it before, nor one whose content was rolled back from, nor
-    another with the content of the current one, unless that is damaged.
-    """
-    current = find_current(stored)
-    if current is None:
-        return None
-    state = _after_leaving(store, current, state)
-    for candidate in stored:
-        if candidate.order < current.order and may_serve(candidate, state) and _opens(store, candidate):
-            return candidate
-    return None
-
-
-def may_serve(stored: Stored, state: StoreState) -> bool:
-    """Return True unless the snapshot is held or was rolled back from."""
-    return not is_held(stored, state) and not is_rolled_back(stored, state)
-
-
-def is_held(stored: Stored, state: StoreState) -> bool:
-    """Return True where the gate held a snapshot and no operator has published it."""
-    return stored.held and stored.name not in state.accepted
-
-
-def is_rolled_back(stored: Stored, state: StoreState) -> bool:
-    """Return True where the content of a snapshot was rolled back from, and it does not serve."""
-    manifest = stored.manifest
-    if stored.current or manifest is None:
-        return False
-    return state.rollback_of(manifest.content_hash, manifest.inputs_hash) is not None
-
-
-def find_current(stored: list[Stored]) -> Stored | None:
-    """Return the snapshot that serves; None where none of them does."""
-    return next((snapshot for snapshot in stored if snapshot.current), None)
-
-
 def _serve(store: DecisionStore, target: Stored, state: StoreState) -> None:
     """Make a snapshot current and remember what that says of it and of the one that it replaces."""
     current = find_current(store.snapshots())
     if target.manifest:
         state = state.releasing(target.manifest)
     if current and target.order < current.order and not _same_content(current, target):
-        state = _after_leaving(store, current, state)
+        state = after_leaving(store, current, state)
     if target.held and target.name not in state.accepted:
         state = replace(state, accepted=(*state.accepted, target.name))
     if state.pin and state.pin.snapshot != target.name:
-        state = replace(state, pin=Pin(target.name, _now()))
+        state = replace(state, pin=Pin(target.name, now()))
     if state != store.state():
         store.write_state(state)
     store.publish(target.name)
 
 
-def _after_leaving(store: ReadableStore, current: Stored, state: StoreState) -> StoreState:
-    """Return the state after a rollback. The content of a damaged snapshot is not at fault: it may be built again."""
-    return state.leaving(current.manifest, _now()) if current.manifest and _opens(store, current) else state
-
-
-def _opens(store: ReadableStore, stored: Stored) -> bool:
-    try:
-        Snapshot.open(store.local_folder(stored.name))
-    except (OSError, ValueError, SnapshotInvalid):
-        return False
-    return True
+def _in_effect(state: StoreState, current: Stored | None) -> StoreState:
+    """Return the state without a rollback from what serves, which was interrupted before it took effect."""
+    served = current.manifest.content_hash if current and current.manifest else ""
+    return replace(state, rolled_back=tuple(left for left in state.rolled_back if left.content_hash != served))
 
 
 def _same_content(one: Stored, other: Stored) -> bool:
@@ -214,7 +167,3 @@ def _find(store: ReadableStore, stored: list[Stored], name: str) -> Stored:
         if snapshot.name == name:
             return snapshot
     raise SnapshotInvalid(f"{store.label} has no snapshot {name!r}")
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

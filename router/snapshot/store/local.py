@@ -1,14 +1,14 @@
 """A catalog's snapshots in a folder: staging, atomic publication, retention, rollback."""
 
 import shutil
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 
-from router.contract import MANIFEST, Manifest, sequence_in
+from router.contract import CURRENT, MANIFEST, Manifest, sequence_in
 from router.errors import SnapshotInvalid
 from router.snapshot.store import decisions
 from router.snapshot.store.durable import make_folder, replace_text, sync, sync_tree
@@ -21,27 +21,6 @@ from router.snapshot.store.state import StoreState
 _STATE = "state.json"
 _LOCK = ".lock"
 _STAGING = ".building-"
-
-
-def catalogs(workspace: Path) -> list[str]:
-    """Return the names of a workspace's catalogs, sorted."""
-    folder = workspace / "snapshots"
-    return sorted(f.name for f in folder.iterdir() if f.is_dir()) if folder.is_dir() else []
-
-
-def last_built(workspace: Path) -> str | None:
-    """Return the catalog whose newest snapshot is the newest of the workspace; None where there is no catalog.
-
-    Catalogs that serve a snapshot go before those that serve none. Snapshots without a number are compared by the time
-    in seconds with which their names begin; ties are broken by the catalog's name.
-    """
-
-    def age(name: str) -> tuple[bool, int, str]:
-        store = SnapshotStore(workspace, name)
-        newest = store.newest() or ""
-        return store.current() is not None, sequence_in(store.folder / newest), newest.partition("-")[0]
-
-    return max(catalogs(workspace), key=age, default=None)  # sorted by name, and `max` returns the first of equals
 
 
 class SnapshotStore:
@@ -64,18 +43,24 @@ class SnapshotStore:
         return str(self.folder)
 
     def current(self) -> str | None:
-        """Return the name that CURRENT holds; None where nothing was published."""
-        try:
-            return read_current(self.folder)[0] or None
-        except FileNotFoundError:
-            return None
+        """Return the name that CURRENT holds; None where nothing was published. Raises as `publication`."""
+        published = self.publication()
+        return published[0] or None if published else None
 
-    def publication(self) -> Hashable:
-        """Return the text and the time of CURRENT; None where nothing was published."""
+    def publication(self) -> tuple[str, int] | None:
+        """Return the text and the time of CURRENT; None where nothing was published.
+
+        Raises SnapshotInvalid where it is no text.
+        """
         try:
             return read_current(self.folder)
         except FileNotFoundError:
             return None
+        except UnicodeDecodeError as error:
+            raise SnapshotInvalid(
+                f"{self.folder / CURRENT} cannot be read: {error}. Name the snapshot that is to serve: "
+                f"quartermaster snapshots {self.folder.name} --use ID"
+            ) from error
 
     def newest(self) -> str | None:
         """Return the name of the newest complete snapshot, published or not; None where there is none."""
@@ -90,9 +75,10 @@ class SnapshotStore:
         return folder
 
     def snapshots(self) -> list[Stored]:
-        """Return every complete snapshot, newest first."""
-        current = self.current()
-        stored = []
+        """Return every complete snapshot, newest first. None is current where CURRENT is no text."""
+        current, stored = None, []
+        with suppress(SnapshotInvalid):  # so that another can be made to serve
+            current = self.current()
         for folder in stored_folders(self.folder):
             try:
                 stored.append(Stored(folder.name, Manifest.read(folder), folder.name == current))
@@ -125,10 +111,13 @@ class SnapshotStore:
 
     def publish(self, snapshot: str) -> None:
         """Point CURRENT at a snapshot: readers see the old one or the new one, whole. Raises SnapshotInvalid."""
+        from router.snapshot.store.deltas.databases import restore_serving  # with sqlite3
+
         folder = self.local_folder(snapshot)
         sync_tree(folder)  # sealed snapshots are on disk; one that was copied here may not be
         sync(self.folder)
         write_current(self.folder, folder.name)
+        restore_serving(folder)
 
     def retain(self, keep: int) -> list[str]:
         """Remove the snapshots that `removable` names, and what killed builds left; return their names, sorted."""
@@ -160,7 +149,7 @@ class SnapshotStore:
         """Return what `state.json` holds; nothing where there is none. Raises SnapshotInvalid where it is damaged."""
         path = self.folder / _STATE
         try:
-            return StoreState.from_json(path.read_text(encoding="utf-8"), str(path))
+            return StoreState.from_json(path.read_bytes(), str(path))
         except FileNotFoundError:
             return StoreState()
 

@@ -1,7 +1,7 @@
 """Which snapshots of a store may be removed."""
 
-from router.snapshot.store.decisions import find_current, is_held, is_rolled_back, may_serve, rollback_target
 from router.snapshot.store.protocol import ReadableStore
+from router.snapshot.store.serviceable import find_current, is_held, is_rolled_back, may_serve, rollback_target
 from router.snapshot.store.state import StoreState
 
 

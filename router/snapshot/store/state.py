@@ -67,7 +67,7 @@ class StoreState:
         return json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
 
     @classmethod
-    def from_json(cls, text: str, place: str) -> "StoreState":
+    def from_json(cls, text: str | bytes, place: str) -> "StoreState":
         """Return the state in JSON text from `place`. Raises SnapshotInvalid where it is none.
 
         Keys that this version does not know are ignored.
@@ -84,7 +84,7 @@ class StoreState:
                 ),
                 accepted=tuple(map(str, raw.get("accepted", ()))),
             )
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
             raise SnapshotInvalid(
                 f"{place} is damaged: {type(error).__name__}: {error}. Restore it, or remove it: pins and rollbacks "
                 "are then forgotten, and builds publish again"

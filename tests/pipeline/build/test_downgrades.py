@@ -14,6 +14,7 @@ from pipeline.enrichment import prompt
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import load
 from router.contract import Manifest
+from router.store import SnapshotStore, decisions
 from tests.pipeline.enrichment.batch_server import BatchServer, Course
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, completion, error, row, tool_of
 
@@ -149,6 +150,17 @@ def test_a_stage_is_tried_again_before_earlier_answers_serve(office: Office) -> 
         *["enrich"] * 3,  # without the model: the same part, and the two others
     ]
     assert len(report.stale_expansions) == 2
+
+
+def test_a_rollback_lasts_though_the_expansions_have_become_stale(office: Office) -> None:
+    with ModelServer() as server:
+        office.night(server)
+        office.write(changed=2)
+        left = office.night(server)
+        decisions.rollback(SnapshotStore(office.workspace, "office"))
+        report = office.night(server, model="gpt-6", base_url=_NOBODY)
+    assert (report.outcome, len(report.stale_expansions)) == ("held", _TOOLS)
+    assert f"that of {left.snapshot.name}, which was rolled back from" in report.held[0]
 
 
 def test_a_new_model_within_a_budget_keeps_what_the_old_one_wrote(office: Office) -> None:

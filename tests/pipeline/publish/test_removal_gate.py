@@ -45,7 +45,9 @@ def test_many_small_losses_are_held_in_all_and_told_once() -> None:
 
 def test_a_source_that_is_no_longer_listed_is_told_so_with_the_way_to_accept_it() -> None:
     (reason,) = _reasons([_source("a", 4, listed=False)], ["b/000"])
-    assert reason.startswith("the source a.json is no longer in the catalog, which lost 4 of its 4 serving tools: ")
+    assert reason.startswith(
+        "the source a.json is no longer in the catalog and takes with it 4 of its 4 serving tools: "
+    )
     assert reason.endswith("publish.max_removed_share (QUARTERMASTER_PUBLISH__MAX_REMOVED_SHARE) allows 20.0%")
 
 

@@ -6,6 +6,7 @@ delta was written. That one becomes a delta later, against a newer one still: a 
 """
 
 import hashlib
+import logging
 import os
 import sqlite3
 import tempfile
@@ -23,6 +24,8 @@ from router.snapshot.store.durable import sync
 LEAST_SIZE = 16_000_000  # bytes: a smaller database stays whole, for any DuckDB client to open
 _UNFINISHED = f".{CATALOG_DB}-"
 _HOUR_S = 3600
+
+_logger = logging.getLogger(__name__)
 
 
 def database_file(folder: Path) -> Path:
@@ -43,6 +46,14 @@ def database_file(folder: Path) -> Path:
     return whole
 
 
+def restore_serving(folder: Path) -> None:
+    """Restore the database of a snapshot that serves from now on. A failure is logged: no router reads the file."""
+    try:
+        database_file(folder)
+    except SnapshotInvalid as error:
+        _logger.warning("%s", error)
+
+
 def database_sha256(folder: Path) -> str:
     """Return the sha256 of a snapshot's `catalog.duckdb`, and write nothing. Raises OSError or SnapshotInvalid."""
     return sha256_of(read_database(folder))
@@ -55,7 +66,7 @@ def store_as_deltas(catalog: Path, current: str) -> list[str]:
     """
     base = catalog / current / CATALOG_DB
     if not base.is_file():
-        return []  # after a rollback: it is restored when it is asked for
+        return []  # it could not be restored after a rollback, for want of space perhaps
     folders = _snapshots(catalog)
     for folder in folders:
         _remove_unfinished(folder)

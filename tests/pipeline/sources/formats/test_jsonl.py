@@ -100,7 +100,19 @@ def test_what_is_auxiliary_and_unreadable_is_left_out_and_told(write_lines: Writ
     assert set(tool.unread) == set(auxiliary)
 
 
-@pytest.mark.parametrize("start", ['{"name": "b", "descr', '{"name": "b"', '{"name": "b", "parameters": {', "{"])
+@pytest.mark.parametrize(
+    "start",
+    [
+        '{"name": "b", "descr',
+        '{"name": "b"',
+        '{"name": "b", "parameters": {',
+        '{"name": "b", "parameters": {"type": "object"}',
+        '{"name": "b", "strict": tru',
+        '{"name": "b\\u00',
+        '{"name": "b", "limit": -',
+        "{",
+    ],
+)
 def test_a_file_that_breaks_off_in_its_last_line_is_not_read_as_a_shorter_one(tmp_path: Path, start: str) -> None:
     path = tmp_path / "tools.jsonl"
     path.write_text('{"name": "a"}\n' + start, encoding="utf-8")

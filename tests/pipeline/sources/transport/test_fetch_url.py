@@ -146,8 +146,9 @@ def test_a_web_page_is_a_failure_of_the_source_not_rejected_records(
     assert str(stopped).startswith(f"the url '{url}' gave a web page (HTML), not a document in the format {kind}: ")
 
 
-def test_json_of_a_server_that_calls_everything_html_is_read(web: Web) -> None:
-    assert [tool.name for tool in _read(web.page(API, headers={"content-type": "text/html"})).tools] == ["found"]
+@pytest.mark.parametrize("body", [API, f"\ufeff{API}", API.encode("utf-16"), YAML, f"# The tools\n---\n{YAML}"])
+def test_a_document_of_a_server_that_calls_everything_html_is_read(web: Web, body: str | bytes) -> None:
+    assert [tool.name for tool in _read(web.page(body, headers={"content-type": "text/html"})).tools] == ["found"]
 
 
 def test_a_document_of_another_kind_or_none_stops_the_run_by_its_url(web: Web) -> None:

@@ -17,6 +17,7 @@ from router.snapshot.snapshot import verify_checksums
 from router.snapshot.store.deltas import databases
 from router.snapshot.store.deltas.databases import database_file, restore_dependents, store_as_deltas
 from router.snapshot.store.deltas.reading import DELTA, base_of
+from router.store import SnapshotStore
 from tests.support.places import ROOT
 
 _ROWS = 2_000
@@ -100,6 +101,20 @@ def test_no_two_snapshots_become_deltas_of_each_other_after_a_rollback(catalog: 
     assert base_of(catalog / "night3") == "night2"
     for night, content in enumerate(_nights(4)):
         assert database_file(catalog / f"night{night}").read_bytes() == content
+
+
+def test_the_database_of_a_snapshot_that_serves_again_is_whole(catalog: Path) -> None:
+    SnapshotStore.at(catalog).publish("night1")
+    assert (catalog / "night1" / CATALOG_DB).read_bytes() == _nights(2)[1]
+
+
+def test_a_snapshot_serves_again_though_its_database_cannot_be_restored(
+    catalog: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (catalog / "night2" / DELTA).write_bytes(b"no delta")
+    SnapshotStore.at(catalog).publish("night2")
+    assert SnapshotStore.at(catalog).current() == "night2"
+    assert "is corrupt" in caplog.text
 
 
 def test_a_base_is_removed_only_after_what_depends_on_it_is_whole(catalog: Path) -> None:
