@@ -7,7 +7,8 @@ from pathlib import Path
 import duckdb
 
 from pipeline.build.announced import AnnouncedBuild
-from pipeline.build.driver import Build
+from pipeline.build.context import BuildContext
+from pipeline.build.driver import run_stages
 from pipeline.build.report import BuildReport
 from pipeline.errors import RunAborted
 from pipeline.execution import DirectExecution, Execution
@@ -56,6 +57,7 @@ def build(
     workspace = Path(workspace)
     clock = StageClock(progress or SilentProgress())
     store = store or SnapshotStore(workspace, settings.name, area)
+    execution = execution or DirectExecution()
     with AnnouncedBuild(settings, workspace, store, area) as announced:
         try:
             with Ledger.open(workspace, wait_s, tell=clock.note) as ledger:
@@ -65,8 +67,8 @@ def build(
                 announced.began(ledger, run)
                 try:
                     ledger.keep_copies(settings.ledger, settings.name, run, clock.note)
-                    execution = execution or DirectExecution()
-                    report = Build(settings, workspace, store, ledger, run, execution, clock, area).run_all(force)
+                    context = BuildContext(settings, workspace, store, ledger, run, execution, clock, area)
+                    report = run_stages(context, force)
                 except BaseException as error:
                     _close_failed(ledger, run, str(error) or type(error).__name__)
                     raise
