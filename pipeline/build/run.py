@@ -1,6 +1,8 @@
 """`build`: one build of a workspace, under the ledger's lock, in its history, and announced when it has ended."""
 
+import errno
 import logging
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +22,8 @@ from pipeline.vectors.encoding import close_encoders
 from router.store import WritableStore
 
 _logger = logging.getLogger(__name__)
+
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
 
 def build(
@@ -78,7 +82,11 @@ def build(
                     close_encoders()
                 report = _closed(ledger, run, report)
                 announced.ended(report)
-        except (OSError, duckdb.Error) as error:
+        except OSError as error:
+            if not _is_of(workspace, error):
+                raise
+            raise RunAborted(f"the workspace {workspace} could not be written: {error}") from error
+        except duckdb.Error as error:
             raise _aborted(error, workspace / LEDGER_FILE) from error
         return report
 
@@ -107,10 +115,14 @@ def _close_failed(ledger: Ledger, run: int, message: str) -> None:
         )
 
 
-def _aborted(error: OSError | duckdb.Error, ledger: Path) -> RunAborted:
-    """Return an error of the disk or the ledger as the end of a build, with the way out."""
-    if isinstance(error, OSError):
-        return RunAborted(f"the workspace {ledger.parent} could not be written: {error}")
+def _is_of(workspace: Path, error: OSError) -> bool:
+    """Return whether an error is of the disk, or of a file of the workspace."""
+    named = [Path(os.fsdecode(name)) for name in (error.filename, error.filename2) if isinstance(name, str | bytes)]
+    return error.errno in _DISK or any(path.absolute().is_relative_to(workspace.absolute()) for path in named)
+
+
+def _aborted(error: duckdb.Error, ledger: Path) -> RunAborted:
+    """Return an error of the ledger as the end of a build, with the way out."""
     ours = explained(error, ledger)
     if isinstance(ours, LedgerDamaged):
         return RunAborted(

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from pipeline.ledger.schema import create_vectors, transaction
 from pipeline.ledger.stored_snapshots import stored_snapshots
+from pipeline.sentences import counted
 from router.contract import RECORDS
 from router.errors import SnapshotInvalid
 from router.fingerprint import canonical_json
@@ -50,7 +51,8 @@ _BUILDS = """
 # A copy of the ledger has runs as they stood when it was made.
 _OUTCOMES = """
     UPDATE runs SET outcome = CASE WHEN len(held) > 0 THEN 'held' ELSE 'published' END, snapshot = own.snapshot
-    FROM source.snapshot own WHERE own.run_id = runs.run_id AND outcome IN ('running', 'killed')
+    FROM source.snapshot own
+    WHERE own.run_id = runs.run_id AND own.catalog = runs.catalog AND outcome IN ('running', 'killed')
 """
 _RECORDS = """
     INSERT INTO records (record_hash, tool_id, catalog, record, first_run)
@@ -82,7 +84,7 @@ class FromSnapshots:
     def __str__(self) -> str:
         return (
             f"{self.answers:,} answers, {self.vectors:,} vectors and {self.runs:,} runs that "
-            f"{_counted(len(self.snapshots), 'snapshot')} had"
+            f"{counted(len(self.snapshots), 'snapshot')} had"
         )
 
 
@@ -214,7 +216,3 @@ def _rows(connection: "duckdb.DuckDBPyConnection", statement: str) -> list[tuple
 
 def _changed(connection: "duckdb.DuckDBPyConnection", statement: str) -> int:
     return int(connection.execute(statement).fetchall()[0][0])
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' * (count != 1)}"
