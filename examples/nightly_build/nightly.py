@@ -38,6 +38,7 @@ def summary(report: BuildReport) -> str:
     lines += [f"rejected: {record.origin.file} {record.origin.pointer}: {record.reason}" for record in report.rejected]
     lines += [f"no phrases from the model: {failure.tool_id}: {failure.message}" for failure in report.failures]
     lines += [f"held back: {reason}" for reason in report.held]
+    lines += [f"went without: {reason}" for reason in report.degraded]
     asked = ", ".join(f"{count} by {generator}" for generator, count in report.asked.items()) or "none"
     cost = report.usage.cost_usd  # None: [enrichment.prices] does not have the model
     lines.append(f"tools with new phrases: {asked}; {'unknown cost' if cost is None else f'{cost:.2f} US dollars'}")

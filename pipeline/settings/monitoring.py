@@ -38,10 +38,15 @@ class NotifySettings(Section):
             raise ValueError("it is empty: it holds the program and its arguments")
         return value
 
+    @field_validator("url")
+    @classmethod
+    def _is_an_address(cls, value: str | None) -> str | None:
+        if value is not None and not may_be_web(value):
+            raise ValueError("it is no address of http or https")
+        return value
+
     @model_validator(mode="after")
     def _can_be_sent(self) -> "NotifySettings":
-        if self.url is not None and not may_be_web(self.url):
-            raise ValueError("url is no address of http or https")
         if self.headers and self.url is None:
             raise ValueError("headers are for a url")
         check_headers(self.headers)

@@ -317,7 +317,7 @@ def test_from_the_command_line_a_failed_flow_is_one_sentence(
     with get_client(sync_client=True) as client:
         (run,) = client.read_flow_runs(sort=FlowRunSort.START_TIME_DESC, limit=1)
         log = client.read_logs(LogFilter(flow_run_id=LogFilterFlowRunId(any_=[run.id])), limit=100)
-    assert run.name == f"build {catalog}" and "read" in [entry.message for entry in log]
+    assert run.name == f"build {catalog}" and "read started" in [entry.message for entry in log]
 
 
 @pytest.mark.parametrize(("name", "exit_code", "state"), [("7", 1, "Held"), ('"gone"', 0, "Degraded")])

@@ -161,7 +161,7 @@ def test_a_served_build_runs_when_its_time_comes_and_ends_with_its_process(
             "mode": "batch",
             "skip_unreadable": True,
         }
-        until_logged(run, "publish")
+        until_logged(run, "publish started")
         with get_client(sync_client=True) as client:
             tasks = client.read_task_runs(flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[run.id])))
         assert {one.empirical_policy.retries for one in tasks} == {7}  # the environment reached the run

@@ -1,7 +1,7 @@
 """What must hold after each night, whatever went wrong in it."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,12 +29,13 @@ class Serving:
 
 @dataclass
 class Outcome:
-    """What a night did: its exit code and streams, the report that it printed, and whether it was killed."""
+    """What a night did: its exit code and streams, the report that it printed, and the events that the hook told."""
 
     code: int
     stdout: str
     stderr: str
     report: Mapping[str, Any] = field(default_factory=dict)
+    events: Sequence[str] = ()
 
     @property
     def killed(self) -> bool:
@@ -149,6 +150,8 @@ class Oracle:
         harmed = bool(night.source_fault) or unanswered > 0
         if harmed and not outcome.told:
             yield f"nobody was told of: {night}"
+        if not outcome.killed and outcome.told != bool(set(outcome.events) - {"recovered"}):
+            yield f"the hook told {list(outcome.events)} of: {outcome}"
         expected = self.accepting or self.pinned or self.withheld
         if night.quiet and outcome.told and not expected:
             yield f"a quiet night raised an alarm: {outcome}"

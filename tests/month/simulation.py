@@ -1,5 +1,6 @@
 """One month: each day the world changes, an operator acts, at night a build runs, and the oracle looks at it."""
 
+import json
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -16,8 +17,12 @@ from tests.month.vendors import FORMATS, SOURCES, Vendors
 
 _DISK_FULL_BYTES = 300_000
 _CONCURRENCY = 4
+_EVENTS = "events.jsonl"
 _SETTINGS = """
 name = "month"
+
+[notify]
+command = ["/bin/sh", "-c", "cat >> {events} && echo >> {events}"]
 
 [vectors]
 encoder = "none"
@@ -94,6 +99,8 @@ class Month:
         options = ["--max-tools", "1"] if night.host == "budget" else []
         if night.host == "no key":
             variables = {}
+        if night.host == "lexicon alone":
+            options = ["--generator", "lexicon"]
         if night.host == "new model":
             variables["QUARTERMASTER_ENRICHMENT__MODEL"] = "gpt-next"
             options = ["--max-tools", "5"]
@@ -107,7 +114,14 @@ class Month:
             )
         else:
             done = at_night(self._folder, night.at, *arguments, **variables)
-        return Outcome(done.returncode, done.stdout, done.stderr, parse_report(done.stdout))
+        return Outcome(done.returncode, done.stdout, done.stderr, parse_report(done.stdout), self._heard())
+
+    def _heard(self) -> list[str]:
+        """Return the events that the hook was called for this night."""
+        file = self._catalog / _EVENTS
+        lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+        file.unlink(missing_ok=True)
+        return [event for line in lines if line for event in json.loads(line)["events"]]
 
     def _harm_ledger(self, night: Night) -> None:
         ledger = self._workspace / LEDGER_FILE
@@ -150,5 +164,6 @@ class Month:
             for name in SOURCES
         ]
         (self._catalog / "catalog.toml").write_text(
-            _SETTINGS.format(concurrency=_CONCURRENCY) + self._settings + "\n".join(sources), encoding="utf-8"
+            _SETTINGS.format(concurrency=_CONCURRENCY, events=_EVENTS) + self._settings + "\n".join(sources),
+            encoding="utf-8",
         )

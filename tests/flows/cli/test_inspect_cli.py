@@ -29,7 +29,8 @@ def served(snapshot: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     tools[-1]["description"] = "Rain, sun [red]and[/red] snow \u001b[2J\u202e."
     catalog.mkdir()
     (catalog / "tools.jsonl").write_text("".join(json.dumps(tool) + "\n" for tool in tools), encoding="utf-8")
-    build(load(catalog, {"vectors": {"encoder": "none"}}, environment={}), workspace=workspace)
+    allowed = {"max_downgraded_share": 1.0}  # the file of expansions is gone
+    build(load(catalog, {"vectors": {"encoder": "none"}, "publish": allowed}, environment={}), workspace=workspace)
     return workspace
 
 

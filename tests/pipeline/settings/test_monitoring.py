@@ -37,7 +37,7 @@ def test_the_environment_sets_a_hook_its_lists_as_json(catalog: Path) -> None:
     [
         ('events = ["helt"]', "notify.events.0"),
         ("command = []", "notify.command: it is empty"),
-        ('url = "ftp://x"', "notify: url is no address of http or https"),
+        ('url = "ftp://x"', "notify.url: it is no address of http or https"),
         ('headers = {A = "b"}', "notify: headers are for a url"),
         ('url = "https://x"\nheaders = {"A b" = "c"}', "notify: 'A b' cannot name a header"),
         ("timeout_s = 0", "notify.timeout_s"),
