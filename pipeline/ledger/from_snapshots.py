@@ -14,7 +14,8 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from pipeline.ledger.schema import create_vectors, transaction
+from pipeline.ledger.opening import LedgerDamaged, explained
+from pipeline.ledger.schema import create_vectors, quoted, transaction
 from pipeline.ledger.stored_snapshots import stored_snapshots
 from pipeline.sentences import counted
 from router.contract import RECORDS
@@ -124,16 +125,21 @@ class _Unreadable(Exception):
 
 @contextmanager
 def _attached(connection: "duckdb.DuckDBPyConnection", database: Path) -> Iterator[None]:
-    """Attach a snapshot's database as `source`, for one transaction of the ledger. Raises _Unreadable."""
-    quoted = str(database).replace("'", "''")
+    """Attach a snapshot's database as `source`, for one transaction of the ledger.
+
+    Raises _Unreadable; RunAborted where disk or memory do not suffice, which is no fault of the snapshot.
+    """
     try:
-        connection.execute(f"ATTACH '{quoted}' AS source (READ_ONLY)")
+        connection.execute(f"ATTACH {quoted(str(database))} AS source (READ_ONLY)")
     except duckdb.Error as error:
         raise _Unreadable(str(error)) from error
     try:
         with transaction(connection):
             yield
-    except (duckdb.Error, OSError, ValueError, KeyError) as error:
+    except duckdb.Error as error:
+        ours = explained(error, database)
+        raise (_Unreadable(str(error)) if isinstance(ours, LedgerDamaged) else ours) from error
+    except (OSError, ValueError, KeyError) as error:
         raise _Unreadable(str(error)) from error
     finally:
         connection.execute("DETACH source")
