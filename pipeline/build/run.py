@@ -68,27 +68,33 @@ def build(
                 for killed in ledger.close_killed_runs():
                     clock.note(f"run {killed} had been killed: it is closed, and what it paid for is kept")
                 run = ledger.start_run(settings.name, area)
-                announced.began(ledger, run)
-                try:
-                    ledger.keep_copies(settings.ledger, settings.name, run, clock.note)
-                    context = BuildContext(settings, workspace, store, ledger, run, execution, clock, area)
-                    report = run_stages(context, force)
-                except BaseException as error:
-                    _close_failed(ledger, run, str(error) or type(error).__name__)
-                    raise
-                finally:
-                    clock.stop()
-                    announced.seconds = clock.seconds
-                    close_encoders()
-                report = _closed(ledger, run, report)
-                announced.ended(report)
+                context = BuildContext(settings, workspace, store, ledger, run, execution, clock, area)
+                return _run(context, announced, force)
         except OSError as error:
             if not _is_of(workspace, error):
                 raise
             raise RunAborted(f"the workspace {workspace} could not be written: {error}") from error
         except duckdb.Error as error:
             raise _aborted(error, workspace / LEDGER_FILE) from error
-        return report
+
+
+def _run(context: BuildContext, announced: AnnouncedBuild, force: bool) -> BuildReport:
+    """Run the stages of a build whose run is open in the ledger, and close the run however they end."""
+    ledger, run, clock, settings = context.ledger, context.run, context.clock, context.settings
+    announced.began(ledger, run)
+    try:
+        ledger.keep_copies(settings.ledger, settings.name, run, clock.note)
+        report = run_stages(context, force)
+    except BaseException as error:
+        _close_failed(ledger, run, str(error) or type(error).__name__)
+        raise
+    finally:
+        clock.stop()
+        announced.seconds = clock.seconds
+        close_encoders()
+    report = _closed(ledger, run, report)
+    announced.ended(report)
+    return report
 
 
 def _closed(ledger: Ledger, run: int, report: BuildReport) -> BuildReport:
