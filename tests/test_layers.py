@@ -30,7 +30,7 @@ LEVELS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("serving", "adapters", "evaluation"),
     ),
     "pipeline": (
-        ("__init__", "errors", "current_run", "progress", "execution", "tokens"),
+        ("__init__", "errors", "current_run", "progress", "execution", "sentences", "tokens"),
         ("failure",),
         ("settings",),
         ("sources",),

@@ -32,6 +32,7 @@ class AnnouncedBuild:
         self._area = area
         self._secrets = secrets_of(settings)
         self._known: dict[str, Any] = {}
+        self._ledger: Ledger | None = None
         self._report: BuildReport | None = None
         self._context = ExitStack()
 
@@ -43,6 +44,7 @@ class AnnouncedBuild:
     def began(self, ledger: Ledger, run: int) -> None:
         """Take over what the ledger knows of this run and of those before."""
         set_run(run)
+        self._ledger = ledger
         name = self._settings.name
         self._known = {
             "run": run,
@@ -79,7 +81,9 @@ class AnnouncedBuild:
         report = self._report
         if error is not None or report is None:
             failure = Failure.of(error) if error is not None else None
-            return MonitoredRun(self._settings.name, "failed", failure=failure, **known)
+            # A ledger is restored once: the next build knows nothing of what was lost.
+            degraded = self._ledger.problems if self._ledger is not None else ()
+            return MonitoredRun(self._settings.name, "failed", failure=failure, degraded=degraded, **known)
         if report.outcome in _GOOD and not report.held:
             known["succeeded_at"] = now
         if report.outcome == "published":

@@ -1,14 +1,14 @@
 """What a build went without: each reason is told, and makes the night degraded, though its snapshot may serve."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from pipeline.build.state import CatalogRead, ExpandedCatalog
 from pipeline.enrichment import Enrichment
 from pipeline.enrichment.context import STALE_BY
 from pipeline.enrichment.recorded import RecordedAnswers
+from pipeline.sentences import counted, named
 
-_NAMED = 3
 _LONGEST = 600  # characters of a server's words
 
 
@@ -16,14 +16,14 @@ def degradations(read: CatalogRead, expanded: ExpandedCatalog) -> tuple[str, ...
     """Return a sentence for each thing that the build went without; empty where it had everything."""
     reasons = []
     if skipped := read.missing.skipped:
-        reasons.append(f"{_counted(len(skipped), 'source')} could not be read: {_named([g.source for g in skipped])}")
+        reasons.append(f"{counted(len(skipped), 'source')} could not be read: {named([g.source for g in skipped])}")
     reasons += [f"{stale} keeps its last known records: {stale.reason[:_LONGEST]}" for stale in read.reading.stale]
     reasons += _unasked(read, expanded.enrichment)  # the cause stands before what follows from it
     # An answer that the checks refused is no fault of this night: asked again, the model would say the same.
     faults = (f for f in expanded.enrichment.failures if not f.postponed and f.kind != "rejected")
     failed = [failure.tool_id for failure in faults]
     if failed:
-        reasons.append(f"the model has no answer for {_counted(len(failed), 'tool')}: {_named(failed)}")
+        reasons.append(f"the model has no answer for {counted(len(failed), 'tool')}: {named(failed)}")
     return (*reasons, *_stale(expanded.enrichment))
 
 
@@ -47,12 +47,4 @@ def _stale(enrichment: Enrichment) -> Iterator[str]:
         counts = Counter(reason for one in stale.values() for reason in one.reasons)
         why = ", ".join(f"{count:,} {STALE_BY[reason]}" for reason, count in sorted(counts.items()))
         keep = "keep" if len(stale) != 1 else "keeps"
-        yield f"{_counted(len(stale), 'tool')} {keep} an earlier expansion ({why}): {_named(list(stale))}"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' * (count != 1)}"
-
-
-def _named(names: Sequence[str]) -> str:
-    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
+        yield f"{counted(len(stale), 'tool')} {keep} an earlier expansion ({why}): {named(list(stale))}"

@@ -17,7 +17,7 @@ from pipeline.publish.missing_tools import MissingTools, count_missing_tools
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
 from pipeline.sources.coverage import Coverage, by_source
 from pipeline.sources.gaps import no_tool
-from pipeline.sources.last_reading import StaleSource
+from pipeline.sources.last_reading import LastReading, StaleSource
 from router.store import SnapshotStore
 
 
@@ -55,19 +55,36 @@ class Plan:
         return {**fields, "coverage": coverage, **self.missing.to_json(), "stale_sources": stale}
 
 
+@dataclass(frozen=True)
+class _Memory:
+    """Finds last readings. It opens the ledger for each: sources may take minutes, and a build must not wait for them.
+
+    The fields are as in `SourceMemory`.
+    """
+
+    catalog: str
+    workspace: Path
+    serving: Path | None
+    progress: Progress
+
+    def find(self, key: str) -> LastReading | None:
+        """Return a source's last good reading; None where there is none that this version can read."""
+        with Ledger.open(self.workspace, task="plan", tell=self.progress.note) as ledger:
+            return SourceMemory(ledger, self.catalog, "snapshots", self.serving, self.progress.note).find(key)
+
+
 def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, progress: Progress | None = None) -> Plan:
     """Return what `build` would do. Raises SettingsInvalid or RunAborted as it would."""
     progress = progress or SilentProgress()
     store = SnapshotStore(Path(workspace), settings.name)
     serving = serving_folder(store)
+    progress.start("read", None)
+    reading = sources.read(settings, DirectExecution(), _Memory(settings.name, Path(workspace), serving, progress))
+    catalog = records.catalog_records(reading.tools)
+    if not catalog.records:
+        raise no_tool(settings.name, reading.gaps, reading.sources, reading.rejected, reading.coverage)
+    progress.start("estimate", None)
     with Ledger.open(workspace, task="plan", tell=progress.note) as ledger:
-        progress.start("read", None)
-        memory = SourceMemory(ledger, settings.name, "snapshots", serving, progress.note)
-        reading = sources.read(settings, DirectExecution(), memory)
-        catalog = records.catalog_records(reading.tools)
-        if not catalog.records:
-            raise no_tool(settings.name, reading.gaps, reading.sources, reading.rejected, reading.coverage)
-        progress.start("estimate", None)
         chain = generators(settings, ledger, progress.note)
         estimated = estimate(catalog, chain, settings.enrichment, ledger, assessed=settings.assesses)
     difference = ToolDifference.since_serving(store, catalog.hashes)

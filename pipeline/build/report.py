@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipeline.build.state import BuildEncoder, CatalogRead, ExpandedCatalog, SnapshotIdentity, SnapshotOutcome
+from pipeline.build.state import BuildState, CatalogRead, SnapshotIdentity, SnapshotOutcome
 from pipeline.enrichment import GenerationFailure
 from pipeline.enrichment.context import StaleExpansion
 from pipeline.enrichment.estimate import Estimate
@@ -161,41 +161,30 @@ def catalog_counts(read: CatalogRead) -> dict[str, int]:
     }
 
 
-def run_counts(
-    read: CatalogRead,
-    encoder: BuildEncoder | None,
-    estimated: Estimate,
-    expanded: ExpandedCatalog,
-    difference: ToolDifference | None = None,
-) -> dict[str, object]:
+def run_counts(state: BuildState, difference: ToolDifference | None = None) -> dict[str, object]:
     """Return the figures of a build that the ledger keeps."""
-    enrichment = expanded.enrichment
+    enrichment = state.expanded.enrichment
     return {
-        **catalog_counts(read),
+        **catalog_counts(state.read),
         **(difference.to_json(_NAMED_IN_LEDGER) if difference else {}),
-        "stale_sources": [source.to_json() for source in read.reading.stale],
+        "stale_sources": [source.to_json() for source in state.read.reading.stale],
         "asked": dict(enrichment.asked),
-        "embedded": encoder.embedding.embedded if encoder else 0,
+        "embedded": state.encoder.embedding.embedded if state.encoder else 0,
         "cost_usd": enrichment.usage.cost_usd,
         "unconfirmed_usd": enrichment.usage.unconfirmed_usd,
         "prompt_tokens": enrichment.usage.prompt_tokens,
         "completion_tokens": enrichment.usage.completion_tokens,
-        "estimate": estimated.to_json(),
+        "estimate": state.estimated.to_json(),
     }
 
 
 def make_report(
-    read: CatalogRead,
-    encoder: BuildEncoder | None,
-    estimated: Estimate,
-    expanded: ExpandedCatalog,
-    identity: SnapshotIdentity,
-    outcome: SnapshotOutcome,
-    clock: StageClock,
+    state: BuildState, identity: SnapshotIdentity, outcome: SnapshotOutcome, clock: StageClock
 ) -> BuildReport:
     """Return the report of the finished build."""
+    read, encoder, enrichment = state.read, state.encoder, state.expanded.enrichment
     manifest = Manifest.read(outcome.folder)
-    catalog, reading, enrichment = read.catalog, read.reading, expanded.enrichment
+    catalog, reading = read.catalog, read.reading
     return BuildReport(
         snapshot=outcome.folder,
         outcome=outcome.outcome,
@@ -212,7 +201,7 @@ def make_report(
         reused=enrichment.reused,
         failures=tuple(enrichment.failures),
         usage=enrichment.usage,
-        estimate=estimated,
+        estimate=state.estimated,
         verdicts=enrichment.verdicts,
         embedded=encoder.embedding.embedded if encoder else 0,
         coverage=reading.coverage,

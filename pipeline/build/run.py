@@ -1,13 +1,16 @@
 """`build`: one build of a workspace, under the ledger's lock, in its history, and announced when it has ended."""
 
+import errno
 import logging
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 
 from pipeline.build.announced import AnnouncedBuild
-from pipeline.build.driver import Build
+from pipeline.build.context import BuildContext
+from pipeline.build.driver import run_stages
 from pipeline.build.report import BuildReport
 from pipeline.errors import RunAborted
 from pipeline.execution import DirectExecution, Execution
@@ -19,6 +22,8 @@ from pipeline.vectors.encoding import close_encoders
 from router.store import WritableStore
 
 _logger = logging.getLogger(__name__)
+
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
 
 def build(
@@ -56,29 +61,40 @@ def build(
     workspace = Path(workspace)
     clock = StageClock(progress or SilentProgress())
     store = store or SnapshotStore(workspace, settings.name, area)
+    execution = execution or DirectExecution()
     with AnnouncedBuild(settings, workspace, store, area) as announced:
         try:
             with Ledger.open(workspace, wait_s, tell=clock.note) as ledger:
                 for killed in ledger.close_killed_runs():
                     clock.note(f"run {killed} had been killed: it is closed, and what it paid for is kept")
                 run = ledger.start_run(settings.name, area)
-                announced.began(ledger, run)
-                try:
-                    ledger.keep_copies(settings.ledger, settings.name, run, clock.note)
-                    execution = execution or DirectExecution()
-                    report = Build(settings, workspace, store, ledger, run, execution, clock, area).run_all(force)
-                except BaseException as error:
-                    _close_failed(ledger, run, str(error) or type(error).__name__)
-                    raise
-                finally:
-                    clock.stop()
-                    announced.seconds = clock.seconds
-                    close_encoders()
-                report = _closed(ledger, run, report)
-                announced.ended(report)
-        except (OSError, duckdb.Error) as error:
+                context = BuildContext(settings, workspace, store, ledger, run, execution, clock, area)
+                return _run(context, announced, force)
+        except OSError as error:
+            if not _is_of(workspace, error):
+                raise
+            raise RunAborted(f"the workspace {workspace} could not be written: {error}") from error
+        except duckdb.Error as error:
             raise _aborted(error, workspace / LEDGER_FILE) from error
-        return report
+
+
+def _run(context: BuildContext, announced: AnnouncedBuild, force: bool) -> BuildReport:
+    """Run the stages of a build whose run is open in the ledger, and close the run however they end."""
+    ledger, run, clock, settings = context.ledger, context.run, context.clock, context.settings
+    announced.began(ledger, run)
+    try:
+        ledger.keep_copies(settings.ledger, settings.name, run, clock.note)
+        report = run_stages(context, force)
+    except BaseException as error:
+        _close_failed(ledger, run, str(error) or type(error).__name__)
+        raise
+    finally:
+        clock.stop()
+        announced.seconds = clock.seconds
+        close_encoders()
+    report = _closed(ledger, run, report)
+    announced.ended(report)
+    return report
 
 
 def _closed(ledger: Ledger, run: int, report: BuildReport) -> BuildReport:
@@ -105,10 +121,14 @@ def _close_failed(ledger: Ledger, run: int, message: str) -> None:
         )
 
 
-def _aborted(error: OSError | duckdb.Error, ledger: Path) -> RunAborted:
-    """Return an error of the disk or the ledger as the end of a build, with the way out."""
-    if isinstance(error, OSError):
-        return RunAborted(f"the workspace {ledger.parent} could not be written: {error}")
+def _is_of(workspace: Path, error: OSError) -> bool:
+    """Return whether an error is of the disk, or of a file of the workspace."""
+    named = [Path(os.fsdecode(name)) for name in (error.filename, error.filename2) if isinstance(name, str | bytes)]
+    return error.errno in _DISK or any(path.absolute().is_relative_to(workspace.absolute()) for path in named)
+
+
+def _aborted(error: duckdb.Error, ledger: Path) -> RunAborted:
+    """Return an error of the ledger as the end of a build, with the way out."""
     ours = explained(error, ledger)
     if isinstance(ours, LedgerDamaged):
         return RunAborted(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pipeline.build.learning import TrainingSet
 from pipeline.enrichment import Enrichment, Generator
+from pipeline.enrichment.estimate import Estimate
 from pipeline.errors import RecordRejected
 from pipeline.inspection.difference import ToolDifference
 from pipeline.learning import PastRequests, ReusedCalibration
@@ -57,6 +58,16 @@ class ExpandedCatalog:
 
 
 @dataclass(frozen=True)
+class BuildState:
+    """All that a build has gathered before it writes a snapshot."""
+
+    read: CatalogRead
+    encoder: BuildEncoder | None
+    estimated: Estimate
+    expanded: ExpandedCatalog
+
+
+@dataclass(frozen=True)
 class SnapshotIdentity:
     """What a new snapshot would be.
 
@@ -85,16 +96,15 @@ class SnapshotOutcome:
     freed_bytes: int = 0
 
 
-def hashes_of(
-    settings: CatalogSettings, read: CatalogRead, encoder: BuildEncoder | None, expanded: ExpandedCatalog
-) -> tuple[str, str]:
+def hashes_of(settings: CatalogSettings, state: BuildState) -> tuple[str, str]:
     """Return the hash of all that decides a snapshot's answers, and that of what goes in whatever served before.
 
     Equal content hashes give equal rankings. The adapter and the calibration of the snapshot that serves may be reused,
     so two builds of the same inputs may differ in content.
     """
+    read, expanded = state.read, state.expanded
     catalog, enrichment = read.catalog, expanded.enrichment
-    model = encoder.embedding.model if encoder else None
+    model = state.encoder.embedding.model if state.encoder else None
     judgements = judgements_of(settings.folder) if settings.tuning.judged else None
     expansions: Mapping[str, list[object]] = {
         tool_id: [written.generator, written.model, written.expansion.to_json()]

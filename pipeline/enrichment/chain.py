@@ -16,9 +16,9 @@ def generators(settings: CatalogSettings, ledger: Ledger, note: Callable[[str], 
     """Return the file of expansions, if there is one, the chosen generator, and the fallback for its failures.
 
     The generator `auto` is an OpenAI-compatible model where a key or a base URL is set, else the lexicon, after the
-    answers that a model gave about the catalog before. The ledger
-    stores the batches that are submitted; `note` is called with their progress. Raises RunAborted where the file cannot
-    be read, SettingsInvalid where the key cannot be sent.
+    answers that a model gave about the catalog before. The ledger stores the batches that are submitted; `note` is
+    called with their progress. Raises RunAborted where the file cannot be read, SettingsInvalid where the key cannot be
+    sent.
     """
     enrichment = settings.enrichment
     chain: list[Generator] = []

@@ -130,7 +130,7 @@ COMMENT ON COLUMN failures.run_id IS 'The build in which it failed.';
 COMMENT ON COLUMN failures.failed_at IS 'When it failed, UTC.';
 COMMENT ON COLUMN failures.words_by IS 'The generator whose words are used instead; NULL where there are none.';
 
-COMMENT ON TABLE builds IS 'Every build of this catalog, up to the one that wrote this. That one was still running: its finished_at is NULL and its outcome ''running'', as for a build that was killed, but its figures and its cost are complete. Times are UTC.';
+COMMENT ON TABLE builds IS 'Every build of this catalog, up to the one that wrote this. That one was still running: its finished_at is NULL and its outcome ''running'', but its figures and its cost are complete. A build that was killed has the outcome ''killed'' once the next build has closed it. Times are UTC.';
 COMMENT ON COLUMN builds.run_id IS 'The number of the build in its workspace.';
 COMMENT ON COLUMN builds.area IS '''snapshots'' for builds that serve, ''evaluations'' for builds that were only measured; NULL where the build is older than this column.';
 COMMENT ON COLUMN builds.started_at IS 'When it began.';

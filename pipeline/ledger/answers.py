@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.ledger.connection import LedgerFile, arrow_table_name, utc_now
+from pipeline.ledger.schema import transaction
 from router.fingerprint import canonical_json, fingerprint
 
 
@@ -72,25 +73,26 @@ class AnswerTables(LedgerFile):
         )
 
     def put_entries(self, run: int, entries: Sequence[LedgerEntry]) -> None:
-        """Store answers and failures with what they cost."""
+        """Store answers and failures with what they cost: all of them, or none where that fails."""
         answers = [entry for entry in entries if entry.expansion is not None]
         failures = [entry for entry in entries if entry.expansion is None]
-        self._insert(
-            "expansions",
-            {
-                **self._entry_columns(run, answers),
-                "prompt_version": [entry.prompt_version for entry in answers],
-                "expansion": [canonical_json(entry.expansion) for entry in answers],
-            },
-        )
-        self._insert(
-            "failures",
-            {
-                **self._entry_columns(run, failures),
-                "kind": [entry.kind for entry in failures],
-                "message": [storable(entry.message) for entry in failures],
-            },
-        )
+        with transaction(self._connection):
+            self._insert(
+                "expansions",
+                {
+                    **self._entry_columns(run, answers),
+                    "prompt_version": [entry.prompt_version for entry in answers],
+                    "expansion": [canonical_json(entry.expansion) for entry in answers],
+                },
+            )
+            self._insert(
+                "failures",
+                {
+                    **self._entry_columns(run, failures),
+                    "kind": [entry.kind for entry in failures],
+                    "message": [storable(entry.message) for entry in failures],
+                },
+            )
         self._stored()
 
     def put_questions(self, run: int, questions: Sequence[LedgerQuestion]) -> None:

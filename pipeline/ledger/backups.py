@@ -94,8 +94,9 @@ class AutomaticCopies:
         self._due_at = time.monotonic() + max(self._settings.backup_minutes * 60, took * _MOST_OF_THE_TIME)
 
     def _make(self, connection: "duckdb.DuckDBPyConnection") -> None:
-        size, limit = _size_without_vectors(connection, self._path), self._settings.max_backup_mb * _MB
+        limit = self._settings.max_backup_mb * _MB
         try:
+            size = _size_without_vectors(connection, self._path)
             if size > limit:
                 self._fail(
                     f"it has {size / _MB:,.0f} MB without vectors, and ledger.max_backup_mb allows {limit / _MB:,.0f}"
@@ -127,7 +128,8 @@ class AutomaticCopies:
 def stored_rows(connection: "duckdb.DuckDBPyConnection") -> dict[str, int]:
     """Return how many rows each table has, but for vectors and those that every run adds to.
 
-    Settled batches count apart.
+    Rows that are changed or replaced do not show in a count: settled batches count apart, and what the sources gave
+    stands as a hash.
     """
     tables = connection.execute(
         "SELECT table_name FROM duckdb_tables() WHERE NOT internal AND database_name = current_database() "
@@ -140,6 +142,11 @@ def stored_rows(connection: "duckdb.DuckDBPyConnection") -> dict[str, int]:
     }
     if "batches" in counts:
         counts["settled batches"] = int(connection.execute("SELECT count(outcome) FROM batches").fetchall()[0][0])
+    if "source_contents" in counts:
+        ((given,),) = connection.execute(
+            "SELECT coalesce(bit_xor(hash(content_hash)), 0) FROM source_contents"
+        ).fetchall()
+        counts["source_contents"] = int(given)
     return counts
 
 

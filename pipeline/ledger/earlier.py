@@ -44,7 +44,7 @@ class EarlierQueries(LedgerFile):
         return bool(row.fetchall()[0][0])
 
     def earlier_answers(self, catalog: str, tool_ids: Sequence[str]) -> list[EarlierAnswer]:
-        """Return all answers of models about these tools of a catalog, the newest first."""
+        """Return all answers of models about these tools of a catalog, the newest first by run: the clock may jump."""
         wanted_ids = pa.table({"wanted": pa.array(tool_ids, pa.string())})
         with arrow_table_name(self._connection, wanted_ids) as name:
             rows: list[tuple[Any, ...]] = self._connection.execute(
@@ -56,7 +56,7 @@ class EarlierQueries(LedgerFile):
                     ), false),
                     expansion::VARCHAR
                 {_OF_CATALOG} AND tool_id IN (SELECT wanted FROM {name})
-                ORDER BY expansions.created_at DESC, expansions.run_id DESC, expansion_key
+                ORDER BY expansions.run_id DESC, expansions.created_at DESC, expansion_key
                 """,
                 {"catalog": catalog},
             ).fetchall()

@@ -14,8 +14,10 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from pipeline.ledger.schema import create_vectors, transaction
+from pipeline.ledger.opening import LedgerDamaged, explained
+from pipeline.ledger.schema import create_vectors, quoted, transaction
 from pipeline.ledger.stored_snapshots import stored_snapshots
+from pipeline.sentences import counted
 from router.contract import RECORDS
 from router.errors import SnapshotInvalid
 from router.fingerprint import canonical_json
@@ -50,7 +52,8 @@ _BUILDS = """
 # A copy of the ledger has runs as they stood when it was made.
 _OUTCOMES = """
     UPDATE runs SET outcome = CASE WHEN len(held) > 0 THEN 'held' ELSE 'published' END, snapshot = own.snapshot
-    FROM source.snapshot own WHERE own.run_id = runs.run_id AND outcome IN ('running', 'killed')
+    FROM source.snapshot own
+    WHERE own.run_id = runs.run_id AND own.catalog = runs.catalog AND outcome IN ('running', 'killed')
 """
 _RECORDS = """
     INSERT INTO records (record_hash, tool_id, catalog, record, first_run)
@@ -81,8 +84,8 @@ class FromSnapshots:
 
     def __str__(self) -> str:
         return (
-            f"{_counted(len(self.snapshots), 'snapshot')} ({_counted(self.answers, 'answer')}, "
-            f"{_counted(self.vectors, 'vector')}, {_counted(self.runs, 'run')})"
+            f"{counted(len(self.snapshots), 'snapshot')} ({counted(self.answers, 'answer')}, "
+            f"{counted(self.vectors, 'vector')}, {counted(self.runs, 'run')})"
         )
 
 
@@ -122,16 +125,21 @@ class _Unreadable(Exception):
 
 @contextmanager
 def _attached(connection: "duckdb.DuckDBPyConnection", database: Path) -> Iterator[None]:
-    """Attach a snapshot's database as `source`, for one transaction of the ledger. Raises _Unreadable."""
-    quoted = str(database).replace("'", "''")
+    """Attach a snapshot's database as `source`, for one transaction of the ledger.
+
+    Raises _Unreadable; RunAborted where disk or memory do not suffice, which is no fault of the snapshot.
+    """
     try:
-        connection.execute(f"ATTACH '{quoted}' AS source (READ_ONLY)")
+        connection.execute(f"ATTACH {quoted(str(database))} AS source (READ_ONLY)")
     except duckdb.Error as error:
         raise _Unreadable(str(error)) from error
     try:
         with transaction(connection):
             yield
-    except (duckdb.Error, OSError, ValueError, KeyError) as error:
+    except duckdb.Error as error:
+        ours = explained(error, database)
+        raise (_Unreadable(str(error)) if isinstance(ours, LedgerDamaged) else ours) from error
+    except (OSError, ValueError, KeyError) as error:
         raise _Unreadable(str(error)) from error
     finally:
         connection.execute("DETACH source")
@@ -214,7 +222,3 @@ def _rows(connection: "duckdb.DuckDBPyConnection", statement: str) -> list[tuple
 
 def _changed(connection: "duckdb.DuckDBPyConnection", statement: str) -> int:
     return int(connection.execute(statement).fetchall()[0][0])
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' * (count != 1)}"

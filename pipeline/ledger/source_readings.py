@@ -3,12 +3,12 @@
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 
 from pipeline.ledger.connection import LedgerFile, utc_now
+from pipeline.ledger.schema import transaction
 from pipeline.sources.last_reading import LastReading, SourceReading
 from router.fingerprint import fingerprint
 
@@ -66,7 +66,7 @@ class SourceReadingTables(LedgerFile):
         """Store what sources gave for a snapshot that does not serve yet. One that is `held` replaces the held one."""
         texts = [reading.to_text() for reading in readings]
         hashes = [fingerprint(text) for text in texts]
-        with self._transaction():
+        with transaction(self._connection):
             self._put_contents(dict(zip(hashes, zip(readings, texts, strict=True), strict=True)))
             self._connection.execute(
                 "DELETE FROM source_readings WHERE catalog = ? AND area = ? AND NOT accepted AND (? OR snapshot = ?)",
@@ -94,7 +94,7 @@ class SourceReadingTables(LedgerFile):
         newer = (
             "SELECT source_key FROM source_readings WHERE catalog = ? AND area = ? AND NOT accepted AND snapshot = ?"
         )
-        with self._transaction():
+        with transaction(self._connection):
             self._connection.execute(
                 f"DELETE FROM source_readings WHERE catalog = ? AND area = ? AND accepted AND source_key IN ({newer})",
                 [*place, *place, snapshot],
@@ -122,13 +122,3 @@ class SourceReadingTables(LedgerFile):
             self._connection.execute(
                 "INSERT INTO source_contents VALUES (?, ?, ?)", [content_hash, json.dumps(reading.tool_ids), packed]
             )
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._connection.execute("BEGIN")
-        try:
-            yield
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")

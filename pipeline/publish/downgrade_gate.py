@@ -11,10 +11,10 @@ from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.errors import SnapshotInvalid
 from pipeline.inspection.reading import Inspection
 from pipeline.publish.quality_gate import setting
+from pipeline.sentences import named
 from pipeline.settings import CatalogSettings, EnrichmentSettings
 
 _FEWEST = 3  # tools: fewer hold nothing back, however small the catalog
-_NAMED = 3  # tools that the reason names
 _LONGEST_CAUSE = 300
 
 
@@ -32,11 +32,10 @@ def downgrade_reasons(
     limit = settings.publish.max_downgraded_share
     if len(fallen) < _FEWEST or len(fallen) <= limit * len(written):
         return ()
-    named = ", ".join(fallen[:_NAMED]) + (f" and {len(fallen) - _NAMED:,} more" if len(fallen) > _NAMED else "")
     cause = _cause(settings.enrichment, fallen, before, enrichment)
     return (
         f"{len(fallen):,} of the {len(written):,} tools that a model or a file wrote for would fall to the lexicon's "
-        f"words or to none: {named}. {cause}; {setting('max_downgraded_share')} allows {limit:.1%}",
+        f"words or to none: {named(fallen)}. {cause}; {setting('max_downgraded_share')} allows {limit:.1%}",
     )
 
 

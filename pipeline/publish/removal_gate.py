@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pipeline.ledger import KnownSource
 from pipeline.publish.quality_gate import setting
+from pipeline.sentences import named
 from pipeline.settings import PublishSettings, SourceSettings
 from pipeline.sources import Gap
 from pipeline.sources.gaps import name_of, origin_of
@@ -70,21 +71,15 @@ def removal_reasons(
             told += len(removed)
             reasons.append(
                 f"the source {one.source} {what} {len(removed):,} of its {len(one.tools):,} serving tools: "
-                f"{_named(removed)}; {allowed}"
+                f"{named(removed, _NAMED)}; {allowed}"
             )
     everything = frozenset[str]().union(*(one.tools for one in served))
     removed = sorted(everything.difference(tool_ids))
     if len(removed) > told and _too_many(len(removed), len(everything), limit):
-        reasons.append(
-            f"{len(removed):,} of all {len(everything):,} serving tools were removed: {_named(removed)}; {allowed}"
-        )
+        lost = f"{len(removed):,} of all {len(everything):,} serving tools were removed"
+        reasons.append(f"{lost}: {named(removed, _NAMED)}; {allowed}")
     return tuple(reasons)
 
 
 def _too_many(removed: int, served: int, limit: float) -> bool:
     return removed >= _FEWEST and removed / served > limit
-
-
-def _named(tools: Sequence[str]) -> str:
-    more = f" and {len(tools) - _NAMED:,} more" if len(tools) > _NAMED else ""
-    return ", ".join(tools[:_NAMED]) + more

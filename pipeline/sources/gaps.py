@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.errors import RecordRejected, RunAborted, Unavailable
+from pipeline.sentences import named
 from pipeline.settings import SourceSettings
 from pipeline.sources.coverage import Coverage
 from pipeline.sources.naming import location
 from router.record import Origin
-
-_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,5 +87,4 @@ def empties(gaps: Iterable[Gap], sources: int) -> str:
     names = [gap.source for gap in gaps if not gap.skipped]
     if not names:
         return ""
-    named = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
-    return f"{len(names):,} of {sources:,} sources {'holds' if len(names) == 1 else 'hold'} no tool: {named}"
+    return f"{len(names):,} of {sources:,} sources {'holds' if len(names) == 1 else 'hold'} no tool: {named(names)}"

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from pipeline.errors import RecordRejected, RunAborted
+from pipeline.sentences import counted
 from pipeline.settings import SourceSettings
 from pipeline.settings.durations import duration_text
 from router.fingerprint import fingerprint
@@ -87,8 +88,8 @@ class StaleSource:
     tools: int
 
     def __str__(self) -> str:
-        count = f"{self.tools:,} tool{'s' * (self.tools != 1)}"
-        return f"{self.source} ({count} of {_when(self.last_read_at)}, {duration_text(self.age)} ago)"
+        tools, age = counted(self.tools, "tool"), duration_text(self.age)
+        return f"{self.source} ({tools} of {_when(self.last_read_at)}, {age} ago)"
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict, for programs and for the manifest. The age is in seconds."""

@@ -45,7 +45,7 @@ COMMANDS = {
     "explain": ("flows.cli.commands.arguments.Router.open", ["explain", "refund", "--json"]),
     "inspect": ("pipeline.inspection.reading.Inspection.open", ["inspect", "--json"]),
     "snapshots": ("flows.output.snapshots.show_snapshots", ["snapshots", "--json"]),
-    "build": ("pipeline.build.driver.Build.run_all", ["build", "{catalog}", "--encoder", "none", "--json"]),
+    "build": ("pipeline.build.run.run_stages", ["build", "{catalog}", "--encoder", "none", "--json"]),
     "evaluate": ("flows.cli.commands.benches.build_bench", ["evaluate", "--bench", "{catalog}", "--json", "-"]),
     "compare": ("flows.cli.commands.benches.build_bench", ["compare", "--bench", "{catalog}", "--json=-"]),
 }
@@ -93,7 +93,7 @@ def test_a_stack_that_is_too_deep_and_a_full_disk_are_sentences(
 ) -> None:
     arguments = ("build", catalog_folder, "--encoder", "none")
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/data/ledger.duckdb")
-    monkeypatch.setattr("pipeline.build.driver.Build.run_all", lambda *_: recurse())
+    monkeypatch.setattr("pipeline.build.run.run_stages", lambda *_: recurse())
     assert run(*arguments).returncode == 70
     monkeypatch.setattr("pipeline.settings.load", raising(lambda: full))
     done = run(*arguments)

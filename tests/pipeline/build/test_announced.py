@@ -203,3 +203,15 @@ def test_the_command_line_prints_one_json_object_for_a_build_that_failed(folder:
     assert (done.returncode, said["catalog"], said["run"], said["outcome"]) == (3, "office", 1, "failed")
     assert said["error"] | {"message": ""} == {"kind": "run_aborted", "message": "", "exit_code": 3}
     assert "mail.json" in said["error"]["message"]
+
+
+def test_what_was_lost_of_a_restored_ledger_is_told_though_the_build_fails(folder: Path, server: Receiver) -> None:
+    run(folder)
+    (folder.parent / "ws" / "ledger.duckdb").unlink()
+    for name in NAMES:
+        (folder / f"{name}.json").unlink()
+    with pytest.raises(RunAborted):
+        run(folder)
+    (posted,) = server.posted
+    assert posted.json()["events"] == ["failed", "degraded"]
+    assert "was missing; it was restored" in posted.json()["reasons"][1]

@@ -77,7 +77,7 @@ def test_a_build_that_failed_after_it_paid_is_known_with_its_cost(shop: Shop) ->
     with ModelServer() as server:
         shop.build(tool("pay/list"))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("pipeline.build.driver.write_snapshot", _full_disk)
+            patch.setattr("pipeline.build.writing.write_snapshot", _full_disk)
             with pytest.raises(RunAborted, match="No space left"):
                 shop.build(tool("pay/list"), tool("pay/refund"), server=server)
         last = shop.build(tool("pay/list"), force=True)

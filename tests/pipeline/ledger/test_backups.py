@@ -8,7 +8,9 @@ import pytest
 
 from pipeline.ledger import LEDGER_FILE, Ledger, backups
 from pipeline.settings import LedgerSettings
+from pipeline.sources.last_reading import SourceReading
 from tests.pipeline.ledger.ledgers import READ, entry, fill, held, keys
+from tests.support.factories import make_raw
 
 
 def copies(workspace: Path) -> list[str]:
@@ -94,3 +96,15 @@ def test_a_disk_without_room_is_told_before_anything_is_written(
     assert "0 MB free" in problem
     assert list((tmp_path / "backups").iterdir()) == []
     assert (tmp_path / LEDGER_FILE).is_file()
+
+
+def test_a_source_that_gave_something_else_makes_a_new_copy_though_no_row_was_added(tmp_path: Path) -> None:
+    for name in ("mail", "chat", "chat"):
+        with Ledger.open(tmp_path) as ledger:
+            run = ledger.start_run("office")
+            ledger.keep_copies(LedgerSettings(), "office", run, lambda _: None)
+            reading = SourceReading("k", "tools.json", (make_raw(name),))
+            ledger.put_readings(run, "office", "snapshots", f"s{run}", [reading], held=False)
+            ledger.accept_readings("office", "snapshots", f"s{run}")
+    a_build(tmp_path, LedgerSettings())
+    assert copies(tmp_path) == ["ledger-000003.duckdb", "ledger-000002.duckdb"]

@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -236,3 +238,33 @@ def test_any_memory_layout_of_vectors_is_kept_right(tmp_path: Path) -> None:
         ledger.put_vectors(["a", "b"], np.asfortranarray(vectors)[2:8:3], "m")
         found = ledger.vectors(["a", "b"], "m", 6)
     assert found.tolist() == [vectors[2].tolist(), vectors[5].tolist()]
+
+
+def test_answers_and_failures_are_stored_together_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    insert = Ledger._insert
+
+    def full(self: Ledger, table: str, *rest: Any) -> None:
+        if table == "failures":
+            raise duckdb.IOException("no space left on device")
+        insert(self, table, *rest)
+
+    entries = [_entry("a"), _entry("b", expansion=None, kind="shape")]
+    with Ledger.open(tmp_path) as ledger:
+        with monkeypatch.context() as patch, pytest.raises(duckdb.IOException):
+            patch.setattr(Ledger, "_insert", full)
+            ledger.put_entries(1, entries)
+        ledger.put_entries(1, entries)  # as a build does that was interrupted
+    assert _rows(tmp_path, "SELECT expansion_key FROM expansions") == [("a",)]
+
+
+def test_the_newest_answer_is_that_of_the_latest_run_whatever_the_clock_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Ledger.open(tmp_path) as ledger:
+        for key, year in (("ahead", 2099), ("right", 2026)):
+            run = ledger.start_run("office")
+            monkeypatch.setattr("pipeline.ledger.answers.utc_now", lambda year=year: datetime(year, 1, 1))
+            ledger.put_entries(run, [replace(_entry(key), tool_id="mail")])
+        assert [answer.expansion_key for answer in ledger.earlier_answers("office", ["mail"])] == ["right", "ahead"]

@@ -194,3 +194,21 @@ def test_an_error_in_the_middle_of_a_restoration_begins_it_anew(
 
 def _full(*_: Path) -> None:
     raise OSError(28, "No space left on device")
+
+
+def test_a_memory_that_does_not_suffice_is_not_taken_for_snapshots_that_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "snapshots" / "office" / "20260101T000000Z-0"
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_text("{}", encoding="utf-8")
+    with duckdb.connect(str(folder / "catalog.duckdb")):
+        pass
+
+    def out_of_memory(*_: object) -> None:
+        raise duckdb.OutOfMemoryException("Out of Memory Error: could not allocate block")
+
+    monkeypatch.setattr("pipeline.ledger.from_snapshots._add", out_of_memory)
+    with pytest.raises(RunAborted, match="the memory does not suffice"):
+        Ledger.open(tmp_path)
+    assert names(tmp_path) == {"snapshots"}

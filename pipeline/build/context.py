@@ -1,0 +1,39 @@
+"""What all stages of a build share."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.build.source_memory import SourceMemory
+from pipeline.execution import Execution
+from pipeline.ledger import Ledger
+from pipeline.progress import StageClock
+from pipeline.publish import serving_folder
+from pipeline.settings import CatalogSettings
+from router.store import WritableStore
+
+
+@dataclass(frozen=True)
+class BuildContext:
+    """One build: its settings, where it reads and writes, `run` of the ledger, and who carries out and times stages.
+
+    `area` is as in the runs of the ledger.
+    """
+
+    settings: CatalogSettings
+    workspace: Path
+    store: WritableStore
+    ledger: Ledger
+    run: int
+    execution: Execution
+    clock: StageClock
+    area: str = "snapshots"
+
+    @property
+    def serving(self) -> Path | None:
+        """Return the folder of the snapshot that serves; None where none does."""
+        return serving_folder(self.store)
+
+    @property
+    def memory(self) -> SourceMemory:
+        """Return what the ledger remembers of the catalog's sources."""
+        return SourceMemory(self.ledger, self.settings.name, self.area, self.serving, self.clock.note)

@@ -1,0 +1,82 @@
+"""The stages from records to field text: the encoder, the estimate, and expansions that passed all checks."""
+
+from pipeline import vectors
+from pipeline.build.context import BuildContext
+from pipeline.build.enriching import Enriching
+from pipeline.build.learning import reusable_calibration, training_set_of
+from pipeline.build.screening import prepare_screen
+from pipeline.build.stages import make_screen, project_documents
+from pipeline.build.state import BuildEncoder, CatalogRead, ExpandedCatalog
+from pipeline.enrichment import Enrichment, EnrichmentContext
+from pipeline.enrichment.estimate import Estimate, estimate
+from pipeline.phrase_checks.record.cached_screen import CachedScreen
+
+
+def resolve_encoder(context: BuildContext) -> BuildEncoder | None:
+    """Return the encoder, exported; None where no vectors are wanted. Raises RunAborted where it cannot be had."""
+    settings, clock, execution = context.settings.vectors, context.clock, context.execution
+    if settings.encoder != "none":
+        clock.start("resolve", None)
+    model = execution.run("resolve", vectors.resolve_encoder, settings, clock)
+    if model is None:
+        return None
+    cache = vectors.user_cache(model, context.workspace, clock)
+    exports = vectors.EncoderExports(settings, model, execution, cache)
+    exports.make()
+    embedding = vectors.Embedding(model, exports.of_tools(), settings.batch_size, context.ledger, execution, clock)
+    return BuildEncoder(exports, embedding)
+
+
+def estimate_cost(context: BuildContext, read: CatalogRead) -> Estimate:
+    """Return what the model's part of the build would take."""
+    context.clock.start("estimate", None)
+    settings = context.settings
+    return estimate(read.catalog, read.chain, settings.enrichment, context.ledger, assessed=settings.assesses)
+
+
+def expand(context: BuildContext, read: CatalogRead, encoder: BuildEncoder | None) -> ExpandedCatalog:
+    """Have expansions written and checked, project documents, and see what can be reused of what was learned."""
+    settings, catalog = context.settings, read.catalog
+    enrichment = _enrich(context, read, encoder)
+    context.clock.start("project", None)
+    documents = context.execution.run(
+        "project",
+        project_documents,
+        catalog.records,
+        {tool_id: written.expansion for tool_id, written in enrichment.written.items()},
+        settings.enrichment.languages,
+    )
+    exports = encoder.exports if encoder else None
+    training_set = training_set_of(settings.tuning, catalog, enrichment, documents, exports, context.serving)
+    calibration = reusable_calibration(
+        settings.tuning,
+        training_set,
+        read.past,
+        exports,
+        context.serving,
+        settings.enrichment.languages,
+        settings.retrieval.resolve(),
+    )
+    return ExpandedCatalog(enrichment, documents, training_set, calibration)
+
+
+def _enrich(context: BuildContext, read: CatalogRead, encoder: BuildEncoder | None) -> Enrichment:
+    """Ask for expansions, screen them and assess them."""
+    settings, catalog, execution = context.settings, read.catalog, context.execution
+    screen = execution.run("screen", make_screen, catalog.records, settings.enrichment.languages)
+    screened_file = context.workspace / "screened" / f"{settings.name}.json"
+    remembering = CachedScreen(screen, catalog.hashes, screened_file)
+    prepare_screen(remembering, screen, catalog, read.chain, context.ledger, execution)
+    enrichment = Enriching(
+        EnrichmentContext(catalog, context.ledger, context.run, context.clock, remembering, settings.name),
+        read.chain,
+        settings.enrichment,
+        settings.assessment,
+        execution,
+        encoder.embedding if encoder else None,
+        context.workspace / "compared" / f"{settings.name}.npz",
+        settings.publish.max_failed_share,
+    ).run()
+    remembering.save()
+    enrichment.suspicious = screen.suspicious
+    return enrichment
