@@ -89,7 +89,7 @@ def test_second_answers_serve_on_where_a_first_one_is_still_to_come(run: Any, mo
         report = run(server, max_tools=0)
     assert (len(server.requests), report.generators) == (asked, {"openai": 3})
     # The two similar tools were shown the third, whose description changed.
-    assert {tool_id: stale.reasons for tool_id, stale in report.stale.items()} == {
+    assert {tool_id: stale.reasons for tool_id, stale in report.stale_expansions.items()} == {
         "context/open_case": ("siblings",),
         "context/open_ticket": ("siblings",),
         "context/read_weather": ("record",),
