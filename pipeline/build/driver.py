@@ -28,6 +28,7 @@ from pipeline.enrichment.file import FileGenerator
 from pipeline.errors import RecordRejected, SnapshotInvalid
 from pipeline.execution import Execution
 from pipeline.inspection.difference import ToolDifference
+from pipeline.inspection.served_tools import ServedTools
 from pipeline.ledger import Ledger
 from pipeline.phrase_checks.record.cached_screen import CachedScreen
 from pipeline.progress import StageClock
@@ -41,7 +42,7 @@ from pipeline.publish import (
     write_snapshot,
 )
 from pipeline.publish.downgrade_gate import downgrade_reasons
-from pipeline.publish.missing_tools import count_missing_tools, serving_origins
+from pipeline.publish.missing_tools import count_missing_tools
 from pipeline.publish.quality_gate import hold_reasons
 from pipeline.publish.removal_gate import removal_reasons, served_sources
 from pipeline.publish.snapshot_learning import CalibrationSource
@@ -197,14 +198,13 @@ class Build:
             enrichment,
             read.missing,
         )
-        served = served_sources(
-            serving_origins(self._serving), self._memory.known_sources(), self.settings.source, reading.gaps
-        )
-        held += removal_reasons(self.settings.publish, served, read.catalog.hashes)
-        held += downgrade_reasons(self.settings, [record.tool_id for record in records], enrichment, self._serving)
+        served = ServedTools.read(self._serving)
+        by_source = served_sources(served.origins, self._memory.known_sources(), self.settings.source, reading.gaps)
+        held += removal_reasons(self.settings.publish, by_source, read.catalog.hashes)
+        held += downgrade_reasons(self.settings, [record.tool_id for record in records], enrichment, served.generators)
         hashes = hashes_of(self.settings, read, encoder, expanded)
         decided = decisions.reasons_against(self.store, self.settings.name, *hashes)
-        difference = ToolDifference.since_serving(self.store, read.catalog.hashes)
+        difference = ToolDifference.since(served, read.catalog.hashes)
         degraded = (*self.ledger.problems, *degradations(read, expanded))
         return SnapshotIdentity(*hashes, (*held, *decided), decided, degraded, difference)
 
