@@ -100,7 +100,7 @@ def _prose(text: str) -> str:
 
 
 def _fields(fields: dict[str, FieldInfo], section: type[Section]) -> str:
-    meanings = _meanings(section)
+    meanings = meanings_of(section)
     rows = [
         [code(name), _type(field.annotation) + _limits(field), _default(field, meanings[name]), meanings[name]]
         for name, field in fields.items()
@@ -108,10 +108,10 @@ def _fields(fields: dict[str, FieldInfo], section: type[Section]) -> str:
     return table(["field", "type", "default", "meaning"], rows)
 
 
-def _meanings(section: type[Section]) -> dict[str, str]:
+def meanings_of(section: type[Section]) -> dict[str, str]:
     """Return the docstring under each field of a section, by the field's name; those of its bases too."""
     base = section.__base__
-    meanings = _meanings(base) if base is not None and base is not Section and issubclass(base, Section) else {}
+    meanings = meanings_of(base) if base is not None and base is not Section and issubclass(base, Section) else {}
     (definition,) = ast.parse(inspect.getsource(section)).body
     assert isinstance(definition, ast.ClassDef)
     for field, text in pairwise(definition.body):

@@ -16,6 +16,7 @@ from pipeline.settings import load
 from router.contract import Manifest
 from tests.pipeline.enrichment.batch_server import BatchServer, Course
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, completion, error, row, tool_of
+from tests.support.quick import QUICK
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
@@ -53,7 +54,7 @@ class Office:
         model = {**(server.settings().model_dump(exclude_unset=True) if server else {}), **fields}
         sections = {
             "enrichment": model,
-            "vectors": {"encoder": "none"},
+            **QUICK,
             "publish": {"max_downgraded_share": share},
         }
         return build(load(self.folder, sections, environment={}), workspace=self.workspace, execution=execution)
