@@ -26,6 +26,7 @@ from tests.pipeline.enrichment.attack import Attack, honest_answer
 from tests.pipeline.enrichment.attacks import ATTACKS
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion, tool_of
 from tests.support.factories import make_expansion, make_record
+from tests.support.quick import QUICK
 
 _BY_NAME = {attack.name: attack for attack in ATTACKS}
 _HONEST = honest_tools.answers()
@@ -91,7 +92,7 @@ def _write(folder: Path, *, poisoned: bool) -> Path:
 
 def _build(folder: Path, **sections: dict[str, Any]) -> BuildReport:
     overrides: dict[str, dict[str, Any]] = {
-        "vectors": {"encoder": "none"},
+        **QUICK,
         "publish": {"max_failed_share": 1.0},
         **sections,
     }

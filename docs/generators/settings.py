@@ -1,9 +1,11 @@
 """The reference of settings, from the typed sections of `pipeline.settings`."""
 
+import ast
 import inspect
 import re
 import types
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -86,10 +88,10 @@ bearer token), `QUARTERMASTER_TRACEBACK` (`1` prints the traceback of an unfores
 def page() -> str:
     """Return the page: the catalog itself, then each section with its fields."""
     top = {name: field for name, field in CatalogSettings.model_fields.items() if name not in _ELSEWHERE}
-    parts = [_HEAD.strip(), "## The catalog", _fields(top)]
+    parts = [_HEAD.strip(), "## The catalog", _fields(top, CatalogSettings)]
     for name, section in SECTIONS.items():
         about = _prose(inspect.cleandoc(section.__doc__ or ""))
-        parts += [f"## `{name}`", about, _fields(dict(section.model_fields))]
+        parts += [f"## `{name}`", about, _fields(dict(section.model_fields), section)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -97,12 +99,27 @@ def _prose(text: str) -> str:
     return re.sub(r"See docs/decisions/(0\d{3}-[\w-]+\.md)", r"See [its decision](../decisions/\1)", text)
 
 
-def _fields(fields: dict[str, FieldInfo]) -> str:
+def _fields(fields: dict[str, FieldInfo], section: type[Section]) -> str:
+    meanings = meanings_of(section)
     rows = [
-        [code(name), _type(field.annotation) + _limits(field), _default(field), field.description or ""]
+        [code(name), _type(field.annotation) + _limits(field), _default(field, meanings[name]), meanings[name]]
         for name, field in fields.items()
     ]
     return table(["field", "type", "default", "meaning"], rows)
+
+
+def meanings_of(section: type[Section]) -> dict[str, str]:
+    """Return the docstring under each field of a section, by the field's name; those of its bases too."""
+    base = section.__base__
+    meanings = meanings_of(base) if base is not None and base is not Section and issubclass(base, Section) else {}
+    (definition,) = ast.parse(inspect.getsource(section)).body
+    assert isinstance(definition, ast.ClassDef)
+    for field, text in pairwise(definition.body):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+            match text:
+                case ast.Expr(ast.Constant(str(docstring))):
+                    meanings[field.target.id] = inspect.cleandoc(docstring)
+    return meanings
 
 
 def _type(annotation: Any) -> str:
@@ -131,9 +148,9 @@ def _limits(field: FieldInfo) -> str:
     return f", {' '.join(said)}" if said else ""
 
 
-def _default(field: FieldInfo) -> str:
+def _default(field: FieldInfo, meaning: str) -> str:
     if field.is_required():
-        return "" if field.description and "By default" in field.description else "required"
+        return "" if "By default" in meaning else "required"
     value = field.get_default(call_default_factory=True)
     if value is None or value is PydanticUndefined or value == {} or isinstance(value, Section | dict):
         return ""

@@ -5,9 +5,9 @@ from pipeline.build.degradation import degradations
 from pipeline.build.state import BuildState, SnapshotIdentity, SnapshotOutcome, hashes_of
 from pipeline.errors import SnapshotInvalid
 from pipeline.inspection.difference import ToolDifference
+from pipeline.inspection.served_tools import ServedTools
 from pipeline.publish import NOT_MEASURED, RegressionCheck, check_regression
 from pipeline.publish.downgrade_gate import downgrade_reasons
-from pipeline.publish.missing_tools import serving_origins
 from pipeline.publish.quality_gate import hold_reasons
 from pipeline.publish.removal_gate import removal_reasons, served_sources
 from router import Router
@@ -17,27 +17,27 @@ from router.store import decisions
 
 def identify(context: BuildContext, state: BuildState) -> SnapshotIdentity:
     """Return what the new snapshot would be, and whether it may serve."""
-    held = _reasons_to_hold(context, state)
+    served = ServedTools.read(context.serving)
+    held = _reasons_to_hold(context, state, served)
     hashes = hashes_of(context.settings, state)
     decided = decisions.reasons_against(context.store, context.settings.name, *hashes)
-    difference = ToolDifference.since_serving(context.store, state.read.catalog.hashes)
+    difference = ToolDifference.since(served, state.read.catalog.hashes)
     degraded = (*context.ledger.problems, *degradations(state.read, state.expanded))
     return SnapshotIdentity(*hashes, (*held, *decided), decided, degraded, difference)
 
 
-def _reasons_to_hold(context: BuildContext, state: BuildState) -> tuple[str, ...]:
+def _reasons_to_hold(context: BuildContext, state: BuildState, served: ServedTools) -> tuple[str, ...]:
     """Return the reasons of all gates that need no snapshot."""
     settings, read, enrichment = context.settings, state.read, state.expanded.enrichment
     reading, catalog = read.reading, read.catalog
     held = hold_reasons(settings.publish, catalog, len(reading.tools), len(reading.rejected), enrichment, read.missing)
-    served = served_sources(
-        serving_origins(context.serving), context.memory.known_sources(), settings.source, reading.gaps
-    )
+    by_source = served_sources(served.origins, context.memory.known_sources(), settings.source, reading.gaps)
     tool_ids = [record.tool_id for record in catalog.records]
     return (
         *held,
-        *removal_reasons(settings.publish, served, catalog.hashes),
-        *downgrade_reasons(settings, tool_ids, enrichment, context.serving),
+        *served.reasons_against_replacing,
+        *removal_reasons(settings.publish, by_source, catalog.hashes),
+        *downgrade_reasons(settings, tool_ids, enrichment, served.generators),
     )
 
 

@@ -10,6 +10,7 @@ from pipeline.enrichment.chain import generators
 from pipeline.enrichment.estimate import Estimate, estimate
 from pipeline.execution import DirectExecution
 from pipeline.inspection.difference import ToolDifference
+from pipeline.inspection.served_tools import ServedTools
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress, SilentProgress
 from pipeline.publish import serving_folder
@@ -87,7 +88,7 @@ def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, prog
     with Ledger.open(workspace, task="plan", tell=progress.note) as ledger:
         chain = generators(settings, ledger, progress.note)
         estimated = estimate(catalog, chain, settings.enrichment, ledger, assessed=settings.assesses)
-    difference = ToolDifference.since_serving(store, catalog.hashes)
+    difference = ToolDifference.since(ServedTools.read(serving), catalog.hashes)
     return Plan(
         catalog=settings.name,
         serving=difference.snapshot,

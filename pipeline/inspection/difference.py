@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.errors import SnapshotInvalid
-from pipeline.inspection.reading import Inspection
-from router.store import ReadableStore, current_folder
+from pipeline.inspection.served_tools import ServedTools
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +32,9 @@ class ToolDifference:
         )
 
     @classmethod
-    def since_serving(cls, store: ReadableStore, after: Mapping[str, str]) -> "ToolDifference":
-        """Compare with the snapshot that serves; one that cannot be opened counts as none."""
-        try:
-            with Inspection.open(current_folder(store)) as inspection:
-                return cls.between(inspection.record_hashes(), after, inspection.folder.name)
-        except SnapshotInvalid:
-            return cls.between({}, after)
+    def since(cls, served: ServedTools, after: Mapping[str, str]) -> "ToolDifference":
+        """Compare with the tools that serve."""
+        return cls.between(served.record_hashes, after, served.snapshot)
 
     def to_json(self, most: int) -> dict[str, Any]:
         """Return a JSON-ready dict: how many tools of each kind of change, and the ids of at most `most` of each."""

@@ -126,14 +126,14 @@ class AutomaticCopies:
 
 
 def stored_rows(connection: "duckdb.DuckDBPyConnection") -> dict[str, int]:
-    """Return how many rows each table has, but for vectors and those that every run adds to.
+    """Return how many rows each table has that is not empty, but for vectors and those that every run adds to.
 
     Rows that are changed or replaced do not show in a count: settled batches count apart, and what the sources gave
     stands as a hash.
     """
     tables = connection.execute(
         "SELECT table_name FROM duckdb_tables() WHERE NOT internal AND database_name = current_database() "
-        "ORDER BY table_name"
+        "AND estimated_size > 0 ORDER BY table_name"  # the size counts deleted rows too
     ).fetchall()
     counts = {
         table: int(connection.execute(f'SELECT count(*) FROM "{table}"').fetchall()[0][0])
@@ -147,7 +147,7 @@ def stored_rows(connection: "duckdb.DuckDBPyConnection") -> dict[str, int]:
             "SELECT coalesce(bit_xor(hash(content_hash)), 0) FROM source_contents"
         ).fetchall()
         counts["source_contents"] = int(given)
-    return counts
+    return {table: count for table, count in counts.items() if count}
 
 
 def _size_without_vectors(connection: "duckdb.DuckDBPyConnection", path: Path) -> int:

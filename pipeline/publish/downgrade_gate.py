@@ -2,14 +2,11 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from pipeline.enrichment import Enrichment
 from pipeline.enrichment.chain import NO_KEY_SET
 from pipeline.enrichment.file import FileGenerator
 from pipeline.enrichment.lexicon import LexiconGenerator
-from pipeline.errors import SnapshotInvalid
-from pipeline.inspection.reading import Inspection
 from pipeline.publish.quality_gate import setting
 from pipeline.sentences import named
 from pipeline.settings import CatalogSettings, EnrichmentSettings
@@ -19,14 +16,14 @@ _LONGEST_CAUSE = 300
 
 
 def downgrade_reasons(
-    settings: CatalogSettings, tool_ids: Sequence[str], enrichment: Enrichment, serving: Path | None
+    settings: CatalogSettings, tool_ids: Sequence[str], enrichment: Enrichment, serving: Mapping[str, str]
 ) -> tuple[str, ...]:
     """Return why a snapshot must not serve yet: too large a share of the tools would fall to the lexicon or to nothing.
 
     The share is of the catalog's tools, `tool_ids`, that have the words of a model or of a file in the snapshot that
-    serves. A snapshot that cannot be inspected claims nothing.
+    serves. `serving` has the generator of each serving tool.
     """
-    before = _written_for(serving)
+    before = {tool_id: name for tool_id, name in serving.items() if name != LexiconGenerator.name}
     written = [tool_id for tool_id in tool_ids if tool_id in before]
     fallen = [tool_id for tool_id in written if not _has_words(enrichment, tool_id)]
     limit = settings.publish.max_downgraded_share
@@ -37,18 +34,6 @@ def downgrade_reasons(
         f"{len(fallen):,} of the {len(written):,} tools that a model or a file wrote for would fall to the lexicon's "
         f"words or to none: {named(fallen)}. {cause}; {setting('max_downgraded_share')} allows {limit:.1%}",
     )
-
-
-def _written_for(serving: Path | None) -> dict[str, str]:
-    """Return the generator of each tool that a model or a file wrote for in the serving snapshot."""
-    if serving is None:
-        return {}
-    try:
-        with Inspection.open(serving) as inspection:
-            generators = inspection.generators()
-    except SnapshotInvalid:
-        return {}
-    return {tool_id: name for tool_id, name in generators.items() if name != LexiconGenerator.name}
 
 
 def _has_words(enrichment: Enrichment, tool_id: str) -> bool:

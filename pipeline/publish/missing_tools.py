@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import SnapshotInvalid
-from pipeline.inspection.reading import Inspection
+from pipeline.inspection.served_tools import ServedTools
 from pipeline.sources import Gap
 
 
@@ -45,20 +44,6 @@ def count_missing_tools(
     gaps: Sequence[Gap], sources: int, tool_ids: Collection[str], serving: Path | None
 ) -> MissingTools:
     """Count, for each gap, the tools of the `serving` snapshot that came from it and are not among `tool_ids`."""
-    origins = serving_origins(serving) if gaps else {}
+    origins = ServedTools.read(serving).origins if gaps else {}
     lost = Counter(origin for tool_id, origin in origins.items() if tool_id not in tool_ids)
     return MissingTools(tuple(replace(gap, serving=lost[gap.origin]) for gap in gaps), sources, len(origins))
-
-
-def serving_origins(serving: Path | None) -> dict[str, str]:
-    """Return the file that each tool of the `serving` snapshot was read from, by tool id.
-
-    Empty where none serves, or one of an older format: what it held is not known, and nothing is claimed.
-    """
-    if serving is None:
-        return {}
-    try:
-        with Inspection.open(serving) as inspection:
-            return inspection.origins()
-    except SnapshotInvalid:
-        return {}

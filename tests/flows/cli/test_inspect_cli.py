@@ -10,6 +10,7 @@ import pytest
 
 from router.distribution import install_command
 from tests.support.command_line import Done, called, started
+from tests.support.quick import QUICK
 
 # What the extra `inspect` does not bring; nor pydantic, but typer takes that where it is installed.
 _LIGHT = tuple("torch prefect openai sentence_transformers transformers pyarrow".split())
@@ -29,8 +30,8 @@ def served(snapshot: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     tools[-1]["description"] = "Rain, sun [red]and[/red] snow \u001b[2J\u202e."
     catalog.mkdir()
     (catalog / "tools.jsonl").write_text("".join(json.dumps(tool) + "\n" for tool in tools), encoding="utf-8")
-    allowed = {"max_downgraded_share": 1.0}  # the file of expansions is gone
-    build(load(catalog, {"vectors": {"encoder": "none"}, "publish": allowed}, environment={}), workspace=workspace)
+    allowed = {**QUICK, "publish": {"max_downgraded_share": 1.0}}  # the file of expansions is gone
+    build(load(catalog, allowed, environment={}), workspace=workspace)
     return workspace
 
 

@@ -49,6 +49,8 @@ def folder(tmp_path: Path, server: Receiver) -> Path:
         generator = "lexicon"
         [vectors]
         encoder = "none"
+        [tuning]
+        calibrate = false
         [notify]
         url = "{server.url}"
         [metrics]

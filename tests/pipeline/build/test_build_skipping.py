@@ -16,6 +16,7 @@ from pipeline.ledger import Ledger
 from pipeline.settings import load
 from router.contract import CATALOG_DB, Manifest
 from tests.support.command_line import Done, called
+from tests.support.quick import QUICK
 
 NAMES = ("mail", "files", "chat", "notes", "tickets", "calendar")
 
@@ -34,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
 
 def _build(folder: Path, skip: bool = True, **publish: float) -> BuildReport:
     over: dict[str, dict[str, Any]] = {
-        "vectors": {"encoder": "none"},
+        **QUICK,
         "sources": {"skip_unreadable": skip, "max_age": 0},  # else its last known records would stand in
         "publish": publish,
     }

@@ -17,6 +17,7 @@ from router.contract import Manifest
 from router.store import SnapshotStore, decisions
 from tests.pipeline.enrichment.batch_server import BatchServer, Course
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, completion, error, row, tool_of
+from tests.support.quick import QUICK
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
@@ -54,7 +55,7 @@ class Office:
         model = {**(server.settings().model_dump(exclude_unset=True) if server else {}), **fields}
         sections = {
             "enrichment": model,
-            "vectors": {"encoder": "none"},
+            **QUICK,
             "publish": {"max_downgraded_share": share},
         }
         return build(load(self.folder, sections, environment={}), workspace=self.workspace, execution=execution)

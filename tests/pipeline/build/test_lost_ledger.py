@@ -36,7 +36,8 @@ class KilledIn(SilentProgress):
         if stage == sys.argv[-1]:
             os.kill(os.getpid(), signal.SIGKILL)
 
-settings = load(Path(sys.argv[1]), {"vectors": {"encoder": "none"}, "enrichment": {"generator": "lexicon"}})
+settings = load(Path(sys.argv[1]), {"vectors": {"encoder": "none"}, "enrichment": {"generator": "lexicon"},
+    "tuning": {"calibrate": False}})
 for stage in sys.argv[3:]:
     sys.argv[-1] = stage
     if not (child := os.fork()):
@@ -70,7 +71,11 @@ def run(server: ModelServer, encoder_folder: Path) -> Any:
     def _run(catalog: Path, workspace: Path, contrast: bool = True) -> tuple[BuildReport, int]:
         asked = len(server.requests)
         model = {"generator": "openai", "base_url": server.base_url, "api_key": "sk-loopback", "contrast": contrast}
-        overrides: dict[str, dict[str, Any]] = {"vectors": {"encoder": str(encoder_folder)}, "enrichment": model}
+        overrides: dict[str, dict[str, Any]] = {
+            "vectors": {"encoder": str(encoder_folder)},
+            "enrichment": model,
+            "tuning": {"calibrate": False},
+        }
         report = build(load(catalog, overrides, environment={}), workspace=workspace)
         return report, len(server.requests) - asked
 

@@ -11,6 +11,7 @@ from pipeline.build.plan import Plan, plan
 from pipeline.ledger import Ledger
 from pipeline.settings import CatalogSettings, load
 from tests.pipeline.enrichment.model_server import USAGE, ModelServer
+from tests.support.quick import QUICK
 
 _PRICE = {"gpt-5-mini": {"input": 0.25, "cached": 0.025, "output": 2.0}}
 
@@ -24,7 +25,7 @@ def _write(folder: Path, *tools: tuple[str, str]) -> Path:
 
 def _settings(folder: Path, server: ModelServer, **fields: Any) -> CatalogSettings:
     model = {**server.settings().model_dump(exclude_unset=True), "generator": "openai", "contrast": False, **fields}
-    return load(folder, {"enrichment": model, "vectors": {"encoder": "none"}}, environment={})
+    return load(folder, {**QUICK, "enrichment": model}, environment={})
 
 
 def _counts(planned: Plan) -> tuple[int, int, int, int]:

@@ -15,6 +15,7 @@ from pipeline.errors import RunAborted
 from pipeline.settings import load
 from router.store import SnapshotStore, decisions
 from tests.support.power_loss import PowerLoss, Tree, serves_whole
+from tests.support.quick import QUICK
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the recorder reads /proc/self/fd")
 OFFICE = "snapshots/office"
@@ -30,7 +31,7 @@ def night(catalog_folder: Path, tmp_path: Path) -> Callable[[int], str]:
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         rows[0]["description"] = f"Returns charges, version {number}."
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        settings = load(catalog, {"vectors": {"encoder": "none"}, "publish": {"keep": 1}}, environment={})
+        settings = load(catalog, {**QUICK, "publish": {"keep": 1}}, environment={})
         return build(settings, workspace=tmp_path / "ws").snapshot.name
 
     return _night

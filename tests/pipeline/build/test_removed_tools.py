@@ -14,6 +14,7 @@ from pipeline.ledger import LEDGER_FILE
 from pipeline.settings import load
 from router.store import SnapshotStore
 from tests.support.command_line import Done, called
+from tests.support.quick import QUICK
 
 NAMES = ("mail", "chat", "notes")
 
@@ -40,7 +41,7 @@ def _write(folder: Path, names: tuple[str, ...]) -> None:
 
 
 def _build(folder: Path, **publish: float) -> BuildReport:
-    settings = load(folder, {"vectors": {"encoder": "none"}, "publish": publish}, environment={})
+    settings = load(folder, {**QUICK, "publish": publish}, environment={})
     return build(settings, workspace=folder.parent / "ws")
 
 

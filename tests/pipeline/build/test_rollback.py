@@ -17,6 +17,7 @@ from router.errors import SnapshotInvalid
 from router.snapshot.store import local
 from router.store import SnapshotStore, decisions
 from tests.support.publishing import sign
+from tests.support.quick import QUICK
 
 Night = Callable[..., BuildReport]
 
@@ -41,7 +42,7 @@ def night(catalog: Path, tmp_path: Path) -> Night:
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         rows[0]["description"] = description or rows[0]["description"]
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        settings = load(catalog, {"vectors": {"encoder": "none"}, "publish": publish}, environment={})
+        settings = load(catalog, {**QUICK, "publish": publish}, environment={})
         return build(settings, workspace=tmp_path / "ws", force=force)
 
     return _night

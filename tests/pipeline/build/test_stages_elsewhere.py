@@ -17,6 +17,7 @@ from pipeline.execution import DRIVER_STAGES, Arguments, T
 from pipeline.settings import load
 from router import Manifest, Router
 from tests.support.factories import TOOLS, expansion_row
+from tests.support.quick import QUICK
 
 # Reading waits for servers, enriching for rate limits and a budget; the others hold the ledger, the store or progress.
 IN_DRIVER = {"read", "resolve", "export", "enrich", "contrast", "inspect", "learn", "verify", "publish"}
@@ -106,7 +107,7 @@ def told(report: BuildReport) -> dict[str, Any]:
 def test_known_answers_are_screened_elsewhere_where_the_memory_of_the_screen_is_lost(
     catalog: Path, encoder_folder: Path, tmp_path: Path, pool: ProcessPoolExecutor
 ) -> None:
-    settings = load(catalog, {"vectors": {"encoder": "none"}}, environment={})
+    settings = load(catalog, QUICK, environment={})
     first = build(settings, workspace=tmp_path / "ws")
     (memory,) = (tmp_path / "ws" / "screened").iterdir()
     kept = memory.read_text(encoding="utf-8")

@@ -22,6 +22,7 @@ from router.fingerprint import fingerprint
 from router.store import SnapshotStore, current_folder
 from tests.pipeline.sources.web import Web, serving
 from tests.support.command_line import Done, called
+from tests.support.quick import QUICK
 
 LOGIN = "<!doctype html>\n<html><body>\n<form>Sign in</form>\n</body></html>\n"
 
@@ -57,7 +58,7 @@ class Shop:
         self.web.page(body, path="/shop", status=status)
 
     def settings(self, **sources: Any) -> CatalogSettings:
-        return load(self.folder, {"vectors": {"encoder": "none"}, "sources": sources}, environment={})
+        return load(self.folder, {**QUICK, "sources": sources}, environment={})
 
     def build(self, **sources: Any) -> BuildReport:
         return build(self.settings(**sources), workspace=self.workspace)

@@ -9,6 +9,7 @@ import pytest
 from pipeline.build import build
 from pipeline.settings import load
 from tests.pipeline.enrichment.model_server import ModelServer
+from tests.support.quick import QUICK
 
 
 class Shop:
@@ -35,7 +36,7 @@ class Shop:
         if server is not None:
             enrichment = {**server.settings().model_dump(exclude_unset=True), "generator": "openai"}
         chosen: dict[str, dict[str, Any]] = {
-            "vectors": {"encoder": "none"},
+            **QUICK,
             "publish": {"max_failed_share": 1},
             "enrichment": {**enrichment, **sections.pop("enrichment", {})},
             **sections,

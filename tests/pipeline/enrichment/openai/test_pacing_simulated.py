@@ -40,8 +40,14 @@ def _server(kind: str, allowed: float, counted: str = "requests", **fields: Any)
     return SimulatedServer({counted: Limit(allowed, style, 60.0, burst_s or 1.0)}, **fields)
 
 
-@pytest.mark.parametrize("wait", _WAITS)
-@pytest.mark.parametrize("kind", _KINDS)
+@pytest.mark.parametrize(
+    ("wait", "kind"),
+    [
+        *((wait, kind) for wait in ("Retry-After", "no Retry-After") for kind in _KINDS),
+        ("Retry-After in whole seconds", "sliding second"),  # where it is furthest from the true wait
+        ("Retry-After of 0", "bucket of a minute"),
+    ],
+)
 @pytest.mark.parametrize(("configured", "allowed"), [(None, 600), (600, 300)])
 def test_nine_tenths_of_the_servers_rate_are_used_and_a_hundredth_is_refused_after_a_minute(
     configured: float | None, allowed: float, kind: str, wait: str

@@ -16,6 +16,7 @@ from router.provider_formats import Form
 from router.tools.definitions import record_of
 from router.tools.definitions.json_values import parse_json, storage_problem
 from tests.pipeline.sources.reading import apart, api
+from tests.support.quick import QUICK
 
 HUGE = 10**308  # 309 digits
 LARGEST = HUGE - 1
@@ -84,7 +85,7 @@ def test_at_run_time_the_definition_is_refused(number: float) -> None:
 def test_a_number_that_a_double_can_hold_is_kept_everywhere(tmp_path: Path, write_json: WriteJson) -> None:
     numbers = [2**63, 2**64, LARGEST, -LARGEST, 1e308]
     path = write_json("tools.json", [{**bad(number), "name": f"t{at}"} for at, number in enumerate(numbers)])
-    settings = load(path, {"vectors": {"encoder": "none"}, "enrichment": {"generator": "lexicon"}}, environment={})
+    settings = load(path, {**QUICK, "enrichment": {"generator": "lexicon"}}, environment={})
     router = Router.open(build(settings, workspace=tmp_path / "ws").snapshot)
     for at, number in enumerate(numbers):
         record = router.record(f"tools/t{at}")
@@ -96,7 +97,7 @@ def test_a_number_that_a_double_can_hold_is_kept_everywhere(tmp_path: Path, writ
 def test_a_whole_catalog_is_built_without_the_one_record(tmp_path: Path, write_json: WriteJson) -> None:
     path = write_json("tools.json", [GOOD, bad(HUGE), {**GOOD, "name": "better"}])
     chosen: dict[str, dict[str, Any]] = {
-        "vectors": {"encoder": "none"},
+        **QUICK,
         "enrichment": {"generator": "lexicon"},
         "publish": {"max_rejected_share": 1},
     }

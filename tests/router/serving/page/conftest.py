@@ -11,6 +11,7 @@ import pytest
 from router import Router
 from tests.support.factories import TOOLS, expansion_row
 from tests.support.publishing import Publications, sign
+from tests.support.quick import QUICK
 
 WEIGHTS = {"name": 3, "description": 3, "expansion": 0.1, "dense": 0.1}
 
@@ -42,7 +43,7 @@ def hostile_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "tools.jsonl").write_text("".join(json.dumps(tool) + "\n" for tool in tools), encoding="utf-8")
     rows = ({**expansion_row(TOOLS[1]), "id": tool["id"], "user_phrases": ["refund </td>it", script]} for tool in tools)
     (folder / "expansions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    settings = load(folder, {"vectors": {"encoder": "none"}}, environment={})
+    settings = load(folder, QUICK, environment={})
     workspace = tmp_path_factory.mktemp("hostile-workspace")
     build(settings, workspace=workspace)
     return workspace / "snapshots" / "strangers"

@@ -9,6 +9,7 @@ from pipeline.build import build
 from pipeline.settings import load
 from router.record import ToolRecord
 from tests.support.factories import TOOLS, expansion_row, make_record
+from tests.support.quick import QUICK
 
 
 def built(folder: Path, tools: Sequence[dict[str, Any]] = TOOLS) -> Path:
@@ -18,7 +19,7 @@ def built(folder: Path, tools: Sequence[dict[str, Any]] = TOOLS) -> Path:
     known = {tool["id"] for tool in TOOLS}
     _write(catalog / "tools.jsonl", tools)
     _write(catalog / "expansions.jsonl", [expansion_row(tool) for tool in tools if tool["id"] in known])
-    build(load(catalog, {"vectors": {"encoder": "none"}}, environment={}), workspace=folder)
+    build(load(catalog, QUICK, environment={}), workspace=folder)
     store = folder / "snapshots" / "office"
     return store / (store / "CURRENT").read_text(encoding="utf-8").strip()
 

@@ -1,0 +1,57 @@
+"""Read from the serving snapshot, once, what a build compares itself with."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import duckdb
+
+from pipeline.errors import SnapshotInvalid
+from pipeline.inspection.reading import Inspection
+from router.contract import Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class ServedTools:
+    """The serving tools by id: the hash of each record, the file it was read from, and who wrote its expansion.
+
+    `snapshot` is the name of the snapshot that serves; None where none does, or none that can be inspected. `problem`
+    says why a snapshot of this format, which serves, cannot be.
+    """
+
+    snapshot: str | None = None
+    record_hashes: Mapping[str, str] = field(default_factory=dict)
+    origins: Mapping[str, str] = field(default_factory=dict)
+    generators: Mapping[str, str] = field(default_factory=dict)
+    problem: str = ""
+
+    @classmethod
+    def read(cls, folder: Path | None) -> "ServedTools":
+        """Read a snapshot's folder.
+
+        Empty without a folder, and for a snapshot of another format: what it held is not known, and nothing is claimed.
+        """
+        if folder is None:
+            return cls()
+        try:
+            with Inspection.open(folder) as inspection:
+                return cls(
+                    inspection.folder.name, inspection.record_hashes(), inspection.origins(), inspection.generators()
+                )
+        except (SnapshotInvalid, duckdb.Error) as error:
+            return cls(problem=" ".join(str(error).split()) if _has_this_format(folder) else "")
+
+    @property
+    def reasons_against_replacing(self) -> tuple[str, ...]:
+        """Return why nothing must replace what serves: the gates cannot see what it would lose."""
+        if not self.problem:
+            return ()
+        return (f"what serves cannot be compared, so tools that would be lost are not known: {self.problem}",)
+
+
+def _has_this_format(folder: Path) -> bool:
+    try:
+        Manifest.read(folder)
+    except SnapshotInvalid:
+        return False
+    return True
