@@ -12,6 +12,7 @@ from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.ledger import LEDGER_FILE
 from pipeline.settings import load
+from router.contract import CATALOG_DB
 from router.store import SnapshotStore
 from tests.support.command_line import Done, called
 from tests.support.quick import QUICK
@@ -127,3 +128,12 @@ def test_the_command_line_names_what_was_added_changed_and_removed(folder: Path)
     done = run("build", folder)
     assert done.returncode == 1 and "gate: the source cat lost 4 of its 10 serving tools: cat/mail_1" in done.stderr
     assert "quartermaster snapshots office --use" in done.stderr
+
+
+def test_nothing_replaces_a_serving_snapshot_whose_tools_cannot_be_compared(folder: Path) -> None:
+    serving = _build(folder).snapshot
+    (serving / CATALOG_DB).write_bytes(b"half of a database")
+    (folder / "mail.json").write_text("[]", encoding="utf-8")
+    report = _build(folder)
+    assert report.outcome == "held"
+    assert report.held[0].startswith("what serves cannot be compared, so tools that would be lost are not known: ")
