@@ -117,6 +117,11 @@ class Pace:
         since = max(self._cycle_from, self._blocked_at - _WINDOW_S)
         duration_s, sending_s = (max(moment - since, _SHORTEST_PROBE_S) for moment in (now, self._blocked_at))
         passed = self._passed_from(since, now)
+        if not passed and self._rate_at_refusal is None:
+            # Refused from the first request on, as where others have used the limit up: nothing was measured.
+            self._cycle_from = self._grows_from = probe_at
+            self.refusals_in_a_row, self._probe_at = 0, None
+            return
         used = passed / sending_s if self._rate_at_refusal is None else self._rate_at_refusal
         mean = min(passed / duration_s, used)
         grows_from = probe_at

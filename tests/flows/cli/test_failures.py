@@ -106,7 +106,7 @@ def test_a_stack_that_is_too_deep_and_a_full_disk_are_sentences(
 def test_the_traceback_of_an_unforeseen_error_is_in_the_log_as_json_too(
     run: Callable[..., Done], catalog_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.build.driver.Build.run_all", raising(lambda: ZeroDivisionError("by nothing")))
+    monkeypatch.setattr("pipeline.build.run.run_stages", raising(lambda: ZeroDivisionError("by nothing")))
     done = run("build", catalog_folder, "--log-format", "json", QUARTERMASTER_TRACEBACK="1")
     (last,) = [record for record in map(json.loads, done.stderr.splitlines()) if record["event"] == "exit"]
     assert last["exit_code"] == 70 and "ZeroDivisionError: by nothing" in last["traceback"]

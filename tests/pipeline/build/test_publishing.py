@@ -69,11 +69,11 @@ def test_a_ledger_that_cannot_be_written_once_the_snapshot_serves_fails_no_build
 def test_what_cannot_be_tidied_up_is_told_and_fails_no_build(
     run: Run, notes: Notes, stage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    refused = PermissionError(13, "Permission denied", "/home/somebody")
+    refused = PermissionError(13, "Permission denied", "/srv/somebody")
     monkeypatch.setattr(f"pipeline.build.publishing.{stage}", _raising(refused))
     assert run().outcome == "published"
     assert any(
-        said.endswith("could not be removed: [Errno 13] Permission denied: '/home/somebody'") for said in notes.said
+        said.endswith("could not be removed: [Errno 13] Permission denied: '/srv/somebody'") for said in notes.said
     )
 
 

@@ -217,9 +217,19 @@ def test_where_nobody_tells_a_limit_what_passed_does() -> None:
     assert _pace(later[1:]) == pytest.approx(60 * 0.96 * 10, rel=0.03)
 
 
+def test_a_server_that_refuses_the_first_request_has_told_nothing_of_its_rate() -> None:
+    limiter, clock = _limiter()
+    limiter.refused(_now(limiter.admit(100)), 0.02)
+    began = clock.now
+    _sent(limiter, 20)
+    assert clock.now - began < 2.0 and limiter.requests_per_second(100) is None
+
+
 def test_a_limit_that_was_measured_gives_way_to_a_header() -> None:
-    limiter, _ = _limiter()
-    limiter.refused(_sent(limiter, 1)[0], 0.0)
+    limiter, clock = _limiter()
+    _sent(limiter, 1)
+    clock.now += 0.05
+    limiter.refused(_sent(limiter, 1)[-1], 0.0)
     _sent(limiter, 2)
     assert limiter.requests_per_second(1) is not None
     limiter.read_headers({"x-ratelimit-limit-requests": "6000"}, 100)
