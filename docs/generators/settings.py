@@ -53,21 +53,7 @@ SECTIONS: dict[str, type[Section]] = {
     "[flow]": FlowSettings,
 }
 # Fields that are sections of their own, or not for the file.
-_ELSEWHERE = {
-    "source",
-    "sources",
-    "enrichment",
-    "assessment",
-    "vectors",
-    "tuning",
-    "retrieval",
-    "publish",
-    "ledger",
-    "notify",
-    "metrics",
-    "flow",
-    "folder",
-}
+_ELSEWHERE = {"source", "folder", *CatalogSettings.sections()}
 
 _HEAD = """# Settings
 

@@ -12,10 +12,11 @@ from pathlib import Path
 import duckdb
 
 from pipeline.errors import QuartermasterError
-from pipeline.ledger.file_copy import flush_file, replace_file
+from pipeline.ledger.file_copy import replace_file
 from pipeline.ledger.opening import connect_to_read, log_of
 from pipeline.ledger.rewriting import copy_tables
 from pipeline.settings import LedgerSettings
+from router.snapshot.store.durable import sync
 
 BACKUPS = "backups"
 _NAME = re.compile(r"ledger-(\d{6,})\.duckdb")
@@ -178,7 +179,7 @@ def _copy(connection: "duckdb.DuckDBPyConnection", path: Path, target: Path) -> 
             raise OSError(f"{target.parent} has {free / _MB:,.0f} MB free, and it needs up to {2 * needed / _MB:,.0f}")
         copy_tables(connection, unfinished, texts=set())
         connect_to_read(unfinished).close()
-        flush_file(unfinished)
+        sync(unfinished)
         replace_file(unfinished, target)
     finally:
         for leftover in (unfinished, log_of(unfinished)):

@@ -8,12 +8,13 @@ import duckdb
 
 from pipeline.errors import RunAborted
 from pipeline.ledger.backups import copy_before_migration
-from pipeline.ledger.file_copy import flush_file, replace_file
+from pipeline.ledger.file_copy import replace_file
 from pipeline.ledger.maintenance import Tell, existing, fresh, locked
 from pipeline.ledger.opening import LedgerDamaged, connect, connect_to_read, explained, log_of
 from pipeline.ledger.rewriting import copy_tables
 from pipeline.ledger.schema import update_tables
 from pipeline.ledger.stored_snapshots import stored_snapshots, used_texts
+from router.snapshot.store.durable import sync
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ def compact(
         finally:
             connection.close()
         connect_to_read(unfinished).close()
-        flush_file(unfinished)
+        sync(unfinished)
         replace_file(unfinished, path)
         log_of(path).unlink(missing_ok=True)
         return Compacted(path, before, path.stat().st_size, dropped)

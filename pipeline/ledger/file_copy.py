@@ -1,9 +1,10 @@
 """Copy a file whole: to a name beside the target first, on the disk before it is renamed."""
 
-import os
 import shutil
 import sys
 from pathlib import Path
+
+from router.snapshot.store.durable import sync
 
 _FICLONE = 0x40049409  # of linux/fs.h: share the blocks of another file, on Btrfs, XFS, bcachefs
 _UNFINISHED = ".unfinished"
@@ -16,8 +17,7 @@ def copy_file(source: Path, target: Path) -> None:
         with source.open("rb") as reading, unfinished.open("wb") as writing:
             if not _cloned(reading.fileno(), writing.fileno()):
                 shutil.copyfileobj(reading, writing, 1 << 20)
-            writing.flush()
-            os.fsync(writing.fileno())
+        sync(unfinished)
         shutil.copystat(source, unfinished)
         replace_file(unfinished, target)
     finally:
@@ -27,17 +27,7 @@ def copy_file(source: Path, target: Path) -> None:
 def replace_file(new: Path, target: Path) -> None:
     """Move a file that is on the disk over another, and put the folder's entry on the disk too. Raises OSError."""
     new.replace(target)
-    folder = os.open(target.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-def flush_file(path: Path) -> None:
-    """Put what was written to a file on the disk. Raises OSError."""
-    with path.open("rb") as stream:
-        os.fsync(stream.fileno())
+    sync(target.parent)
 
 
 def _cloned(source: int, target: int) -> bool:

@@ -47,12 +47,7 @@ def connect(path: Path, waiting: Waiting | None = None) -> "duckdb.DuckDBPyConne
                 raise explained(error, path) from error
             if not waiting.pause(reader):
                 raise in_use(path.parent, "program", reader) from error
-    try:
-        require_whole(connection, path)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+    return _whole(connection, path)
 
 
 def connect_to_read(path: Path) -> "duckdb.DuckDBPyConnection":
@@ -63,6 +58,11 @@ def connect_to_read(path: Path) -> "duckdb.DuckDBPyConnection":
         if reader := reader_of(error):
             raise in_use(path.parent, "build", reader) from error
         raise explained(error, path) from error
+    return _whole(connection, path)
+
+
+def _whole(connection: "duckdb.DuckDBPyConnection", path: Path) -> "duckdb.DuckDBPyConnection":
+    """Return a connection whose file can be read whole; close another, and raise as `require_whole`."""
     try:
         require_whole(connection, path)
     except BaseException:

@@ -7,13 +7,14 @@ import duckdb
 
 from pipeline.errors import RunAborted
 from pipeline.ledger.backups import BACKUPS, copies, newest_copy, run_of
-from pipeline.ledger.file_copy import copy_file, flush_file, replace_file
+from pipeline.ledger.file_copy import copy_file, replace_file
 from pipeline.ledger.from_snapshots import FromSnapshots, restore_from_snapshots
 from pipeline.ledger.lock import Waiting
 from pipeline.ledger.opening import LEDGER_FILE, LedgerDamaged, connect, log_of
 from pipeline.ledger.run_numbers import close_killed_runs, skip_run_numbers
 from pipeline.ledger.schema import update_tables
 from pipeline.ledger.stored_snapshots import known_runs, stored_snapshots
+from router.snapshot.store.durable import sync
 
 _UNFINISHED = "ledger.duckdb.restoring"
 
@@ -60,7 +61,7 @@ def put_in_place(new: Path, path: Path, mark: str = "damaged") -> Path | None:
 
     Raises OSError.
     """
-    flush_file(new)
+    sync(new)
     moved = set_aside(path, mark)
     set_aside(log_of(path), mark)
     replace_file(new, path)

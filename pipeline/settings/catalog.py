@@ -63,6 +63,12 @@ class CatalogSettings(Section):
     flow: FlowSettings = FlowSettings()
     """Prefect."""
 
+    @classmethod
+    def sections(cls) -> tuple[str, ...]:
+        """Return the names of the fields that are sections of their own, in order."""
+        fields = ((name, field.annotation) for name, field in cls.model_fields.items())
+        return tuple(name for name, kind in fields if isinstance(kind, type) and issubclass(kind, Section))
+
     @field_validator("name")
     @classmethod
     def _folder_name(cls, value: str) -> str:

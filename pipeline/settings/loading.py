@@ -31,19 +31,6 @@ OPTIONS = {
     ("enrichment", "mode"): "--batch",
     ("vectors", "encoder"): "--encoder",
 }
-_SECTIONS = (
-    "sources",
-    "enrichment",
-    "assessment",
-    "vectors",
-    "tuning",
-    "retrieval",
-    "publish",
-    "ledger",
-    "notify",
-    "metrics",
-    "flow",
-)
 
 
 def load(
@@ -201,10 +188,10 @@ def environment_settings(
         section, separator, field = variable.removeprefix(_PREFIX).lower().partition("__")
         if not variable.startswith(_PREFIX) or not separator:
             continue
-        if section not in _SECTIONS:
-            near = get_close_matches(section, _SECTIONS, 1)
+        if section not in (sections := CatalogSettings.sections()):
+            near = get_close_matches(section, sections, 1)
             meant = f"did you mean {near[0]!r}? " if near else ""
-            wrong.append(f"{variable}: there is no section {section!r}: {meant}use {', '.join(_SECTIONS)}")
+            wrong.append(f"{variable}: there is no section {section!r}: {meant}use {', '.join(sections)}")
             continue
         try:
             values.setdefault(section, {})[field] = _value(value)

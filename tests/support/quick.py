@@ -2,7 +2,7 @@
 
 from typing import Any
 
-# A build of thirty tools takes 0.3 s of CPU with them, and 0.9 s without.
+# With them a build of thirty tools takes about 0.5 s of CPU; with the defaults it takes 0.8 s.
 QUICK: dict[str, dict[str, Any]] = {
     "vectors": {"encoder": "none"},
     "tuning": {"calibrate": False},
