@@ -1,24 +1,20 @@
 """The expansions that a snapshot holds: written, screened, assessed against the whole catalog, contrasted."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from pipeline import enrichment
-from pipeline.build.stages import assess_phrases
+from pipeline.build.assessing import Assessor, leave_out
 from pipeline.enrichment.generator import UNASKED
 from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.enrichment.recorded import only_recorded
-from pipeline.enrichment.verdict import Consequence, TextVerdict
 from pipeline.errors import RunAborted
 from pipeline.execution import Execution, parts
-from pipeline.phrase_checks.catalog import ASSESSMENT_VERSION, AssessedTool, Assessment, ComparisonCache
 from pipeline.settings import AssessmentSettings, EnrichmentSettings
 from pipeline.vectors import Embedding
-from router.fingerprint import fingerprint
 from router.record import ToolRecord
-from router.tools.field_text import project_record
 
 
 @dataclass(frozen=True)
@@ -88,7 +84,8 @@ class Enriching:
 
     def _check_against_catalog(self, written: enrichment.Enrichment, embedding: Embedding) -> None:
         """Assess what was written; ask again where siblings collide; leave out what does not hold."""
-        assessment = self._assess(written, embedding)
+        assessor = Assessor(self.context, embedding, self.assessment, self.execution, self.compared_file)
+        assessment = assessor.assess(written)
         # Siblings found while some answers are still to come would be others tomorrow, and paid for again.
         complete = all(failure.asked for failure in written.failures)
         if self.settings.contrast:
@@ -99,9 +96,9 @@ class Enriching:
             }
             if colliding:
                 self._contrast(written, colliding, ask=complete)
-                assessment = self._assess(written, embedding)
+                assessment = assessor.assess(written)
         written.siblings = assessment.siblings
-        _leave_out(written, assessment.verdicts)
+        leave_out(written, assessment)
 
     def _contrast(self, written: enrichment.Enrichment, colliding: dict[str, tuple[str, ...]], *, ask: bool) -> None:
         """Give tools, by id, the answers beside their siblings: asked for, or only those that the ledger has."""
@@ -124,71 +121,3 @@ class Enriching:
         if by is None or by.stale is not None:
             return False
         return any(generator.accepts_siblings for generator in self.chain if generator.name == by.generator)
-
-    def _assessment_key(
-        self, written: enrichment.Enrichment, embedding: Embedding, records: Sequence[Sequence[str]]
-    ) -> str:
-        """Return the hash of everything that an assessment reads; `records` is what it reads of the catalog's."""
-        expansions = {tool_id: w.expansion.to_json() for tool_id, w in written.written.items()}
-        settings = self.assessment.model_dump()
-        return fingerprint([ASSESSMENT_VERSION, settings, embedding.model.key, records, expansions])
-
-    def _assess(self, written: enrichment.Enrichment, embedding: Embedding) -> Assessment:
-        """Assess each phrase; from the ledger, where the same texts were assessed before."""
-        catalog, ledger = self.context.catalog, self.context.ledger
-        read = [[r.tool_id, r.name, r.description, project_record(r, None).dense] for r in catalog.records]
-        key = self._assessment_key(written, embedding, read)
-        known = ledger.assessment(key)
-        if known is None:
-            # Earlier versions had the records' hashes in the key. Assessed anew, near-ties may make other siblings.
-            hashes = [[r.tool_id, catalog.hashes[r.tool_id]] for r in catalog.records]
-            known = ledger.assessment(self._assessment_key(written, embedding, hashes))
-            if known is not None:
-                ledger.put_assessment(self.context.run, key, known)
-        if known is not None:
-            return Assessment(
-                tuple(
-                    TextVerdict(**{**row, "consequence": Consequence(row["consequence"])}) for row in known["verdicts"]
-                ),
-                {tool_id: tuple(siblings) for tool_id, siblings in known["siblings"].items()},
-            )
-        expansions = {tool_id: w.expansion for tool_id, w in written.written.items()}
-        subjects = [AssessedTool.of(record, expansions.get(record.tool_id)) for record in catalog.records]
-        texts = [subject.text for subject in subjects]
-        phrases = [phrase for subject in subjects for phrase in subject.phrases]
-        embedding.embed([*texts, *phrases])
-        self.context.progress.start("assess", None)
-        state = f"{ASSESSMENT_VERSION} {embedding.model.key}"
-        assessment, compared = self.execution.run(
-            "assess",
-            assess_phrases,
-            subjects,
-            embedding.matrix(texts),
-            embedding.matrix(phrases),
-            self.assessment,
-            ComparisonCache.open(self.compared_file, state).previous,
-        )
-        ComparisonCache(current=dict(compared)).save(self.compared_file, state)
-        verdicts = [asdict(verdict) for verdict in assessment.verdicts]
-        ledger.put_assessment(self.context.run, key, {"verdicts": verdicts, "siblings": dict(assessment.siblings)})
-        return assessment
-
-
-def _leave_out(written: enrichment.Enrichment, verdicts: Iterable[TextVerdict]) -> None:
-    """Remove dropped texts from the expansions, and keep the verdicts beside them."""
-    by_tool: dict[str, list[TextVerdict]] = {}
-    for verdict in verdicts:
-        by_tool.setdefault(verdict.tool_id, []).append(verdict)
-    for tool_id, of_tool in by_tool.items():
-        by = written.written[tool_id]
-        expansion = _without_dropped(by.expansion, of_tool)
-        written.written[tool_id] = replace(by, expansion=expansion, verdicts=(*by.verdicts, *of_tool))
-
-
-def _without_dropped(expansion: enrichment.Expansion, verdicts: Sequence[TextVerdict]) -> enrichment.Expansion:
-    dropped = {(verdict.field, verdict.text) for verdict in verdicts if verdict.dropped}
-    return replace(
-        expansion,
-        when_to_use="" if ("when_to_use", expansion.when_to_use) in dropped else expansion.when_to_use,
-        user_phrases=tuple(p for p in expansion.user_phrases if ("user_phrases", p) not in dropped),
-    )

@@ -10,6 +10,7 @@ from pipeline.build.state import BuildEncoder, CatalogRead, ExpandedCatalog
 from pipeline.enrichment import Enrichment, EnrichmentContext
 from pipeline.enrichment.estimate import Estimate, estimate
 from pipeline.phrase_checks.record.cached_screen import CachedScreen
+from pipeline.phrase_checks.support import reduced
 
 
 def resolve_encoder(context: BuildContext) -> BuildEncoder | None:
@@ -42,7 +43,10 @@ def expand(context: BuildContext, read: CatalogRead, encoder: BuildEncoder | Non
     documents = context.execution.run(
         "project",
         project_documents,
-        catalog.records,
+        [
+            reduced(record, enrichment.steering[record.tool_id]) if record.tool_id in enrichment.steering else record
+            for record in catalog.records
+        ],
         {tool_id: written.expansion for tool_id, written in enrichment.written.items()},
         settings.enrichment.languages,
     )
@@ -78,5 +82,5 @@ def _enrich(context: BuildContext, read: CatalogRead, encoder: BuildEncoder | No
         settings.publish.max_failed_share,
     ).run()
     remembering.save()
-    enrichment.suspicious = screen.suspicious
+    enrichment.suspicious = (*screen.suspicious, *enrichment.suspicious)
     return enrichment

@@ -71,7 +71,8 @@ class Enrichment:
 
     `written` holds one expansion for each tool id. `asked` counts questions by generator, `reused` counts answers from
     the ledger, `usage` is what this run alone consumed. `siblings` are tools whose phrases fit each other,
-    `sibling_failures` say why a tool has no second answer. `suspicious` are verdicts on the records' own texts.
+    `sibling_failures` say why a tool has no second answer. `suspicious` are verdicts on the records' own texts,
+    `steering` has, by tool id, the parts of a record that made the model write what is not the tool's.
     `refused` holds, by tool id, the verdicts on an answer that lost all of its phrases. `unavailable` says why the
     model could not be asked any more; empty where it could.
     """
@@ -83,6 +84,7 @@ class Enrichment:
     usage: TokenUsage = field(default_factory=TokenUsage)
     siblings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     suspicious: tuple[TextVerdict, ...] = ()
+    steering: Mapping[str, frozenset[str]] = field(default_factory=dict)
     refused: dict[str, tuple[TextVerdict, ...]] = field(default_factory=dict)
     sibling_failures: list[GenerationFailure] = field(default_factory=list)
     unavailable: str = ""

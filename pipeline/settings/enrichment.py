@@ -135,6 +135,17 @@ class AssessmentSettings(Section):
     """A single phrase is dropped if it has a lower fit than this, and a higher `inconsistent_lead`."""
     inconsistent_lead: float = Field(5.0, gt=0)
     """See `inconsistent_fit`."""
+    unsupported_fit: float = 1.5
+    """A text with a lower fit than this to its tool's name and subject sentence is unsupported. It is dropped only if
+    the record may have asked for it: see docs/decisions/0086-support-by-the-subject.md."""
+    foreign_fit: float = 1.0
+    """A part of a record with a lower fit than this to its own name and subject sentence is about something else."""
+    echo_similarity: float = Field(0.6, gt=0, le=1)
+    """An unsupported text with a higher cosine than this to a foreign part of its record repeats it, and is dropped."""
+    steered_fit: float = 2.5
+    """Of a tool with two such texts, every text with a lower fit than this is dropped."""
+    readable_share: Share = 0.6
+    """A part of a record of whose character trigrams the catalog knows less than this share is in no language of it."""
     sibling_share: float = Field(0.375, gt=0, le=1)
     """A tool that this share of another tool's phrases fit as well or better, and at least two, is its sibling."""
     max_share: Share = 0.2

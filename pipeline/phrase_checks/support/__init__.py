@@ -1,0 +1,13 @@
+"""Hold what was written for a tool against what its record says of itself, to find text that steered the model.
+
+A phrase in other words than the record's is worth most, and looks like a poisoned one. What tells them apart is where
+the poison came from: a remark in the record that is about something else than the tool. `subject` divides a record
+into its subject and its remarks, `fit` measures support by the subject, `readability` finds remarks in no language,
+`echoes` finds phrases that repeat a remark, and `steering` decides. See
+docs/decisions/0086-support-by-the-subject.md.
+"""
+
+from pipeline.phrase_checks.support.steering import SupportFindings, check_support
+from pipeline.phrase_checks.support.subject import Remark, WrittenTool, reduced
+
+__all__ = ["Remark", "SupportFindings", "WrittenTool", "check_support", "reduced"]

@@ -1,0 +1,51 @@
+"""Find phrases that repeat a remark of the record which is about something else than the tool."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from router.tools.text_overlap import term_set
+
+# The least share of a phrase's terms that the remarks together must have, where vectors see no echo: a phrase may be
+# spread over parameters.
+_SHARED = 0.75
+_FEWEST_TERMS = 3
+
+
+@dataclass(frozen=True)
+class EmbeddedRemarks:
+    """Remarks of one record: texts, and `vectors` (remarks, dim), L2-normalised."""
+
+    texts: Sequence[str]
+    vectors: NDArray[np.float32]
+    subject_terms: frozenset[str]
+
+    def where(self, mask: NDArray[np.bool_]) -> "EmbeddedRemarks":
+        """Return the remarks where a mask is true."""
+        texts = [text for text, chosen in zip(self.texts, mask.tolist(), strict=True) if chosen]
+        return EmbeddedRemarks(texts, self.vectors[mask], self.subject_terms)
+
+    def echoed_by(self, texts: Sequence[str], vectors: NDArray[np.float32], similarity: float) -> NDArray[np.bool_]:
+        """Return for each text, of `vectors` (texts, dim), whether it repeats a remark or is made of their terms."""
+        nearest: NDArray[np.float32] = (vectors @ self.vectors.T).max(axis=1)
+        terms = term_set(" ".join(self.texts)) - self.subject_terms
+        made: NDArray[np.bool_] = np.array([_made_of(text, terms) for text in texts], bool)
+        return made | (nearest > similarity)
+
+    def echoed_together(self, vectors: NDArray[np.float32]) -> float:
+        """Return the cosine of the mean of `vectors` (texts, dim) with the nearest remark, or with all of them."""
+        mean = _normalised(vectors.mean(axis=0))
+        together = _normalised(self.vectors.mean(axis=0))
+        return float(max((self.vectors @ mean).max(), together @ mean))
+
+
+def _made_of(text: str, terms: frozenset[str]) -> bool:
+    own = term_set(text)
+    return len(own) >= _FEWEST_TERMS and len(own & terms) >= _SHARED * len(own)
+
+
+def _normalised(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    length = float(np.linalg.norm(vector))
+    return vector / np.float32(length) if length else vector

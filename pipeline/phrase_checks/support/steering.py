@@ -1,0 +1,162 @@
+"""Decide which tools' records steered the model, and which of the texts written for them are not indexed."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.enrichment.verdict import Consequence, TextVerdict
+from pipeline.phrase_checks.support.echoes import EmbeddedRemarks
+from pipeline.phrase_checks.support.fit import SubjectFit
+from pipeline.phrase_checks.support.readability import Readability
+from pipeline.phrase_checks.support.subject import Remark, WrittenTool, remarks
+from pipeline.settings import AssessmentSettings
+from router.tools.text_overlap import term_set
+
+Embed = Callable[[Sequence[str]], NDArray[np.float32]]
+
+# One phrase may repeat a remark by chance; in honest catalogs hardly a tool has two.
+_FEWEST_ECHOES = 2
+_FEWEST_UNSUPPORTED = 3
+# The mean of several phrases is nearer to an honest remark than each of them.
+_MORE_TOGETHER = 0.05
+# With fewer tools a standard deviation of scores says little, and nothing is judged.
+_FEWEST_TOOLS = 20
+_LEAST_CODE = 40  # characters of unreadable remarks that can carry a phrase
+
+
+@dataclass(frozen=True)
+class SupportFindings:
+    """Verdicts on the texts of expansions, and by tool id the remarks of a record that steered the model.
+
+    A verdict's check is "echo", on a phrase that repeats a foreign remark, or "steered", on a text of a tool whose
+    record steered. `detail` is the first foreign remark, shortened.
+    """
+
+    verdicts: tuple[TextVerdict, ...] = ()
+    steering: Mapping[str, tuple[Remark, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Finding:
+    """What is wrong with one tool: its `echoes`; with `steered`, all that its subject does not support.
+
+    `foreign` are the remarks that are about something else.
+    """
+
+    foreign: tuple[Remark, ...]
+    echoes: frozenset[str]
+    steered: bool
+
+
+def check_support(
+    tools: Sequence[WrittenTool], vectors: NDArray[np.float32], embed: Embed, settings: AssessmentSettings
+) -> SupportFindings:
+    """Return what was written for tools without support by their own records, and which records made the model do so.
+
+    `vectors` (tools + texts, dim) are those of each `WrittenTool.subject`, then of each of `WrittenTool.judged`, one
+    tool after the other, L2-normalised as what `embed` returns. Remarks and short texts are embedded only for tools
+    that have unsupported texts. Where more than `max_share` of the tools would be found to be steered, the encoder or
+    the catalog is at fault, and texts are only noted.
+    """
+    judged = vectors[len(tools) :]
+    if len(tools) < _FEWEST_TOOLS or not len(judged):
+        return SupportFindings()
+    catalog = _Catalog(tools, SubjectFit(vectors[: len(tools)]), settings)
+    found = catalog.findings(judged, embed)
+    steered = [ordinal for ordinal, finding in found.items() if finding.steered]
+    of_texts = _vectors_by_text((text for ordinal in steered for text in tools[ordinal].all_texts), embed)
+    sound = len(steered) <= settings.max_share * len(tools)
+    consequence = Consequence.DROPPED if sound else Consequence.NOTED
+    verdicts: list[TextVerdict] = []
+    for ordinal, finding in found.items():
+        unsupported = catalog.unsupported(ordinal, of_texts) if finding.steered else frozenset()
+        verdicts += _verdicts(tools[ordinal], finding, finding.echoes | unsupported, consequence)
+    steering = {tools[ordinal].tool_id: found[ordinal].foreign for ordinal in steered}
+    return SupportFindings(tuple(verdicts), steering if sound else {})
+
+
+class _Catalog:
+    """Checks the texts of tools, one tool at a time."""
+
+    def __init__(self, tools: Sequence[WrittenTool], fit: SubjectFit, settings: AssessmentSettings) -> None:
+        self._tools = tools
+        self._fit = fit
+        self._settings = settings
+        self._remarks: dict[int, EmbeddedRemarks] = {}
+        self._readability: Readability | None = None
+
+    def findings(self, judged: NDArray[np.float32], embed: Embed) -> dict[int, _Finding]:
+        """Return the findings by tool, given the vectors (texts, dim) of all judged texts."""
+        counts = [len(tool.judged) for tool in self._tools]
+        owners = np.repeat(np.arange(len(self._tools)), counts)
+        fits = self._fit.of(judged, owners)
+        suspects = np.unique(owners[fits < self._settings.unsupported_fit]).tolist()
+        parts = {ordinal: remarks(self._tools[ordinal].record) for ordinal in suspects}
+        by_text = _vectors_by_text((part.text for of_tool in parts.values() for part in of_tool), embed)
+        ends = np.cumsum(counts)
+        found: dict[int, _Finding] = {}
+        for ordinal, of_tool in parts.items():
+            if not of_tool:
+                continue
+            texts = [part.text for part in of_tool]
+            subject_terms = term_set(self._tools[ordinal].subject)
+            self._remarks[ordinal] = EmbeddedRemarks(texts, np.array([by_text[text] for text in texts]), subject_terms)
+            rows = slice(int(ends[ordinal]) - counts[ordinal], int(ends[ordinal]))
+            finding = self._finding(ordinal, of_tool, judged[rows], fits[rows] < self._settings.unsupported_fit)
+            if finding is not None:
+                found[ordinal] = finding
+        return found
+
+    def unsupported(self, ordinal: int, by_text: Mapping[str, NDArray[np.float32]]) -> frozenset[str]:
+        """Return the texts of a steered tool that its subject does not clearly support, or that repeat any remark."""
+        texts = self._tools[ordinal].all_texts
+        vectors = np.array([by_text[text] for text in texts])
+        wrong = self._fit.of_one(vectors, ordinal) < self._settings.steered_fit
+        wrong |= self._remarks[ordinal].echoed_by(texts, vectors, self._settings.echo_similarity)
+        return frozenset(text for text, is_wrong in zip(texts, wrong.tolist(), strict=True) if is_wrong)
+
+    def _finding(
+        self, ordinal: int, parts: Sequence[Remark], judged: NDArray[np.float32], unsupported: NDArray[np.bool_]
+    ) -> _Finding | None:
+        """Check the judged texts of one tool against the foreign remarks of its record; None where all is well."""
+        tool, similarity = self._tools[ordinal], self._settings.echo_similarity
+        everything = self._remarks[ordinal]
+        is_foreign = self._fit.of_one(everything.vectors, ordinal) < self._settings.foreign_fit
+        if not is_foreign.any():
+            return None
+        foreign = everything.where(is_foreign)
+        echoes = unsupported & foreign.echoed_by(tool.judged, judged, similarity)
+        steered = int(echoes.sum()) >= _FEWEST_ECHOES
+        if not steered and unsupported.sum() >= _FEWEST_UNSUPPORTED:
+            steered = foreign.echoed_together(judged[unsupported]) > similarity + _MORE_TOGETHER
+            steered |= bool(unsupported.mean() >= 0.5) and self._has_code(foreign.texts)
+        if not steered and not echoes.any():
+            return None
+        return _Finding(
+            tuple(part for part, mask in zip(parts, is_foreign.tolist(), strict=True) if mask),
+            frozenset(text for text, mask in zip(tool.judged, echoes.tolist(), strict=True) if mask),
+            steered,
+        )
+
+    def _has_code(self, texts: Sequence[str]) -> bool:
+        """Return whether remarks long enough to carry a phrase are in none of the catalog's languages."""
+        if self._readability is None:
+            self._readability = Readability(text for tool in self._tools for text in (tool.subject, *tool.judged))
+        readable = self._settings.readable_share
+        return sum(len(text) for text in texts if self._readability.share(text) < readable) >= _LEAST_CODE
+
+
+def _verdicts(
+    tool: WrittenTool, finding: _Finding, wrong: frozenset[str], consequence: Consequence
+) -> list[TextVerdict]:
+    check, detail = "steered" if finding.steered else "echo", finding.foreign[0].text[:80]
+    return [
+        TextVerdict(tool.tool_id, name, text, check, consequence, detail) for name, text in tool.texts if text in wrong
+    ]
+
+
+def _vectors_by_text(texts: Iterable[str], embed: Embed) -> dict[str, NDArray[np.float32]]:
+    unique = list(dict.fromkeys(texts))
+    return dict(zip(unique, embed(unique), strict=True)) if unique else {}
