@@ -141,9 +141,12 @@ class AssessmentSettings(Section):
     foreign_fit: float = 1.0
     """A part of a record with a lower fit than this to its own name and subject sentence is about something else."""
     echo_similarity: float = Field(0.6, gt=0, le=1)
-    """An unsupported text with a higher cosine than this to a foreign part of its record repeats it, and is dropped."""
+    """An unsupported text with a higher cosine than this to a foreign part of its record echoes it. A record with two
+    echoes steered the model."""
     steered_fit: float = 2.5
-    """Of a tool with two such texts, every text with a lower fit than this is dropped."""
+    """Of a tool whose record steered, every text with a lower fit than this is dropped."""
+    repeat_similarity: float = Field(0.8, gt=0, le=1)
+    """A single echo is dropped if its cosine is higher than this."""
     readable_share: Share = 0.6
     """A part of a record of whose character trigrams the catalog knows less than this share is in no language of it."""
     sibling_share: float = Field(0.375, gt=0, le=1)

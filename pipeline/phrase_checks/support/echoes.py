@@ -12,6 +12,7 @@ from router.tools.text_overlap import term_set
 # spread over parameters.
 _SHARED = 0.75
 _FEWEST_TERMS = 3
+_LONG_REMARK = 8  # words
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,14 @@ class EmbeddedRemarks:
         terms = term_set(" ".join(self.texts)) - self.subject_terms
         made: NDArray[np.bool_] = np.array([_made_of(text, terms) for text in texts], bool)
         return made | (nearest > similarity)
+
+    def carry_requests(self, echoes: NDArray[np.float32]) -> bool:
+        """Return whether texts of vectors (echoes, dim) repeat two remarks, or one that is long enough for several.
+
+        Several phrases that repeat one short remark are about it: "Only agents see it."
+        """
+        nearest = np.unique((echoes @ self.vectors.T).argmax(axis=1)).tolist()
+        return len(nearest) > 1 or any(len(self.texts[remark].split()) >= _LONG_REMARK for remark in nearest)
 
     def echoed_together(self, vectors: NDArray[np.float32]) -> float:
         """Return the cosine of the mean of `vectors` (texts, dim) with the nearest remark, or with all of them."""

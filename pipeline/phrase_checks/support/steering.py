@@ -23,7 +23,7 @@ _FEWEST_UNSUPPORTED = 3
 _MORE_TOGETHER = 0.05
 # With fewer tools a standard deviation of scores says little, and nothing is judged.
 _FEWEST_TOOLS = 20
-_LEAST_CODE = 40  # characters of unreadable remarks that can carry a phrase
+_LEAST_CODE = 80  # characters of unreadable remarks that can carry a phrase
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,9 @@ class _Catalog:
             return None
         foreign = everything.where(is_foreign)
         echoes = unsupported & foreign.echoed_by(tool.judged, judged, similarity)
-        steered = int(echoes.sum()) >= _FEWEST_ECHOES
+        steered = int(echoes.sum()) >= _FEWEST_ECHOES and foreign.carry_requests(judged[echoes])
+        if not steered:
+            echoes &= foreign.echoed_by(tool.judged, judged, self._settings.repeat_similarity)
         if not steered and unsupported.sum() >= _FEWEST_UNSUPPORTED:
             steered = foreign.echoed_together(judged[unsupported]) > similarity + _MORE_TOGETHER
             steered |= bool(unsupported.mean() >= 0.5) and self._has_code(foreign.texts)

@@ -114,7 +114,7 @@ def _parameter_name(parameter: Parameter) -> str:
 
 def _subject_sentence(record: ToolRecord) -> str:
     """Return the first sentence that shares a word with the name; the first of all where none does."""
-    sentences = [sentence for sentence in _SENTENCE_END.split(record.description.strip()) if sentence.strip()]
+    sentences = _sentences(record.description)
     named = term_set(" ".join((record.name, *identifier_words(record.name))))
     return next((one for one in sentences if term_set(_unquoted(one)) & named), sentences[0] if sentences else "")
 
@@ -126,8 +126,19 @@ def _unquoted(sentence: str) -> str:
 
 def _parts(text: str) -> list[str]:
     """Return the sentences, quotations and cells of a text that have two words or more, and long codes."""
-    parts = (part.strip(_TRIMMED) for sentence in _SENTENCE_END.split(text) for part in _APART.split(sentence))
+    parts = (part.strip(_TRIMMED) for sentence in _sentences(text) for part in _APART.split(sentence))
     return [part for part in parts if len(part) >= (_FEWEST_CHARACTERS if " " in part else _LONG_CODE)]
+
+
+def _sentences(text: str) -> list[str]:
+    """Return the sentences of a text. Fragments stay together: "e.g. 5", Morse code."""
+    sentences: list[str] = []
+    for sentence in _SENTENCE_END.split(text.strip()):
+        if sentences and min(len(sentences[-1]), len(sentence)) < _FEWEST_CHARACTERS:
+            sentences[-1] += f" {sentence}"
+        elif sentence:
+            sentences.append(sentence)
+    return sentences
 
 
 def _texts(expansion: Expansion) -> list[tuple[str, str]]:
