@@ -155,23 +155,22 @@ class Manifest:
 
     @classmethod
     def read(cls, folder: Path) -> "Manifest":
-        """Read `manifest.json` from a snapshot's folder.
+        """Return the manifest of a snapshot's folder. Raises SnapshotInvalid as `read_manifest` does."""
+        return read_manifest(folder)[1]
 
-        Raises SnapshotInvalid where it is missing, malformed, corrupt or of another format version.
-        """
-        path = folder / MANIFEST
+    @classmethod
+    def from_bytes(cls, data: bytes, path: Path) -> "Manifest":
+        """Return the manifest in the bytes of a file. Raises SnapshotInvalid as `read_manifest` does."""
         try:
-            raw = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise SnapshotInvalid(f"{folder} is not a snapshot: it has no {MANIFEST}") from None
-        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+            raw = json.loads(data)
+        except (UnicodeDecodeError, json.JSONDecodeError) as error:
             raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
         if not isinstance(raw, dict) or not isinstance(raw.get("versions"), dict):
             raise SnapshotInvalid(f"{path} is not a snapshot's manifest")
         version = raw["versions"].get("format")
         if version != FORMAT_VERSION:
             raise SnapshotInvalid(
-                f"{folder} has format {version}, this router reads format {FORMAT_VERSION}: build the catalog again"
+                f"{path.parent} has format {version}, this router reads format {FORMAT_VERSION}: build the catalog again"
             )
         if raw.pop(_CHECKSUM, None) != fingerprint(raw):
             raise SnapshotInvalid(f"{path} is corrupt: its checksum does not match its content; roll back or rebuild")
@@ -190,6 +189,22 @@ class Manifest:
             return cls(**{f.name: raw[f.name] for f in fields(cls)})
         except (KeyError, TypeError, ValueError) as error:
             raise SnapshotInvalid(f"{path} has a missing or invalid field: {error}") from error
+
+
+def read_manifest(folder: Path) -> tuple[bytes, Manifest]:
+    """Return the bytes of a snapshot's `manifest.json`, and the manifest that they hold.
+
+    Both come from one reading of the file: what checks the bytes checks the manifest that is used. Raises
+    SnapshotInvalid where it is missing, malformed, corrupt or of another format version.
+    """
+    path = folder / MANIFEST
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise SnapshotInvalid(f"{folder} is not a snapshot: it has no {MANIFEST}") from None
+    except OSError as error:
+        raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
+    return data, Manifest.from_bytes(data, path)
 
 
 def sequence_in(folder: Path) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router import contract, text
-from router.contract import LEXICAL_SIGNALS, Manifest, Signal
+from router.contract import LEXICAL_SIGNALS, Manifest, Signal, read_manifest
 from router.encoding.encoder import Encoder
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.fingerprint import file_sha256
@@ -92,7 +92,7 @@ class Snapshot:
         every thread for the tenth of a second that a tokenizer takes to load.
         """
         folder = snapshot_folder(Path(path))
-        manifest = Manifest.read(folder)
+        _, manifest = read_manifest(folder)  # the bytes are what a signature covers
         if manifest.versions.get("text") != text.TEXT_VERSION:
             raise SnapshotInvalid(
                 f"{folder} was indexed with text version {manifest.versions.get('text')}, "
