@@ -179,7 +179,7 @@ def _open_through_links(folder: Path) -> tantivy.Index:
     try:
         for path in folder.iterdir():
             if not path.name.endswith(".lock"):
-                (links / path.name).symlink_to(path.resolve())
+                (links / path.name).symlink_to(path.absolute())  # not resolved: it may lead to a descriptor
         return tantivy.Index.open(str(links))
     finally:
         _remove(links)
