@@ -5,6 +5,7 @@ codes of two components each, which faiss scans in registers (André, Kermarrec 
 neighbor search with Quick ADC", ICMR 2017): 10,000 take a tenth of a millisecond.
 """
 
+import math
 import struct
 import threading
 from collections.abc import Iterator
@@ -59,9 +60,11 @@ class CandidateIndex:
             if kind not in _KINDS:
                 raise ValueError(f"its kind is {kind!r}, it must be one of {', '.join(map(repr, _KINDS))}")
             if (held_tools, held_dim) == (tools, dim):
-                with _bounded(path.stat().st_size):
+                # faiss also counts a table of cells, of which a build makes 4 √tools, that such an index does not have.
+                with _bounded(path.stat().st_size + 256 * dim * (math.isqrt(tools) + 1)):
                     index = faiss.read_index(str(path))
                 held_tools, held_dim = index.ntotal, index.d
+                _require_layout(index)
         except (RuntimeError, OSError, ValueError, MemoryError, struct.error) as error:
             raise SnapshotInvalid(f"{path} cannot be read: {' '.join(str(error).split())}") from error
         if (held_tools, held_dim) != (tools, dim):
@@ -80,6 +83,20 @@ class CandidateIndex:
         if len(ordinals) and ordinals[-1] >= self._index.ntotal:
             raise SnapshotInvalid(f"{contract.CANDIDATES} is damaged: it gives a tool that the snapshot does not have")
         return np.concatenate([ordinals, self._always]) if len(self._always) else ordinals
+
+
+def _require_layout(index: Any) -> None:
+    """Raise ValueError for another layout of codes than a build writes: faiss would read past their end."""
+    blocks = -(-index.ntotal // index.bbs) * index.bbs if index.bbs > 0 else 0
+    is_flat = hasattr(index, "ntotal2")
+    if (
+        (index.implem, index.bbs, index.qbs, index.pq.nbits) != (0, 32, 0, 4)
+        or index.pq.M * index.pq.dsub != index.d
+        or index.M2 != index.pq.M + index.pq.M % 2
+        or (is_flat and (index.ntotal2 != blocks or index.codes.size() * 2 < blocks * index.M2))
+        or not (is_flat or (index.quantizer.d == index.d and 0 < index.nprobe <= index.nlist == index.quantizer.ntotal))
+    ):
+        raise ValueError("its codes are laid out otherwise than a build writes them")
 
 
 @contextmanager
