@@ -167,6 +167,7 @@ class Manifest:
         """Write `manifest.json`, with a checksum of its content, into a snapshot's folder."""
         row = asdict(self)
         text = json.dumps({**row, _CHECKSUM: fingerprint(row)}, indent=2, ensure_ascii=False)
+        (folder / MANIFEST).unlink(missing_ok=True)  # it may be read-only, or a link of another snapshot's
         (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
 
     @classmethod

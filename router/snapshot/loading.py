@@ -32,10 +32,12 @@ def load_records(folder: Path, manifest: Manifest) -> RecordStore:
 
 
 def open_encoder(folder: Path, manifest: Manifest) -> Encoder | None:
-    """Return the encoder of requests; None where the snapshot has no vectors."""
+    """Return the encoder of requests, which has encoded a word in time; None where the snapshot has no vectors."""
     if Signal.DENSE not in manifest.signals or manifest.encoder is None:
         return None
-    return OnnxEncoder.open(folder / contract.ENCODER_FOLDER, manifest.encoder)
+    encoder = OnnxEncoder.open(folder / contract.ENCODER_FOLDER, manifest.encoder)
+    encoder.require_vector()
+    return encoder
 
 
 def encoder_identity(manifest: Manifest) -> object:

@@ -14,6 +14,7 @@ from router.files import name_problem, read_in
 from router.snapshot.store import decisions
 from router.snapshot.store.durable import make_folder, replace_text, sync, sync_tree
 from router.snapshot.store.locking import lock_file, lock_folder
+from router.snapshot.store.modes import make_read_only
 from router.snapshot.store.pointer import read_current, stored_folders, write_current
 from router.snapshot.store.protocol import Stored
 from router.snapshot.store.retention import removable
@@ -102,6 +103,7 @@ class SnapshotStore:
     def seal(self, staged: Path) -> Path:
         """Write a verified staging folder to disk, move it to its place and return that. It is not current yet."""
         folder = self.folder / staged.name.removeprefix(_STAGING)
+        make_read_only(staged)
         sync_tree(staged)
         staged.rename(folder)
         try:
@@ -180,6 +182,9 @@ class SnapshotStore:
     def _remove_leftovers(self) -> None:
         """Remove removed snapshots, and what killed builds left; not the folder of a build that is running."""
         for leftover in self.folder.glob(f"{_STAGING}*"):
+            if leftover.is_symlink() or not leftover.is_dir():  # never one of ours: remove it, not what it leads to
+                leftover.unlink()
+                continue
             with suppress(BlockingIOError), lock_folder(leftover):
                 shutil.rmtree(leftover)
 
