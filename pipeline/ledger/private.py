@@ -24,9 +24,10 @@ def keep_private(path: Path) -> None:
 
 def keep_connection_private(connection: "duckdb.DuckDBPyConnection") -> None:
     """Do the same for the file that a connection writes to."""
-    row = connection.execute("SELECT path FROM duckdb_databases() WHERE database_name = current_database()").fetchone()
-    if row and row[0]:
-        keep_private(Path(row[0]))
+    rows = connection.execute("SELECT path FROM duckdb_databases() WHERE database_name = current_database()").fetchall()
+    for (path,) in rows:
+        if path:  # None in memory
+            keep_private(Path(path))
 
 
 def open_private(path: Path) -> int:
