@@ -66,7 +66,7 @@ class IntentRetriever:
             load_array(folder / contract.INTENT_THRESHOLD),
         )
         is_consistent = (
-            tuple(array.dtype for array in arrays) == _DTYPES
+            all(array.dtype == dtype for array, dtype in zip(arrays, _DTYPES, strict=True))
             and vectors.shape == (len(offsets) - 1, manifest.encoder.dim)
             and ordinals.shape == weights.shape == (offsets[-1],)
             and not ((ordinals < 0) | (ordinals >= tools)).any()

@@ -39,7 +39,7 @@ def opened(folder: Path, snapshot: Path) -> OnnxEncoder:
 
 def test_a_model_that_never_ends_is_ended_at_the_deadline(folder: Path, snapshot: Path) -> None:
     nothing = [helper.make_tensor_value_info("again", TensorProto.BOOL, [])]
-    number, value = (helper.make_tensor_value_info(n, t, None) for n, t in (("i", 7), ("x", 1)))
+    number, value = helper.make_tensor_value_info("i", 7, []), helper.make_tensor_value_info("x", 1, None)
     body = helper.make_graph(
         [helper.make_node("Identity", ["again"], ["on"]), helper.make_node("Identity", ["x"], ["y"])],
         "body",
