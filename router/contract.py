@@ -4,13 +4,17 @@ The reader owns the format, so `pipeline` imports it from here.
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from enum import IntEnum, StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
 
 from router.errors import SnapshotInvalid
+from router.files import name_problem, read_in
 from router.fingerprint import fingerprint
 from router.text import ENGLISH
 
@@ -86,6 +90,18 @@ class Expanded(IntEnum):
     YES = 2
 
 
+# What a manifest may hold. A snapshot may come from anywhere: the bounds are far above what builds write.
+MOST_MANIFEST_BYTES = 4 << 20
+_MOST_DEPTH = 32
+_Name = Annotated[str, Meta(min_length=1, max_length=255)]
+_Text = Annotated[str, Meta(max_length=4096)]
+_MOST_COUNT = 2**53
+_Count = Annotated[int, Meta(ge=0, le=_MOST_COUNT)]
+_Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+_Few = Meta(max_length=256)
+_Many = Meta(max_length=4096)
+
+
 @dataclass(frozen=True, slots=True)
 class EncoderManifest:
     """The encoder that made a snapshot's vectors; requests must be encoded by the same one.
@@ -94,13 +110,13 @@ class EncoderManifest:
     `max_length` is in tokens; `precision` ("fp32" or "int8") is that of the ONNX export that the router runs.
     """
 
-    model: str
-    revision: str
-    pooling: str
-    query_prefix: str
-    dim: int
-    max_length: int
-    precision: str
+    model: _Text
+    revision: _Text
+    pooling: _Text
+    query_prefix: _Text
+    dim: Annotated[int, Meta(ge=1, le=65_536)]
+    max_length: Annotated[int, Meta(ge=0, le=1_000_000)]
+    precision: _Name
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,81 +137,108 @@ class Manifest:
     `token_formats` and `token_details` name the provider formats and details of the token counts, in their order.
     """
 
-    snapshot: str
-    catalog: str
-    created_at: str
-    content_hash: str
-    versions: Mapping[str, int]
-    signals: tuple[Signal, ...]
+    snapshot: _Name
+    catalog: _Name
+    created_at: _Text
+    content_hash: _Text
+    versions: Annotated[Mapping[str, int], _Few]
+    signals: Annotated[tuple[Signal, ...], _Few]
     encoder: EncoderManifest | None
-    generators: Mapping[str, int]
+    generators: Annotated[Mapping[str, _Count], _Many]
     recipe: Mapping[str, Any]
-    counts: Mapping[str, int]
-    token_counter: str
-    files: Mapping[str, str]
-    held: tuple[str, ...] = ()
-    degraded: tuple[str, ...] = ()
-    stale_sources: tuple[Mapping[str, Any], ...] = ()
-    stale_expansions: int = 0
-    agreement: Mapping[str, float] | None = None
-    languages: tuple[str, ...] = (ENGLISH,)
+    counts: Annotated[Mapping[str, _Count], _Few]
+    token_counter: _Text
+    files: Annotated[Mapping[str, _Sha256], _Many]
+    held: Annotated[tuple[str, ...], _Many] = ()
+    degraded: Annotated[tuple[str, ...], _Many] = ()
+    stale_sources: Annotated[tuple[Mapping[str, Any], ...], _Many] = ()
+    stale_expansions: _Count = 0
+    agreement: Annotated[Mapping[str, float], _Few] | None = None
+    languages: Annotated[tuple[_Name, ...], _Few] = (ENGLISH,)
     evaluation: Mapping[str, Any] | None = None
     tuning: Mapping[str, Any] = field(default_factory=dict)
-    field_lengths: Mapping[str, float] = field(default_factory=dict)
-    token_formats: tuple[str, ...] = UNNAMED_TOKEN_FORMATS
-    token_details: tuple[str, ...] = UNNAMED_TOKEN_DETAILS
-    sequence: int = 0
-    inputs_hash: str = ""
+    field_lengths: Annotated[Mapping[str, float], _Few] = field(default_factory=dict)
+    token_formats: Annotated[tuple[_Name, ...], _Few] = UNNAMED_TOKEN_FORMATS
+    token_details: Annotated[tuple[_Name, ...], _Few] = UNNAMED_TOKEN_DETAILS
+    sequence: _Count = 0
+    inputs_hash: _Text = ""
 
     def write(self, folder: Path) -> None:
         """Write `manifest.json`, with a checksum of its content, into a snapshot's folder."""
         row = asdict(self)
         text = json.dumps({**row, _CHECKSUM: fingerprint(row)}, indent=2, ensure_ascii=False)
+        (folder / MANIFEST).unlink(missing_ok=True)  # it may be read-only, or a link of another snapshot's
         (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
 
     @classmethod
     def read(cls, folder: Path) -> "Manifest":
-        """Read `manifest.json` from a snapshot's folder.
+        """Return the manifest of a snapshot's folder. Raises SnapshotInvalid as `read_manifest` does."""
+        return read_manifest(folder)[1]
 
-        Raises SnapshotInvalid where it is missing, malformed, corrupt or of another format version.
-        """
-        path = folder / MANIFEST
-        try:
-            raw = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise SnapshotInvalid(f"{folder} is not a snapshot: it has no {MANIFEST}") from None
-        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
+    @classmethod
+    def from_bytes(cls, data: bytes, path: Path) -> "Manifest":
+        """Return the manifest in the bytes of a file. Raises SnapshotInvalid as `read_manifest` does."""
+        raw = _parsed(data, path)
         if not isinstance(raw, dict) or not isinstance(raw.get("versions"), dict):
             raise SnapshotInvalid(f"{path} is not a snapshot's manifest")
         version = raw["versions"].get("format")
         if version != FORMAT_VERSION:
             raise SnapshotInvalid(
-                f"{folder} has format {version}, this router reads format {FORMAT_VERSION}: build the catalog again"
+                f"{path.parent} has format {version!r:.40}, this router reads format {FORMAT_VERSION}: "
+                "build the catalog again"
             )
         if raw.pop(_CHECKSUM, None) != fingerprint(raw):
             raise SnapshotInvalid(f"{path} is corrupt: its checksum does not match its content; roll back or rebuild")
         try:
-            raw["held"] = tuple(raw["held"])
-            raw["degraded"] = tuple(raw.get("degraded", ()))
-            raw["stale_sources"] = tuple(raw.get("stale_sources", ()))
-            raw["stale_expansions"] = int(raw.get("stale_expansions", 0))
-            raw["languages"] = tuple(raw["languages"])
-            raw["token_formats"] = tuple(raw.get("token_formats", UNNAMED_TOKEN_FORMATS))
-            raw["token_details"] = tuple(raw.get("token_details", UNNAMED_TOKEN_DETAILS))
-            raw["sequence"] = int(raw.get("sequence", 0))
-            raw["inputs_hash"] = str(raw.get("inputs_hash", ""))
-            raw["signals"] = tuple(Signal(signal) for signal in raw["signals"])
-            raw["encoder"] = EncoderManifest(**raw["encoder"]) if raw["encoder"] else None
-            return cls(**{f.name: raw[f.name] for f in fields(cls)})
-        except (KeyError, TypeError, ValueError) as error:
+            signals = tuple(Signal(signal) for signal in raw.pop("signals", ()))
+            manifest = replace(msgspec.convert({**raw, "signals": ()}, cls), signals=signals)
+        except (TypeError, ValueError) as error:  # msgspec names the place, as `$.files[...]`
             raise SnapshotInvalid(f"{path} has a missing or invalid field: {error}") from error
+        for name in (*manifest.files, manifest.snapshot):
+            if problem := name_problem(name):
+                place = f"$.files[{name!r:.200}]" if name in manifest.files else "$.snapshot"
+                raise SnapshotInvalid(f"{path}: {place} is no file of a snapshot: its name {problem}")
+        return manifest
+
+
+def _parsed(data: bytes, path: Path) -> Any:
+    """Return the JSON value in bytes. Raises SnapshotInvalid where there is none, or it is nested too deep."""
+    try:
+        raw = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
+    level = [raw]
+    for _ in range(_MOST_DEPTH):
+        level = [inner for value in level for inner in _members(value)]
+    if level:
+        raise SnapshotInvalid(f"{path} is nested deeper than {_MOST_DEPTH} levels, the most that is read")
+    return raw
+
+
+def _members(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def read_manifest(folder: Path) -> tuple[bytes, Manifest]:
+    """Return the bytes of a snapshot's `manifest.json`, and the manifest that they hold.
+
+    Both come from one reading of the file: what checks the bytes checks the manifest that is used. Raises
+    SnapshotInvalid where it is missing, malformed, corrupt or of another format version.
+    """
+    path = folder / MANIFEST
+    try:
+        data, _ = read_in(folder, MANIFEST, MOST_MANIFEST_BYTES)
+    except FileNotFoundError:
+        raise SnapshotInvalid(f"{folder} is not a snapshot: it has no {MANIFEST}") from None
+    except OSError as error:
+        raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
+    return data, Manifest.from_bytes(data, path)
 
 
 def sequence_in(folder: Path) -> int:
     """Return the number of a snapshot's folder, whatever its format version; 0 where no manifest tells one."""
     try:
-        sequence = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["sequence"]
-    except (OSError, ValueError, KeyError, TypeError):
+        sequence = json.loads(read_in(folder, MANIFEST, MOST_MANIFEST_BYTES)[0])["sequence"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return 0  # an old manifest, or a damaged one: `Manifest.read` says what is wrong with it
-    return sequence if isinstance(sequence, int) else 0
+    return sequence if isinstance(sequence, int) and 0 <= sequence <= _MOST_COUNT else 0

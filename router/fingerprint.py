@@ -5,8 +5,11 @@ They are in `router` because the build writes checksums and the router verifies 
 
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
+
+from router.files import open_regular
 
 _BLOCK = 1 << 20
 
@@ -26,9 +29,17 @@ def fingerprint(value: Any) -> str:
 
 
 def file_sha256(path: Path) -> str:
-    """Return the sha256 (64 hex digits) of a file's bytes. Raises OSError where it cannot be read."""
+    """Return the sha256 (64 hex digits) of a regular file. Raises OSError for any other, or an unreadable one."""
+    descriptor = open_regular(path)
+    try:
+        return descriptor_sha256(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def descriptor_sha256(descriptor: int) -> str:
+    """Return the sha256 (64 hex digits) of an open file, from where it stands to its end. Raises OSError."""
     digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while block := stream.read(_BLOCK):
-            digest.update(block)
+    while block := os.read(descriptor, _BLOCK):
+        digest.update(block)
     return digest.hexdigest()

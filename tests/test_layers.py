@@ -16,7 +16,19 @@ from tests.support.places import ROOT
 # Rooms in the order of the data. A room imports rooms of lower levels, never one of its own level.
 LEVELS: dict[str, tuple[tuple[str, ...], ...]] = {
     "router": (
-        ("errors", "record", "expansion", "fingerprint", "contract", "text", "process", "distribution", "validation"),
+        (
+            "errors",
+            "record",
+            "expansion",
+            "files",
+            "fingerprint",
+            "contract",
+            "text",
+            "process",
+            "refusals",
+            "distribution",
+            "validation",
+        ),
         ("tools", "encoding"),
         ("provider_formats", "query"),
         ("retrieval",),

@@ -8,6 +8,7 @@ from pathlib import Path
 from flows.output.terminal import err, out, plain_text, rows_table
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
+from router.snapshot.listed_files import told, unlisted_files
 from router.snapshot.snapshot import Snapshot
 from router.store import (
     DiskSize,
@@ -138,10 +139,11 @@ def _rolled_back(stored: Stored, state: StoreState) -> RolledBack | None:
 
 def _problem(folder: Path) -> str:
     try:
-        Snapshot.open(folder, whole=True)
+        snapshot = Snapshot.open(folder, whole=True)
     except SnapshotInvalid as error:
         return str(error)
-    return ""
+    unlisted = unlisted_files(folder, snapshot.manifest)
+    return f"{folder} holds files that its manifest does not list: {told(unlisted)}" if unlisted else ""
 
 
 def _row(catalog: str, name: str, current: bool, manifest: Manifest | None, size: DiskSize) -> tuple[str, ...]:

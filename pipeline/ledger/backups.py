@@ -168,7 +168,7 @@ def _copy(connection: "duckdb.DuckDBPyConnection", path: Path, target: Path) -> 
     DuckDB copies, not the file system: POSIX drops all locks of a process on a file once it closes any descriptor of
     that file, so another program could then write into the ledger.
     """
-    target.parent.mkdir(exist_ok=True)
+    target.parent.mkdir(mode=0o700, exist_ok=True)
     unfinished = target.with_name(f"{target.name}.unfinished")
     try:
         for leftover in (unfinished, log_of(unfinished)):

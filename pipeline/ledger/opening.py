@@ -6,6 +6,7 @@ import duckdb
 
 from pipeline.errors import QuartermasterError, RunAborted, SettingsInvalid
 from pipeline.ledger.lock import Waiting, in_use, reader_of
+from pipeline.ledger.private import keep_private
 
 LEDGER_FILE = "ledger.duckdb"
 # Nothing is fetched at run time, and SQL never picks up a Python variable by accident.
@@ -47,6 +48,7 @@ def connect(path: Path, waiting: Waiting | None = None) -> "duckdb.DuckDBPyConne
                 raise explained(error, path) from error
             if not waiting.pause(reader):
                 raise in_use(path.parent, "program", reader) from error
+    keep_private(path)
     return _whole(connection, path)
 
 

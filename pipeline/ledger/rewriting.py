@@ -5,6 +5,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from pipeline.ledger.private import keep_private
 from pipeline.ledger.schema import quoted
 
 _TARGET = "rewritten"
@@ -19,11 +20,13 @@ def copy_tables(connection: "duckdb.DuckDBPyConnection", target: Path, texts: se
     ((own,),) = connection.execute("SELECT current_database()").fetchall()
     connection.execute(f"ATTACH {quoted(str(target))} AS {_TARGET}")
     try:
+        keep_private(target)
         connection.execute(f'COPY FROM DATABASE "{own}" TO {_TARGET} (SCHEMA)')
         left_out = sum(_copy(connection, table, texts) for table in _tables(connection))
         # DETACH says nothing where the disk is full.
         connection.execute(f"CHECKPOINT {_TARGET}")
     finally:
+        keep_private(target)
         connection.execute(f"DETACH {_TARGET}")
     return left_out
 

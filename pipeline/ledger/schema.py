@@ -8,6 +8,7 @@ import duckdb
 
 from pipeline.ledger.comments import COMMENTS, VECTORS
 from pipeline.ledger.migrations import MIGRATIONS, apply, is_empty, pending
+from pipeline.ledger.private import keep_connection_private
 from router.fingerprint import fingerprint
 
 _VIEWS = """
@@ -63,6 +64,7 @@ def transaction(connection: "duckdb.DuckDBPyConnection") -> Iterator[None]:
         connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
+    keep_connection_private(connection)
 
 
 def create_vectors(connection: "duckdb.DuckDBPyConnection", dim: int) -> str:

@@ -127,7 +127,7 @@ def write_snapshot(
         # Last, so that it holds what the gates found; no router reads it.
         progress.start("inspect", None)
         execution.run("inspect", partial(_write_database, folder, contents, context, manifest))
-        files = {**manifest.files, CATALOG_DB: _checksum(folder / CATALOG_DB)}
+        files = {**manifest.files, CATALOG_DB: file_sha256(folder / CATALOG_DB)}
         share_unchanged(folder, files, serving_folder(context.store))
         replace(manifest, files=files).write(folder)
         return context.store.seal(folder), checked
@@ -239,12 +239,5 @@ def _checksums(folder: Path) -> dict[str, str]:
             if path.name.endswith(".lock"):
                 path.unlink()
             else:
-                checksums[path.relative_to(folder).as_posix()] = _checksum(path)
+                checksums[path.relative_to(folder).as_posix()] = file_sha256(path)
     return checksums
-
-
-def _checksum(path: Path) -> str:
-    """Return the sha256 of a file, and let everybody read it."""
-    if path.stat().st_mode & 0o444 != 0o444:  # a link to an encoder may be of a file of somebody else
-        path.chmod(0o644)  # Tantivy's own are its owner's alone; a router may run as somebody else
-    return file_sha256(path)

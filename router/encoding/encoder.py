@@ -1,5 +1,6 @@
 """The encoder that turns texts into vectors: ONNX Runtime, one thread, no torch; and the query adapter."""
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,6 +11,10 @@ from numpy.typing import NDArray
 from router.contract import ENCODER_MODEL, ENCODER_TOKENIZER, ENCODER_TOKENS, EncoderManifest
 from router.errors import SnapshotInvalid
 from router.process import silence_onnxruntime
+from router.refusals import is_panic
+
+FIRST_RUN_S = 30.0  # what a new encoder may take for one word: thousands of times what one needs
+_PROBE = "word"
 
 Spans = Sequence[tuple[int, int]]  # character ranges, start to end (exclusive)
 
@@ -75,9 +80,37 @@ class OnnxEncoder:
             session = onnxruntime.InferenceSession(
                 str(folder / ENCODER_MODEL), options, providers=["CPUExecutionProvider"]
             )
-        except Exception as error:  # both libraries raise bare Exception subclasses of their own
+        except BaseException as error:  # both libraries raise bare Exception subclasses of their own, and panics
+            if not isinstance(error, Exception) and not is_panic(error):
+                raise
             raise SnapshotInvalid(f"the encoder in {folder} cannot be loaded: {error}") from error
         return cls(tokenizer, session, spec)
+
+    def require_vector(self, deadline_s: float = FIRST_RUN_S) -> None:
+        """Encode one word. Raises SnapshotInvalid where that gives no vector, or takes longer than `deadline_s`.
+
+        ONNX Runtime ends a run between two nodes of the graph, also inside a loop.
+        """
+        import onnxruntime
+
+        options = onnxruntime.RunOptions()
+        ended = threading.Timer(deadline_s, setattr, (options, "terminate", True))
+        ended.daemon = True
+        ended.start()
+        try:
+            (vectors,) = self._session.run(["vector"], self.feeds([_PROBE]), options)
+        except BaseException as error:
+            if not isinstance(error, Exception) and not is_panic(error):
+                raise
+            reason = f"gave no vector within {deadline_s:g} s" if options.terminate else "fails"
+            raise SnapshotInvalid(f"the encoder {reason}: {error}") from error
+        finally:
+            ended.cancel()
+        if vectors.shape != (1, self._dim) or vectors.dtype != np.float32 or not np.isfinite(vectors).all():
+            raise SnapshotInvalid(
+                f"the encoder gave {vectors.dtype} of shape {vectors.shape}, it must be finite float32 of shape "
+                f"{(1, self._dim)}"
+            )
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of texts, without the query prefix: float32 of shape (len(texts), dim).

@@ -3,6 +3,7 @@
 It is read-only. A folder that is incomplete, corrupt or of another version raises SnapshotInvalid.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,16 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router import contract, text
-from router.contract import LEXICAL_SIGNALS, Manifest, Signal
+from router.contract import LEXICAL_SIGNALS, Manifest, Signal, read_manifest
 from router.encoding.encoder import Encoder
 from router.errors import SettingsInvalid, SnapshotInvalid
-from router.fingerprint import file_sha256
+from router.refusals import damage_refused
 from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.recipe import Recipe
 from router.retrieval.registry import open_retrievers
 from router.retrieval.retrievers import Admitted, DenseRetriever, Lexical, Retriever
 from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot import loading
+from router.snapshot.listed_files import require_listed
+from router.snapshot.opened_files import open_files, open_verified
 from router.snapshot.overlay import Overlay
 from router.snapshot.record_store import ToolEntries
 from router.snapshot.store.pointer import snapshot_folder
@@ -32,26 +35,28 @@ from router.snapshot.token_counts import TokenCounts
 def verify_checksums(folder: Path, files: Mapping[str, str]) -> None:
     """Compare files with their sha256 checksums, by name. Raises SnapshotInvalid for the first that differs."""
     for name, expected in files.items():
-        try:
-            actual = _database_sha256(folder) if name == contract.CATALOG_DB else file_sha256(folder / name)
-        except OSError as error:
-            raise SnapshotInvalid(f"{folder / name} cannot be read: {error}") from error
-        if actual != expected:
-            raise SnapshotInvalid(
-                f"{folder / name} is corrupt: its checksum is not the one in the manifest; roll back or rebuild"
-            )
+        if name == contract.CATALOG_DB:
+            _verify_database(folder, expected)
+        else:
+            os.close(open_verified(folder, name, expected))
 
 
-def _database_sha256(folder: Path) -> str:
-    """Return the checksum of `catalog.duckdb`, of which a snapshot that does not serve may have a delta."""
+def _verify_database(folder: Path, expected: str) -> None:
+    """Compare `catalog.duckdb`, of which a snapshot that does not serve may have a delta, with its checksum."""
     from router.snapshot.store.deltas.databases import database_sha256  # with sqlite3, which serving does not need
 
-    return database_sha256(folder)
+    path = folder / contract.CATALOG_DB
+    try:
+        actual = database_sha256(folder)
+    except OSError as error:
+        raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
+    if actual != expected:
+        raise SnapshotInvalid(f"{path} is corrupt: its checksum is not the one in the manifest; roll back or rebuild")
 
 
-def _files_to_verify(manifest: Manifest, whole: bool) -> Mapping[str, str]:
-    """Return the checksums to verify. `catalog.duckdb`, which no router reads and may be the largest, needs `whole`."""
-    return {name: sha for name, sha in manifest.files.items() if whole or name != contract.CATALOG_DB}
+def _served_files(manifest: Manifest) -> Mapping[str, str]:
+    """Return the checksums of all but `catalog.duckdb`, which no router reads and may be the largest."""
+    return {name: sha for name, sha in manifest.files.items() if name != contract.CATALOG_DB}
 
 
 @dataclass(frozen=True)
@@ -92,37 +97,44 @@ class Snapshot:
         every thread for the tenth of a second that a tokenizer takes to load.
         """
         folder = snapshot_folder(Path(path))
-        manifest = Manifest.read(folder)
+        _, manifest = read_manifest(folder)  # the bytes are what a signature covers
         if manifest.versions.get("text") != text.TEXT_VERSION:
             raise SnapshotInvalid(
                 f"{folder} was indexed with text version {manifest.versions.get('text')}, "
                 f"this router analyses with {text.TEXT_VERSION}: build the catalog again"
             )
-        if check:
-            verify_checksums(folder, _files_to_verify(manifest, whole))
+        with damage_refused(f"{folder} cannot be read"):
+            require_listed(folder, manifest, whole=whole)
+        if check and whole:
+            verify_checksums(folder, {contract.CATALOG_DB: manifest.files[contract.CATALOG_DB]})
         try:
             recipe = Recipe.from_json(manifest.recipe)
         except SettingsInvalid as error:
             raise SnapshotInvalid(f"{folder}: {error}") from error
-        records = loading.load_records(folder, manifest)
-        tools = len(records)
-        tokens = TokenCounts.open(folder, manifest, records)
-        background_scores, calibrations = loading.load_calibration(folder, manifest, tools)
-        shared = before is not None and loading.encoder_identity(before.manifest) == loading.encoder_identity(manifest)
-        return cls(
-            folder=folder,
-            manifest=manifest,
-            recipe=recipe,
-            records=records,
-            tokens=tokens,
-            retrievers=open_retrievers(folder, manifest, tools),
-            encoder=before.encoder if before and shared else loading.open_encoder(folder, manifest),
-            expanded=loading.load_expansion_marks(folder, manifest, tools),
-            adapter=loading.load_adapter(folder, manifest),
-            duplicates=loading.load_duplicates(folder, manifest, tools),
-            background_scores=background_scores,
-            calibrations=calibrations,
-        )
+        with (
+            damage_refused(f"{folder} cannot be opened"),
+            open_files(folder, _served_files(manifest), check=check) as opened,
+        ):
+            records = loading.load_records(opened, manifest)
+            tools = len(records)
+            background_scores, calibrations = loading.load_calibration(opened, manifest, tools)
+            shared = before is not None and loading.encoder_identity(before.manifest) == loading.encoder_identity(
+                manifest
+            )
+            return cls(
+                folder=folder,
+                manifest=manifest,
+                recipe=recipe,
+                records=records,
+                tokens=TokenCounts.open(opened, manifest, records),
+                retrievers=open_retrievers(opened, manifest, tools),
+                encoder=before.encoder if before and shared else loading.open_encoder(opened, manifest),
+                expanded=loading.load_expansion_marks(opened, manifest, tools),
+                adapter=loading.load_adapter(opened, manifest),
+                duplicates=loading.load_duplicates(opened, manifest, tools),
+                background_scores=background_scores,
+                calibrations=calibrations,
+            )
 
     @cached_property
     def lexical(self) -> Mapping[Signal, Lexical]:

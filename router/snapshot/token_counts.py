@@ -53,7 +53,9 @@ class TokenCounts:
             counted = {form: stored[:, forms.index(form)][:, columns] for form in Form if form in forms}
         if missing := [form for form in Form if form not in counted]:
             _logger.warning(
-                "%s has no token counts of %s: they are estimated; build the catalog again", folder, ", ".join(missing)
+                "%s has no token counts of %s: they are estimated; build the catalog again",
+                manifest.snapshot,
+                ", ".join(missing),
             )
         return cls(records, counted)
 

@@ -69,7 +69,7 @@ class DenseRetriever:
         if contract.CANDIDATES not in manifest.files or not has_faiss():
             if len(rows) > MOST_COPIED:
                 remedy = "" if contract.CANDIDATES in manifest.files else ", and build the catalog again"
-                _logger.warning("%s: %s%s", folder, NO_FAISS_WARNING.format(vectors=len(rows)), remedy)
+                _logger.warning("%s: %s%s", manifest.snapshot, NO_FAISS_WARNING.format(vectors=len(rows)), remedy)
             return cls(vectors)
         return cls(
             vectors,

@@ -25,7 +25,8 @@ def sync_tree(folder: Path) -> None:
     """Wait until every file under a folder is on disk, then every folder, and last the folder itself."""
     for inner, _, files in os.walk(folder, topdown=False, onerror=_raise):
         for name in files:
-            sync(Path(inner, name))
+            if (path := Path(inner, name)).is_file() and not path.is_symlink():  # a pipe cannot be synced
+                sync(path)
         sync(Path(inner))
 
 

@@ -10,15 +10,18 @@ from pathlib import Path
 
 from router.contract import CURRENT, MANIFEST, Manifest, sequence_in
 from router.errors import SnapshotInvalid
+from router.files import name_problem, read_in
 from router.snapshot.store import decisions
 from router.snapshot.store.durable import make_folder, replace_text, sync, sync_tree
 from router.snapshot.store.locking import lock_file, lock_folder
+from router.snapshot.store.modes import make_read_only
 from router.snapshot.store.pointer import read_current, stored_folders, write_current
 from router.snapshot.store.protocol import Stored
 from router.snapshot.store.retention import removable
 from router.snapshot.store.state import StoreState
 
 _STATE = "state.json"
+_MOST_STATE = 16 << 20  # bytes: a line for each rollback and each snapshot that was accepted
 _LOCK = ".lock"
 _STAGING = ".building-"
 
@@ -70,7 +73,7 @@ class SnapshotStore:
     def local_folder(self, name: str) -> Path:
         """Return the folder of a complete snapshot. Raises SnapshotInvalid where there is none of that name."""
         folder = self.folder / name
-        if name != Path(name).name or name.startswith(".") or not (folder / MANIFEST).is_file():
+        if name_problem(name) or "/" in name or name.startswith(".") or not (folder / MANIFEST).is_file():
             raise SnapshotInvalid(f"{self.folder} has no snapshot {name!r}")
         return folder
 
@@ -100,6 +103,7 @@ class SnapshotStore:
     def seal(self, staged: Path) -> Path:
         """Write a verified staging folder to disk, move it to its place and return that. It is not current yet."""
         folder = self.folder / staged.name.removeprefix(_STAGING)
+        make_read_only(staged)
         sync_tree(staged)
         staged.rename(folder)
         try:
@@ -149,9 +153,11 @@ class SnapshotStore:
         """Return what `state.json` holds; nothing where there is none. Raises SnapshotInvalid where it is damaged."""
         path = self.folder / _STATE
         try:
-            return StoreState.from_json(path.read_bytes(), str(path))
+            return StoreState.from_json(read_in(self.folder, _STATE, _MOST_STATE)[0], str(path))
         except FileNotFoundError:
             return StoreState()
+        except OSError as error:
+            raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
 
     def write_state(self, state: StoreState) -> None:
         """Replace `state.json` in one step that outlasts a power loss."""
@@ -176,6 +182,9 @@ class SnapshotStore:
     def _remove_leftovers(self) -> None:
         """Remove removed snapshots, and what killed builds left; not the folder of a build that is running."""
         for leftover in self.folder.glob(f"{_STAGING}*"):
+            if leftover.is_symlink() or not leftover.is_dir():  # never one of ours: remove it, not what it leads to
+                leftover.unlink()
+                continue
             with suppress(BlockingIOError), lock_folder(leftover):
                 shutil.rmtree(leftover)
 

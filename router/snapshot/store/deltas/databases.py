@@ -20,6 +20,7 @@ from router.errors import SnapshotInvalid
 from router.snapshot.store.deltas.delta_file import write_delta
 from router.snapshot.store.deltas.reading import DELTA, base_of, read_database, read_delta, sha256_of
 from router.snapshot.store.durable import sync
+from router.snapshot.store.modes import read_mode
 
 LEAST_SIZE = 16_000_000  # bytes: a smaller database stays whole, for any DuckDB client to open
 _UNFINISHED = f".{CATALOG_DB}-"
@@ -141,8 +142,8 @@ def _new_file(folder: Path) -> Path:
 
 
 def _move(unfinished: Path, target: Path) -> None:
-    """Move a file to its place. It is on disk when this returns, and everybody may read it."""
-    unfinished.chmod(0o644)
+    """Move a file to its place. It is on disk when this returns, and has the mode of the snapshot's other files."""
+    unfinished.chmod(read_mode(target.parent))
     sync(unfinished)
     unfinished.replace(target)
     sync(target.parent)

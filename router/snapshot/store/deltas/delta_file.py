@@ -19,6 +19,7 @@ from typing import Protocol
 
 import numpy as np
 
+from router.files import open_in
 from router.snapshot.store.deltas.chunks import chunks
 
 _SCHEMA = """
@@ -33,6 +34,7 @@ _PARTS = """
     WHERE start >= (SELECT max(start) FROM parts WHERE start <= ?) AND start < ? ORDER BY start
 """
 _BLOCK = 1 << 18  # bytes before compression
+_MOST_BLOCK = 4 * _BLOCK  # bytes of a block when it is read: those written are less than twice _BLOCK
 _GROUP = 4096  # chunks that are looked up at once
 _LEVEL = 1  # of zlib: vectors do not compress, and level 6 makes the rest 7 % smaller in three times the time
 
@@ -49,7 +51,7 @@ class WholeFile:
     """An open file as a source."""
 
     def __init__(self, path: Path) -> None:
-        self._stream = path.open("rb")
+        self._stream = os.fdopen(open_in(path.parent, path.name), "rb")
         self.close = self._stream.close
 
     def read(self, start: int, length: int) -> bytes:
@@ -62,6 +64,7 @@ class DeltaFile:
     """A delta as a source, once its `base` is opened. Raises sqlite3.Error or zlib.error where it is damaged."""
 
     def __init__(self, path: Path) -> None:
+        os.close(open_in(path.parent, path.name))  # not a pipe, nor a link that leads out
         # Immutable: read without locks, also where nothing can be written.
         self._connection = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True, check_same_thread=False)
         self.close = self._connection.close
@@ -94,7 +97,10 @@ class DeltaFile:
 
     def _read_block(self, number: int) -> bytes:
         (data,) = self._connection.execute("SELECT data FROM blocks WHERE number = ?", (number,)).fetchone()
-        return zlib.decompress(data)
+        block = zlib.decompressobj().decompress(data, _MOST_BLOCK + 1)
+        if len(block) > _MOST_BLOCK:
+            raise zlib.error(f"block {number} is larger than {_MOST_BLOCK:,} bytes")
+        return block
 
 
 def write_delta(target: Path, base: Path, delta: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from pipeline.indexing import dense
+from pipeline.indexing.centroids import index_centroids
 from router import contract
 from router.contract import EncoderManifest, Manifest, Signal
 from router.distribution import install_command
@@ -213,3 +214,28 @@ def test_tools_added_at_run_time_are_ranked_without_faiss_too(
     held = vectors(catalog)
     added = DenseRetriever(held).with_later(ToolVectors.of(requests[:1], requests[:0], np.array([0, 0])))
     assert added.rank_vector(requests[0], 3, DenseView.DOCUMENT).ordinals[0] == TOOLS
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [(0, b"IxFI"), (4, b"\xff\xff\xff\x7f"), (8, b"\xff" * 8), (61, (2**30).to_bytes(8, "little"))],
+    ids=["kind", "dims", "tools", "a table of 4 GB"],
+)
+def test_an_index_that_says_more_than_its_file_holds_is_refused(tmp_path: Path, place: int, value: bytes) -> None:
+    path = tmp_path / contract.CANDIDATES
+    index_centroids(unit(np.random.default_rng(1).normal(size=(500, 32))), path)
+    data = bytearray(path.read_bytes())
+    data[place : place + len(value)] = value
+    path.write_bytes(data)
+    with pytest.raises(SnapshotInvalid):
+        CandidateIndex.open(path, 500, 32)
+
+
+def test_an_index_of_another_layout_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / contract.CANDIDATES
+    index_centroids(unit(np.random.default_rng(1).normal(size=(500, 32))), path)
+    data = path.read_bytes()
+    for place in range(2117, 2137):  # after 8 + 2,048 bytes of tables: how faiss scans the codes
+        path.write_bytes(data[:place] + b"\x03" + data[place + 1 :])
+        with pytest.raises(SnapshotInvalid):
+            CandidateIndex.open(path, 500, 32)

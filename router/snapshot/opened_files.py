@@ -1,0 +1,92 @@
+"""The files of a snapshot, each opened once: what is hashed is what is read.
+
+Tantivy, ONNX Runtime, faiss and numpy open files by their paths, and a path may lead to another file a moment after it
+was hashed. So each file is opened, hashed by its descriptor, and handed on as a link to that descriptor, in a private
+folder of the snapshot's layout. A file that the manifest does not list has no link there: no library can read it.
+See docs/decisions/0082-hostile-snapshots.md.
+"""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from router.errors import SnapshotInvalid
+from router.files import open_in
+from router.fingerprint import descriptor_sha256
+
+_DESCRIPTORS = Path("/proc/self/fd")  # a link there opens the same file again, wherever its path leads by now
+
+
+@contextmanager
+def open_files(folder: Path, files: Mapping[str, str], *, check: bool = True) -> Iterator[Path]:
+    """Open files of a snapshot by name, and give a folder that leads to them and to nothing else.
+
+    With `check` each is compared with its sha256. Raises SnapshotInvalid for a file that is missing, is no regular
+    file, lies outside the folder, differs from its checksum, or is changed inside the block; what the block raises of
+    that kind names the snapshot's folder. Without /proc, files are opened by their paths, and compared afterwards.
+    """
+    by_descriptor = _DESCRIPTORS.is_dir()
+    with ExitStack() as stack:
+        links = Path(tempfile.mkdtemp(prefix="quartermaster-"))
+        stack.callback(remove_links, links)
+        opened: dict[str, tuple[int, os.stat_result]] = {}
+        for name, expected in files.items():
+            descriptor = open_verified(folder, name, expected if check else None)
+            stack.callback(os.close, descriptor)
+            opened[name] = descriptor, os.fstat(descriptor)
+            link = links / name
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(_DESCRIPTORS / str(descriptor) if by_descriptor else (folder / name).resolve())
+        try:
+            yield links
+        except SnapshotInvalid as error:
+            raise SnapshotInvalid(str(error).replace(str(links), str(folder))) from error.__cause__
+        for name, (descriptor, before) in opened.items():
+            if not _is_same(os.fstat(descriptor), before) or not (by_descriptor or _leads_to(folder / name, before)):
+                raise SnapshotInvalid(f"{folder / name} was changed while it was opened; try again")
+
+
+def open_verified(folder: Path, name: str, expected: str | None) -> int:
+    """Return a descriptor of a file of a snapshot, whose sha256 is `expected`; None compares nothing.
+
+    Raises SnapshotInvalid as `open_files` does.
+    """
+    try:
+        descriptor = open_in(folder, name)
+        try:
+            if expected is None or descriptor_sha256(descriptor) == expected:
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+    except (OSError, ValueError) as error:
+        raise SnapshotInvalid(f"{folder / name} cannot be read: {error}") from error
+    os.close(descriptor)
+    raise SnapshotInvalid(
+        f"{folder / name} is corrupt: its checksum is not the one in the manifest; roll back or rebuild"
+    )
+
+
+def remove_links(folder: Path) -> None:
+    """Remove a folder of links; try again where Tantivy's own thread has just put its lock file there."""
+    for _ in range(100):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(0.001)
+
+
+def _is_same(one: os.stat_result, other: os.stat_result) -> bool:
+    names = ("st_dev", "st_ino", "st_size", "st_mtime_ns")
+    return all(getattr(one, name) == getattr(other, name) for name in names)
+
+
+def _leads_to(path: Path, status: os.stat_result) -> bool:
+    try:
+        return _is_same(path.stat(), status)
+    except OSError:
+        return False

@@ -1,0 +1,303 @@
+"""Snapshots that somebody else wrote: refused before they cost anything, whatever their manifest says."""
+
+import json
+import os
+import shutil
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from router import Router, SnapshotInvalid
+from router.contract import (
+    CATALOG_DB,
+    MANIFEST,
+    MOST_MANIFEST_BYTES,
+    RECORD_OFFSETS,
+    RECORDS,
+    TOKEN_COUNTS,
+    VECTORS,
+    Manifest,
+)
+from router.fingerprint import file_sha256
+from router.snapshot import opened_files
+from router.snapshot.listed_files import unlisted_files
+from router.snapshot.snapshot import Snapshot, verify_checksums
+from router.snapshot.store.modes import make_read_only
+from router.store import SnapshotStore
+from tests.support.publishing import sign
+
+LONGEST_S = 5.0
+
+
+@pytest.fixture
+def copied(snapshot: Path, tmp_path: Path) -> Path:
+    """A copy of the session's snapshot whose files may be written."""
+    folder = Path(shutil.copytree(snapshot, tmp_path / "office" / snapshot.name))
+    for path in folder.rglob("*"):
+        if path.is_file():
+            path.chmod(0o644)
+    return folder
+
+
+def put(folder: Path, name: str, data: bytes) -> None:
+    """Replace a file and its checksum, as one who writes both does."""
+    (folder / name).write_bytes(data)
+    sign(folder, lambda manifest: manifest["files"].update({name: file_sha256(folder / name)}))
+
+
+def refuse(folder: Path, words: str) -> None:
+    """Expect that opening ends with SnapshotInvalid and some words, within seconds."""
+    begun = time.monotonic()
+    with pytest.raises(SnapshotInvalid, match=words):
+        Snapshot.open(folder, whole=True)
+    assert time.monotonic() - begun < LONGEST_S
+
+
+def test_a_manifest_that_lists_no_file_is_refused(copied: Path) -> None:
+    (copied / RECORDS).write_bytes((copied / RECORDS).read_bytes().replace(b"refund", b"REFUND"))
+    sign(copied, lambda manifest: manifest.update(files={}))
+    refuse(copied, rf"does not list {RECORDS}, which every snapshot needs")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [RECORDS, RECORD_OFFSETS, TOKEN_COUNTS, VECTORS, CATALOG_DB, "name/meta.json", "encoder/model.onnx"],
+)
+def test_each_file_that_is_read_must_be_listed(copied: Path, name: str) -> None:
+    sign(copied, lambda manifest: manifest["files"].pop(name))
+    refuse(copied, f"does not list {name}, which .* needs")
+
+
+def test_a_file_of_an_index_that_is_not_listed_is_not_read(copied: Path) -> None:
+    segment = next((copied / "name").glob("*.term"))
+    sign(copied, lambda manifest: manifest["files"].pop(f"name/{segment.name}"))
+    refuse(copied, rf"{segment.name} is in an index, and {MANIFEST} does not list it")
+    segment.rename(copied / segment.name)
+    refuse(copied, "the index .*name cannot be opened")
+
+
+def test_files_that_no_manifest_lists_are_named(copied: Path) -> None:
+    (copied / "name" / ".tantivy-meta.lock").touch()
+    assert unlisted_files(copied, Manifest.read(copied)) == []
+    (copied / "adapter.npy").touch()
+    (copied / "extra").symlink_to("/etc/passwd")
+    assert unlisted_files(copied, Manifest.read(copied)) == ["adapter.npy", "extra"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("/dev/zero", "../../secret", "a/../../b", "", ".", "a//b"),
+        *("C:\\x", "C:x", "a\\b", "a\x00b", "a\nb", "x" * 300, "a/b/c/d/e/f/g/h/i"),
+    ],
+)
+def test_a_name_that_leads_elsewhere_is_refused_before_anything_is_read(copied: Path, name: str) -> None:
+    sign(copied, lambda manifest: manifest["files"].update({name: "0" * 64}))
+    refuse(copied, r"\$\.files\[")
+
+
+def _pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def _link(target: str) -> Callable[[Path], None]:
+    def replace(path: Path) -> None:
+        path.unlink()
+        path.symlink_to(target)
+
+    return replace
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no pipes")
+@pytest.mark.parametrize(
+    ("replace", "words"),
+    [
+        (_pipe, "no regular file"),
+        (_link("/dev/zero"), "leads out of its folder"),
+        (_link("/etc/hostname"), "leads out of its folder"),
+        (_link("../../elsewhere"), "leads out of its folder"),
+    ],
+)
+@pytest.mark.parametrize("name", [RECORDS, MANIFEST, "name/meta.json", CATALOG_DB])
+def test_pipes_devices_and_links_that_lead_out_are_refused(
+    copied: Path, name: str, replace: Callable[[Path], None], words: str
+) -> None:
+    replace(copied / name)
+    refuse(copied, f"{words}|no snapshot at" if name == MANIFEST else words)
+
+
+def test_a_linked_folder_that_leads_out_is_refused(copied: Path) -> None:
+    (copied / "name").rename(copied.parent / "elsewhere")
+    (copied / "name").symlink_to(copied.parent / "elsewhere")
+    with pytest.raises(SnapshotInvalid, match="leads out of its folder"):
+        verify_checksums(copied, Manifest.read(copied).files)
+    refuse(copied, "name is in an index, and manifest.json does not list it")
+
+
+def test_a_link_inside_the_folder_is_followed(copied: Path) -> None:
+    (copied / RECORDS).rename(copied / "moved")
+    (copied / RECORDS).symlink_to("moved")
+    assert len(Router.open(copied)) == 8
+
+
+def test_a_file_that_is_swapped_after_it_was_hashed_is_not_served(
+    copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = Router.open(copied).route("refund the customer", k=1)[0].record
+    verified = opened_files.open_verified
+
+    def swapped(folder: Path, name: str, expected: str | None) -> int:
+        descriptor = verified(folder, name, expected)
+        if name == RECORDS:
+            other = folder / "other"
+            other.write_bytes((folder / name).read_bytes().replace(b"efund", b"EFUND"))
+            other.replace(folder / name)
+        return descriptor
+
+    monkeypatch.setattr(opened_files, "open_verified", swapped)
+    assert Router.open(copied).route("refund the customer", k=1)[0].record == before
+    monkeypatch.setattr(opened_files, "_DESCRIPTORS", Path("/nowhere"))
+    shutil.copyfile(copied / RECORDS, copied / "kept")
+    (copied / RECORDS).write_bytes((copied / "kept").read_bytes().replace(b"EFUND", b"efund"))
+    with pytest.raises(SnapshotInvalid, match="was changed while it was opened"):
+        Snapshot.open(copied)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda m: m.update(files=[]), r"\$\.files"),
+        (lambda m: m["files"].update({RECORDS: "x"}), r"\$\.files\["),
+        (lambda m: m.update(counts={"tools": -1}), r"\$\.counts"),
+        (lambda m: m["counts"].update(tools=10**30), r"\$\.counts"),
+        (lambda m: m["encoder"].update(dim=10**9), r"\$\.encoder\.dim"),
+        (lambda m: m.update(signals=["name", "other"]), "other"),
+        (lambda m: m.update(sequence=True), r"\$\.sequence"),
+        (lambda m: m.update(files={str(i): "0" * 64 for i in range(5000)}), r"\$\.files"),
+        (lambda m: m.update(snapshot="../x"), r"\$\.snapshot"),
+        (lambda m: m.update(recipe=json.loads("[" * 40 + "]" * 40)), "nested deeper than"),
+        (lambda m: m.update(tuning={"fitting": []}), "cannot be"),
+    ],
+)
+def test_a_manifest_of_another_shape_is_refused_with_its_place(
+    copied: Path, change: Callable[[dict[str, Any]], object], words: str
+) -> None:
+    sign(copied, change)
+    refuse(copied, words)
+
+
+@pytest.mark.parametrize("data", [b"[" * 100_000, b"9" * 10_000, b" " * (MOST_MANIFEST_BYTES + 1), b"\xff", b'{"a":'])
+def test_a_manifest_that_is_no_small_json_is_refused(copied: Path, data: bytes) -> None:
+    (copied / MANIFEST).write_bytes(data)
+    refuse(copied, "cannot be read|is not a snapshot's manifest")
+    assert SnapshotStore.at(copied.parent).snapshots()[0].manifest is None
+
+
+def test_a_manifest_of_an_older_version_without_later_fields_opens(copied: Path) -> None:
+    later = ("sequence", "inputs_hash", "stale_sources", "stale_expansions", "degraded", "token_formats")
+
+    def drop(manifest: dict[str, Any]) -> None:
+        for name in (*later, "token_details"):
+            manifest.pop(name)
+        manifest["newer"] = {"field": 1}
+
+    sign(copied, drop)
+    assert len(Router.open(copied)) == 8
+
+
+def _npy(header: str, data: bytes = b"") -> bytes:
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        _npy("{'descr': '<i8', 'fortran_order': False, 'shape': (1099511627776,), }"),
+        _npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", b"cos\nsystem\n(S'x'\ntR."),
+        _npy("{'descr': '<i8', 'fortran_order': False, 'shape': (-1,), }"),
+        _npy("{'descr': '<f8', 'fortran_order': False, 'shape': (9,), }", bytes(72)),
+        _npy("__import__('os').abort()"),
+        b"PK\x03\x04",
+        b"",
+    ],
+)
+@pytest.mark.parametrize("name", [RECORD_OFFSETS, VECTORS])
+def test_an_array_whose_header_lies_is_refused_before_it_is_mapped(copied: Path, name: str, data: bytes) -> None:
+    put(copied, name, data)
+    refuse(copied, name)
+
+
+def test_records_that_lie_outside_their_file_are_refused(copied: Path) -> None:
+    offsets = np.load(copied / RECORD_OFFSETS)
+    for changed in (offsets + 1, offsets[::-1].copy(), offsets * 1000):
+        np.save(copied / RECORD_OFFSETS, changed)
+        put(copied, RECORD_OFFSETS, (copied / RECORD_OFFSETS).read_bytes())
+        refuse(copied, "offsets")
+
+
+def test_a_record_that_is_no_json_fails_a_request_with_a_typed_error(copied: Path) -> None:
+    put(copied, RECORDS, b"[" * (copied / RECORDS).stat().st_size)
+    with pytest.raises(SnapshotInvalid, match="the record 0 of the snapshot is damaged"):
+        Snapshot.open(copied).records.entry(0)
+
+
+def overwrite_fast_field(folder: Path, first: int) -> None:
+    """Overwrite eight bytes of the numbers in an index, which Tantivy reads without a check."""
+    path = next((folder / "name").glob("*.fast"))
+    data = bytearray(path.read_bytes())
+    data[first : first + 8] = b"\xff" * 8
+    put(folder, f"name/{path.name}", bytes(data))
+
+
+def test_a_panic_while_an_index_is_opened_refuses_the_snapshot(copied: Path) -> None:
+    overwrite_fast_field(copied, 50)
+    refuse(copied, "the index .*name cannot be opened: PanicException")
+
+
+def test_a_panic_in_a_request_is_a_typed_error(copied: Path) -> None:
+    overwrite_fast_field(copied, 5)
+    router = Router.open(copied)
+    with pytest.raises(SnapshotInvalid, match="an index of the snapshot is damaged"):
+        router.route("create a refund", recipe="lexical")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no pipes")
+@pytest.mark.parametrize("name", ["CURRENT", "state.json"])
+def test_a_pipe_or_a_device_in_place_of_a_stores_file_is_refused(copied: Path, name: str) -> None:
+    store = SnapshotStore.at(copied.parent)
+    read = store.state if name == "state.json" else lambda: Router.open(store.folder)
+    for replace in (os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.write_bytes(b"[" * 10**6)):
+        path = store.folder / name
+        path.unlink(missing_ok=True)
+        replace(path)
+        with pytest.raises(SnapshotInvalid):
+            read()
+
+
+@pytest.mark.parametrize("text", ["../x", "/etc", "a\\b", "a\x00b", ".hidden", ""])
+def test_a_current_that_leads_elsewhere_is_refused(copied: Path, text: str) -> None:
+    (copied.parent / "CURRENT").write_text(text, encoding="utf-8")
+    with pytest.raises(SnapshotInvalid, match="is not the name of a snapshot"):
+        Router.open(copied.parent)
+
+
+def test_a_sealed_snapshot_is_read_only_and_can_be_removed(snapshot: Path, tmp_path: Path) -> None:
+    files = [path for path in snapshot.rglob("*") if path.is_file()]
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o444}
+    shutil.rmtree(shutil.copytree(snapshot, tmp_path / "removed"))
+
+
+def test_a_stricter_umask_holds_for_the_files_of_a_snapshot(tmp_path: Path) -> None:
+    for name, mode in ((MANIFEST, 0o640), ("name.term", 0o600), ("linked", 0o664)):
+        (tmp_path / name).touch()
+        (tmp_path / name).chmod(mode)
+    (tmp_path / "cache").hardlink_to(tmp_path / "linked")
+    make_read_only(tmp_path)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert modes == {MANIFEST: 0o440, "name.term": 0o440, "linked": 0o444, "cache": 0o444}
