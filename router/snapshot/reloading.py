@@ -75,8 +75,8 @@ class ReloadingSnapshot:
         """Open the current snapshot of a path or a store.
 
         With `watch`, look every so many seconds for a new publication. `request_cache` is the number of requests whose
-        vectors are kept. `overlay` is a file that `save` wrote, to be laid over the snapshot. `trusted_keys`, `catalog` and
-        `trust_state` are those of `Trust.of`.
+        vectors are kept. `overlay` is a file that `save` wrote, to be laid over the snapshot. `trusted_keys`,
+        `catalog` and `trust_state` are those of `Trust.of`.
 
         Raises SnapshotInvalid, and SettingsInvalid for a setting out of its range.
         """

@@ -29,12 +29,12 @@ class TrustState:
             raise SettingsInvalid(str(error)) from error
 
     def newest(self, catalog: str) -> Statement | None:
-        """Return the newest statement that was served of a catalog. Raises SnapshotUntrusted where it cannot be read."""
+        """Return a catalog's newest statement that was served. Raises SnapshotUntrusted where it cannot be read."""
         return self._read().get(catalog)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other routers from writing inside the block. Raises SnapshotUntrusted where the file cannot be locked."""
+        """Keep other routers from writing inside the block. Raises SnapshotUntrusted where that cannot be."""
         try:
             with lock_file(self._path.with_name(f".{self._path.name}.lock")):
                 yield

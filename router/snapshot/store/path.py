@@ -33,7 +33,7 @@ class SnapshotPath:
         return (self._path.parent if (self._path / MANIFEST).is_file() else self._path).name
 
     def signed_pointer(self) -> bytes | None:
-        """Return the signed statement beside the catalog's CURRENT; None where there is none. Raises SnapshotInvalid."""
+        """Return the signed statement beside the catalog's CURRENT. Raises as `SnapshotStore.signed_pointer` does."""
         return self._catalog().signed_pointer()
 
     def current(self) -> str:
