@@ -5,7 +5,7 @@ The reader owns the format, so `pipeline` imports it from here.
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -191,8 +191,9 @@ class Manifest:
         if raw.pop(_CHECKSUM, None) != fingerprint(raw):
             raise SnapshotInvalid(f"{path} is corrupt: its checksum does not match its content; roll back or rebuild")
         try:
-            manifest = msgspec.convert(raw, cls)
-        except msgspec.ValidationError as error:  # which names the place, as `$.files[...]`
+            signals = tuple(Signal(signal) for signal in raw.pop("signals", ()))
+            manifest = replace(msgspec.convert({**raw, "signals": ()}, cls), signals=signals)
+        except (TypeError, ValueError) as error:  # msgspec names the place, as `$.files[...]`
             raise SnapshotInvalid(f"{path} has a missing or invalid field: {error}") from error
         for name in (*manifest.files, manifest.snapshot):
             if problem := name_problem(name):

@@ -32,12 +32,14 @@ _INTENT = (
 )
 
 
-def require_listed(folder: Path, manifest: Manifest) -> None:
-    """Raise SnapshotInvalid where a manifest does not list a file that a router reads of such a snapshot.
+def require_listed(folder: Path, manifest: Manifest, *, whole: bool = False) -> None:
+    """Raise SnapshotInvalid where a manifest does not list a file that is read of such a snapshot.
 
-    Also where a folder of an index holds a file that is not listed: nothing but an index's own files belongs there.
+    A router reads them; `whole` adds `catalog.duckdb`, which people read. Also raise it where the folder of an index
+    holds a file that is not listed: nothing but an index's own files belongs there.
     """
-    for name, reason in _required(manifest):
+    database = ((contract.CATALOG_DB, "`quartermaster inspect`"),) if whole else ()
+    for name, reason in (*_required(manifest), *database):
         if name not in manifest.files:
             raise SnapshotInvalid(f"{folder / contract.MANIFEST} does not list {name}, which {reason} needs")
     for name in unlisted_files(folder, manifest):

@@ -13,7 +13,7 @@ from router import contract
 from router.contract import Manifest, Signal
 from router.encoding.encoder import Encoder, OnnxEncoder
 from router.errors import SnapshotInvalid
-from router.retrieval.arrays import load_array
+from router.retrieval.arrays import load_array, load_offsets
 from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot.record_store import RecordStore
@@ -21,11 +21,14 @@ from router.snapshot.record_store import RecordStore
 
 def load_records(folder: Path, manifest: Manifest) -> RecordStore:
     """Return the records, whose number must be the manifest's."""
-    offsets = load_array(folder / contract.RECORD_OFFSETS)
+    offsets = load_offsets(folder / contract.RECORD_OFFSETS)
     tools = len(offsets) - 1
     if tools != manifest.counts.get("tools"):
         raise SnapshotInvalid(f"{folder} holds {tools} tools, its manifest says {manifest.counts.get('tools')}")
-    return RecordStore(load_bytes(folder / contract.RECORDS), offsets)
+    lines = load_bytes(folder / contract.RECORDS)
+    if offsets[-1] != len(lines):
+        raise SnapshotInvalid(f"{folder / contract.RECORDS} has {len(lines)} bytes, its offsets say {offsets[-1]}")
+    return RecordStore(lines, offsets)
 
 
 def open_encoder(folder: Path, manifest: Manifest) -> Encoder | None:
@@ -78,7 +81,10 @@ def load_duplicates(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.
     """Return for each ordinal the first ordinal of its duplicates, int64 (tools,); None where no tool has one."""
     if contract.DUPLICATES not in manifest.files:
         return None
-    return _by_ordinal(folder, contract.DUPLICATES, "duplicates", np.dtype(np.int64), tools)
+    first = _by_ordinal(folder, contract.DUPLICATES, "duplicates", np.dtype(np.int64), tools)
+    if tools and not 0 <= first.min() <= first.max() < tools:
+        raise SnapshotInvalid(f"{folder / contract.DUPLICATES} names a tool that is not one of {tools}")
+    return first
 
 
 def _by_ordinal(folder: Path, name: str, what: str, dtype: np.dtype[Any], tools: int) -> NDArray[Any]:

@@ -5,12 +5,13 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, overload
+from typing import Protocol, TypeVar, overload
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from router.errors import SnapshotInvalid
 from router.record import ToolRecord
 from router.snapshot.facets import Facet, Facets
 
@@ -41,6 +42,9 @@ class _FacetLine(msgspec.Struct):
 _ENTRIES = msgspec.json.Decoder(ToolEntry)
 _LINES = msgspec.json.Decoder(_IdLine)
 _FACETS = msgspec.json.Decoder(_FacetLine)
+
+
+_Line = TypeVar("_Line")
 
 
 class ToolEntries(Protocol):
@@ -94,19 +98,23 @@ class RecordStore:
 
     def entry(self, ordinal: int) -> ToolEntry:
         """Return the tool of an ordinal, 0 ≤ ordinal < len."""
-        return _ENTRIES.decode(self._line(ordinal))
+        return self._decoded(_ENTRIES, ordinal)
 
     def tool_id(self, ordinal: int) -> str:
         """Return the id of an ordinal."""
-        return _LINES.decode(self._line(ordinal)).record.tool_id
+        return self._decoded(_LINES, ordinal).record.tool_id
 
     @cached_property
     def facets(self) -> Facets:
         """Return what filters compare. The first call reads all tools, which takes 3 µs each."""
-        return Facets(tuple(_FACETS.decode(self._line(ordinal)).record for ordinal in range(len(self))))
+        return Facets(tuple(self._decoded(_FACETS, ordinal).record for ordinal in range(len(self))))
 
-    def _line(self, ordinal: int) -> bytes:
-        return self._lines[self._offsets[ordinal] : self._offsets[ordinal + 1]].tobytes()
+    def _decoded(self, decoder: "msgspec.json.Decoder[_Line]", ordinal: int) -> _Line:
+        """Return a line as an object. Raises SnapshotInvalid where it is none: opening decodes no line."""
+        try:
+            return decoder.decode(self._lines[self._offsets[ordinal] : self._offsets[ordinal + 1]].tobytes())
+        except (ValueError, RecursionError) as error:
+            raise SnapshotInvalid(f"the record {ordinal} of the snapshot is damaged: {error}") from error
 
     def ordinal(self, tool_id: str) -> int | None:
         """Return the ordinal of an id; None where there is no such tool."""

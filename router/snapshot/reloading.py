@@ -5,10 +5,12 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from pathlib import Path
 
-from router.errors import SettingsInvalid, SnapshotInvalid
+from router.errors import QuartermasterError, SettingsInvalid, SnapshotInvalid
 from router.process import renew_in_child
+from router.refusals import damage_refused, is_panic
 from router.signing.trusted_keys import KeySources
 from router.snapshot.cached_encoder import with_request_cache
 from router.snapshot.overlay import Overlay
@@ -163,14 +165,20 @@ class ReloadingSnapshot:
             return
         try:
             self.reload()
-        except SnapshotInvalid as error:
+        except BaseException as error:  # a panic is one: what serves goes on serving, and the watching goes on
+            if not isinstance(error, Exception) and not is_panic(error):
+                raise
             self._failures = self._failures + 1 if publication == self._refused else 0
             self._pause = min(2**self._failures, _LONGEST_PAUSE)
             if publication != self._refused:
                 self._refused = publication
                 current = self.snapshot.manifest.snapshot
                 _logger.warning(
-                    "%s: the new snapshot was refused, %s goes on serving: %s", self._store.label, current, error
+                    "%s: the new snapshot was refused, %s goes on serving: %s",
+                    self._store.label,
+                    current,
+                    error if isinstance(error, QuartermasterError) else repr(error),
+                    exc_info=None if isinstance(error, QuartermasterError) else error,
                 )
         else:
             self._seen, self._refused = publication, None
@@ -192,17 +200,27 @@ class ReloadingSnapshot:
 
 
 def _watch(watched: "weakref.ref[ReloadingSnapshot]", interval: float, closed: threading.Event) -> None:
-    """Look for publications until closed, or until nobody else refers to the watched snapshot."""
+    """Look for publications until closed, or until nobody else refers to the watched snapshot.
+
+    Nothing else ends it, also not a panic of a library or a lack of memory: the old snapshot would then serve on
+    without a word.
+    """
     while not closed.wait(interval):
-        reloading = watched()
-        if reloading is None:
-            return
-        try:
-            reloading.look()
-        except Exception:  # without this the thread would end, and the old snapshot would serve on without a word
-            label = reloading._store.label if reloading._store else ""
-            _logger.exception("%s: looking for a new snapshot failed", label)
-        del reloading
+        with suppress(BaseException):  # such as of a handler of the log
+            if not _look(watched):
+                return
+
+
+def _look(watched: "weakref.ref[ReloadingSnapshot]") -> bool:
+    """Look once and return True; False where the watched snapshot is gone. What fails is logged."""
+    reloading = watched()
+    if reloading is None:
+        return False
+    try:
+        reloading.look()
+    except BaseException:
+        _logger.exception("%s: looking for a new snapshot failed", reloading._store.label if reloading._store else "")
+    return True
 
 
 def _restart_watchers() -> None:
@@ -224,10 +242,8 @@ def checked_request_cache(request_cache: int) -> int:
 
 
 def _open(folder: Path, before: Snapshot | None = None, trust: Trust | None = None) -> Snapshot:
-    try:
+    with damage_refused(f"{folder} cannot be opened"):  # removed, or cut short, while it was opened
         return open_trusted(folder, trust, before) if trust else Snapshot.open(folder, before=before)
-    except (OSError, ValueError) as error:  # removed, or cut short, while it was opened
-        raise SnapshotInvalid(f"{folder} cannot be opened: {error}") from error
 
 
 def _publication(store: ReadableStore) -> Hashable:

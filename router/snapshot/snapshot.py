@@ -17,6 +17,7 @@ from router import contract, text
 from router.contract import LEXICAL_SIGNALS, Manifest, Signal, read_manifest
 from router.encoding.encoder import Encoder
 from router.errors import SettingsInvalid, SnapshotInvalid
+from router.refusals import damage_refused
 from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.recipe import Recipe
 from router.retrieval.registry import open_retrievers
@@ -111,14 +112,18 @@ class Snapshot:
                 f"{folder} was indexed with text version {manifest.versions.get('text')}, "
                 f"this router analyses with {text.TEXT_VERSION}: build the catalog again"
             )
-        require_listed(folder, manifest)
+        with damage_refused(f"{folder} cannot be read"):
+            require_listed(folder, manifest, whole=whole)
         if check and whole:
-            verify_checksums(folder, {contract.CATALOG_DB: manifest.files.get(contract.CATALOG_DB, "")})
+            verify_checksums(folder, {contract.CATALOG_DB: manifest.files[contract.CATALOG_DB]})
         try:
             recipe = Recipe.from_json(manifest.recipe)
         except SettingsInvalid as error:
             raise SnapshotInvalid(f"{folder}: {error}") from error
-        with open_files(folder, _served_files(manifest), check=check) as opened:
+        with (
+            damage_refused(f"{folder} cannot be opened"),
+            open_files(folder, _served_files(manifest), check=check) as opened,
+        ):
             records = loading.load_records(opened, manifest)
             tools = len(records)
             background_scores, calibrations = loading.load_calibration(opened, manifest, tools)

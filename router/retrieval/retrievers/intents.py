@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 from router import contract
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
-from router.retrieval.arrays import load_array
+from router.retrieval.arrays import load_array, load_offsets
 from router.retrieval.retrievers.ranking import EMPTY, Ranking
 from router.retrieval.retrievers.retriever import Admitted, EncodedQuery
 
 # See docs/decisions/0015-past-request-neighbours.md.
 _NEIGHBOURS = 20
+
+# Of vectors, tools, weights and threshold.
+_DTYPES = (np.float32, np.int64, np.float32, np.float64)
 
 
 class IntentRetriever:
@@ -55,18 +58,16 @@ class IntentRetriever:
         """
         if manifest.encoder is None:
             return None
-        vectors, offsets, ordinals, weights, threshold = (
-            load_array(folder / name)
-            for name in (
-                contract.INTENT_VECTORS,
-                contract.INTENT_OFFSETS,
-                contract.INTENT_TOOLS,
-                contract.INTENT_WEIGHTS,
-                contract.INTENT_THRESHOLD,
-            )
+        offsets = load_offsets(folder / contract.INTENT_OFFSETS)
+        arrays = vectors, ordinals, weights, threshold = (
+            load_array(folder / contract.INTENT_VECTORS),
+            load_array(folder / contract.INTENT_TOOLS),
+            load_array(folder / contract.INTENT_WEIGHTS),
+            load_array(folder / contract.INTENT_THRESHOLD),
         )
         is_consistent = (
-            vectors.shape == (len(offsets) - 1, manifest.encoder.dim)
+            tuple(array.dtype for array in arrays) == _DTYPES
+            and vectors.shape == (len(offsets) - 1, manifest.encoder.dim)
             and ordinals.shape == weights.shape == (offsets[-1],)
             and not ((ordinals < 0) | (ordinals >= tools)).any()
             and threshold.shape == ()

@@ -16,6 +16,7 @@ from tantivy import Occur, Query
 
 from router.contract import ORDINAL_FIELD, Manifest, Signal, text_field
 from router.errors import SnapshotInvalid
+from router.refusals import DAMAGE, damage_refused, described, is_panic
 from router.retrieval.retrievers.ranking import EMPTY, Ranking
 from router.retrieval.retrievers.retriever import Admitted, EncodedQuery, Retriever
 from router.text import ENGLISH, LANGUAGES, terms_by_language
@@ -62,10 +63,8 @@ class LexicalRetriever:
 
         Raises SnapshotInvalid where it cannot be read, holds another number of tools, or lacks a language's field.
         """
-        try:
+        with damage_refused(f"the index {folder} cannot be opened"):
             retriever = cls(_open_through_links(folder), languages)
-        except (ValueError, OSError) as error:
-            raise SnapshotInvalid(f"the index {folder} cannot be opened: {error}") from error
         if retriever._searcher.num_docs != expected:
             raise SnapshotInvalid(f"the index {folder} holds {retriever._searcher.num_docs} tools, not {expected}")
         for language in (ENGLISH, *languages):
@@ -152,9 +151,20 @@ class LexicalRetriever:
             limit = min(4 * limit, tools)
 
     def _hits(self, query: Query, limit: int) -> "_Hits":
-        hits = self._searcher.search(query, limit, count=False).hits
-        ordinals = self._searcher.fast_field_values(ORDINAL_FIELD, [address for _, address in hits])
-        return np.array(ordinals, np.int64), np.array([score for score, _ in hits], np.float64)
+        """Return the best hits. Raises SnapshotInvalid where the index is damaged, of which opening reads little."""
+        try:
+            hits = self._searcher.search(query, limit, count=False).hits
+            values = self._searcher.fast_field_values(ORDINAL_FIELD, [address for _, address in hits])
+            ordinals, scores = np.array(values, np.int64), np.array([score for score, _ in hits], np.float64)
+        except BaseException as error:
+            if not isinstance(error, DAMAGE) and not is_panic(error):
+                raise
+            raise SnapshotInvalid(f"an index of the snapshot is damaged: {described(error)}") from error
+        if len(ordinals) and not 0 <= ordinals.min() <= ordinals.max() < self._searcher.num_docs:
+            raise SnapshotInvalid(
+                "an index of the snapshot is damaged: it gives a tool that the snapshot does not have"
+            )
+        return ordinals, scores
 
 
 def open_lexical(signal: Signal, folder: Path, manifest: Manifest, tools: int) -> LexicalRetriever:

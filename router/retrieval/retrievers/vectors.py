@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router import contract
-from router.retrieval.arrays import load_array
+from router.errors import SnapshotInvalid
+from router.retrieval.arrays import load_array, load_offsets
 
 _LEVELS = 127
 # Vectors converted to float32 at once, so that they stay in the core's cache: half the time of one piece.
@@ -64,8 +65,11 @@ class ToolVectors:
     @classmethod
     def open(cls, folder: Path) -> "ToolVectors":
         """Open a snapshot's vectors, memory-mapped. Raises SnapshotInvalid where a file cannot be read."""
-        names = (contract.VECTORS, contract.VECTOR_SCALES, contract.VECTOR_OFFSETS)
-        return cls(*(load_array(folder / name) for name in names))
+        rows, scales = (load_array(folder / name) for name in (contract.VECTORS, contract.VECTOR_SCALES))
+        offsets = load_offsets(folder / contract.VECTOR_OFFSETS)
+        if (rows.dtype, scales.dtype) != (np.int8, np.float32) or (np.diff(offsets) < 1).any():
+            raise SnapshotInvalid(f"{folder / contract.VECTORS} does not hold a vector or more of each tool as int8")
+        return cls(rows, scales, offsets)
 
     @classmethod
     def of(

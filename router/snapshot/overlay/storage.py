@@ -8,10 +8,12 @@ from pathlib import Path
 import msgspec
 
 from router.errors import SnapshotInvalid
+from router.files import read_bounded
 from router.fingerprint import fingerprint
 from router.snapshot.overlay.overlay import Overlay, RegisteredTool
 
 _FORMAT = 1
+_MOST_BYTES = 256 << 20
 
 
 class _Stored(msgspec.Struct, forbid_unknown_fields=True):
@@ -51,10 +53,10 @@ def load_overlay(path: Path) -> Overlay:
     serve again.
     """
     try:
-        stored = _DECODER.decode(path.read_bytes())
+        stored = _DECODER.decode(read_bounded(path, _MOST_BYTES))
     except FileNotFoundError:
         raise SnapshotInvalid(f"there is no overlay {path}: `save_overlay` writes one") from None
-    except (OSError, ValueError) as error:  # of reading, of JSON, of its types
+    except (OSError, ValueError, RecursionError) as error:  # of reading, of JSON, of its types
         raise SnapshotInvalid(f"the overlay {path} cannot be read: {error}") from error
     if stored.format != _FORMAT:
         raise SnapshotInvalid(f"the overlay {path} has format {stored.format}, this router reads format {_FORMAT}")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from router.contract import CURRENT, MANIFEST, POINTER_SIGNATURE, Manifest, sequence_in
 from router.errors import SnapshotInvalid
+from router.files import name_problem, read_in
 from router.snapshot.store import decisions
 from router.snapshot.store.durable import make_folder, replace_text, sync, sync_tree
 from router.snapshot.store.locking import lock_file, lock_folder
@@ -19,6 +20,7 @@ from router.snapshot.store.retention import removable
 from router.snapshot.store.state import StoreState
 
 _STATE = "state.json"
+_MOST_STATE = 16 << 20  # bytes: a line for each rollback and each snapshot that was accepted
 _LOCK = ".lock"
 _STAGING = ".building-"
 
@@ -83,7 +85,7 @@ class SnapshotStore:
     def local_folder(self, name: str) -> Path:
         """Return the folder of a complete snapshot. Raises SnapshotInvalid where there is none of that name."""
         folder = self.folder / name
-        if name != Path(name).name or name.startswith(".") or not (folder / MANIFEST).is_file():
+        if name_problem(name) or "/" in name or name.startswith(".") or not (folder / MANIFEST).is_file():
             raise SnapshotInvalid(f"{self.folder} has no snapshot {name!r}")
         return folder
 
@@ -162,9 +164,11 @@ class SnapshotStore:
         """Return what `state.json` holds; nothing where there is none. Raises SnapshotInvalid where it is damaged."""
         path = self.folder / _STATE
         try:
-            return StoreState.from_json(path.read_bytes(), str(path))
+            return StoreState.from_json(read_in(self.folder, _STATE, _MOST_STATE)[0], str(path))
         except FileNotFoundError:
             return StoreState()
+        except OSError as error:
+            raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
 
     def write_state(self, state: StoreState) -> None:
         """Replace `state.json` in one step that outlasts a power loss."""

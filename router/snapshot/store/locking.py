@@ -14,9 +14,13 @@ def lock_file(path: Path) -> Iterator[None]:
     """Hold the lock of a file inside the block, and wait for the process that holds it. A killed process frees it."""
     import fcntl  # not on Windows, where a router may run all the same
 
-    with path.open("a") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
+    # A pipe would wait for a reader, and a link would lead to somebody else's file.
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW, 0o666)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

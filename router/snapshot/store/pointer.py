@@ -1,13 +1,13 @@
 """Find the current snapshot of a folder. No other module reads the file CURRENT."""
 
-import os
 from pathlib import Path
 
 from router.contract import CURRENT, MANIFEST, POINTER_SIGNATURE, sequence_in
 from router.errors import SnapshotInvalid
-from router.files import read_in
+from router.files import name_problem, read_in
 from router.snapshot.store.durable import replace_text
 
+_MOST_BYTES = 4096  # of CURRENT, which holds one name
 _MOST_SIGNED = 65_536  # bytes
 
 
@@ -17,8 +17,8 @@ def read_current(catalog: Path) -> tuple[str, int]:
     Raises OSError or UnicodeDecodeError where it cannot be read.
     """
     # Both come from one opened file: two reads could see two publications.
-    with (catalog / CURRENT).open(encoding="utf-8") as stream:
-        return stream.read().strip(), os.fstat(stream.fileno()).st_mtime_ns
+    data, status = read_in(catalog, CURRENT, _MOST_BYTES)
+    return data.decode().strip(), status.st_mtime_ns
 
 
 def write_current(catalog: Path, snapshot: str) -> None:
@@ -62,7 +62,7 @@ def snapshot_folder(path: Path) -> Path:
     except (OSError, UnicodeDecodeError) as error:
         raise SnapshotInvalid(f"{path / CURRENT} cannot be read: {error}") from error
     # CURRENT is one folder's name, never a path that leads elsewhere.
-    if not name or name != Path(name).name or name.startswith("."):
+    if name_problem(name) or "/" in name or name.startswith("."):
         raise SnapshotInvalid(f"{path / CURRENT} holds {name!r}, which is not the name of a snapshot")
     if not (path / name / MANIFEST).is_file():
         raise SnapshotInvalid(f"{path / CURRENT} names {name}, which is not a complete snapshot in {path}")

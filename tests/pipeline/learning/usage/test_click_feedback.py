@@ -17,6 +17,7 @@ from pipeline.progress import SilentProgress
 from pipeline.settings import load
 from router import Router, Signal, SnapshotInvalid
 from router.contract import INTENT_TOOLS, INTENT_VECTORS, Manifest
+from router.fingerprint import file_sha256
 from router.snapshot.snapshot import Snapshot
 from tests.support.factories import TOOLS
 
@@ -92,7 +93,7 @@ def test_lessons_for_a_tool_that_the_snapshot_lacks_are_refused(built: Built, tm
     manifest = Manifest.read(broken)
     with pytest.raises(SnapshotInvalid, match="checksum"):
         Router.open(broken)
-    files = {name: digest for name, digest in manifest.files.items() if name != INTENT_TOOLS}
+    files = {**manifest.files, INTENT_TOOLS: file_sha256(broken / INTENT_TOOLS)}
     replace(manifest, files=files).write(broken)
     with pytest.raises(SnapshotInvalid, match="past requests"):
         Router.open(broken)
