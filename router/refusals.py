@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from zipfile import BadZipFile
 
 from router.errors import SnapshotInvalid
 
@@ -9,6 +10,7 @@ from router.errors import SnapshotInvalid
 DAMAGE = (
     ArithmeticError,
     AttributeError,
+    BadZipFile,
     EOFError,
     LookupError,
     MemoryError,

@@ -25,6 +25,7 @@ LEVELS: dict[str, tuple[tuple[str, ...], ...]] = {
             "contract",
             "text",
             "process",
+            "refusals",
             "distribution",
             "validation",
         ),

@@ -9,11 +9,13 @@ measures both with phrases as queries. See docs/decisions/0014-candidates-of-lar
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import ZIP_STORED, ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from router.errors import SnapshotInvalid
+from router.refusals import damage_refused
 
 
 @dataclass(frozen=True)
@@ -34,11 +36,10 @@ class CatalogMoments:
     @classmethod
     def open(cls, path: Path, views: int, dim: int) -> "CatalogMoments":
         """Read a file that `save` wrote. Raises SnapshotInvalid where it cannot be read or is of other vectors."""
-        try:
+        with damage_refused(f"{path} cannot be read"):
+            _require_stored(path)
             with np.load(path, allow_pickle=False) as stored:
                 moments = cls(**{name: stored[name] for name in cls.__annotations__})
-        except (OSError, ValueError, KeyError) as error:
-            raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
         shapes: Mapping[str, tuple[int, ...]] = {
             "centers": (views, dim),
             "covariances": (views, dim, dim),
@@ -50,6 +51,8 @@ class CatalogMoments:
         for name, shape in shapes.items():
             if getattr(moments, name).shape != shape:
                 raise SnapshotInvalid(f"{path}: {name} has shape {getattr(moments, name).shape}, it must be {shape}")
+            if getattr(moments, name).dtype != np.float32:
+                raise SnapshotInvalid(f"{path}: {name} is {getattr(moments, name).dtype}, it must be float32")
         return moments
 
     def save(self, path: Path) -> None:
@@ -67,3 +70,12 @@ class CatalogMoments:
     def lifted(self, vector: NDArray[np.float32]) -> float:
         """Return the lift of a tool without phrases: see `router.retrieval.retrievers.views.blend`."""
         return float(self.lift @ vector + self.lift_shift)
+
+
+def _require_stored(path: Path) -> None:
+    """Raise ValueError for members that are compressed, or larger than the file: `np.savez` writes neither."""
+    size = path.stat().st_size
+    with ZipFile(path) as archive:
+        for member in archive.infolist():
+            if member.compress_type != ZIP_STORED or member.file_size > size:
+                raise ValueError(f"its member {member.filename!r:.80} is compressed, or larger than the file")
