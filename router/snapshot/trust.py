@@ -100,6 +100,8 @@ class Trust:
     def _checked(self, envelope: bytes, data: bytes, manifest: Manifest) -> Statement:
         statement, _ = self._keys.statement(envelope)
         if statement.manifest_sha256 != hashlib.sha256(data).hexdigest():
+            if statement.snapshot == manifest.snapshot:
+                raise ValueError(f"{contract.MANIFEST} was changed after it was signed")
             raise ValueError(f"it signs another {contract.MANIFEST}, that of {statement.snapshot!r:.100}")
         if (statement.catalog, statement.snapshot) != (manifest.catalog, manifest.snapshot):
             raise ValueError(f"it signs {statement.snapshot!r:.100} of the catalog {statement.catalog!r:.100}")
