@@ -105,7 +105,14 @@ from router.answer.results import Dropped, RoutedTool, RoutedTools
 from router.contract import Manifest, Signal
 from router.dialogue.stable_selection import StableSelection
 from router.dialogue.turn import Turn
-from router.errors import NothingSelected, QuartermasterError, RequestInvalid, SettingsInvalid, SnapshotInvalid
+from router.errors import (
+    NothingSelected,
+    QuartermasterError,
+    RequestInvalid,
+    SettingsInvalid,
+    SnapshotInvalid,
+    SnapshotUntrusted,
+)
 from router.provider_formats import Detail, Form, Rendered, render
 from router.record import Origin, Parameter, ToolRecord
 from router.retrieval.recipe import RECIPES, Fusion, Normalization, Recipe
@@ -145,6 +152,7 @@ __all__ = [
     "SettingsInvalid",
     "Signal",
     "SnapshotInvalid",
+    "SnapshotUntrusted",
     "StableSelection",
     "ToolRecord",
     "Turn",

@@ -22,6 +22,8 @@ FORMAT_VERSION = 5
 
 MANIFEST = "manifest.json"
 CURRENT = "CURRENT"
+SIGNATURE = "manifest.sig.json"  # beside the manifest
+POINTER_SIGNATURE = "CURRENT.sig.json"  # beside CURRENT
 CATALOG_DB = "catalog.duckdb"
 RECORDS = "records.jsonl"
 RECORD_OFFSETS = "record_offsets.npy"

@@ -8,6 +8,7 @@
     ├── EncoderInvalid     an encoder cannot be read or exported                       (exit code 3)
     ├── RecordRejected     one record cannot be used: a build reports it and continues
     └── SnapshotInvalid    a snapshot is missing, corrupt or of another version: fail closed (exit code 4)
+        └── SnapshotUntrusted  no trusted key signed it, or it is older than what served        (exit code 4)
 
 `pipeline.errors` adds the errors that only a build raises.
 """
@@ -43,6 +44,10 @@ class SnapshotInvalid(QuartermasterError):
     """A snapshot is missing, incomplete, corrupt, or of another format version."""
 
     exit_code = 4
+
+
+class SnapshotUntrusted(SnapshotInvalid):
+    """No trusted key signed a snapshot, it is of another catalog, or it is older than one that served."""
 
 
 class RecordRejected(QuartermasterError):

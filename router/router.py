@@ -20,12 +20,14 @@ from router.retrieval.retrievers import Ranking
 from router.search.conversation import Message
 from router.search.search import clean_request, encode, rank, search
 from router.selection import Selection
+from router.signing.trusted_keys import KeySources
 from router.snapshot.cached_encoder import CacheStatistics, request_cache_statistics, with_request_cache
 from router.snapshot.memory import EncoderChoice, open_encoder, snapshot_from_records
 from router.snapshot.phrases import phrases_by_id
 from router.snapshot.reloading import ReloadingSnapshot, checked_request_cache
 from router.snapshot.snapshot import Snapshot
 from router.snapshot.store.protocol import ReadableStore
+from router.snapshot.trust import Trust
 from router.tools.functions import Tools
 
 
@@ -58,8 +60,11 @@ class Router(ToolRegistration):
         selection: Selection | None = None,
         rerank: Reranking | None = None,
         overlay: str | Path | None = None,
+        trusted_keys: KeySources | None = None,
+        catalog: str | None = None,
+        trust_state: str | Path | None = None,
     ) -> "Router":
-        """Open a snapshot and verify its checksums.
+        """Open a snapshot and verify its checksums, and with `trusted_keys` its signature.
 
         Args:
             path: A snapshot's folder, a catalog's folder (`snapshots/<catalog>`) with its CURRENT, or a store.
@@ -70,13 +75,27 @@ class Router(ToolRegistration):
             selection: The selection of every request that brings none of its own.
             rerank: A second pass over the best tools of each answer.
             overlay: A file that `save_overlay` wrote: tools that are registered and removed from the start.
+            trusted_keys: Public keys (`ed25519:…`) and files of keys. A snapshot then serves only if one of them signed
+                it, and if it is not older than one that served; see docs/signing.md.
+            catalog: With `trusted_keys`: the name of the catalog that the snapshot must be of; by default that of the
+                catalog's folder in `path`.
+            trust_state: With `trusted_keys`: a file that keeps the number of the newest snapshot over restarts.
 
         Raises:
             SnapshotInvalid: There is no snapshot, or it is corrupt, or made for another version of the router.
+            SnapshotUntrusted: No trusted key signed it, it is of another catalog, or it is older than one that served.
             SettingsInvalid: A setting is out of its range.
         """
         saved = None if overlay is None else Path(overlay)
-        live = ReloadingSnapshot.open(path, watch=watch, request_cache=request_cache, overlay=saved)
+        live = ReloadingSnapshot.open(
+            path,
+            watch=watch,
+            request_cache=request_cache,
+            overlay=saved,
+            trusted_keys=trusted_keys,
+            catalog=catalog,
+            trust_state=trust_state,
+        )
         return cls(live, selection, rerank)
 
     @classmethod
@@ -132,6 +151,16 @@ class Router(ToolRegistration):
             SnapshotInvalid: The new one cannot be opened. The old one serves on.
         """
         return self._live.reload()
+
+    @property
+    def refusal(self) -> str:
+        """Return why the newest publication was refused, so that an older one serves; empty where it serves."""
+        return self._live.refusal
+
+    @property
+    def trust(self) -> Trust | None:
+        """Return what the router trusts; None where it checks no signature."""
+        return self._live.trust
 
     def close(self) -> None:
         """End the router's own threads, where it has any: `watch`, and those of the async methods."""

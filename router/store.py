@@ -9,17 +9,36 @@ from router.snapshot.store import decisions
 from router.snapshot.store.disk import DiskSize, disk_size, share_unchanged
 from router.snapshot.store.local import SnapshotStore
 from router.snapshot.store.path import SnapshotPath, open_store
-from router.snapshot.store.protocol import DecisionStore, ReadableStore, Stored, WritableStore, current_folder
+from router.snapshot.store.protocol import (
+    DecisionStore,
+    PointerStore,
+    ReadableStore,
+    SignedStore,
+    Stored,
+    WritableStore,
+    current_folder,
+)
 from router.snapshot.store.retention import removable
 from router.snapshot.store.serviceable import is_held, is_rolled_back
+from router.snapshot.store.signing import (
+    UNSIGNED,
+    Signing,
+    sign_manifest,
+    sign_snapshot,
+    signing_keys,
+)
 from router.snapshot.store.state import RolledBack, StoreState
 from router.snapshot.store.workspace import catalogs, last_built
 
 __all__ = [
+    "UNSIGNED",
     "DecisionStore",
     "DiskSize",
+    "PointerStore",
     "ReadableStore",
     "RolledBack",
+    "SignedStore",
+    "Signing",
     "SnapshotPath",
     "SnapshotStore",
     "StoreState",
@@ -35,4 +54,7 @@ __all__ = [
     "open_store",
     "removable",
     "share_unchanged",
+    "sign_manifest",
+    "sign_snapshot",
+    "signing_keys",
 ]

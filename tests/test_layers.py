@@ -29,7 +29,7 @@ LEVELS: dict[str, tuple[tuple[str, ...], ...]] = {
             "distribution",
             "validation",
         ),
-        ("tools", "encoding"),
+        ("tools", "encoding", "signing"),
         ("provider_formats", "query"),
         ("retrieval",),
         ("snapshot",),

@@ -16,6 +16,7 @@ from flows.cli.commands.build import build
 from flows.cli.commands.compare import compare
 from flows.cli.commands.evaluate import evaluate
 from flows.cli.commands.inspect import inspect
+from flows.cli.commands.keys import keys
 from flows.cli.commands.ledger import ledger
 from flows.cli.commands.login import login
 from flows.cli.commands.route import explain, search
@@ -64,6 +65,7 @@ for _command in (build, search, explain, inspect, evaluate, compare, snapshots, 
     app.command()(_command)
 app.add_typer(serve, name="serve")
 app.add_typer(ledger, name="ledger")
+app.add_typer(keys, name="keys")
 
 
 def main() -> None:

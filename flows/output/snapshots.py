@@ -7,12 +7,14 @@ from pathlib import Path
 
 from flows.output.terminal import err, out, plain_text, rows_table
 from router.contract import Manifest
-from router.errors import SnapshotInvalid
+from router.errors import SettingsInvalid, SnapshotInvalid
+from router.signing.private_keys import read_signer
 from router.snapshot.listed_files import told, unlisted_files
 from router.snapshot.snapshot import Snapshot
 from router.store import (
     DiskSize,
     RolledBack,
+    Signing,
     SnapshotStore,
     Stored,
     StoreState,
@@ -22,6 +24,8 @@ from router.store import (
     is_held,
     is_rolled_back,
     open_store,
+    sign_snapshot,
+    signing_keys,
 )
 
 
@@ -29,7 +33,8 @@ from router.store import (
 class Decision:
     """What an operator decides for a catalog, by the options of `quartermaster snapshots`.
 
-    `snapshot` is the one to pin, None for the current one.
+    `snapshot` is the one to pin or to sign, None for the current one. `sign_key` is the private key that signs the
+    decision, `unsigned` says to go without.
     """
 
     rollback: bool = False
@@ -38,30 +43,54 @@ class Decision:
     unpin: bool = False
     release: str | None = None
     snapshot: str | None = None
+    sign: bool = False
+    sign_key: str | None = None
+    unsigned: bool = False
 
     @property
     def given(self) -> list[str]:
         """Return the options that were given; only one may be."""
-        options = ("rollback", "use", "pin", "unpin", "release")
+        options = ("rollback", "use", "pin", "unpin", "release", "sign")
         return [f"--{option}" for option in options if getattr(self, option) not in (False, None)]
 
 
 def decide(workspace: Path, catalog: str, decision: Decision) -> None:
     """Carry out a decision and say what it did. Raises SettingsInvalid or SnapshotInvalid where it cannot be."""
     store = SnapshotStore(workspace, catalog)
+    signing = _signing(decision)
     if decision.rollback:
-        message = f"{catalog} now serves {decisions.rollback(store)}"
+        message = f"{catalog} now serves {decisions.rollback(store, signing)}"
     elif decision.use is not None:
-        decisions.use(store, decision.use)
+        decisions.use(store, decision.use, signing)
         message = f"{catalog} now serves {decision.use}"
     elif decision.pin:
-        message = f"{catalog} serves {decisions.pin(store, decision.snapshot)} until it is unpinned"
+        message = f"{catalog} serves {decisions.pin(store, decision.snapshot, signing)} until it is unpinned"
+    elif decision.sign:
+        message = _sign(store, decision.snapshot, signing)
     elif decision.unpin:
         message = f"{decisions.unpin(store)} is pinned no more: the next build may publish"
     else:
         decisions.release(store, str(decision.release))
         message = f"{catalog}: builds may publish the content of {decision.release} again"
     err.print(plain_text(message), soft_wrap=True)
+
+
+def _signing(decision: Decision) -> Signing:
+    """Return how a decision is signed. Raises SettingsInvalid where the key cannot be read."""
+    if decision.unsigned or decision.sign_key is None:
+        return Signing(optional=decision.unsigned)
+    return Signing(read_signer(decision.sign_key))
+
+
+def _sign(store: SnapshotStore, name: str | None, signing: Signing) -> str:
+    """Sign a snapshot, verified whole, and return what to say of it."""
+    name = name or store.current()
+    if signing.signer is None or name is None:
+        missing = "--sign needs --sign-key FILE" if name else f"{store.label} serves no snapshot: name the one to sign"
+        raise SettingsInvalid(missing)
+    with store.locked():
+        sign_snapshot(store.local_folder(name), signing.signer)
+    return f"{name} is signed by the key {signing.signer.public.key_id}"
 
 
 def show_snapshots(workspace: Path, catalogs: list[str], *, verify: bool, as_json: bool) -> bool:
@@ -83,7 +112,8 @@ def show_snapshots(workspace: Path, catalogs: list[str], *, verify: bool, as_jso
             problem = stored.problem or (_problem(store.local_folder(stored.name)) if verify else "")
             intact = intact and not problem
             size = disk_size(store.folder / stored.name)
-            entries.append(_entry(catalog, stored, state, problem, size))
+            signed_by = signing_keys(store.folder / stored.name)
+            entries.append(_entry(catalog, stored, state, problem, size) | {"signed_by": signed_by})
             rows.append(_row(catalog, stored.name, stored.current, stored.manifest, size))
             remarks += [(stored.name, remark) for remark in _remarks(stored, state, problem)]
     if as_json:

@@ -9,6 +9,7 @@ from pipeline.ledger import Ledger
 from pipeline.progress import StageClock
 from pipeline.publish import serving_folder
 from pipeline.settings import CatalogSettings
+from router.signing.ed25519 import Signer
 from router.store import WritableStore
 
 
@@ -16,7 +17,7 @@ from router.store import WritableStore
 class BuildContext:
     """One build: its settings, where it reads and writes, `run` of the ledger, and who carries out and times stages.
 
-    `area` is as in the runs of the ledger.
+    `area` is as in the runs of the ledger. `signer` signs the snapshot; None signs none.
     """
 
     settings: CatalogSettings
@@ -27,6 +28,7 @@ class BuildContext:
     execution: Execution
     clock: StageClock
     area: str = "snapshots"
+    signer: Signer | None = None
 
     @property
     def serving(self) -> Path | None:

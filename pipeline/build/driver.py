@@ -3,7 +3,7 @@
 from pipeline.build.context import BuildContext
 from pipeline.build.expanding import estimate_cost, expand, resolve_encoder
 from pipeline.build.identifying import find_unchanged, identify
-from pipeline.build.publishing import accept_readings, publish, tidy_up
+from pipeline.build.publishing import accept_readings, note_missing_signature, publish, tidy_up
 from pipeline.build.reading import read_catalog
 from pipeline.build.report import BuildReport, make_report
 from pipeline.build.state import BuildState
@@ -26,6 +26,8 @@ def run_stages(context: BuildContext, force: bool) -> BuildReport:
     context.memory.store(context.run, read.reading, outcome.folder.name, held=outcome.outcome == "held")
     if unchanged is None:
         outcome = publish(context, outcome)
+    else:
+        note_missing_signature(context, unchanged)
     accept_readings(context, read, outcome)
     outcome = tidy_up(context, outcome)
     context.clock.stop()

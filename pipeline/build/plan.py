@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import records, sources
+from pipeline.build.publishing import signer_of
 from pipeline.build.source_memory import SourceMemory
 from pipeline.enrichment.chain import generators
 from pipeline.enrichment.estimate import Estimate, estimate
@@ -79,6 +80,7 @@ def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, prog
     progress = progress or SilentProgress()
     store = SnapshotStore(Path(workspace), settings.name)
     serving = serving_folder(store)
+    signer_of(settings)
     progress.start("read", None)
     reading = sources.read(settings, DirectExecution(), _Memory(settings.name, Path(workspace), serving, progress))
     catalog = records.catalog_records(reading.tools)

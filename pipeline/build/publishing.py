@@ -8,7 +8,10 @@ import duckdb
 from pipeline.build.context import BuildContext
 from pipeline.build.disk_space import remove_unused_caches, save_space, stored_bytes
 from pipeline.build.state import CatalogRead, SnapshotOutcome
-from router.store import decisions
+from pipeline.settings import CatalogSettings
+from router.signing.ed25519 import Signer
+from router.signing.private_keys import read_signer
+from router.store import decisions, signing_keys
 
 _logger = logging.getLogger(__name__)
 
@@ -21,8 +24,27 @@ def publish(context: BuildContext, written: SnapshotOutcome) -> SnapshotOutcome:
     name = written.folder.name
     if decided := context.execution.run("publish", decisions.publish_build, context.store, name):
         return replace(written, outcome="held", held=decided)
+    if context.signer is not None:
+        decisions.sign_published(context.store, name, context.signer)
     _logger.info("%s serves", name, extra={"event": "published", "snapshot": name})
     return written
+
+
+def signer_of(settings: CatalogSettings) -> Signer | None:
+    """Return who signs the snapshots of a catalog; None where nobody does. Raises SettingsInvalid."""
+    key = settings.publish.sign_key
+    return read_signer(key, settings.folder) if key is not None else None
+
+
+def note_missing_signature(context: BuildContext, unchanged: SnapshotOutcome) -> None:
+    """Say where the snapshot that goes on serving has no signature of the catalog's key."""
+    signer, name = context.signer, context.settings.name
+    if signer is None or unchanged.outcome != "unchanged" or signer.public.key_id in signing_keys(unchanged.folder):
+        return
+    context.clock.note(
+        f"{unchanged.folder.name} serves without a signature of the key {signer.public.key_id}: to sign it: "
+        f"quartermaster snapshots {name} --sign --sign-key FILE"
+    )
 
 
 def accept_readings(context: BuildContext, read: CatalogRead, outcome: SnapshotOutcome) -> None:

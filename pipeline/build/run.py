@@ -11,6 +11,7 @@ import duckdb
 from pipeline.build.announced import AnnouncedBuild
 from pipeline.build.context import BuildContext
 from pipeline.build.driver import run_stages
+from pipeline.build.publishing import signer_of
 from pipeline.build.report import BuildReport
 from pipeline.errors import RunAborted
 from pipeline.execution import DirectExecution, Execution
@@ -64,11 +65,12 @@ def build(
     execution = execution or DirectExecution()
     with AnnouncedBuild(settings, workspace, store, area) as announced:
         try:
+            signer = signer_of(settings)  # before anything is paid for
             with Ledger.open(workspace, wait_s, tell=clock.note) as ledger:
                 for killed in ledger.close_killed_runs():
                     clock.note(f"run {killed} had been killed: it is closed, and what it paid for is kept")
                 run = ledger.start_run(settings.name, area)
-                context = BuildContext(settings, workspace, store, ledger, run, execution, clock, area)
+                context = BuildContext(settings, workspace, store, ledger, run, execution, clock, area, signer)
                 return _run(context, announced, force)
         except OSError as error:
             if not _is_of(workspace, error):

@@ -36,7 +36,7 @@ def write(context: BuildContext, state: BuildState, identity: SnapshotIdentity) 
     )
     contents = _contents(context, state, identity, collected, tuning)
     put_counts(context, state, identity)  # once more: the texts that were embedded since
-    where = WritingContext(context.store, context.ledger, context.run, context.execution, context.clock)
+    where = WritingContext(context.store, context.ledger, context.run, context.execution, context.clock, context.signer)
     folder, checked = write_snapshot(contents, where, partial(regression, context))
     held = (*identity.held, *checked.held)
     return SnapshotOutcome(folder, "held" if held else "published", held, written_bytes=disk_size(folder).own)

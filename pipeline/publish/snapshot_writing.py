@@ -30,7 +30,8 @@ from router.contract import CATALOG_DB, FORMAT_VERSION, Expanded, Manifest, Sign
 from router.fingerprint import file_sha256
 from router.provider_formats import Detail, Form
 from router.retrieval.recipe import Recipe
-from router.store import WritableStore, current_folder, decisions, share_unchanged
+from router.signing.ed25519 import Signer
+from router.store import WritableStore, current_folder, decisions, share_unchanged, sign_manifest
 from router.text import TEXT_VERSION
 from router.tools.field_text import PROJECTION_VERSION, FieldDocuments
 
@@ -78,13 +79,17 @@ class SnapshotContents:
 
 @dataclass(frozen=True)
 class WritingContext:
-    """Where a snapshot is written, and what the writing needs of the build: its ledger, `run` of it, its stages."""
+    """Where a snapshot is written, and what the writing needs of the build: its ledger, `run` of it, its stages.
+
+    `signer` signs a snapshot that no gate held; None signs none.
+    """
 
     store: WritableStore
     ledger: Ledger
     run: int
     execution: Execution
     progress: Progress
+    signer: Signer | None = None
 
 
 def write_snapshot(
@@ -130,6 +135,8 @@ def write_snapshot(
         files = {**manifest.files, CATALOG_DB: file_sha256(folder / CATALOG_DB)}
         share_unchanged(folder, files, serving_folder(context.store))
         replace(manifest, files=files).write(folder)
+        if context.signer is not None and not manifest.held:  # who signs what a gate held lets it serve
+            sign_manifest(folder, context.signer)
         return context.store.seal(folder), checked
 
 

@@ -11,7 +11,7 @@ from router.validation import describe_requirement
 
 Place = tuple[int | str, ...]
 # Their values may be secrets, or hold some: they are never shown.
-_SECRET = frozenset(("api_key", "base_url", "command", "env", "headers", "oauth", "parameters", "url"))
+_SECRET = frozenset(("api_key", "base_url", "command", "env", "headers", "oauth", "parameters", "sign_key", "url"))
 _LONGEST = 60
 _SET_BY_THE_PROGRAM = "folder"
 

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 from pipeline.errors import SettingsInvalid
 from pipeline.settings.base import Section, Share
 from router.retrieval.recipe import RECIPES, Recipe
+from router.signing.private_keys import PEM_START
 
 
 class VectorSettings(Section):
@@ -90,6 +91,9 @@ class RetrievalSettings(Section):
 class PublishSettings(Section):
     """The gates and the retention. A snapshot that a gate holds back is kept, and CURRENT stays where it was."""
 
+    sign_key: str | None = None
+    """The private key that signs snapshots: a PEM file, or `${NAME}` for the variable that holds its text. See
+    docs/signing.md."""
     keep: int = Field(5, ge=1)
     """How many snapshots that may serve stay, the newest. The current one, a pinned one, and the one that a rollback
     would go to stay too."""
@@ -119,3 +123,10 @@ class PublishSettings(Section):
     """A smaller loss holds nothing back: with thousands of requests a loss that nobody notices is beyond chance."""
     max_judged: int = Field(1000, ge=1)
     """The most requests of one measurement, spread evenly over the file. See decision 0027."""
+
+    @field_validator("sign_key")
+    @classmethod
+    def _no_key_itself(cls, value: str | None) -> str | None:
+        if value is not None and (PEM_START in value or not value.strip()):
+            raise ValueError("it must be the path of a private key, or ${NAME} of a variable, never the key itself")
+        return value

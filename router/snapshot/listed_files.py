@@ -9,7 +9,7 @@ from router.contract import LEXICAL_SIGNALS, Manifest, Signal
 from router.errors import SnapshotInvalid
 
 # Files that no manifest lists: itself, what serves no router, and what Tantivy and deltas leave.
-_UNLISTED = (contract.MANIFEST, f"{contract.CATALOG_DB}.delta")
+_UNLISTED = (contract.MANIFEST, contract.SIGNATURE, f"{contract.CATALOG_DB}.delta")
 _TRANSIENT = (".lock", ".wal")
 _HIDDEN = (f".{contract.CATALOG_DB}-", ".nfs")
 _MOST_TOLD = 5

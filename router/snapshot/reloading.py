@@ -11,6 +11,7 @@ from pathlib import Path
 from router.errors import QuartermasterError, SettingsInvalid, SnapshotInvalid
 from router.process import renew_in_child
 from router.refusals import damage_refused, is_panic
+from router.signing.trusted_keys import KeySources
 from router.snapshot.cached_encoder import with_request_cache
 from router.snapshot.overlay import Overlay
 from router.snapshot.overlay.layering import apply_overlay
@@ -18,6 +19,8 @@ from router.snapshot.overlay.storage import load_overlay, save_overlay
 from router.snapshot.snapshot import Snapshot
 from router.snapshot.store.path import SnapshotPath, open_store
 from router.snapshot.store.protocol import ReadableStore, current_folder
+from router.snapshot.trust import Trust
+from router.snapshot.trusted_opening import open_trusted
 
 _logger = logging.getLogger("router")
 _LONGEST_WATCH = 86_400  # a day
@@ -31,13 +34,25 @@ class ReloadingSnapshot:
     old snapshot is freed with the last request that uses it.
     """
 
-    def __init__(self, snapshot: Snapshot, store: ReadableStore | None = None, request_cache: int = 0) -> None:
-        """Serve an opened snapshot. Without a store, one on disk is reloaded from its folder, one in memory never."""
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        store: ReadableStore | None = None,
+        request_cache: int = 0,
+        trust: Trust | None = None,
+    ) -> None:
+        """Serve an opened snapshot. Without a store, one on disk is reloaded from its folder, one in memory never.
+
+        With `trust`, only snapshots that it accepts replace it.
+        """
         self.snapshot = self._base = snapshot
         if store is None and snapshot.folder is not None:
             store = SnapshotPath(snapshot.folder)
         self._store = store
         self._request_cache = request_cache
+        self.trust = trust
+        self.refusal = ""
+        """Why the newest publication does not serve, as a sentence; empty where it serves."""
         self._changing = threading.Lock()
         renew_in_child(self, "_changing")
         self._seen: Hashable = None
@@ -55,11 +70,15 @@ class ReloadingSnapshot:
         watch: float | None = None,
         request_cache: int = 0,
         overlay: Path | None = None,
+        trusted_keys: KeySources | None = None,
+        catalog: str | None = None,
+        trust_state: str | Path | None = None,
     ) -> "ReloadingSnapshot":
         """Open the current snapshot of a path or a store.
 
         With `watch`, look every so many seconds for a new publication. `request_cache` is the number of requests whose
-        vectors are kept. `overlay` is a file that `save` wrote, to be laid over the snapshot.
+        vectors are kept. `overlay` is a file that `save` wrote, to be laid over the snapshot. `trusted_keys`,
+        `catalog` and `trust_state` are those of `Trust.of`.
 
         Raises SnapshotInvalid, and SettingsInvalid for a setting out of its range.
         """
@@ -69,9 +88,10 @@ class ReloadingSnapshot:
             raise SettingsInvalid(f"watch is {watch!r}, it must be seconds above 0, up to {_LONGEST_WATCH:,}, or None")
         checked_request_cache(request_cache)
         store = open_store(source)
+        trust = Trust.of(store, trusted_keys, catalog, trust_state)
         publication = _publication(store)  # read first: a publication during the opening is then noticed
-        snapshot = with_request_cache(_open(current_folder(store)), request_cache)
-        reloading = cls(snapshot, store, request_cache)
+        snapshot = with_request_cache(_open(current_folder(store), trust=trust), request_cache)
+        reloading = cls(snapshot, store, request_cache, trust)
         reloading._seen = publication
         if overlay is not None:
             saved = load_overlay(overlay)
@@ -90,15 +110,24 @@ class ReloadingSnapshot:
         """
         if self._store is None:
             return False
+        try:
+            changed = self._reload(self._store)
+        except SnapshotInvalid as error:
+            self.refusal = str(error)
+            raise
+        self.refusal = ""
+        return changed
+
+    def _reload(self, store: ReadableStore) -> bool:
         with self._changing:
-            before, folder = self._base, current_folder(self._store)
+            before, folder = self._base, current_folder(store)
             if before.folder is not None and folder == before.folder.resolve():
                 return False
-            after = _open(folder, before)
+            after = _open(folder, before, self.trust)
             if after.encoder is not before.encoder:  # a shared encoder has its cache already
                 after = with_request_cache(after, self._request_cache)
             self._serve(after, self.overlay)
-        _logger.info("%s: %s serves, after %s", self._store.label, after.manifest.snapshot, before.manifest.snapshot)
+        _logger.info("%s: %s serves, after %s", store.label, after.manifest.snapshot, before.manifest.snapshot)
         return True
 
     @property
@@ -212,9 +241,9 @@ def checked_request_cache(request_cache: int) -> int:
     return request_cache
 
 
-def _open(folder: Path, before: Snapshot | None = None) -> Snapshot:
+def _open(folder: Path, before: Snapshot | None = None, trust: Trust | None = None) -> Snapshot:
     with damage_refused(f"{folder} cannot be opened"):  # removed, or cut short, while it was opened
-        return Snapshot.open(folder, before=before)
+        return open_trusted(folder, trust, before) if trust else Snapshot.open(folder, before=before)
 
 
 def _publication(store: ReadableStore) -> Hashable:

@@ -4,7 +4,7 @@ It is read-only. A folder that is incomplete, corrupt or of another version rais
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -87,17 +87,26 @@ class Snapshot:
 
     @classmethod
     def open(
-        cls, path: Path, *, check: bool = True, whole: bool = False, before: "Snapshot | None" = None
+        cls,
+        path: Path,
+        *,
+        check: bool = True,
+        whole: bool = False,
+        before: "Snapshot | None" = None,
+        inspect: Callable[[Path, bytes, Manifest], object] | None = None,
     ) -> "Snapshot":
         """Open a snapshot's folder, or a catalog's folder with CURRENT. Raises SnapshotInvalid.
 
         The checksum of every file that a router reads is verified; `whole` verifies `catalog.duckdb` too.
         `check=False` skips the checksums, for a snapshot that this process has just verified. The encoder of `before`,
         an opened snapshot, is shared where it is the same: a reload then neither holds it in memory twice nor stops
-        every thread for the tenth of a second that a tokenizer takes to load.
+        every thread for the tenth of a second that a tokenizer takes to load. `inspect` is called with the folder, the
+        manifest's bytes and the manifest before anything else is read, and raises where it must not be opened.
         """
         folder = snapshot_folder(Path(path))
-        _, manifest = read_manifest(folder)  # the bytes are what a signature covers
+        data, manifest = read_manifest(folder)  # the bytes are what a signature covers
+        if inspect is not None:
+            inspect(folder, data, manifest)
         if manifest.versions.get("text") != text.TEXT_VERSION:
             raise SnapshotInvalid(
                 f"{folder} was indexed with text version {manifest.versions.get('text')}, "

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Optional, TypedDict
 
 import typer
 
@@ -13,6 +13,8 @@ from router.store import SnapshotStore, catalogs, last_built
 WORKSPACE = Path(".quartermaster")
 CATALOG_VARIABLE = "QUARTERMASTER_CATALOG"
 
+TRUSTED_KEYS_VARIABLE = "QUARTERMASTER_TRUSTED_KEYS"
+
 Workspace = Annotated[Path, typer.Option(help="Folder of the ledger and the snapshots.")]
 Catalog = Annotated[
     Optional[str],
@@ -20,6 +22,21 @@ Catalog = Annotated[
 ]
 SnapshotFolder = Annotated[
     Optional[Path], typer.Option("--snapshot", help="A snapshot's or a catalog's folder, instead of the workspace.")
+]
+TrustedKeys = Annotated[
+    Optional[list[str]],
+    typer.Option(
+        envvar=TRUSTED_KEYS_VARIABLE,
+        help="A public key, or a file of keys: serve only what one of them signed. May be repeated.",
+    ),
+]
+TrustStateFile = Annotated[
+    Optional[Path],
+    typer.Option(
+        "--trust-state",
+        envvar="QUARTERMASTER_TRUST_STATE",
+        help="With --trusted-keys: a file that keeps the newest snapshot's number over restarts.",
+    ),
 ]
 RecipeName = Annotated[
     Optional[str],
@@ -47,10 +64,49 @@ ToolCount = Annotated[int, typer.Option("-k", help="How many tools.")]
 RequestText = Annotated[str, typer.Argument(help="What should be done, in everyday words.")]
 
 
-def open_router(snapshot: Path | None, workspace: Path, catalog: str | None, selection: Path | None = None) -> Router:
+class TrustOptions(TypedDict):
+    """The options of `Router.open` about signatures."""
+
+    trusted_keys: list[str] | None
+    catalog: str | None
+    trust_state: Path | None
+
+
+def open_router(
+    snapshot: Path | None,
+    workspace: Path,
+    catalog: str | None,
+    selection: Path | None = None,
+    trusted_keys: list[str] | None = None,
+) -> Router:
     """Return a router over the snapshot or catalog that the options name."""
     chosen = load_selection(selection)
-    return Router.open(folder_of(snapshot, workspace, catalog), selection=chosen)
+    trust = trust_options(trusted_keys, None, snapshot, catalog)
+    return Router.open(folder_of(snapshot, workspace, catalog), selection=chosen, **trust)
+
+
+def trust_options(
+    trusted_keys: list[str] | None, state: Path | None, snapshot: Path | None, catalog: str | None
+) -> TrustOptions:
+    """Return what `Router.open` takes of the options about signatures.
+
+    Raises SettingsInvalid where a signature is to be checked and the options name no catalog: whoever writes to the
+    workspace decides which one was built last.
+    """
+    keys = required_keys(trusted_keys)
+    if keys is not None and snapshot is None and catalog is None:
+        raise SettingsInvalid(f"with --trusted-keys, name the catalog: --catalog NAME, or {CATALOG_VARIABLE}")
+    return TrustOptions(trusted_keys=keys, catalog=catalog if keys is not None else None, trust_state=state)
+
+
+def required_keys(trusted_keys: list[str] | None) -> list[str] | None:
+    """Return the keys of the option or the variable; None where neither is given.
+
+    Typer takes an empty variable for none: a key that was not filled in must not switch the check off.
+    """
+    if trusted_keys:
+        return trusted_keys
+    return None if os.environ.get(TRUSTED_KEYS_VARIABLE) is None else []
 
 
 def load_selection(file: Path | None) -> Selection | None:

@@ -17,6 +17,7 @@ from flows.cli.commands.arguments import (
     SnapshotFolder,
     TokenBudget,
     ToolCount,
+    TrustedKeys,
     Workspace,
     open_router,
 )
@@ -34,13 +35,14 @@ def search(
     catalog: Catalog = None,
     workspace: Workspace = WORKSPACE,
     snapshot: SnapshotFolder = None,
+    trusted_keys: TrustedKeys = None,
     as_json: JsonOutput = False,
 ) -> None:
     """Find the tools that fit a request, best first."""
     from flows.output.answer import results_table, show_notes, show_verdict
     from flows.output.terminal import out
 
-    routed = open_router(snapshot, workspace, catalog, selection).route(
+    routed = open_router(snapshot, workspace, catalog, selection, trusted_keys).route(
         request,
         k=k,
         recipe=recipe,
@@ -71,6 +73,7 @@ def explain(
     catalog: Catalog = None,
     workspace: Workspace = WORKSPACE,
     snapshot: SnapshotFolder = None,
+    trusted_keys: TrustedKeys = None,
     as_json: JsonOutput = False,
 ) -> None:
     """Explain an answer: ranks, shares, nearest phrases.
@@ -86,7 +89,7 @@ def explain(
         raise SettingsInvalid(
             f"with a TOOL its rank in every list is shown, whatever a selection says: leave out {in_vain[0]}"
         )
-    router = open_router(snapshot, workspace, catalog, selection)
+    router = open_router(snapshot, workspace, catalog, selection, trusted_keys)
     if tool is None:
         routed = router.route(
             request,

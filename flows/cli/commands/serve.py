@@ -11,10 +11,13 @@ from flows.cli.commands.arguments import (
     Catalog,
     Insecure,
     SnapshotFolder,
+    TrustedKeys,
+    TrustStateFile,
     Watch,
     Workspace,
     folder_of,
     load_selection,
+    trust_options,
 )
 
 if TYPE_CHECKING:
@@ -52,6 +55,8 @@ def http(
         Optional[Path], typer.Option(help="A TOML or JSON file of filters, for requests that bring none.")
     ] = None,
     watch: Watch = 5.0,
+    trusted_keys: TrustedKeys = None,
+    trust_state: TrustStateFile = None,
     request_cache: Annotated[int, typer.Option(help="How many request vectors to cache.")] = 0,
     overlay: Annotated[
         Optional[Path], typer.Option(help="Let clients with the token register tools; they are saved in this file.")
@@ -90,6 +95,7 @@ def http(
         request_cache=request_cache,
         selection=load_selection(selection),
         overlay=overlay if overlay and overlay.exists() else None,  # the first change writes it
+        **trust_options(trusted_keys, trust_state, snapshot, catalog),
     )
     with (
         router,
@@ -123,6 +129,8 @@ def mcp(
         typer.Option(help="A TOML or JSON file of filters: what they leave out is neither found nor called."),
     ] = None,
     watch: Watch = 5.0,
+    trusted_keys: TrustedKeys = None,
+    trust_state: TrustStateFile = None,
     over_http: Annotated[bool, typer.Option("--http", help="Over streamable HTTP at /mcp, instead of stdio.")] = False,
     host: Annotated[str, typer.Option(help="With --http: the address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="With --http: the port; 0 picks a free one.")] = 8081,
@@ -152,7 +160,9 @@ def mcp(
 
         upstreams += catalog_upstreams(catalog_folder)
     allowed = load_selection(selection)
-    with Router.open(folder_of(snapshot, workspace, catalog), watch=watch or None, selection=allowed) as router:
+    trust = trust_options(trusted_keys, trust_state, snapshot, catalog)
+    folder = folder_of(snapshot, workspace, catalog)
+    with Router.open(folder, watch=watch or None, selection=allowed, **trust) as router:
         mcp_server = server(router, upstreams, selection=allowed, connect=connect)
         if not over_http:
             serve_stdio(mcp_server)

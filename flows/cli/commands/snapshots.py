@@ -8,7 +8,7 @@ from flows.cli.commands.arguments import WORKSPACE, JsonOutput, Workspace, catal
 from router.errors import SettingsInvalid
 from router.store import catalogs
 
-_ID = typer.Argument(metavar="[ID]", help="The snapshot that --pin pins; by default, the current one.")
+_ID = typer.Argument(metavar="[ID]", help="What --pin pins or --sign signs; by default, the current one.")
 
 
 def snapshots(
@@ -22,20 +22,35 @@ def snapshots(
     release: Annotated[
         Optional[str], typer.Option(help="Let builds publish the content of this snapshot again, after a rollback.")
     ] = None,
+    sign: Annotated[
+        bool, typer.Option("--sign", help="Sign a snapshot with --sign-key: the current one, or the ID.")
+    ] = False,
+    sign_key: Annotated[
+        Optional[str],
+        typer.Option(
+            envvar="QUARTERMASTER_PUBLISH__SIGN_KEY",
+            help="The private key that signs a decision: a PEM file, or ${NAME} of a variable.",
+        ),
+    ] = None,
+    unsigned: Annotated[
+        bool, typer.Option("--unsigned", help="Decide without a signature, though snapshots here have one.")
+    ] = False,
     verify: Annotated[bool, typer.Option("--verify", help="Check every file against its checksum.")] = False,
     as_json: JsonOutput = False,
 ) -> None:
     """List the snapshots, verify them, or choose which one serves."""
     from flows.output.snapshots import Decision, decide, show_snapshots
 
-    decision = Decision(rollback, use, pin, unpin, release, snapshot)
+    decision = Decision(rollback, use, pin, unpin, release, snapshot, sign, sign_key, unsigned)
     names = catalogs(workspace)
     if catalog or decision.given:
         names = [catalog_to_change(catalog, workspace)]
     if len(decision.given) > 1:
         raise SettingsInvalid(f"{' and '.join(decision.given)} are decisions of their own: give one")
-    if snapshot and not pin:
-        raise SettingsInvalid(f"{snapshot!r} is one argument too many: only --pin takes a snapshot after the catalog")
+    if snapshot and not (pin or sign):
+        raise SettingsInvalid(
+            f"{snapshot!r} is one argument too many: only --pin and --sign take a snapshot after the catalog"
+        )
     if decision.given:
         decide(workspace, names[0], decision)
     if not show_snapshots(workspace, names, verify=verify, as_json=as_json):

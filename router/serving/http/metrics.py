@@ -85,6 +85,11 @@ class _RouterCollector(Collector):
             "Changes of the serving snapshot, as seen from one scrape to the next.",
             self._reloads,
         )
+        yield GaugeMetricFamily(
+            "quartermaster_publication_refused",
+            "1 while the newest publication is refused and the snapshot before it serves.",
+            bool(self._router.refusal),
+        )
         yield CounterMetricFamily("quartermaster_request_cache_hits", "Vectors found in the cache.", cache.hits)
         yield CounterMetricFamily("quartermaster_request_cache_misses", "Vectors computed.", cache.misses)
         yield GaugeMetricFamily("quartermaster_request_cache_size", "Vectors in the cache.", cache.size)

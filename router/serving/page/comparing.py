@@ -10,6 +10,9 @@ from router.answer.results import RoutedTools
 from router.errors import SettingsInvalid
 from router.router import Router
 from router.snapshot.difference import CatalogDifference
+from router.snapshot.snapshot import Snapshot
+from router.snapshot.trust import Trust
+from router.snapshot.trusted_opening import open_signed
 from router.store import ReadableStore, Stored, open_store
 
 # Snapshots kept open: each has its own encoder in memory.
@@ -40,9 +43,13 @@ def rank_changes(before: RoutedTools, after: RoutedTools) -> list[RankChange]:
 
 
 class SnapshotCache:
-    """A catalog's snapshots, the last used of them open; `source` is a store, a catalog's folder or a snapshot's."""
+    """A catalog's snapshots, the last used of them open; `source` is a store, a catalog's folder or a snapshot's.
 
-    def __init__(self, source: Path | ReadableStore) -> None:
+    With `trust`, each must be signed; older ones than served may be compared.
+    """
+
+    def __init__(self, source: Path | ReadableStore, trust: Trust | None = None) -> None:
+        self._trust = trust
         self._store = open_store(source)
         self._opened: OrderedDict[str, Router] = OrderedDict()
         self._differences: OrderedDict[tuple[str, str], CatalogDifference] = OrderedDict()
@@ -66,7 +73,9 @@ class SnapshotCache:
         """
         with self._opening:
             if snapshot not in self._opened:
-                self._opened[snapshot] = Router.open(self.folder(snapshot))
+                folder = self.folder(snapshot)
+                opened = open_signed(folder, self._trust) if self._trust else Snapshot.open(folder)
+                self._opened[snapshot] = Router(opened)
             self._opened.move_to_end(snapshot)
             while len(self._opened) > _MAX_OPEN:
                 self._opened.popitem(last=False)

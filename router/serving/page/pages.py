@@ -43,7 +43,7 @@ def pages(
     `openapi` returns the OpenAPI document of the app.
     """
     routes = APIRouter(include_in_schema=False, default_response_class=Response)
-    snapshots = SnapshotCache(folder) if folder else None
+    snapshots = SnapshotCache(folder, router.trust) if folder else None
     costs = CostCache(snapshots, cost)
     one_comparison = CapacityLimiter(1)  # it opens snapshots, beside the threads that route
     style = files(__package__).joinpath("style.css").read_bytes()

@@ -7,9 +7,18 @@ operator repeats the command.
 from dataclasses import replace
 
 from router.errors import SettingsInvalid, SnapshotInvalid
+from router.signing.ed25519 import Signer
 from router.snapshot.snapshot import Snapshot
-from router.snapshot.store.protocol import DecisionStore, ReadableStore, Stored, WritableStore
+from router.snapshot.store.protocol import DecisionStore, PointerStore, ReadableStore, Stored, WritableStore
 from router.snapshot.store.serviceable import after_leaving, find_current, now, rollback_target
+from router.snapshot.store.signing import (
+    UNSIGNED,
+    Signing,
+    last_number,
+    require_signing,
+    sign_stored,
+    signature_needed,
+)
 from router.snapshot.store.state import Pin, StoreState
 
 
@@ -65,20 +74,33 @@ def publish_build(store: WritableStore, name: str) -> tuple[str, ...]:
     return ()
 
 
-def use(store: DecisionStore, name: str) -> None:
+def sign_published(store: WritableStore, name: str, signer: Signer) -> None:
+    """Sign a pointer to what a build has published, where a later number was given meanwhile, by a rollback."""
+    if not isinstance(store, PointerStore):
+        return
+    with store.locked():
+        stored, state = store.snapshots(), store.state()
+        target, last = _find(store, stored, name), last_number(state, stored)
+        if target.current and target.order[0] < last:
+            store.write_state(replace(state, sequence=last + 1))
+            sign_stored(store, target, signer, last + 1)
+
+
+def use(store: DecisionStore, name: str, signing: Signing = UNSIGNED) -> None:
     """Serve a snapshot, verified whole. An older one than the current counts as a rollback.
 
-    A pin moves with it. Raises SnapshotInvalid where there is none of that name, or it is damaged.
+    A pin moves with it. Raises SnapshotInvalid where there is none of that name, or it is damaged, and SettingsInvalid
+    where routers would refuse it without a signature.
     """
     Snapshot.open(store.local_folder(name), whole=True)
     with store.locked():
-        _serve(store, _find(store, store.snapshots(), name), store.state())
+        _serve(store, _find(store, store.snapshots(), name), store.state(), signing)
 
 
-def rollback(store: DecisionStore) -> str:
+def rollback(store: DecisionStore, signing: Signing = UNSIGNED) -> str:
     """Serve the snapshot that `rollback_target` finds and return its name; builds do not publish the one left.
 
-    A pin moves with it. Raises SettingsInvalid where there is nothing to roll back to.
+    A pin moves with it. Raises SettingsInvalid where there is nothing to roll back to, and as `use` does.
     """
     with store.locked():
         if (current := store.current()) is None:
@@ -89,11 +111,11 @@ def rollback(store: DecisionStore) -> str:
             raise SettingsInvalid(
                 f"{store.label} has no snapshot before {current} that opens: there is nothing to roll back to"
             )
-        _serve(store, target, state)
+        _serve(store, target, state, signing)
         return target.name
 
 
-def pin(store: DecisionStore, name: str | None) -> str:
+def pin(store: DecisionStore, name: str | None, signing: Signing = UNSIGNED) -> str:
     """Serve a snapshot, by default the current one, until `unpin`; return its name. Raises as `use` does."""
     name = name or store.current()
     if name is None:
@@ -105,7 +127,7 @@ def pin(store: DecisionStore, name: str | None) -> str:
         if stored.current:
             store.write_state(state)
         else:
-            _serve(store, stored, state)
+            _serve(store, stored, state, signing)
     return name
 
 
@@ -136,9 +158,14 @@ def release(store: DecisionStore, name: str) -> None:
         store.write_state(after)
 
 
-def _serve(store: DecisionStore, target: Stored, state: StoreState) -> None:
+def _serve(store: DecisionStore, target: Stored, state: StoreState, signing: Signing) -> None:
     """Make a snapshot current and remember what that says of it and of the one that it replaces."""
-    current = find_current(store.snapshots())
+    stored = store.snapshots()
+    current = find_current(stored)
+    last = last_number(state, stored)
+    needed = signature_needed(store, target, last, current)
+    if needed:
+        require_signing(store, target, signing)
     if target.manifest:
         state = state.releasing(target.manifest)
     if current and target.order < current.order and not _same_content(current, target):
@@ -147,8 +174,14 @@ def _serve(store: DecisionStore, target: Stored, state: StoreState) -> None:
         state = replace(state, accepted=(*state.accepted, target.name))
     if state.pin and state.pin.snapshot != target.name:
         state = replace(state, pin=Pin(target.name, now()))
+    signer = signing.signer if needed else None
+    counter = last + 1 if signer and target.order[0] < last else None
+    if counter is not None:
+        state = replace(state, sequence=counter)
     if state != store.state():
         store.write_state(state)
+    if signer is not None:  # before CURRENT moves: no reader finds the snapshot without its signature
+        sign_stored(store, target, signer, counter)
     store.publish(target.name)
 
 

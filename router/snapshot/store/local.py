@@ -8,14 +8,14 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 
-from router.contract import CURRENT, MANIFEST, Manifest, sequence_in
+from router.contract import CURRENT, MANIFEST, POINTER_SIGNATURE, Manifest, sequence_in
 from router.errors import SnapshotInvalid
 from router.files import name_problem, read_in
 from router.snapshot.store import decisions
 from router.snapshot.store.durable import make_folder, replace_text, sync, sync_tree
 from router.snapshot.store.locking import lock_file, lock_folder
 from router.snapshot.store.modes import make_read_only
-from router.snapshot.store.pointer import read_current, stored_folders, write_current
+from router.snapshot.store.pointer import read_current, read_signed_pointer, stored_folders, write_current
 from router.snapshot.store.protocol import Stored
 from router.snapshot.store.retention import removable
 from router.snapshot.store.state import StoreState
@@ -44,6 +44,19 @@ class SnapshotStore:
     def label(self) -> str:
         """Return the folder's path."""
         return str(self.folder)
+
+    @property
+    def catalog(self) -> str:
+        """Return the catalog's name, which is its folder's."""
+        return self.folder.name
+
+    def signed_pointer(self) -> bytes | None:
+        """Return the signed statement beside CURRENT; None where there is none. Raises SnapshotInvalid."""
+        return read_signed_pointer(self.folder)
+
+    def write_signed_pointer(self, text: str) -> None:
+        """Replace the signed statement beside CURRENT, in one step that outlasts a power loss."""
+        replace_text(self.folder / POINTER_SIGNATURE, text)
 
     def current(self) -> str | None:
         """Return the name that CURRENT holds; None where nothing was published. Raises as `publication`."""

@@ -24,6 +24,18 @@ class SnapshotPath:
         """Return the absolute path."""
         return str(self._path)
 
+    @property
+    def catalog(self) -> str:
+        """Return the name of the path's catalog, by the folders in the path as it was given.
+
+        A link is not followed: who may set the link would choose the catalog.
+        """
+        return (self._path.parent if (self._path / MANIFEST).is_file() else self._path).name
+
+    def signed_pointer(self) -> bytes | None:
+        """Return the signed statement beside the catalog's CURRENT. Raises as `SnapshotStore.signed_pointer` does."""
+        return self._catalog().signed_pointer()
+
     def current(self) -> str:
         """Return the name of the snapshot that the path leads to. Raises SnapshotInvalid where there is none."""
         folder = snapshot_folder(self._path)

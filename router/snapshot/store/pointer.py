@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
-from router.contract import CURRENT, MANIFEST, sequence_in
+from router.contract import CURRENT, MANIFEST, POINTER_SIGNATURE, sequence_in
 from router.errors import SnapshotInvalid
 from router.files import name_problem, read_in
 from router.snapshot.store.durable import replace_text
 
 _MOST_BYTES = 4096  # of CURRENT, which holds one name
+_MOST_SIGNED = 65_536  # bytes
 
 
 def read_current(catalog: Path) -> tuple[str, int]:
@@ -26,6 +27,16 @@ def write_current(catalog: Path, snapshot: str) -> None:
     Raises OSError where that fails; the old name then stays.
     """
     replace_text(catalog / CURRENT, snapshot + "\n")
+
+
+def read_signed_pointer(catalog: Path) -> bytes | None:
+    """Return the signed statement beside CURRENT; None where there is none. Raises SnapshotInvalid."""
+    try:
+        return read_in(catalog, POINTER_SIGNATURE, _MOST_SIGNED)[0]
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise SnapshotInvalid(f"{catalog / POINTER_SIGNATURE} cannot be read: {error}") from error
 
 
 def stored_folders(catalog: Path) -> list[Path]:

@@ -76,6 +76,24 @@ class ReadableStore(Protocol):
 
 
 @runtime_checkable
+class SignedStore(ReadableStore, Protocol):
+    """A store whose snapshots an operator may go back to under a signature: see docs/signing.md.
+
+    From a store without these methods a router with trusted keys takes newer snapshots only, and must be told the
+    catalog's name.
+    """
+
+    @property
+    def catalog(self) -> str:
+        """Return the catalog's name as the reader knows it, not as a snapshot or the place's owner says."""
+        ...
+
+    def signed_pointer(self) -> bytes | None:
+        """Return the signed statement about the snapshot that an operator went back to; None where there is none."""
+        ...
+
+
+@runtime_checkable
 class WritableStore(ReadableStore, Protocol):
     """A store that a build can write to. One build writes at a time.
 
@@ -142,6 +160,15 @@ class DecisionStore(WritableStore, Protocol):
 
     def take_sequence(self) -> int:
         """Return a number that is larger than every one before it, and remember it."""
+        ...
+
+
+@runtime_checkable
+class PointerStore(SignedStore, DecisionStore, Protocol):
+    """A store that can keep a signed pointer."""
+
+    def write_signed_pointer(self, text: str) -> None:
+        """Replace the signed pointer in one step. The caller holds `locked`."""
         ...
 
 

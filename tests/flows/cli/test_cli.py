@@ -164,7 +164,7 @@ def test_a_snapshot_is_pinned_listed_as_such_and_unpinned(
     assert "no pinned snapshot" in failed(run("snapshots", "--unpin"), 2)
     assert "was not rolled back from" in failed(run("snapshots", "--release", name), 2)
     assert "has no snapshot 'x'" in failed(run("snapshots", "office", "--pin", "x"), 4)
-    assert "only --pin takes a snapshot" in failed(run("snapshots", "office", "x", "--rollback"), 2)
+    assert "only --pin and --sign take a snapshot" in failed(run("snapshots", "office", "x", "--rollback"), 2)
     assert "give one" in failed(run("snapshots", "--pin", "--unpin"), 2)
 
 
