@@ -58,6 +58,12 @@ def http(
     ] = None,
     max_request_bytes: Annotated[int, typer.Option(help="The largest request body, in bytes.")] = 1_048_576,
     requests_per_minute: Annotated[int, typer.Option(help="The limit for each client address; 0: none.")] = 6_000,
+    max_connections: Annotated[int, typer.Option(help="The most open connections.")] = 512,
+    max_connections_per_client: Annotated[int, typer.Option(help="The most of one address, such as a proxy's.")] = 128,
+    header_timeout: Annotated[float, typer.Option(help="Seconds for the headers of a request to arrive.")] = 10.0,
+    body_timeout: Annotated[float, typer.Option(help="Seconds for the body of a request to arrive.")] = 10.0,
+    answer_timeout: Annotated[float, typer.Option(help="Seconds for a client to read an answer.")] = 60.0,
+    max_wildcards: Annotated[int, typer.Option(help="The most marks * ? [ in the globs of one request.")] = 100,
     insecure: Insecure = False,
 ) -> None:
     """Serve over HTTP: JSON under /v1, a web page at /, health, metrics.
@@ -82,6 +88,12 @@ def http(
         overlay=overlay,
         max_request_bytes=max_request_bytes,
         requests_per_minute=requests_per_minute or None,
+        max_connections=max_connections,
+        max_connections_per_client=max_connections_per_client,
+        header_timeout_s=header_timeout,
+        body_timeout_s=body_timeout,
+        answer_timeout_s=answer_timeout,
+        max_wildcards=max_wildcards,
     )
     folder = folder_of(snapshot, workspace, catalog)
     router = Router.open(

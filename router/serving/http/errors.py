@@ -27,10 +27,13 @@ _TYPES = {
     408: "too_slow",
     413: "too_large",
     415: "no_json",
+    417: "malformed",
     421: "unknown_host",
     422: "invalid",
     429: "too_many_requests",
+    431: "too_large",
     500: "internal",
+    501: "malformed",
     503: "unavailable",
 }
 _JSON = re.compile(r"application/([\w.-]+\+)?json\b", re.IGNORECASE)
@@ -39,9 +42,13 @@ _MAX_MESSAGE = 1_000  # characters of a message, which may quote the request
 
 def failure(status: int, message: str, field: str | None = None, headers: Mapping[str, str] | None = None) -> Response:
     """Return the answer to a request that fails, with the reason and, if known, the field that is wrong."""
+    return json_response(failure_json(status, message, field), status, headers)
+
+
+def failure_json(status: int, message: str, field: str | None = None) -> dict[str, Any]:
+    """Return a failure as a JSON-ready dict."""
     error = {"type": _TYPES.get(status, "error"), "message": _bounded(message)}
-    content = {"error": {**error, "field": _bounded(field)} if field else error}
-    return json_response(content, status, headers)
+    return {"error": {**error, "field": _bounded(field)} if field else error}
 
 
 def route_of(scope: Scope) -> str:
