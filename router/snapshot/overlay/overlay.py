@@ -66,11 +66,12 @@ class Overlay:
             added[record.tool_id] = RegisteredTool(record, source, phrases_of_tool)
         if unknown := sorted(cleaned.keys() - added.keys()):
             raise SettingsInvalid(f"there are phrases for {unknown[0]!r}, which is not among the tools")
-        lists = dict(self.lists)
+        by_owner: dict[str, set[str]] = {}
         for tool_id, tool in added.items():
             for owner in {source, tool.record.provider}:
-                if owner is not None and owner in lists:
-                    lists[owner] |= {tool_id}
+                if owner is not None and owner in self.lists:
+                    by_owner.setdefault(owner, set()).add(tool_id)
+        lists = {**self.lists, **{owner: self.lists[owner] | ids for owner, ids in by_owner.items()}}
         return Overlay(_sorted({**self.tools, **added}), self.gone - added.keys(), lists)
 
     def without(self, tool_ids: Collection[str]) -> "Overlay":
