@@ -1,28 +1,25 @@
 """The settings of a selection. By default they change nothing: the answer is the fused ranking, cut to k."""
 
 import json
-import reprlib
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
-from router.errors import SettingsInvalid
+from router.errors import SettingsInvalid, quoted
 from router.snapshot.globs import WILDCARDS
 
 # Of one list and one name. A filter costs time for each, and a wildcard for each tool of the catalog.
 MAX_NAMES, MAX_NAME_LENGTH = 10_000, 1_024
 MAX_WILDCARDS = 1_000
 _MAX_DEPTH = 32  # of an annotation's value
-_SHORT = reprlib.Repr()  # of a value in a message, which may be long or deep
-_SHORT.maxstring = _SHORT.maxother = 80
 
 
 def _check_fields(where: str, row: Mapping[str, Any], known: type) -> None:
     names = [part.name for part in fields(known)]
     if unknown := sorted(set(row) - set(names)):
-        raise SettingsInvalid(f"selection: there is no field {where}{unknown[0]}: choose from {', '.join(names)}")
+        raise SettingsInvalid(f"selection: there is no field {where}{unknown[0]:.80}: choose from {', '.join(names)}")
 
 
 def _check_texts(name: str, value: object) -> None:
@@ -48,7 +45,7 @@ def _is_count(value: object) -> bool:
 
 
 def _refuse(name: str, value: object, allowed: str) -> NoReturn:
-    raise SettingsInvalid(f"selection: {name} is {_SHORT.repr(value)}, it must be {allowed}")
+    raise SettingsInvalid(f"selection: {name} is {quoted(value)}, it must be {allowed}")
 
 
 def _is_nested_deeper(value: object, depth: int) -> bool:
