@@ -152,4 +152,6 @@ def parse_choice(kind: type[Choice], value: str) -> Choice:
     try:
         return kind(value)
     except ValueError:
-        raise SettingsInvalid(f"there is no {kind.__name__.lower()} {quoted(value)}: choose from {', '.join(kind)}") from None
+        raise SettingsInvalid(
+            f"there is no {kind.__name__.lower()} {quoted(value)}: choose from {', '.join(kind)}"
+        ) from None

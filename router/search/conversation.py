@@ -57,18 +57,14 @@ def _text(place: int, message: Message) -> str:
     if isinstance(message, str):
         return message
     if not isinstance(message, Mapping):
-        raise RequestInvalid(
-            f"messages[{place}] is {quoted(message)}, it must be a text, or have a role and a content"
-        )
+        raise RequestInvalid(f"messages[{place}] is {quoted(message)}, it must be a text, or have a role and a content")
     if message.get("role", _SPEAKER) != _SPEAKER:
         return ""
     content = message.get("content") or ""
     if isinstance(content, str):
         return content
     if not isinstance(content, Sequence):
-        raise RequestInvalid(
-            f"messages[{place}].content is {quoted(content)}, it must be a text or a list of parts"
-        )
+        raise RequestInvalid(f"messages[{place}].content is {quoted(content)}, it must be a text or a list of parts")
     parts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
     return "\n".join(part for part in parts if isinstance(part, str))
 
