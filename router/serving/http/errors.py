@@ -37,6 +37,9 @@ _TYPES = {
     503: "unavailable",
 }
 _JSON = re.compile(r"application/([\w.-]+\+)?json\b", re.IGNORECASE)
+# FastAPI's sentence for an error of `json` that is no error of syntax, and ours.
+_FASTAPI_UNREADABLE = "There was an error parsing the body"
+_UNREADABLE = "the body cannot be read: it is nested too deep, or has a number of too many digits"
 _MAX_MESSAGE = 1_000  # characters of a message, which may quote the request
 
 
@@ -92,7 +95,8 @@ def handle_errors(app: FastAPI) -> None:
         headers = dict(error.headers or {})
         if error.status_code == 405 and (methods := allowed_methods(app, request.url.path)):
             headers["Allow"] = methods
-        return failure(error.status_code, error.detail, headers=headers)
+        detail = _UNREADABLE if error.detail == _FASTAPI_UNREADABLE else error.detail
+        return failure(error.status_code, detail, headers=headers)
 
     @app.exception_handler(Exception)
     async def _(_request: Request, _error: Exception) -> Response:
