@@ -13,7 +13,17 @@
 `pipeline.errors` adds the errors that only a build raises.
 """
 
+import reprlib
+
 from router.record import Origin
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 80
+
+
+def quoted(value: object) -> str:
+    """Return a value as a message quotes it: of any length and depth, in few characters."""
+    return _SHORT.repr(value)
 
 
 class QuartermasterError(Exception):

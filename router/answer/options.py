@@ -7,11 +7,13 @@ from numbers import Integral
 from typing import Any, TypedDict, TypeVar
 
 from router.answer.reranking import Reranking
-from router.errors import RequestInvalid, SettingsInvalid
+from router.errors import RequestInvalid, SettingsInvalid, quoted
 from router.provider_formats import Detail, Form, parse_choice
 from router.retrieval.recipe import RECIPES, Recipe
 from router.selection import Selection
 from router.snapshot.snapshot import Snapshot
+
+MAX_CATEGORY = 512  # characters
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -74,16 +76,18 @@ class CheckedOptions:
             _check_count("token_budget", self.token_budget)
         confidence = self.category_confidence
         if confidence is not None and not _is_share(confidence):
-            raise RequestInvalid(f"category_confidence is {confidence!r}, it must be a number from 0 to 1")
+            raise RequestInvalid(f"category_confidence is {quoted(confidence)}, it must be a number from 0 to 1")
         if not isinstance(self.category, str | None):
-            raise RequestInvalid(f"category is {self.category!r}, it must be a text")
+            raise RequestInvalid(f"category is {quoted(self.category)}, it must be a text")
+        if self.category is not None and len(self.category) > MAX_CATEGORY:
+            raise RequestInvalid(f"category has {len(self.category):,} characters, it may have {MAX_CATEGORY} at most")
         if not isinstance(self.selection, Selection):
             raise SettingsInvalid(
-                f"selection is {self.selection!r:.80}, it must be a Selection; `Selection.from_json` takes a dict"
+                f"selection is {quoted(self.selection)}, it must be a Selection; `Selection.from_json` takes a dict"
             )
         if not isinstance(self.rerank, Reranking | None):
             raise SettingsInvalid(
-                f"rerank is {self.rerank!r:.80}, it must be a Reranking; `Reranking` takes a function"
+                f"rerank is {quoted(self.rerank)}, it must be a Reranking; `Reranking` takes a function"
             )
 
     @classmethod
@@ -135,14 +139,14 @@ def recipe_of(snapshot: Snapshot, recipe: str | Recipe | None) -> Recipe:
     if isinstance(recipe, Recipe):
         return recipe
     if recipe not in RECIPES:
-        raise SettingsInvalid(f"there is no recipe {recipe!r}: choose from {', '.join(RECIPES)}")
+        raise SettingsInvalid(f"there is no recipe {quoted(recipe)}: choose from {', '.join(RECIPES)}")
     return RECIPES[recipe]
 
 
 def _check_count(name: str, value: int) -> None:
     """Raise RequestInvalid for a value that is no whole number, or below 1."""
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise RequestInvalid(f"{name} is {value!r}, it must be a whole number, at least 1")
+        raise RequestInvalid(f"{name} is {quoted(value)}, it must be a whole number, at least 1")
     if value < 1:
         raise RequestInvalid(f"{name} is {value}, it must be at least 1")
 

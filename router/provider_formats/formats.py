@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from router.errors import SettingsInvalid
+from router.errors import SettingsInvalid, quoted
 from router.provider_formats import strict
 from router.provider_formats.schemas import Schema
 
@@ -152,4 +152,6 @@ def parse_choice(kind: type[Choice], value: str) -> Choice:
     try:
         return kind(value)
     except ValueError:
-        raise SettingsInvalid(f"there is no {kind.__name__.lower()} {value!r}: choose from {', '.join(kind)}") from None
+        raise SettingsInvalid(
+            f"there is no {kind.__name__.lower()} {quoted(value)}: choose from {', '.join(kind)}"
+        ) from None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from router.errors import RequestInvalid
+from router.errors import RequestInvalid, quoted
 from router.query.steps import Steps
 from router.retrieval.retrievers import EncodedQuery, Ranking
 from router.retrieval.step_fusion import StepCoverage
@@ -44,7 +44,7 @@ def user_messages(request: str | Sequence[Message]) -> UserMessages:
     if isinstance(request, str):
         return UserMessages(request)
     if not isinstance(request, Sequence) or isinstance(request, bytes | bytearray):
-        raise RequestInvalid(f"the request is {request!r}, it must be a text or a list of messages")
+        raise RequestInvalid(f"the request is {quoted(request)}, it must be a text or a list of messages")
     texts = [text for place, message in enumerate(request) if (text := _text(place, message)).strip()]
     if not texts:
         raise RequestInvalid(f"no message of {len(request)} holds text of the user: say what should be done")
@@ -57,14 +57,14 @@ def _text(place: int, message: Message) -> str:
     if isinstance(message, str):
         return message
     if not isinstance(message, Mapping):
-        raise RequestInvalid(f"messages[{place}] is {message!r}, it must be a text, or have a role and a content")
+        raise RequestInvalid(f"messages[{place}] is {quoted(message)}, it must be a text, or have a role and a content")
     if message.get("role", _SPEAKER) != _SPEAKER:
         return ""
     content = message.get("content") or ""
     if isinstance(content, str):
         return content
     if not isinstance(content, Sequence):
-        raise RequestInvalid(f"messages[{place}].content is {content!r}, it must be a text or a list of parts")
+        raise RequestInvalid(f"messages[{place}].content is {quoted(content)}, it must be a text or a list of parts")
     parts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
     return "\n".join(part for part in parts if isinstance(part, str))
 

@@ -1,6 +1,7 @@
 """Searches a snapshot for a request: encodes it, ranks it by each signal, fuses, covers its steps and collapses
 duplicates."""
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -54,6 +55,9 @@ def clean_request(request: str) -> str:
     Raises RequestInvalid where it is blank.
     """
     request = request[:MAX_REQUEST].encode("utf-8", "replace").decode("utf-8")
+    # One character may stand for eighteen (U+FDFA), and the analyzer reads all of them.
+    if not request.isascii() and len(expanded := unicodedata.normalize("NFKC", request)) > 2 * MAX_REQUEST:
+        request = expanded[:MAX_REQUEST]
     if not request.strip():
         raise RequestInvalid("the request is empty: say what should be done")
     return request

@@ -2,24 +2,35 @@
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
-from router.errors import SettingsInvalid
+from router.errors import SettingsInvalid, quoted
+from router.snapshot.globs import WILDCARDS
+
+# Of one list and one name. A filter costs time for each, and a wildcard for each tool of the catalog.
+MAX_NAMES, MAX_NAME_LENGTH = 10_000, 1_024
+MAX_WILDCARDS = 1_000
+_MAX_DEPTH = 32  # of an annotation's value
 
 
 def _check_fields(where: str, row: Mapping[str, Any], known: type) -> None:
     names = [part.name for part in fields(known)]
     if unknown := sorted(set(row) - set(names)):
-        raise SettingsInvalid(f"selection: there is no field {where}{unknown[0]}: choose from {', '.join(names)}")
+        raise SettingsInvalid(f"selection: there is no field {where}{unknown[0]:.80}: choose from {', '.join(names)}")
 
 
 def _check_texts(name: str, value: object) -> None:
     # A single text would be read as its letters.
     if not isinstance(value, tuple) or not all(isinstance(item, str) and item.strip() for item in value):
         _refuse(name, value, "a list of texts")
+    if len(value) > MAX_NAMES:
+        raise SettingsInvalid(f"selection: {name} has {len(value):,} entries, it may have {MAX_NAMES:,} at most")
+    if longest := next((item for item in value if len(item) > MAX_NAME_LENGTH), None):
+        limit = f"it may have {MAX_NAME_LENGTH:,} at most"
+        raise SettingsInvalid(f"selection: {name} has {longest[:40]!r}… of {len(longest):,} characters, {limit}")
 
 
 def _check_share(name: str, value: object, optional: bool = False) -> None:
@@ -33,8 +44,24 @@ def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _refuse(name: str, value: object, allowed: str) -> None:
-    raise SettingsInvalid(f"selection: {name} is {value!r}, it must be {allowed}")
+def _refuse(name: str, value: object, allowed: str) -> NoReturn:
+    raise SettingsInvalid(f"selection: {name} is {quoted(value)}, it must be {allowed}")
+
+
+def _is_nested_deeper(value: object, depth: int) -> bool:
+    """Return whether lists and tables are nested deeper than `depth`."""
+    level = [value]
+    for _ in range(depth + 1):
+        level = [part for parent in level for part in _parts(parent)]
+        if not level:
+            return False
+    return True
+
+
+def _parts(value: object) -> Iterable[Any]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +146,11 @@ class Selection:
             _refuse(
                 "annotations", self.annotations, 'a table of hints and their values, such as {"readOnlyHint": true}'
             )
+        if _is_nested_deeper(self.annotations, _MAX_DEPTH):
+            raise SettingsInvalid(f"selection: annotations are nested deeper than {_MAX_DEPTH} levels")
+        if self.wildcards > MAX_WILDCARDS:
+            limit = f"they may have {MAX_WILDCARDS:,} at most"
+            raise SettingsInvalid(f"selection: allow and block have {self.wildcards:,} wildcards (* ? [), {limit}")
         if not isinstance(self.weights, Weights):
             _refuse("weights", self.weights, f"a table of {', '.join(part.name for part in fields(Weights))}")
         _check_share("category_confidence_threshold", self.category_confidence_threshold, optional=True)
@@ -129,6 +161,11 @@ class Selection:
             _is_count(self.candidate_pool_size) and self.candidate_pool_size
         ):
             _refuse("candidate_pool_size", self.candidate_pool_size, "a whole number from 1 up")
+
+    @property
+    def wildcards(self) -> int:
+        """Return how many marks `*`, `?` and `[` allow and block have: what their globs cost."""
+        return sum(pattern.count(mark) for pattern in (*self.allow, *self.block) for mark in WILDCARDS)
 
     @property
     def admits_all(self) -> bool:
@@ -164,7 +201,7 @@ class Selection:
         try:
             text = path.read_text(encoding="utf-8")
             row = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-        except (OSError, ValueError) as error:  # of decoding and of both formats
+        except (OSError, ValueError, RecursionError) as error:  # of decoding and of both formats
             raise SettingsInvalid(f"the selection {path} cannot be read: {error}") from error
         if isinstance(row, dict) and isinstance(row.get("selection"), dict):
             row = row["selection"]

@@ -1,8 +1,7 @@
 """The fields that filters compare: ids, names, providers, categories and annotations of all tools, read once."""
 
-import fnmatch
-import re
-from collections.abc import Callable, Hashable, Iterable, Mapping
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,8 +12,8 @@ from numpy.typing import NDArray
 
 from router.provider_formats import hashed_names
 from router.record import ToolRecord
+from router.snapshot.globs import is_glob, matching_names
 
-_GLOB = re.compile(r"[*?\[]")
 Mask = NDArray[np.bool_]
 # Masks that are kept, of one byte a tool: most requests filter as the one before did.
 # See docs/decisions/0017-filter-masks.md.
@@ -44,57 +43,60 @@ class Facets:
     """
 
     rows: tuple[Facet, ...]
-    _masks: dict[Hashable, Mask] = field(default_factory=dict, init=False, repr=False)
+    _masks: dict[tuple[str, bytes], Mask] = field(default_factory=dict, init=False, repr=False)
 
     def matching(self, patterns: Iterable[str]) -> Mask:
         """Return a mask of the tools that a pattern names: by id, by name, or by a glob over either."""
         wanted = tuple(map(normalize_name, patterns))
-        return self._cached(("matching", wanted), lambda: self._matching(wanted))
+        return self._cached("matching", repr(wanted), lambda: self._matching(wanted))
 
     def _matching(self, patterns: Iterable[str]) -> Mask:
         mask = np.zeros(len(self.rows), bool)
         for pattern in patterns:
             # A name may hold a glob's marks. The default is [], because indexing with () would set every tool.
             mask[self._ordinals.get(pattern, [])] = True
-        if globs := [fnmatch.translate(pattern) for pattern in patterns if _GLOB.search(pattern)]:
-            # As one expression, which is 30 times as fast: see docs/decisions/0017-filter-masks.md.
-            matches = re.compile("|".join(globs)).match
-            for name, ordinals in self._ordinals.items():
-                if matches(name):
-                    mask[ordinals] = True
+            if is_glob(pattern):
+                for name in matching_names(pattern, self._names):
+                    mask[self._ordinals[name]] = True
         return mask
 
     def unknown(self, patterns: Iterable[str]) -> list[str]:
         """Return the patterns that are no globs and name no tool."""
-        names = (pattern for pattern in patterns if not _GLOB.search(pattern))
+        names = (pattern for pattern in patterns if not is_glob(pattern))
         return [name for name in names if normalize_name(name) not in self._ordinals]
 
     def of_providers(self, providers: Iterable[str]) -> Mask:
         """Return a mask of the tools of some providers."""
         wanted = frozenset(map(normalize_name, providers))
         return self._cached(
-            ("providers", wanted), lambda: self._where(lambda row: normalize_name(row.provider or "") in wanted)
+            "providers",
+            repr(sorted(wanted)),
+            lambda: self._where(lambda row: normalize_name(row.provider or "") in wanted),
         )
 
     def of_categories(self, categories: Iterable[str]) -> Mask:
         """Return a mask of the tools that have at least one of some categories."""
         wanted = frozenset(map(normalize_name, categories))
         return self._cached(
-            ("categories", wanted),
+            "categories",
+            repr(sorted(wanted)),
             lambda: self._where(lambda row: not wanted.isdisjoint(map(normalize_name, row.categories))),
         )
 
     def annotated(self, hints: Mapping[str, Any]) -> Mask:
         """Return a mask of the tools whose annotations have every hint, with the same value and type."""
-        # The key is text, because 1 == True and a list cannot be a key.
-        key = ("annotations", repr(sorted(hints.items())))
-        return self._cached(key, lambda: self._where(lambda row: _has(row.annotations, hints)))
+        # As text, because 1 == True and a list cannot be a key.
+        return self._cached(
+            "annotations", repr(sorted(hints.items())), lambda: self._where(lambda row: _has(row.annotations, hints))
+        )
 
     def _where(self, passes: Callable[[Facet], bool]) -> Mask:
         return np.fromiter(map(passes, self.rows), bool, len(self.rows))
 
-    def _cached(self, key: Hashable, compute: Callable[[], Mask]) -> Mask:
-        """Return the cached mask of a key, or compute it. Without a lock: two threads may both compute it."""
+    def _cached(self, kind: str, values: str, compute: Callable[[], Mask]) -> Mask:
+        """Return the cached mask of a filter, or compute it. Without a lock: two threads may both compute it."""
+        # Hashed: a client may send a megabyte of values, and 256 of them are kept.
+        key = (kind, hashlib.sha256(values.encode("utf-8", "surrogatepass")).digest())
         mask = self._masks.get(key)
         if mask is None:
             mask = compute()
@@ -117,6 +119,11 @@ class Facets:
             for text in {normalize_name(row.tool_id), normalize_name(row.name)}:
                 ordinals.setdefault(text, []).append(ordinal)
         return ordinals
+
+    @cached_property
+    def _names(self) -> list[str]:
+        """Return the normalized ids and names, sorted."""
+        return sorted(self._ordinals)
 
 
 def normalize_name(text: str) -> str:

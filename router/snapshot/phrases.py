@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from router.errors import SettingsInvalid
+from router.errors import SettingsInvalid, quoted
 from router.record import ToolRecord
 from router.tools.definitions.json_values import replace_unstorable
 
@@ -19,7 +19,7 @@ def phrases_by_id(
     are not a list of texts.
     """
     if not isinstance(phrases, Mapping | None):
-        raise SettingsInvalid(f"phrases are {phrases!r:.60}, they must be lists of texts by the id or name of a tool")
+        raise SettingsInvalid(f"phrases are {quoted(phrases)}, they must be lists of texts by the id or name of a tool")
     by_name: dict[str, list[str]] = {}
     for record in records:
         by_name.setdefault(record.name, []).append(record.tool_id)
@@ -43,7 +43,7 @@ def cleaned_phrases(tool_id: str, texts: Sequence[str]) -> tuple[str, ...]:
     if isinstance(texts, Iterable) and not isinstance(texts, str):
         texts = list(texts)  # a generator can be read only once
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise SettingsInvalid(f"the phrases of {tool_id!r} are {texts!r:.80}, they must be a list of texts")
+        raise SettingsInvalid(f"the phrases of {tool_id!r} are {quoted(texts)}, they must be a list of texts")
     lines = (" ".join(replace_unstorable(text).split()) for text in texts)
     cleaned = tuple(dict.fromkeys(line[:_MAX_CHARACTERS].rstrip() for line in lines if line))
     if len(cleaned) > _MAX_PHRASES:

@@ -63,6 +63,12 @@ def http(
     ] = None,
     max_request_bytes: Annotated[int, typer.Option(help="The largest request body, in bytes.")] = 1_048_576,
     requests_per_minute: Annotated[int, typer.Option(help="The limit for each client address; 0: none.")] = 6_000,
+    max_connections: Annotated[int, typer.Option(help="The most open connections.")] = 512,
+    max_connections_per_client: Annotated[int, typer.Option(help="The most of one address, such as a proxy's.")] = 128,
+    header_timeout: Annotated[float, typer.Option(help="Seconds for the headers of a request to arrive.")] = 10.0,
+    body_timeout: Annotated[float, typer.Option(help="Seconds for the body of a request to arrive.")] = 10.0,
+    answer_timeout: Annotated[float, typer.Option(help="Seconds for a client to read an answer.")] = 60.0,
+    max_wildcards: Annotated[int, typer.Option(help="The most marks * ? [ in the globs of one request.")] = 100,
     insecure: Insecure = False,
 ) -> None:
     """Serve over HTTP: JSON under /v1, a web page at /, health, metrics.
@@ -87,6 +93,12 @@ def http(
         overlay=overlay,
         max_request_bytes=max_request_bytes,
         requests_per_minute=requests_per_minute or None,
+        max_connections=max_connections,
+        max_connections_per_client=max_connections_per_client,
+        header_timeout_s=header_timeout,
+        body_timeout_s=body_timeout,
+        answer_timeout_s=answer_timeout,
+        max_wildcards=max_wildcards,
     )
     folder = folder_of(snapshot, workspace, catalog)
     router = Router.open(
@@ -141,6 +153,15 @@ def mcp(
     allow_host: Annotated[
         Optional[list[str]], typer.Option(help="With --http: a host name that requests may use.")
     ] = None,
+    max_message_bytes: Annotated[int, typer.Option(help="Over stdio: the largest message of the client.")] = 16_777_216,
+    max_request_bytes: Annotated[
+        int, typer.Option(help="With --http: the largest request body, in bytes.")
+    ] = 1_048_576,
+    requests_per_minute: Annotated[
+        int, typer.Option(help="With --http: the limit for each client address; 0: none.")
+    ] = 6_000,
+    max_connections: Annotated[int, typer.Option(help="With --http: the most open connections.")] = 512,
+    max_connections_per_client: Annotated[int, typer.Option(help="With --http: the most of one address.")] = 128,
     insecure: Insecure = False,
 ) -> None:
     """Serve as an MCP server with three tools: find_tools, describe_tool, call_tool.
@@ -165,14 +186,22 @@ def mcp(
     with Router.open(folder, watch=watch or None, selection=allowed, **trust) as router:
         mcp_server = server(router, upstreams, selection=allowed, connect=connect)
         if not over_http:
-            serve_stdio(mcp_server)
+            serve_stdio(mcp_server, max_message_bytes=max_message_bytes)
             return
         from router.serving.http import HttpSettings, address_of, configure_logs, listen
         from router.serving.http import serve as serve_app
         from router.serving.mcp.http import PATH, http_app
 
         settings = HttpSettings(
-            host=host, port=port, token=_token_or_empty(token), hosts=tuple(allow_host or ()), insecure=insecure
+            host=host,
+            port=port,
+            token=_token_or_empty(token),
+            hosts=tuple(allow_host or ()),
+            insecure=insecure,
+            max_request_bytes=max_request_bytes,
+            requests_per_minute=requests_per_minute or None,
+            max_connections=max_connections,
+            max_connections_per_client=max_connections_per_client,
         )
         configure_logs()
         with listen(settings) as listening:

@@ -27,21 +27,31 @@ _TYPES = {
     408: "too_slow",
     413: "too_large",
     415: "no_json",
+    417: "malformed",
     421: "unknown_host",
     422: "invalid",
     429: "too_many_requests",
+    431: "too_large",
     500: "internal",
+    501: "malformed",
     503: "unavailable",
 }
 _JSON = re.compile(r"application/([\w.-]+\+)?json\b", re.IGNORECASE)
+# FastAPI's sentence for an error of `json` that is no error of syntax, and ours.
+_FASTAPI_UNREADABLE = "There was an error parsing the body"
+_UNREADABLE = "the body cannot be read: it is nested too deep, or has a number of too many digits"
 _MAX_MESSAGE = 1_000  # characters of a message, which may quote the request
 
 
 def failure(status: int, message: str, field: str | None = None, headers: Mapping[str, str] | None = None) -> Response:
     """Return the answer to a request that fails, with the reason and, if known, the field that is wrong."""
+    return json_response(failure_json(status, message, field), status, headers)
+
+
+def failure_json(status: int, message: str, field: str | None = None) -> dict[str, Any]:
+    """Return a failure as a JSON-ready dict."""
     error = {"type": _TYPES.get(status, "error"), "message": _bounded(message)}
-    content = {"error": {**error, "field": _bounded(field)} if field else error}
-    return json_response(content, status, headers)
+    return {"error": {**error, "field": _bounded(field)} if field else error}
 
 
 def route_of(scope: Scope) -> str:
@@ -85,7 +95,8 @@ def handle_errors(app: FastAPI) -> None:
         headers = dict(error.headers or {})
         if error.status_code == 405 and (methods := allowed_methods(app, request.url.path)):
             headers["Allow"] = methods
-        return failure(error.status_code, error.detail, headers=headers)
+        detail = _UNREADABLE if error.detail == _FASTAPI_UNREADABLE else error.detail
+        return failure(error.status_code, detail, headers=headers)
 
     @app.exception_handler(Exception)
     async def _(_request: Request, _error: Exception) -> Response:

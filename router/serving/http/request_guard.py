@@ -51,14 +51,13 @@ class RequestGuard:
         elif probe:
             await self._app(scope, receive, send)
         elif self._running >= self._settings.max_concurrent:
-            busy = f"the server answers {self._running} requests at a time, and that many are under way: try again"
-            await failure(503, busy, headers={"Retry-After": "1"})(scope, receive, send)
+            await self._busy()(scope, receive, send)
         else:
-            self._running += 1
-            try:
-                await self._pass_on(scope, headers, receive, send)
-            finally:
-                self._running -= 1
+            await self._pass_on(scope, headers, receive, send)
+
+    def _busy(self) -> Response:
+        busy = f"the server answers {self._running} requests at a time, and that many are under way: try again"
+        return failure(503, busy, headers={"Retry-After": "1"})
 
     async def _pass_on(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         limit = self._settings.max_request_bytes
@@ -69,8 +68,15 @@ class RequestGuard:
             await too_large(scope, receive, send)
         elif isinstance(body, Response):
             await body(scope, receive, send)
+        # Counted only now: bodies that drip keep no other request out.
+        elif self._running >= self._settings.max_concurrent:
+            await self._busy()(scope, receive, send)
         else:
-            await self._app(scope, _replay(body, receive), send)
+            self._running += 1
+            try:
+                await self._app(scope, _replay(body, receive), send)
+            finally:
+                self._running -= 1
 
     async def _read_body(self, receive: Receive) -> bytes | Response | None:
         """Return the whole body, None if it is too large, or the failure to answer if it does not arrive."""

@@ -7,7 +7,9 @@ import msgspec
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
+from router.errors import SettingsInvalid
 from router.provider_formats import Rendered
 from router.serving.http import responses
 from router.serving.http.openapi import BODY_FAILURES, success
@@ -18,13 +20,23 @@ from router.serving.http.service import Service
 def route_paths(service: Service) -> APIRouter:
     """Return the paths that route requests."""
     routes = APIRouter(prefix="/v1", tags=["routing"])
+    max_wildcards = service.settings.max_wildcards
+
+    def options_of(body: RouteRequest | RouteManyRequest) -> RouteOptions:
+        """Return the options of a request. Raises SettingsInvalid for a selection that is invalid or costs too much."""
+        options = body.arguments()
+        selection = options.get("selection")
+        if selection is not None and selection.wildcards > max_wildcards:
+            limit = f"a request may have {max_wildcards:,} at most (--max-wildcards)"
+            raise SettingsInvalid(f"selection: allow and block have {selection.wildcards:,} wildcards (* ? [), {limit}")
+        return options
 
     @routes.post("/route", responses={**success(responses.AnswerJson), **BODY_FAILURES})
     async def route(body: RouteRequest) -> Response:
         """The tools that fit a request, or the latest of several messages, best first."""
 
         def answer() -> tuple[RoutedTools, bytes]:
-            routed = service.router.route(body.messages(), **body.arguments())
+            routed = service.router.route(body.messages(), **options_of(body))
             return routed, msgspec.json.encode(_answer_json(routed, body))
 
         routed, content = await service.run_in_thread(answer)
@@ -36,7 +48,7 @@ def route_paths(service: Service) -> APIRouter:
         """The answers to several requests, all of one snapshot: encoded together, then as `/v1/route`."""
 
         def answer() -> tuple[list[RoutedTools], bytes]:
-            all_routed = service.router.route_many(body.requests, **body.arguments())
+            all_routed = service.router.route_many(body.requests, **options_of(body))
             return all_routed, msgspec.json.encode({"answers": [_answer_json(routed, body) for routed in all_routed]})
 
         all_routed, content = await service.run_in_thread(answer)

@@ -3,13 +3,19 @@
 import logging
 import signal
 import socket
+from functools import partial
 from ipaddress import IPv6Address, ip_address
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from router.errors import SettingsInvalid
+from router.serving.http.connections import Connections
+from router.serving.http.protocol import BoundedProtocol
 from router.serving.http.settings import HttpSettings
+
+_QUEUED = 1_024  # connections that the kernel holds until they are accepted
+_ACCEPTED_AT_ONCE = 16
 
 
 def listen(settings: HttpSettings) -> socket.socket:
@@ -24,7 +30,7 @@ def listen(settings: HttpSettings) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
-        listening.listen(1_024)
+        listening.listen(_QUEUED)
     except OSError as error:
         listening.close()
         where = f"{settings.host} port {settings.port}"
@@ -52,12 +58,15 @@ def serve(app: ASGIApp, settings: HttpSettings, listening: socket.socket) -> Non
         # Otherwise a local client could claim any address, and so evade its rate limit.
         proxy_headers=False,
         ws="none",
-        # httptools, which uvicorn prefers, reads headers of any length before the token is checked.
-        http="h11",
+        # On h11. httptools, which uvicorn prefers, reads headers of any length before the token is checked.
+        http=partial(BoundedProtocol, settings=settings, connections=Connections(settings)),  # type: ignore[arg-type]
+        timeout_keep_alive=settings.keep_alive_s,  # type: ignore[arg-type]
+        # The loop accepts so many at once before the table of connections sees one: each takes a file descriptor.
+        backlog=_ACCEPTED_AT_ONCE,
         lifespan="on",
         timeout_graceful_shutdown=round(settings.stop_timeout_s),
     )
-    server = uvicorn.Server(config)
+    server = _Server(config)
     # At its end uvicorn raises the signal again for the handlers from before. It has been obeyed already.
     previous = {number: signal.signal(number, server.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
@@ -65,6 +74,13 @@ def serve(app: ASGIApp, settings: HttpSettings, listening: socket.socket) -> Non
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
+
+
+class _Server(uvicorn.Server):
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(_QUEUED)  # uvicorn has set it to its backlog
 
 
 def configure_logs() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from router.errors import SettingsInvalid
+from router.selection.settings import MAX_WILDCARDS
 
 # Paths open without a token: a monitoring probe has none, and they reveal nothing of the catalog.
 PROBES = ("/healthz", "/readyz")
@@ -24,9 +25,15 @@ class HttpSettings:
     that a request may use as its host, besides those of the address; "*" allows any, which is the default of a server
     with a token that listens beyond loopback. `insecure` permits listening there without a token: whoever reaches the
     port then reads the catalog. `requests_per_minute` applies to each client address, of which a tenth may come at
-    once; None sets no limit. `max_concurrent` requests are answered at a time; each may take `body_timeout_s` seconds
-    to arrive. `overlay` opens the paths that register and remove tools, which need a token, and is the file that
-    stores them.
+    once; None sets no limit. `max_concurrent` requests are answered at a time. `overlay` opens the paths that register
+    and remove tools, which need a token, and is the file that stores them.
+
+    `max_connections` are open at a time, and `max_connections_per_client` of one address (an IPv6 network of /64); at
+    the limit, one that waits for a request is closed for a new one. In seconds: `header_timeout_s` bounds the headers
+    of a request, from the connection or its first byte on, `body_timeout_s` its body, `keep_alive_s` the wait for the
+    next request, and `answer_timeout_s` the client's reading of an answer. `max_unsent_bytes` bounds the unread answers
+    of all clients. Headers have `max_header_bytes` and `max_headers` at most. `max_wildcards` bounds the marks `*`, `?`
+    and `[` of one request's selection: each is searched for in the names of all tools.
     """
 
     host: str = "127.0.0.1"
@@ -37,8 +44,17 @@ class HttpSettings:
     overlay: Path | None = None
     max_request_bytes: int = 1_048_576
     requests_per_minute: int | None = 6_000
+    max_header_bytes: int = 16_384
+    max_headers: int = 100
+    max_wildcards: int = 100
     max_concurrent: int = 64
+    max_connections: int = 512
+    max_connections_per_client: int = 128
+    max_unsent_bytes: int = 67_108_864
+    header_timeout_s: float = 10.0
     body_timeout_s: float = 10.0
+    keep_alive_s: float = 5.0
+    answer_timeout_s: float = 60.0
     stop_timeout_s: float = 10.0
 
     def __post_init__(self) -> None:
@@ -46,8 +62,15 @@ class HttpSettings:
         _check_number("max_request_bytes", self.max_request_bytes, 1_024, 67_108_864)
         if self.requests_per_minute is not None:
             _check_number("requests_per_minute", self.requests_per_minute, 1, 1_000_000, "or left out for no limit")
+        _check_number("max_header_bytes", self.max_header_bytes, 1_024, 1_048_576)
+        _check_number("max_headers", self.max_headers, 10, 10_000)
+        _check_number("max_wildcards", self.max_wildcards, 0, MAX_WILDCARDS)
         _check_number("max_concurrent", self.max_concurrent, 1, 10_000)
-        _check_number("body_timeout_s", self.body_timeout_s, 0.1, 3_600)
+        _check_number("max_connections", self.max_connections, 1, 1_000_000)
+        _check_number("max_connections_per_client", self.max_connections_per_client, 1, 1_000_000)
+        _check_number("max_unsent_bytes", self.max_unsent_bytes, 65_536, 2**40)
+        for name in ("header_timeout_s", "body_timeout_s", "keep_alive_s", "answer_timeout_s"):
+            _check_number(name, getattr(self, name), 0.1, 3_600)
         _check_number("stop_timeout_s", self.stop_timeout_s, 0, 3_600)
         if not self.host or self.host != self.host.strip():
             raise SettingsInvalid(f"host is {self.host!r}, it must be a name or an address to listen at")

@@ -67,9 +67,9 @@ class Connection:
     async def call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
         """Return the result of a tool, which may be its own error. Raises UpstreamFailed if there is no result."""
         session = await self._open_session()
-        if name not in session.tools:
+        if name not in session.tools and session.complete:
             await self._refresh_tools(session)  # a newer catalog may know it, though the server did not notify
-        if name not in session.tools:
+        if name not in session.tools and session.complete:
             raise UpstreamFailed(f"{self} no longer offers the tool {name!r}: search again, or rebuild the catalog")
         try:
             return await self._call(session, name, arguments)
@@ -81,6 +81,8 @@ class Connection:
             await session.read_tools()
         except MCPError as error:
             raise await self._failure(session, error) from error
+        except UpstreamFailed as error:
+            raise UpstreamFailed(f"{self}: {error}") from error
 
     async def _call(self, session: Session, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
         try:
@@ -97,6 +99,10 @@ class Connection:
             await session.closed.wait()
         if gone or isinstance(self._lost, httpx2.ConnectError | httpx2.ConnectTimeout):
             return _CallNotSent(f"{self} cannot be reached: is it running?")
+        if error.code == types.CONNECTION_CLOSED and isinstance(self._lost, UpstreamFailed):
+            return UpstreamFailed(f"{self} was ended: {self._lost}; it may have carried the call out or not")
+        if error.code == types.PARSE_ERROR:
+            return UpstreamFailed(f"{self} gave an answer that cannot be used: {printable(error.message)}")
         if error.code == types.CONNECTION_CLOSED:
             return UpstreamFailed(
                 f"{self} ended during the call, which it may have carried out or not; the next call starts it again"
@@ -122,7 +128,8 @@ class Connection:
                 limit = f"{self.upstream.timeout_s:g} s (timeout_s)"
                 raise UpstreamFailed(f"{self} did not start and list its tools within {limit}") from error
             except Exception as error:  # exception groups of the transport
-                raise UpstreamFailed(f"{self} cannot be reached: {_reason(error)}") from error
+                problem = "cannot be used" if isinstance(_cause(error), UpstreamFailed) else "cannot be reached"
+                raise UpstreamFailed(f"{self} {problem}: {_reason(error)}") from error
             assert isinstance(session, Session)
             self._server_name = replace_unstorable(session.name).strip()
             return session

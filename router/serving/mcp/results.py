@@ -15,6 +15,7 @@ from router.provider_formats import Detail, Form, render, signature
 from router.record import ToolRecord
 
 _MAX_NAMED = 5
+_MAX_ERROR = 2_000  # characters of an error, which may quote the call
 
 
 def find_result(routed: RoutedTools, k: int) -> types.CallToolResult:
@@ -37,7 +38,8 @@ def describe_result(record: ToolRecord) -> types.CallToolResult:
 
 def error_result(message: str) -> types.CallToolResult:
     """Return an error that a model can act on, distinct from an answer without tools."""
-    return types.CallToolResult(content=[_text(message)], is_error=True)
+    text = message if len(message) <= _MAX_ERROR else f"{message[:_MAX_ERROR]}…"
+    return types.CallToolResult(content=[_text(text)], is_error=True)
 
 
 def _notes(routed: RoutedTools, k: int) -> Iterator[str]:

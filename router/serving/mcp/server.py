@@ -1,7 +1,7 @@
 """The router as an MCP server of three tools, for any transport."""
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -60,14 +60,21 @@ def server(
 
 async def _serve_listed(router: Router, source: str, definitions: Sequence[Definition]) -> None:
     """Serve the tools that a server lists in place of its earlier ones. Invalid ones are left out with a warning."""
-    usable = []
+
+    def replace() -> None:
+        router.replace(source, list(_usable(source, definitions)))
+
+    try:
+        await run_sync(replace)  # a thousand tools take seconds, in which the other servers go on
+    except QuartermasterError as error:
+        _logger.warning("the tools of %r are not served as their MCP server lists them: %s", source, error)
+
+
+def _usable(source: str, definitions: Sequence[Definition]) -> Iterator[Definition]:
     for definition in definitions:
         try:
             record_of(definition, source)
-            usable.append(definition)
         except SettingsInvalid as error:
             _logger.warning("a tool of %r is not served: %s", source, error)
-    try:
-        await run_sync(router.replace, source, usable)
-    except QuartermasterError as error:
-        _logger.warning("the tools of %r are not served as their MCP server lists them: %s", source, error)
+        else:
+            yield definition

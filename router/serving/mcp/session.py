@@ -1,33 +1,24 @@
 """An open session with an upstream: its transport, its tools and its end."""
 
 import logging
-import os
-import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import anyio
-import httpx2
 import mcp_types as types
-from mcp import Client, MCPError, StdioServerParameters
-from mcp.client.stdio import stdio_client
-from mcp.client.streamable_http import streamable_http_client
+import msgspec
+from mcp import Client, MCPError
 from mcp.client.subscriptions import SubscriptionLost
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from router.serving.mcp.transports import http_transport, stdio_transport
 from router.serving.mcp.upstream import Upstream, UpstreamFailed
 
 Definition = Mapping[str, Any]
 
 _logger = logging.getLogger("router.serving")
-# No real server has so many tools; this ends a list whose pages never end.
-_MAX_TOOLS = 100_000
-# A stream of notifications may be silent for long; the client bounds the time of a call.
-_MAX_SILENCE_S = 300.0
 _RETRY_LISTEN_S = 5.0
 
 
@@ -49,15 +40,17 @@ class _RepeatableEvent:
 class Session:
     """A session with an upstream.
 
-    `ended` is set when the server has ended, or to end it; `closed` once the session is cleaned up; `stale` when the
-    server's tools have changed since they were read.
+    `complete` says whether `tools` are all of the server's. `ended` is set when the server has ended, or to end it;
+    `closed` once the session is cleaned up; `stale` when the server's tools have changed since they were read.
     """
 
     client: Client
+    upstream: Upstream
     ended: anyio.Event
     stale: _RepeatableEvent
     closed: anyio.Event = field(default_factory=anyio.Event)
     tools: Mapping[str, Definition] = field(default_factory=dict)
+    complete: bool = True
 
     @property
     def name(self) -> str:
@@ -65,20 +58,47 @@ class Session:
         return self.client.server_info.name if self.client.server_info else "mcp"
 
     async def read_tools(self) -> None:
-        """Read all pages of the server's tools. Raises MCPError, and UpstreamFailed if the pages never end."""
-        tools: dict[str, Definition] = {}
+        """Read the pages of the server's tools, up to `max_tools` of them.
+
+        Raises MCPError, and UpstreamFailed for a list that takes too many pages, bytes or seconds.
+        """
+        limits = self.upstream
+        try:
+            with anyio.fail_after(limits.timeout_s):
+                tools, self.complete = await self._read_pages()
+        except TimeoutError:
+            raise UpstreamFailed(f"its list of tools takes more than {limits.timeout_s:g} s (timeout_s)") from None
+        if not self.complete:
+            _logger.warning(
+                "the MCP server %r lists more than %s tools (max_tools): the first %s serve, the others are left out",
+                limits.name,
+                f"{limits.max_tools:,}",
+                f"{len(tools):,}",
+            )
+        self.tools = tools
+
+    async def _read_pages(self) -> tuple[dict[str, Definition], bool]:
+        """Return the tools, and whether they are all."""
+        limits, tools, size = self.upstream, dict[str, Definition](), 0
         cursors: set[str] = set()
         cursor: str | None = None
-        while True:
+        for _ in range(limits.max_pages):
             page = await self.client.list_tools(cursor=cursor, cache_mode="bypass")
-            tools |= {tool.name: tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in page.tools}
+            for tool in page.tools:
+                if len(tools) >= limits.max_tools and tool.name not in tools:
+                    return tools, False
+                tools[tool.name] = definition = tool.model_dump(by_alias=True, exclude_none=True, mode="json")
+                size += len(msgspec.json.encode(definition))
+                if size > limits.max_list_bytes:
+                    raise UpstreamFailed(f"its tools have more than {limits.max_list_bytes:,} bytes (max_list_bytes)")
             cursor = page.next_cursor
             if cursor is None:
-                self.tools = tools
-                return
-            if cursor in cursors or len(cursors) + len(tools) > _MAX_TOOLS:
-                raise UpstreamFailed(f"the server's list of tools has no end: {len(tools):,} so far")
+                return tools, True
+            if cursor in cursors:
+                break
             cursors.add(cursor)
+        pages = f"{len(cursors):,} pages with {len(tools):,} tools so far (max_pages is {limits.max_pages:,})"
+        raise UpstreamFailed(f"the server's list of tools has no end: {pages}")
 
     async def listen(self) -> None:
         """Subscribe to changes of the tools under the 2026 protocol; older servers notify without a subscription."""
@@ -106,62 +126,9 @@ async def open_session(upstream: Upstream) -> AsyncIterator[Session]:
         if isinstance(message, types.ToolListChangedNotification):
             stale.set()
 
-    async with AsyncExitStack() as stack:
-        if upstream.url is None:
-            transport: Any = _report_end(stdio_client(_parameters(upstream), errlog=sys.stderr), ended)
-        else:
-            timeout = httpx2.Timeout(upstream.timeout_s, read=max(_MAX_SILENCE_S, 2 * upstream.timeout_s))
-            http = httpx2.AsyncClient(headers=dict(upstream.headers), auth=upstream.auth, timeout=timeout)
-            transport = streamable_http_client(upstream.url, http_client=await stack.enter_async_context(http))
-        client = Client(transport, read_timeout_seconds=upstream.timeout_s, message_handler=on_message)
-        session = Session(await stack.enter_async_context(client), ended, stale)
+    transport: Any = http_transport(upstream) if upstream.url is not None else stdio_transport(upstream, ended)
+    client = Client(transport, read_timeout_seconds=upstream.timeout_s, message_handler=on_message)
+    async with client:
+        session = Session(client, upstream, ended, stale)
         await session.read_tools()
         yield session
-
-
-def _parameters(upstream: Upstream) -> StdioServerParameters:
-    # Finds programs beside this Python even if its environment is not activated.
-    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH") or os.defpath))
-    program, *arguments = upstream.command
-    environment = {"PATH": path, **upstream.environment}
-    return StdioServerParameters(command=program, args=arguments, env=environment, cwd=upstream.folder)
-
-
-@asynccontextmanager
-async def _report_end(transport: Any, ended: anyio.Event) -> AsyncIterator[tuple[Any, Any]]:
-    """Yield a transport that sets `ended` when the other side ends; the client itself notices only at the next call."""
-    async with transport as (reading, writing):
-        yield _EndReportingStream(reading, ended), writing
-
-
-class _EndReportingStream:
-    """A stream of messages that sets `ended` after the last one."""
-
-    def __init__(self, stream: Any, ended: anyio.Event) -> None:
-        self._stream = stream
-        self._ended = ended
-
-    async def receive(self) -> Any:
-        return await self._stream.receive()
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> Any:
-        try:
-            return await self._stream.__anext__()
-        except (StopAsyncIteration, anyio.ClosedResourceError):
-            self._ended.set()
-            raise
-
-    async def __aenter__(self) -> Self:
-        await self._stream.__aenter__()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._stream.__aexit__(kind, error, trace)

@@ -16,11 +16,13 @@ from mcp.server.stdio import stdio_server
 from router.serving.mcp.tools import Tools
 
 _logger = logging.getLogger("router.serving")
-_MAX_MESSAGE = 16 << 20  # bytes of a message: four times what the HTTP transport takes
+MAX_MESSAGE_BYTES = 16 << 20
 
 
-def serve_stdio(served: Server[Tools]) -> None:
+def serve_stdio(served: Server[Tools], *, max_message_bytes: int = MAX_MESSAGE_BYTES) -> None:
     """Answer requests from standard input on standard output, until either closes, or SIGTERM or SIGHUP arrives.
+
+    A longer message than `max_message_bytes` is ignored, with a warning.
 
     Other output goes to stderr. A signal is raised again at the end, for the handler from before. Call it from the
     main thread.
@@ -33,7 +35,7 @@ def serve_stdio(served: Server[Tools]) -> None:
         async with anyio.create_task_group() as tasks:
             # In the event loop: a handler that raises would interrupt any code half done.
             tasks.start_soon(_wait, handled, received, tasks.cancel_scope)
-            async with stdio_server(stdin=_standard_input()) as (reading, writing):
+            async with stdio_server(stdin=_standard_input(max_message_bytes)) as (reading, writing):
                 await served.run(reading, writing, served.create_initialization_options())
             tasks.cancel_scope.cancel()
 
@@ -69,17 +71,17 @@ async def _wait(numbers: Sequence[signal.Signals], received: list[signal.Signals
             scope.cancel()
 
 
-def _standard_input() -> Any:
+def _standard_input(max_bytes: int) -> Any:
     """Return the lines of standard input, or None to let the transport read it if it is a file.
 
     The transport reads in a thread, which a signal cannot end: a stopped server would wait for its client.
     """
     kind = os.fstat(sys.stdin.fileno()).st_mode
-    return None if stat.S_ISREG(kind) else _lines()
+    return None if stat.S_ISREG(kind) else _lines(max_bytes)
 
 
-async def _lines() -> AsyncIterator[str]:
-    reader = asyncio.StreamReader(limit=_MAX_MESSAGE)
+async def _lines(max_bytes: int) -> AsyncIterator[str]:
+    reader = asyncio.StreamReader(limit=max_bytes)
     pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer
     )
@@ -88,7 +90,7 @@ async def _lines() -> AsyncIterator[str]:
             try:
                 line = await reader.readline()
             except ValueError:  # the rest of the line is not a message either
-                _logger.warning("a message of more than %s bytes was ignored", f"{_MAX_MESSAGE:,}")
+                _logger.warning("a message of more than %s bytes was ignored", f"{max_bytes:,}")
                 continue
             if not line:
                 return

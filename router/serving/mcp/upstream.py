@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -26,7 +26,10 @@ class Upstream:
     `provider` is the label of its tools in the catalog; without it, they are recognised by `place`, the origin that
     the build recorded. `environment` is added to the few variables that a command gets (PATH, HOME, …), `headers` go
     with each request to a url; both may hold secrets, so no message contains them. `auth`, an httpx2.Auth,
-    authenticates requests. `timeout_s` bounds each answer, in seconds.
+    authenticates requests. `timeout_s` bounds each answer and the whole list of tools, in seconds.
+
+    Of a longer list, the first `max_tools` serve. A list of more than `max_pages` pages or `max_list_bytes`, and a
+    message of more than `max_message_bytes`, are failures.
     """
 
     name: str
@@ -39,10 +42,17 @@ class Upstream:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     auth: Any = field(default=None, repr=False)
     timeout_s: float = 30.0
+    max_tools: int = 1_000
+    max_pages: int = 1_000
+    max_list_bytes: int = 33_554_432
+    max_message_bytes: int = 16_777_216
 
     def serves(self, record: ToolRecord) -> bool:
         """Return whether a tool of the catalog is one of this server's."""
         return record.provider == self.provider if self.provider else record.origin.file == self.place
+
+
+_Limit = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class _Server(msgspec.Struct):
@@ -54,6 +64,10 @@ class _Server(msgspec.Struct):
     url: str | None = None
     headers: dict[str, str] = {}
     timeout_s: float = 30.0
+    max_tools: _Limit = 1_000
+    max_pages: _Limit = 1_000
+    max_list_bytes: _Limit = 33_554_432
+    max_message_bytes: _Limit = 16_777_216
 
 
 class _Servers(msgspec.Struct):
@@ -69,7 +83,7 @@ def read_upstreams(path: Path, variables: Mapping[str, str] = os.environ) -> tup
     """
     try:
         servers = msgspec.json.decode(path.read_bytes(), type=_Servers).servers
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError, RecursionError) as error:
         raise SettingsInvalid(f'{path} is not a file of MCP servers ({{"mcpServers": …}}): {error}') from error
     return tuple(_upstream(name, server, path, variables) for name, server in servers.items())
 
@@ -91,6 +105,10 @@ def _upstream(name: str, server: _Server, path: Path, variables: Mapping[str, st
         environment={key: _expand(value, f"{where}.env.{key}", variables) for key, value in server.env.items()},
         headers={key: _expand(value, f"{where}.headers.{key}", variables) for key, value in server.headers.items()},
         timeout_s=server.timeout_s,
+        max_tools=server.max_tools,
+        max_pages=server.max_pages,
+        max_list_bytes=server.max_list_bytes,
+        max_message_bytes=server.max_message_bytes,
     )
 
 

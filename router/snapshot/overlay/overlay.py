@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
-from router.errors import SettingsInvalid
+from router.errors import SettingsInvalid, quoted
 from router.fingerprint import fingerprint
 from router.record import ToolRecord
 from router.snapshot.phrases import cleaned_phrases
@@ -55,7 +55,7 @@ class Overlay:
         """
         source = None if source is None else _label(source)
         if not isinstance(phrases, Mapping | None):
-            raise SettingsInvalid(f"phrases are {phrases!r:.60}, they must be lists of texts by tool id")
+            raise SettingsInvalid(f"phrases are {quoted(phrases)}, they must be lists of texts by tool id")
         cleaned = {tool_id: cleaned_phrases(tool_id, texts) for tool_id, texts in (phrases or {}).items()}
         added: dict[str, RegisteredTool] = {}
         for record in records:
@@ -66,11 +66,12 @@ class Overlay:
             added[record.tool_id] = RegisteredTool(record, source, phrases_of_tool)
         if unknown := sorted(cleaned.keys() - added.keys()):
             raise SettingsInvalid(f"there are phrases for {unknown[0]!r}, which is not among the tools")
-        lists = dict(self.lists)
+        by_owner: dict[str, set[str]] = {}
         for tool_id, tool in added.items():
             for owner in {source, tool.record.provider}:
-                if owner is not None and owner in lists:
-                    lists[owner] |= {tool_id}
+                if owner is not None and owner in self.lists:
+                    by_owner.setdefault(owner, set()).add(tool_id)
+        lists = {**self.lists, **{owner: self.lists[owner] | ids for owner, ids in by_owner.items()}}
         return Overlay(_sorted({**self.tools, **added}), self.gone - added.keys(), lists)
 
     def without(self, tool_ids: Collection[str]) -> "Overlay":
@@ -83,12 +84,13 @@ class Overlay:
         Raises SettingsInvalid where they are not a list of texts.
         """
         if isinstance(tool_ids, str) or not isinstance(tool_ids, Iterable):  # a text would be read as its letters
-            raise SettingsInvalid(f"the ids are {tool_ids!r:.80}, they must be a list of tool ids")
-        ids = frozenset(tool_ids)
+            raise SettingsInvalid(f"the ids are {quoted(tool_ids)}, they must be a list of tool ids")
+        listed = list(tool_ids)
         if invalid := [
-            tool_id for tool_id in ids if not isinstance(tool_id, str) or replace_unstorable(tool_id) != tool_id
+            tool_id for tool_id in listed if not isinstance(tool_id, str) or replace_unstorable(tool_id) != tool_id
         ]:
-            raise SettingsInvalid(f"the id {invalid[0]!r:.80} is not a text")
+            raise SettingsInvalid(f"the id {quoted(invalid[0])} is not a text")
+        ids = frozenset(listed)
         return replace(self.without(ids), gone=self.gone | ids)
 
     def replaced(
@@ -141,5 +143,5 @@ def _sorted(by_name: Mapping[str, _Value]) -> dict[str, _Value]:
 def _label(source: str) -> str:
     """Return a source's label, cleaned as a provider's is. Raises SettingsInvalid where it is empty."""
     if not isinstance(source, str) or not source.strip():
-        raise SettingsInvalid(f"the source is {source!r:.80}, it must be a name: the label of its provider")
+        raise SettingsInvalid(f"the source is {quoted(source)}, it must be a name: the label of its provider")
     return str(replace_unstorable(source)).strip()

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from router.errors import RecordRejected, SettingsInvalid
+from router.errors import RecordRejected, SettingsInvalid, quoted
 from router.record import Origin, ToolRecord
 from router.tools.definitions import records_of
 from router.tools.functions.objects import ParsedTool, parse_tool
@@ -62,10 +62,10 @@ def _records(parsed: ParsedTool, place: str, provider: str | None) -> tuple[Tool
 def _places(tools: Tools, provider: str | None) -> Iterator[tuple[str, Tool, str | None]]:
     """Yield each tool with its place, for messages, and its provider."""
     if not isinstance(provider, str | None):
-        raise SettingsInvalid(f"provider is {provider!r:.60}, it must be a text")
+        raise SettingsInvalid(f"provider is {quoted(provider)}, it must be a text")
     for name, group, label in _groups(tools, provider):
         if isinstance(group, str | bytes | Mapping | ToolRecord) or not isinstance(group, Iterable):
-            raise SettingsInvalid(f"{name} is {group!r:.60}, it must be a list of tools")
+            raise SettingsInvalid(f"{name} is {quoted(group)}, it must be a list of tools")
         for place, tool in enumerate(group):
             yield f"{name}[{place}]", tool, label
 

@@ -98,3 +98,29 @@ def test_the_pool_is_five_times_k_and_twenty_at_least_unless_it_is_set() -> None
 def test_embed_alone_counts_where_no_weight_is_set() -> None:
     assert Weights().resolved() == {"embed": 1, "lexical": 0, "tag": 0, "name": 0, "category": 0}
     assert Weights(name=0.5).resolved() == {"embed": 0, "lexical": 0, "tag": 0, "name": 0.5, "category": 0}
+
+
+def test_lists_names_and_wildcards_are_bounded() -> None:
+    with pytest.raises(SettingsInvalid, match=r"allow has 10,001 entries, it may have 10,000 at most"):
+        Selection(allow=("a",) * 10_001)
+    with pytest.raises(SettingsInvalid, match=r"always has 'aaa.*'… of 1,025 characters, it may have 1,024 at most"):
+        Selection(always=("a" * 1_025,))
+    with pytest.raises(
+        SettingsInvalid, match=r"allow and block have 1,001 wildcards \(\* \? \[\), they may have 1,000"
+    ):
+        Selection(allow=("*",), block=("*a" * 500, "*a" * 500))
+    assert Selection(allow=("*a?[b]",), block=("*",)).wildcards == 4
+
+
+def test_values_nested_without_end_are_refused(tmp_path: Path) -> None:
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(SettingsInvalid, match="annotations are nested deeper than 32 levels"):
+        Selection(annotations={"readOnlyHint": deep})
+    with pytest.raises(SettingsInvalid, match=r"weights is \[\[\[\[\[\[\[\.\.\."):
+        Selection.from_json({"weights": deep})
+    for name, text in {"deep.json": '{"allow": ', "deep.toml": "allow = "}.items():
+        (tmp_path / name).write_text(text + "[" * 100_000, encoding="utf-8")
+        with pytest.raises(SettingsInvalid, match=f"the selection .*{name} cannot be read"):
+            Selection.load(tmp_path / name)

@@ -159,3 +159,29 @@ def test_what_is_wrong_is_told_in_plain_english(client: TestClient, body: Any, m
     told = client.post("/v1/route", json=body).json()["error"]["message"]
     assert told.startswith(message)
     assert "Input should" not in told and "Field required" not in told and "Extra inputs" not in told
+
+
+def test_a_selection_of_many_globs_is_refused_at_once(client_of: Ask) -> None:
+    client = client_of(max_wildcards=20)
+    assert asked(client, request=REQUEST, selection={"allow": ["stripe/*"] * 20})["tools"]
+    selection = {"block": ["*a*b*c*"] * 100}
+    for path, body in {
+        "route": {"request": REQUEST, "selection": selection},
+        "route-many": {"requests": [REQUEST], "selection": selection},
+    }.items():
+        refused = client.post(f"/v1/{path}", json=body)
+        assert refused.status_code == 422
+        told = "allow and block have 400 wildcards (* ? [), a request may have 20 at most (--max-wildcards)"
+        assert refused.json()["error"]["message"] == f"selection: {told}"
+
+
+@pytest.mark.parametrize("depth", [100, 900, 5_000, 100_000])
+@pytest.mark.parametrize("body", ['{"request": %s}', '{"request": "a", "selection": {"annotations": {"a": %s}}}', "%s"])
+def test_a_body_nested_without_end_is_a_typed_error(client: TestClient, body: str, depth: int) -> None:
+    nested = body % ("[" * depth + "]" * depth)
+    refused = client.post("/v1/route", content=nested, headers={"Content-Type": "application/json"})
+    assert refused.status_code in (400, 422)
+    error = refused.json()["error"]
+    assert error["type"] in ("malformed", "invalid")
+    if depth >= 5_000:
+        assert error["message"] == "the body cannot be read: it is nested too deep, or has a number of too many digits"

@@ -13,10 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 
 from router.distribution import install_command
-from router.serving.http import HttpSettings, listen, serve
 from tests.router.serving.conftest import TOKEN
 from tests.support.command_line import called, started
 from tests.support.places import ROOT
@@ -59,15 +57,6 @@ def test_the_command_serves_until_it_is_told_to_end(snapshot: Path, tmp_path: Pa
             process.kill()
     assert re.search(r"router\.access: 127\.0\.0\.1 POST /v1/route 200 \d+ B \d+\.\d ms", log)
     assert "undo" not in log and TOKEN not in log and "Traceback" not in log
-
-
-def test_headers_are_read_by_the_parser_that_bounds_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever else is installed: uvicorn's other one took 330 MB of headers of one client that had no token."""
-    used: list[Any] = []
-    monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: used.append(self.config.http))
-    with listen(HttpSettings(port=0)) as listening:
-        serve(app=lambda *_: None, settings=HttpSettings(), listening=listening)  # type: ignore[arg-type]
-    assert used == ["h11"]
 
 
 def test_settings_that_cannot_be_are_refused_before_anything_is_opened(tmp_path: Path) -> None:

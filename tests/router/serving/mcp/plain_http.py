@@ -1,5 +1,6 @@
 """An MCP server of the protocol before 2026 over HTTP, in this process: it keeps sessions, and may forget them."""
 
+import gzip
 import json
 import threading
 import uuid
@@ -12,12 +13,16 @@ from tests.router.serving.mcp.plain_server import answer
 
 
 class PlainHttp(ThreadingHTTPServer):
-    """`sessions` are those it knows; `seen` are the headers of each request that called a tool."""
+    """`sessions` are those it knows; `seen` are the headers of each request that called a tool.
+
+    With `compresses`, it compresses its answers, though nobody asks for it.
+    """
 
     def __init__(self, port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
         self.sessions: set[str] = set()
         self.seen: list[dict[str, str]] = []
+        self.compresses = False
 
     @property
     def url(self) -> str:
@@ -63,8 +68,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _say(self, status: int, body: Any = None, session: str = "") -> None:
         data = json.dumps(body).encode() if body is not None else b""
+        encoding = "gzip" if self.server.compresses else ""
+        data = gzip.compress(data) if encoding and data else data
         self.send_response(status)
-        for name, value in (("content-type", "application/json"), ("mcp-session-id", session)):
+        headers = {"content-type": "application/json", "mcp-session-id": session, "content-encoding": encoding}
+        for name, value in headers.items():
             if value and data:
                 self.send_header(name, value)
         self.send_header("content-length", str(len(data)))

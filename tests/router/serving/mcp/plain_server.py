@@ -2,7 +2,11 @@
 
 python plain_server.py            answers `echo`, `die`, `hang`, `talk`, `grow`, `sprout`
 python plain_server.py silent     says nothing at all
-python plain_server.py endless    gives another page of tools for ever
+python plain_server.py endless    gives the same pages of tools again and again
+python plain_server.py pages      gives another page, of no tool, for ever
+python plain_server.py many       lists 3,000 tools, `echo` the first
+python plain_server.py large      lists a tool of 3 MB
+python plain_server.py flood      answers a call with one line that does not end
 """
 
 import json
@@ -47,7 +51,14 @@ def answer(method: str, params: dict[str, Any], mode: str) -> dict[str, Any] | N
         if mode == "endless":
             page = int(params.get("cursor", 0)) + 1
             return {"tools": [], "nextCursor": str(page % 3)}
-        return {"tools": [tool(name) for name in NAMES]}
+        if mode == "pages":
+            return {"tools": [], "nextCursor": str(int(params.get("cursor", 0)) + 1)}
+        if mode == "large":
+            return {"tools": [{**tool("echo"), "description": "x" * 3_000_000}]}
+        return {"tools": [tool(name) for name in [*NAMES, *(f"tool{i}" for i in range(3_000 * (mode == "many")))]]}
+    if method == "tools/call" and mode == "flood":
+        while True:
+            print("x" * 65_536, end="", flush=True)
     return call(params["name"], params.get("arguments", {})) if method == "tools/call" else None
 
 

@@ -144,6 +144,61 @@ def test_a_list_of_tools_without_end_is_an_error(weather_router: Router) -> None
     calling(weather_router, [plain("endless")], talk)
 
 
+def test_pages_without_end_end_at_their_bound(weather_router: Router) -> None:
+    async def talk(call: Any) -> None:
+        with pytest.raises(UpstreamFailed, match=r"20 pages with 0 tools so far \(max_pages is 20\)"):
+            await call("plain/echo")
+
+    calling(weather_router, [replace(plain("pages"), max_pages=20)], talk)
+
+
+def test_tools_of_too_many_bytes_are_an_error(weather_router: Router) -> None:
+    async def talk(call: Any) -> None:
+        with pytest.raises(UpstreamFailed, match=r"more than 1,000,000 bytes \(max_list_bytes\)"):
+            await call("plain/echo")
+
+    calling(weather_router, [replace(plain("large"), max_list_bytes=1_000_000)], talk)
+
+
+def test_of_a_long_list_the_first_tools_serve_and_the_rest_is_told_of(
+    weather_router: Router, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def talk(call: Any) -> None:
+        await call("plain/echo")
+        await call("plain/unsaid")  # not among the first, so its server decides
+
+    calling(weather_router, [replace(plain("many"), max_tools=5)], talk)
+    assert "lists more than 5 tools (max_tools): the first 5 serve" in caplog.text
+
+
+def test_a_message_that_is_too_long_ends_its_server_and_no_other(weather_router: Router) -> None:
+    flooding = replace(plain("flood"), max_message_bytes=1_000_000)
+    other = replace(plain(), name="bank", provider="bank")
+
+    async def talk(call: Any) -> None:
+        with pytest.raises(UpstreamFailed, match=r"sent a message of more than 1,000,000 bytes \(max_message_bytes\)"):
+            await call("plain/echo")
+        with pytest.raises(UpstreamFailed, match="no longer offers"):  # it answers
+            await call("bank/refund")
+
+    calling(weather_router, [flooding, other], talk)
+
+
+def test_an_answer_over_http_is_bounded_and_never_compressed(weather_router: Router) -> None:
+    async def talk(call: Any) -> None:
+        assert "short" in await call("plain/echo", text="short")
+        with pytest.raises(UpstreamFailed, match=r"more than 100,000 bytes \(max_message_bytes\)"):
+            await call("plain/echo", text="x" * 90_000 + "é" * 10_000)
+        server.compresses = True
+        with pytest.raises(UpstreamFailed, match="a compressed message, which nobody asked for"):
+            await call("plain/echo", text="short")
+
+    with serving() as server:
+        upstream = Upstream("plain", url=server.url, provider="plain", max_message_bytes=100_000)
+        calling(weather_router, [upstream], talk)
+    assert {headers["Accept-Encoding"] for headers in server.seen} == {"identity"}
+
+
 def test_a_program_that_is_not_there_is_named(weather_router: Router) -> None:
     missing = Upstream("plain", command=("no-such-mcp-server", "--key", "sk-secret"), provider="plain")
 

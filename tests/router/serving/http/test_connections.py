@@ -1,0 +1,217 @@
+"""What a client may hold of a server, against a real one: connections, headers, bodies, unread answers."""
+
+import json
+import resource
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.router.serving.mcp.conftest import listening
+
+HERE = Path(__file__).parent
+BOUNDS = {
+    "header_timeout_s": 0.6,
+    "body_timeout_s": 0.6,
+    "keep_alive_s": 0.6,
+    "answer_timeout_s": 0.6,
+    "max_request_bytes": 4_096,
+    "max_connections": 30,
+    "max_connections_per_client": 20,
+}
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+POST = b"POST / HTTP/1.1\r\nHost: localhost\r\n"
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    with listening(tmp_path_factory.mktemp("bounded"), HERE / "bounded_server.py", json.dumps(BOUNDS)) as port:
+        yield port
+
+
+@pytest.fixture
+def connections(port: int) -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+def connected(port: int, sent: bytes = b"", receive_buffer: int | None = None) -> socket.socket:
+    client = socket.socket()
+    if receive_buffer:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    client.settimeout(10)
+    client.connect(("127.0.0.1", port))
+    client.sendall(sent)
+    return client
+
+
+def answer(client: socket.socket) -> bytes:
+    """All that a server says until it closes the connection, however it does that."""
+    said = b""
+    try:
+        while part := client.recv(65_536):
+            said += part
+    except ConnectionError:
+        pass
+    return said
+
+
+def read_until(client: socket.socket, end: bytes) -> bytes:
+    """What a server says up to these bytes."""
+    said = b""
+    while not said.endswith(end):
+        part = client.recv(65_536)
+        assert part, said
+        said += part
+    return said
+
+
+def status(port: int, request: bytes) -> int:
+    """The status of the first answer to a request, after which the client sends no more."""
+    with connected(port, request) as client:
+        return int(answer(client).split()[1])
+
+
+def failure(said: bytes) -> dict[str, str]:
+    error: dict[str, str] = json.loads(said.partition(b"\r\n\r\n")[2])["error"]
+    return error
+
+
+def test_headers_that_do_not_end_are_answered_with_408(port: int) -> None:
+    with connected(port, b"GET /healthz HTTP/1.1\r\nHost: local") as client:
+        said = answer(client)
+    assert said.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
+    assert failure(said) == {"type": "too_slow", "message": "the headers did not come within 0.6 s"}
+
+
+def test_headers_that_drip_have_no_more_time(port: int) -> None:
+    with connected(port, b"GET /healthz HTTP/1.1\r\n") as client:
+        client.settimeout(0.05)
+        begun, said = time.monotonic(), b""
+        while not said and time.monotonic() - begun < 10:
+            client.sendall(b"X: y\r\n")
+            try:
+                said = client.recv(65_536)
+            except TimeoutError:
+                continue
+    assert said.startswith(b"HTTP/1.1 408")
+
+
+def test_a_connection_that_says_nothing_is_closed_without_a_word(port: int) -> None:
+    with connected(port) as client:
+        assert answer(client) == b""
+
+
+def test_a_body_that_drips_after_its_answer_is_not_waited_for(port: int) -> None:
+    with connected(port, b"POST /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4000\r\n\r\n") as client:
+        begun = time.monotonic()
+        with pytest.raises(ConnectionError):
+            while time.monotonic() - begun < 10:
+                client.sendall(b"x")
+                time.sleep(0.05)
+
+
+def test_a_connection_is_kept_for_the_next_request(port: int) -> None:
+    with connected(port) as client:
+        for _ in range(5):
+            client.sendall(HEALTH)
+            assert read_until(client, b"ok").count(b"HTTP/1.1 200") == 1
+        assert answer(client) == b""  # closed after keep_alive_s
+
+
+def test_pipelined_requests_are_answered_in_order(port: int) -> None:
+    with connected(port, POST + b"Content-Length: 2\r\n\r\n{}" + HEALTH) as client:
+        said = answer(client)
+    assert said.count(b"HTTP/1.1 200 OK") == 2
+    assert said.index(b"\r\n\r\n2") < said.index(b"\r\n\r\nok")
+
+
+REFUSED = {
+    "two lengths of one body": (400, POST + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+    "two Content-Lengths": (400, POST + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} "),
+    "a list of Content-Lengths": (400, POST + b"Content-Length: 2, 3\r\n\r\n{} "),
+    "a signed Content-Length": (400, POST + b"Content-Length: +2\r\n\r\n{}"),
+    "a space before the colon": (400, POST + b"Content-Length : 2\r\n\r\n{}"),
+    "two hosts": (400, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n"),
+    "another coding": (501, POST + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"),
+    "a coding in HTTP/1.0": (400, b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+    "a folded header": (400, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: a\r\n b\r\n\r\n"),
+    "lines that end in LF": (400, b"GET /healthz HTTP/1.1\nHost: localhost\n\n"),
+    "one line that ends in LF": (400, b"GET /healthz HTTP/1.1\r\nX: a\nHost: localhost\r\n\r\n"),
+    "large headers": (431, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 200_000 + b"\r\n\r\n"),
+    "many headers": (431, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + b"X: a\r\n" * 200 + b"\r\n"),
+    "another server's target": (400, b"GET http://other/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+    "another expectation": (417, POST + b"Expect: 200-maybe\r\nContent-Length: 2\r\n\r\n{}"),
+    "a chunk that is no chunk": (400, POST + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n"),
+    "long extensions of chunks": (
+        413,
+        POST + b"Transfer-Encoding: chunked\r\n\r\n" + (b"1;" + b"a" * 2_000 + b"\r\n \r\n") * 50 + b"0\r\n\r\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_a_proxy_may_read_otherwise_is_refused_and_the_connection_ends(case: str, port: int) -> None:
+    expected, request = REFUSED[case]
+    with connected(port, request + HEALTH) as client:
+        said = answer(client)
+    assert said.startswith(b"HTTP/1.1 %d " % expected)
+    assert said.count(b"HTTP/1.1") == 1  # what follows is no request
+    assert failure(said)["message"]
+
+
+def test_requests_within_the_bounds_are_answered(port: int) -> None:
+    close = b"Connection: close\r\n"
+    assert status(port, POST + close + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}") == 200
+    assert status(port, POST + close + b"Transfer-Encoding: chunked\r\n\r\n2;a=b\r\n{}\r\n0\r\n\r\n") == 200
+    assert status(port, POST + close + b"Content-Length: 4096\r\n\r\n" + b"\n" * 4_096) == 200
+
+
+def test_headers_may_come_byte_by_byte(port: int) -> None:
+    with connected(port) as client:
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for byte in POST + b"Content-Length: 3\r\n\r\n{\n}":
+            client.sendall(bytes((byte,)))
+        read_until(client, b"\r\n\r\n3")
+
+
+def test_a_client_that_does_not_read_its_answer_is_left(port: int) -> None:
+    with connected(port, HEALTH.replace(b"healthz", b"large"), receive_buffer=65_536) as client:
+        time.sleep(1.2)  # answer_timeout_s is 0.6; a client that sleeps longer loses the rest, never the proof
+        assert len(answer(client)) < 8 << 20
+
+
+def test_unfinished_requests_keep_no_probe_out(connections: ExitStack, port: int) -> None:
+    for _ in range(100):
+        connections.enter_context(connected(port, b"GET /healthz HTTP/1.1\r\nX: "))
+    assert status(port, HEALTH.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")) == 200
+
+
+def test_a_client_whose_connections_are_all_being_answered_gets_no_more(connections: ExitStack, port: int) -> None:
+    hold = POST.replace(b"POST /", b"POST /hold") + b"Content-Length: 0\r\n\r\n"
+    for _ in range(BOUNDS["max_connections_per_client"]):  # type: ignore[call-overload]
+        read_until(connections.enter_context(connected(port, hold)), b"\r\n\r\n")
+    refused = connections.enter_context(connected(port))
+    said = answer(refused)
+    assert said.startswith(b"HTTP/1.1 503")
+    assert failure(said)["message"] == "your address has 20 requests under way: wait for an answer"
+
+
+def test_a_server_with_few_descriptors_keeps_half_of_them(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (128, hard))
+    try:
+        server = listening(tmp_path, HERE / "bounded_server.py", json.dumps({"max_connections_per_client": 512}))
+        port = server.__enter__()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    try:
+        with ExitStack() as stack:
+            for _ in range(300):
+                stack.enter_context(connected(port, b"GET /healthz HTTP/1.1\r\nX: "))
+            assert status(port, HEALTH.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")) == 200
+    finally:
+        server.__exit__(None, None, None)
