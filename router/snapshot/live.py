@@ -1,0 +1,38 @@
+"""What a router serves from: the snapshot of this moment, which may be another at the next."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from router.snapshot.overlay import Overlay
+from router.snapshot.snapshot import Snapshot
+
+
+class LiveSnapshot(Protocol):
+    """A snapshot that may be replaced while a router serves: see `router.snapshot.reloading`."""
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The snapshot that serves now."""
+        ...
+
+    @property
+    def overlay(self) -> Overlay:
+        """The overlay on it."""
+        ...
+
+    def reload(self) -> bool:
+        """Serve the store's current snapshot; return whether it is another one."""
+        ...
+
+    def change(self, change: Callable[[Overlay], Overlay]) -> Overlay:
+        """Replace the overlay by `change` of it, and return the new one."""
+        ...
+
+    def save(self, path: Path) -> None:
+        """Write the overlay to a file."""
+        ...
+
+    def close(self) -> None:
+        """End its threads."""
+        ...
