@@ -7,9 +7,9 @@ from typing import Any
 
 from router.record import ToolRecord
 from router.served_tools import ServedTools
+from router.snapshot.live import LiveSnapshot
 from router.snapshot.overlay import Overlay
 from router.snapshot.phrases import phrases_by_id
-from router.snapshot.live import LiveSnapshot
 from router.tools.functions import Functions, Tools, ToolSet, read_tools
 
 _logger = logging.getLogger("router")

@@ -7,8 +7,8 @@ from router.contract import Manifest
 from router.provider_formats import Detail, Form, id_of
 from router.record import ToolRecord
 from router.snapshot.difference import CatalogDifference, difference
-from router.snapshot.record_store import RecordSequence
 from router.snapshot.live import LiveSnapshot
+from router.snapshot.record_store import RecordSequence
 
 
 class ServedTools:

@@ -39,7 +39,9 @@ class Profile:
             raise SettingsInvalid(f"profile {self.name!r}: call is {self.call!r}, it must be true or false")
         for part in ("limit", "budget"):
             if (value := getattr(self, part)) is not None and not (is_count(value) and value):
-                raise SettingsInvalid(f"profile {self.name!r}: {part} is {value!r}, it must be a whole number from 1 up")
+                raise SettingsInvalid(
+                    f"profile {self.name!r}: {part} is {value!r}, it must be a whole number from 1 up"
+                )
 
     @property
     def sees_all(self) -> bool:
