@@ -16,11 +16,15 @@ from flows.cli.commands.arguments import (
     folder_of,
     load_selection,
 )
+from router.errors import SettingsInvalid
 
 if TYPE_CHECKING:
     from pipeline.inspection.results import ToolInspection
 
 _VARIABLE = "QUARTERMASTER_TOKEN"
+Profiles = Annotated[
+    Optional[Path], typer.Option(help="A TOML file of profiles and tokens: each token sees its profile's tools alone.")
+]
 
 serve = typer.Typer(
     help="""Serve the router to programs, and to people who want to look.
@@ -59,6 +63,7 @@ def http(
     max_request_bytes: Annotated[int, typer.Option(help="The largest request body, in bytes.")] = 1_048_576,
     requests_per_minute: Annotated[int, typer.Option(help="The limit for each client address; 0: none.")] = 6_000,
     insecure: Insecure = False,
+    profiles: Profiles = None,
 ) -> None:
     """Serve over HTTP: JSON under /v1, a web page at /, health, metrics.
 
@@ -82,6 +87,7 @@ def http(
         overlay=overlay,
         max_request_bytes=max_request_bytes,
         requests_per_minute=requests_per_minute or None,
+        profiles=profiles,
     )
     folder = folder_of(snapshot, workspace, catalog)
     router = Router.open(
@@ -134,6 +140,10 @@ def mcp(
         Optional[list[str]], typer.Option(help="With --http: a host name that requests may use.")
     ] = None,
     insecure: Insecure = False,
+    profiles: Profiles = None,
+    profile: Annotated[
+        Optional[str], typer.Option(help="Over stdio, with --profiles: the profile of whoever starts this server.")
+    ] = None,
 ) -> None:
     """Serve as an MCP server with three tools: find_tools, describe_tool, call_tool.
 
@@ -145,7 +155,9 @@ def mcp(
     """
     from router import Router
     from router.serving.mcp import read_upstreams, serve_stdio, server
+    from router.serving.profiles import Callers
 
+    _check_profile(profiles, profile, over_http)
     upstreams = read_upstreams(upstream) if upstream else ()
     if catalog_folder:
         from flows.cli.commands.upstreams import catalog_upstreams
@@ -153,7 +165,10 @@ def mcp(
         upstreams += catalog_upstreams(catalog_folder)
     allowed = load_selection(selection)
     with Router.open(folder_of(snapshot, workspace, catalog), watch=watch or None, selection=allowed) as router:
-        mcp_server = server(router, upstreams, selection=allowed, connect=connect)
+        callers = Callers(profiles, router) if profiles else None
+        if callers and profile:
+            callers.of_profile(profile)  # a misspelled name is told of now, not to the first request
+        mcp_server = server(router, upstreams, selection=allowed, connect=connect, callers=callers, profile=profile)
         if not over_http:
             serve_stdio(mcp_server)
             return
@@ -162,13 +177,28 @@ def mcp(
         from router.serving.mcp.http import PATH, http_app
 
         settings = HttpSettings(
-            host=host, port=port, token=_token_or_empty(token), hosts=tuple(allow_host or ()), insecure=insecure
+            host=host,
+            port=port,
+            token=_token_or_empty(token),
+            hosts=tuple(allow_host or ()),
+            insecure=insecure,
+            profiles=profiles,
         )
         configure_logs()
         with listen(settings) as listening:
             address = f"{address_of(listening)}{PATH}"
             typer.echo(f"{len(router):,} tools of {router.manifest.snapshot} at {address}")
-            serve_app(http_app(mcp_server, settings), settings, listening)
+            serve_app(http_app(mcp_server, settings, callers), settings, listening)
+
+
+def _check_profile(profiles: Optional[Path], profile: Optional[str], over_http: bool) -> None:
+    """Raise SettingsInvalid where it would not be clear which tools a caller of the MCP server may see."""
+    if profile is not None and profiles is None:
+        raise SettingsInvalid(f"--profile is {profile!r} and there is no file of it: name one with --profiles FILE")
+    if profiles is not None and over_http and profile is not None:
+        raise SettingsInvalid("--profile is for stdio: over HTTP each token of --profiles has its own")
+    if profiles is not None and not over_http and profile is None:
+        raise SettingsInvalid(f"--profiles is {str(profiles)!r}: over stdio, say which of them with --profile NAME")
 
 
 def _token_or_empty(token: Optional[str]) -> Optional[str]:

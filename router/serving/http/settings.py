@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from router.errors import SettingsInvalid
-from router.serving.profiles.tokens import check_token
+from router.serving.tokens import check_token
 
 # Paths open without a token: a monitoring probe has none, and they reveal nothing of the catalog.
 PROBES = ("/healthz", "/readyz")

@@ -14,8 +14,8 @@ from router.router import Router
 from router.selection import Profile
 from router.serving.profiles.audit import Actions, AuditLog
 from router.serving.profiles.file import ProfilesFile
-from router.serving.profiles.tokens import find_by_token
 from router.serving.rate_limit import RateLimit
+from router.serving.tokens import find_by_token
 
 CALLER = "quartermaster.caller"  # the key of an ASGI scope
 _logger = logging.getLogger("router.serving")

@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from router.errors import SettingsInvalid
 from router.selection import Profile, Selection
-from router.serving.profiles.tokens import check_token, token_digest
+from router.serving.tokens import check_token, token_digest
 
 _MAX_BYTES = 4_194_304
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
