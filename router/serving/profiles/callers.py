@@ -160,6 +160,6 @@ def _signature(path: Path) -> object:
         stat = path.stat()
     except OSError as error:
         return str(error)
-    if time.time_ns() - stat.st_mtime_ns < _UNSETTLED_NS:
+    if abs(time.time_ns() - stat.st_mtime_ns) < _UNSETTLED_NS:
         return object()
     return stat.st_mtime_ns, stat.st_size, stat.st_ino

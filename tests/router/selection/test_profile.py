@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from router import Profile, RequestInvalid, Router, Selection, SettingsInvalid, Weights
+from router import NothingSelected, Profile, RequestInvalid, Router, Selection, SettingsInvalid, Weights
 from router.snapshot.overlay import Overlay
 from tests.support.factories import TOOLS
 
@@ -128,6 +128,15 @@ def test_a_request_is_cut_to_the_profiles_tools_and_budget(router: Router) -> No
     assert (view.route("give the money back", token_budget=9_000).tokens or 0) <= 200
 
 
+def test_a_profiles_other_fields_hold_with_and_without_a_selection_of_the_request(router: Router) -> None:
+    view = router.for_profile(Profile("p", Selection(always=(IDS[7],), fallback_to_empty=False, min_lexical_overlap=1)))
+    assert [tool.tool_id for tool in view.route("list issues").always] == [IDS[7]]
+    routed = view.route("list issues", selection=Selection(always=(IDS[2],)))
+    assert [tool.tool_id for tool in routed.always] == [IDS[7], IDS[2]]
+    with pytest.raises(NothingSelected):
+        view.route("zzz", selection=Selection())
+
+
 def test_thresholds_of_a_profile_hold_beside_those_of_a_request() -> None:
     profile = Profile("p", Selection(min_combined_score=0.5, min_lexical_overlap=1, always=("a/b",)))
     narrowed = profile.narrow(
@@ -198,3 +207,15 @@ def test_a_misspelled_name_in_a_profile_is_warned_of(router: Router, caplog: pyt
 def test_a_wrong_profile_is_refused_with_its_field(fields: dict[str, Any]) -> None:
     with pytest.raises(SettingsInvalid, match=f"{[*fields][-1]} is"):
         Profile(**fields)
+
+
+def test_duplicates_outside_of_a_profile_are_not_named() -> None:
+    def send(text: str) -> str:
+        """Send a message to a channel."""
+        return text
+
+    whole = Router.from_tools({"slack": [send], "teams": [send], "irc": [send]}, encoder=None)
+    assert len(whole.route("send a message")[0].also_from) == 2
+    view = whole.for_profile(Profile("p", Selection(block=("slack/*",))))
+    (found,) = view.route("send a message")
+    assert {found.tool_id, *found.also_from} == {"teams/send", "irc/send"}
