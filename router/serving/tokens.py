@@ -41,8 +41,11 @@ def check_token(name: str, token: str) -> None:
 
 
 def find_by_token(credential: str, by_digest: Iterable[tuple[str, _Value]]) -> _Value | None:
-    """Return the value of a credential's digest; None for an unknown one. Takes as long for either."""
-    digest, found = token_digest(credential), None
+    """Return the value of a credential's digest; None for an unknown one. Takes as long for either.
+
+    One that is too short is unknown, though a file may have the digest of a short password.
+    """
+    digest, found = token_digest(credential) if len(credential) >= MIN_TOKEN else "", None
     for known, value in by_digest:
         if hmac.compare_digest(known, digest):
             found = value

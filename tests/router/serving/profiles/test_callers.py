@@ -7,6 +7,7 @@ import pytest
 
 from router import Router, SettingsInvalid
 from router.serving.profiles import CallerRefused, Callers
+from router.serving.tokens import token_digest
 from tests.support.profiles import ALICE, BOB, FILE, SUPPORT, written
 
 _NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -19,6 +20,13 @@ def test_a_token_is_known_by_its_digest_alone(router: Router, profiles_file: Pat
     assert (alice.token, alice.sees_all, alice.may_call, alice.changes) == ("alice", False, False, False)
     assert {tool.tool_id for tool in alice.router.tools} == SUPPORT
     assert [callers.of_token(wrong) for wrong in ("", ALICE[:-1], ALICE + " ", ALICE.upper(), "ä" * 20)] == [None] * 5
+
+
+def test_a_short_password_is_no_token_though_the_file_has_its_digest(router: Router, tmp_path: Path) -> None:
+    text = FILE.replace(token_digest(ALICE), token_digest("secret"))
+    callers = Callers(written(tmp_path / "p.toml", text), router)
+    assert (callers.of_token("secret"), callers.of_token("")) == (None, None)
+    assert callers.of_token(BOB)
 
 
 def test_a_removed_token_is_refused_at_the_next_request(router: Router, profiles_file: Path) -> None:
