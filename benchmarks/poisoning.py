@@ -1,9 +1,9 @@
 """Measure what hostile tools gain: `python -m benchmarks.poisoning ATTACKS.jsonl [--catalog FOLDER] [--json FILE]`.
 
 Each line of ATTACKS has an `honest_tool`, an `attack_tool` of the same id, and the answers of a model that obeys the
-attack and of one that reads the honest tool (`obedient_answer`, `honest_answer`). The catalog is built for real with all
-honest tools, and again with all attacks; both answer the catalog's judged requests. An attack gains where its tool is
-among the first five of a request that its honest twin is not.
+attack and of one that reads the honest tool (`obedient_answer`, `honest_answer`). The catalog is built for real with
+all honest tools, and again with all attacks; both answer the catalog's judged requests. An attack gains where its tool
+is among the first five of a request and its honest twin is not.
 """
 
 import argparse

@@ -119,7 +119,7 @@ from router.retrieval.recipe import RECIPES, Fusion, Normalization, Recipe
 from router.retrieval.retrievers import DenseView
 from router.router import Router
 from router.search.conversation import Message
-from router.selection import Selection, Weights
+from router.selection import Profile, Selection, Weights
 from router.snapshot.cached_encoder import CacheStatistics
 from router.snapshot.difference import CatalogDifference
 
@@ -139,6 +139,7 @@ __all__ = [
     "NothingSelected",
     "Origin",
     "Parameter",
+    "Profile",
     "QuartermasterError",
     "Recipe",
     "Rendered",

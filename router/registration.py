@@ -7,9 +7,9 @@ from typing import Any
 
 from router.record import ToolRecord
 from router.served_tools import ServedTools
+from router.snapshot.live import LiveSnapshot
 from router.snapshot.overlay import Overlay
 from router.snapshot.phrases import phrases_by_id
-from router.snapshot.reloading import ReloadingSnapshot
 from router.tools.functions import Functions, Tools, ToolSet, read_tools
 
 _logger = logging.getLogger("router")
@@ -18,7 +18,7 @@ _logger = logging.getLogger("router")
 class ToolRegistration(ServedTools):
     """The methods of `Router` that change its tools and call them. They hold over every snapshot that it serves."""
 
-    def __init__(self, live: ReloadingSnapshot) -> None:
+    def __init__(self, live: LiveSnapshot) -> None:
         super().__init__(live)
         self._functions = Functions(lambda tool_id: live.snapshot.records.ordinal(tool_id) is not None)
 

@@ -8,7 +8,13 @@ from typing import Self, Unpack
 
 from router.answer.diagnosis import Diagnosis, diagnose, explain_tool
 from router.answer.executor import Executor
-from router.answer.options import CheckedOptions, RouteOptions, documents_route_options, recipe_of
+from router.answer.options import (
+    CheckedOptions,
+    RouteOptions,
+    documents_route_options,
+    options_within,
+    recipe_of,
+)
 from router.answer.reranking import Reranking
 from router.answer.respond import respond, respond_many
 from router.answer.results import RoutedTool, RoutedTools
@@ -19,9 +25,10 @@ from router.retrieval.recipe import Recipe
 from router.retrieval.retrievers import Ranking
 from router.search.conversation import Message
 from router.search.search import clean_request, encode, rank, search
-from router.selection import Selection
+from router.selection import Profile, ProfileSnapshot, Selection
 from router.signing.trusted_keys import KeySources
 from router.snapshot.cached_encoder import CacheStatistics, request_cache_statistics, with_request_cache
+from router.snapshot.live import LiveSnapshot
 from router.snapshot.memory import EncoderChoice, open_encoder, snapshot_from_records
 from router.snapshot.phrases import phrases_by_id
 from router.snapshot.reloading import ReloadingSnapshot, checked_request_cache
@@ -41,7 +48,7 @@ class Router(ToolRegistration):
     # Every public method takes the snapshot once: the next look may find another.
 
     def __init__(
-        self, served: Snapshot | ReloadingSnapshot, selection: Selection | None = None, rerank: Reranking | None = None
+        self, served: Snapshot | LiveSnapshot, selection: Selection | None = None, rerank: Reranking | None = None
     ) -> None:
         """Internal: use `open` or `from_tools`."""
         super().__init__(ReloadingSnapshot(served) if isinstance(served, Snapshot) else served)
@@ -140,6 +147,14 @@ class Router(ToolRegistration):
         router = cls(ReloadingSnapshot(with_request_cache(snapshot, request_cache)), selection, rerank)
         router._with_functions(tool_set)
         return router
+
+    def for_profile(self, profile: Profile) -> "Router":
+        """Return this router as a profile's callers may use it: to them, tools outside of the profile do not exist.
+
+        It serves what this router serves, and is closed with it. A request's own selection, k and budget narrow the
+        profile, and never widen it. Tools cannot be registered, replaced or removed through it.
+        """
+        return _ProfileRouter(self, profile)
 
     def reload(self) -> bool:
         """Serve the store's current snapshot. Return whether it is another one; False in memory.
@@ -297,3 +312,22 @@ class Router(ToolRegistration):
     def cache(self) -> CacheStatistics:
         """Return the hits and misses of the request cache; a new snapshot with the same encoder keeps them."""
         return request_cache_statistics(self._live.snapshot)
+
+
+class _ProfileRouter(Router):
+    """A router over another's tools, as a profile sees them. Its threads are the other's."""
+
+    def __init__(self, whole: Router, profile: Profile) -> None:
+        live = ProfileSnapshot(whole._live, profile)
+        super().__init__(live, profile.narrow(whole.selection), whole._rerank)
+        self._whole, self._profile = whole, profile
+        self._executor = whole._executor
+        self._functions = whole.functions.where(
+            lambda tool_id: profile.call and live.snapshot.records.ordinal(tool_id) is not None
+        )
+
+    def _checked(self, options: RouteOptions) -> CheckedOptions:
+        return options_within(self._profile, self._whole._checked(options))
+
+    def close(self) -> None:
+        """Do nothing: the router that this was made of closes both."""

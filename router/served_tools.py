@@ -7,14 +7,14 @@ from router.contract import Manifest
 from router.provider_formats import Detail, Form, id_of
 from router.record import ToolRecord
 from router.snapshot.difference import CatalogDifference, difference
+from router.snapshot.live import LiveSnapshot
 from router.snapshot.record_store import RecordSequence
-from router.snapshot.reloading import ReloadingSnapshot
 
 
 class ServedTools:
     """The methods of `Router` that read its tools. Each reads the snapshot that serves when it is called."""
 
-    def __init__(self, live: ReloadingSnapshot) -> None:
+    def __init__(self, live: LiveSnapshot) -> None:
         self._live = live
 
     @property

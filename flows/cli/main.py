@@ -23,6 +23,7 @@ from flows.cli.commands.route import explain, search
 from flows.cli.commands.schedule import schedule
 from flows.cli.commands.serve import serve
 from flows.cli.commands.snapshots import snapshots
+from flows.cli.commands.tokens import tokens
 from flows.cli.failure import BROKEN_PIPE, tell
 from router.distribution import version
 
@@ -66,6 +67,7 @@ for _command in (build, search, explain, inspect, evaluate, compare, snapshots, 
 app.add_typer(serve, name="serve")
 app.add_typer(ledger, name="ledger")
 app.add_typer(keys, name="keys")
+app.add_typer(tokens, name="tokens")
 
 
 def main() -> None:

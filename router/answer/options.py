@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from numbers import Integral
 from typing import Any, TypedDict, TypeVar
 
@@ -10,7 +10,7 @@ from router.answer.reranking import Reranking
 from router.errors import RequestInvalid, SettingsInvalid, quoted
 from router.provider_formats import Detail, Form, parse_choice
 from router.retrieval.recipe import RECIPES, Recipe
-from router.selection import Selection
+from router.selection import Profile, Selection
 from router.snapshot.snapshot import Snapshot
 
 MAX_CATEGORY = 512  # characters
@@ -116,6 +116,17 @@ class CheckedOptions:
 
 
 _PLAIN = Selection()
+
+
+def options_within(profile: Profile, options: CheckedOptions) -> CheckedOptions:
+    """Return options with a profile's selection, and no more tools and tokens than it grants."""
+    budgets = [budget for budget in (profile.budget, options.token_budget) if budget is not None]
+    return replace(
+        options,
+        k=options.k if profile.limit is None else min(options.k, profile.limit),
+        token_budget=min(budgets, default=None),
+        selection=profile.narrow(options.selection),
+    )
 
 
 def documents_route_options(function: _Function) -> _Function:

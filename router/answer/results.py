@@ -123,6 +123,11 @@ class RoutedTools:
         return self.tools[position]
 
     @property
+    def offered(self) -> tuple[str, ...]:
+        """Return the ids of every tool that the answer hands over: those of `always`, then the ranked ones."""
+        return tuple(tool.tool_id for tool in (*self.always, *self.tools))
+
+    @property
     def ids(self) -> tuple[str, ...]:
         """Return the tools' ids, best first."""
         return tuple(tool.tool_id for tool in self.tools)

@@ -40,7 +40,8 @@ def _check_share(name: str, value: object, optional: bool = False) -> None:
         _refuse(name, value, "a number from 0 to 1" + (", or left out" if optional else ""))
 
 
-def _is_count(value: object) -> bool:
+def is_count(value: object) -> bool:
+    """Return whether a value is a whole number from 0 up."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
@@ -155,10 +156,10 @@ class Selection:
             _refuse("weights", self.weights, f"a table of {', '.join(part.name for part in fields(Weights))}")
         _check_share("category_confidence_threshold", self.category_confidence_threshold, optional=True)
         _check_share("min_combined_score", self.min_combined_score)
-        if not _is_count(self.min_lexical_overlap):
+        if not is_count(self.min_lexical_overlap):
             _refuse("min_lexical_overlap", self.min_lexical_overlap, "a whole number from 0 up")
         if self.candidate_pool_size is not None and not (
-            _is_count(self.candidate_pool_size) and self.candidate_pool_size
+            is_count(self.candidate_pool_size) and self.candidate_pool_size
         ):
             _refuse("candidate_pool_size", self.candidate_pool_size, "a whole number from 1 up")
 

@@ -1,5 +1,7 @@
 """The router behind a protocol: `http`, the web `page` on it, and `mcp`. Each needs the extra `serve`.
 
+`profiles` says what each caller may see; `tokens` and `rate_limit` are what it goes by.
+
 This file holds what they share: limits of a request and the HTTP status of an error.
 """
 

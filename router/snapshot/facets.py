@@ -35,6 +35,10 @@ class Facet(msgspec.Struct, frozen=True):
         return cls(record.tool_id, record.name, record.provider, record.categories, dict(record.annotations))
 
 
+# Stands for a tool that is not served: no name and no filter, a glob like "*" aside, matches it.
+NO_TOOL = Facet("", "", None, (), {})
+
+
 @dataclass(frozen=True, eq=False)
 class Facets:
     """The facets of a snapshot's tools by ordinal, `rows`. Names are compared regardless of case.

@@ -84,6 +84,8 @@ class Snapshot:
     calibrations: tuple[Calibration, ...] = ()
     served: Admitted | None = None
     overlay: Overlay = field(default_factory=Overlay)
+    # What `router.snapshot.restriction` made of this snapshot: it goes with it.
+    restrictions: "dict[str, Snapshot]" = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def open(

@@ -17,6 +17,7 @@ import yaml
 
 from pipeline.settings.catalog import CatalogSettings
 from router import Selection
+from router.serving.profiles import ProfilesFile
 from tests.pipeline.enrichment.model_server import ModelServer
 from tests.router.adapters.agent_model import call_the_first_tool
 from tests.support.command_line import Done, called, started
@@ -81,7 +82,9 @@ def test_a_block_that_does_not_run_says_why_and_every_mark_is_known(path: Path) 
             assert len(block.not_run.split()) >= 2, f"{block}: say why it is not run"
         else:
             assert block.language in SHOWN | CHECKS.keys() | {"sh", "python"}, f"{block}: {block.language!r}"
-            assert block.mark in {"", "model", "agent", "toml: selection", "toml: plain"} | ELSEWHERE, str(block)
+            assert (
+                block.mark in {"", "model", "agent", "toml: selection", "toml: profiles", "toml: plain"} | ELSEWHERE
+            ), str(block)
 
 
 @contextmanager
@@ -120,11 +123,14 @@ def run_python(block: Block) -> None:
 
 
 def check_toml(block: Block, folder: Path) -> None:
-    """Hold a part of a catalog.toml, or a selection's file, against its typed settings."""
+    """Hold a part of a catalog.toml, or a file of a selection or of profiles, against its typed settings."""
     values = tomllib.loads(block.text)
     if block.mark == "toml: selection":
         (folder / "selection.toml").write_text(block.text, encoding="utf-8")
         Selection.load(folder / "selection.toml")
+    elif block.mark == "toml: profiles":
+        (folder / "profiles.toml").write_text(block.text, encoding="utf-8")
+        ProfilesFile.load(folder / "profiles.toml", {"MONITORING_TOKEN": "a-token-of-the-page"})
     elif block.mark != "toml: plain":
         CatalogSettings(**{"name": "page", "folder": folder, "source": [{"path": "tools.json"}], **values})
 

@@ -19,11 +19,15 @@ from flows.cli.commands.arguments import (
     load_selection,
     trust_options,
 )
+from router.errors import SettingsInvalid
 
 if TYPE_CHECKING:
     from pipeline.inspection.results import ToolInspection
 
 _VARIABLE = "QUARTERMASTER_TOKEN"
+Profiles = Annotated[
+    Optional[Path], typer.Option(help="A TOML file of profiles and tokens: each token sees its profile's tools alone.")
+]
 
 serve = typer.Typer(
     help="""Serve the router to programs, and to people who want to look.
@@ -70,6 +74,7 @@ def http(
     answer_timeout: Annotated[float, typer.Option(help="Seconds for a client to read an answer.")] = 60.0,
     max_wildcards: Annotated[int, typer.Option(help="The most marks * ? [ in the globs of one request.")] = 100,
     insecure: Insecure = False,
+    profiles: Profiles = None,
 ) -> None:
     """Serve over HTTP: JSON under /v1, a web page at /, health, metrics.
 
@@ -99,6 +104,7 @@ def http(
         body_timeout_s=body_timeout,
         answer_timeout_s=answer_timeout,
         max_wildcards=max_wildcards,
+        profiles=profiles,
     )
     folder = folder_of(snapshot, workspace, catalog)
     router = Router.open(
@@ -163,6 +169,10 @@ def mcp(
     max_connections: Annotated[int, typer.Option(help="With --http: the most open connections.")] = 512,
     max_connections_per_client: Annotated[int, typer.Option(help="With --http: the most of one address.")] = 128,
     insecure: Insecure = False,
+    profiles: Profiles = None,
+    profile: Annotated[
+        Optional[str], typer.Option(help="Over stdio, with --profiles: the profile of whoever starts this server.")
+    ] = None,
 ) -> None:
     """Serve as an MCP server with three tools: find_tools, describe_tool, call_tool.
 
@@ -174,7 +184,9 @@ def mcp(
     """
     from router import Router
     from router.serving.mcp import read_upstreams, serve_stdio, server
+    from router.serving.profiles import Callers
 
+    _check_profile(profiles, profile, over_http)
     upstreams = read_upstreams(upstream) if upstream else ()
     if catalog_folder:
         from flows.cli.commands.upstreams import catalog_upstreams
@@ -184,7 +196,10 @@ def mcp(
     trust = trust_options(trusted_keys, trust_state, snapshot, catalog)
     folder = folder_of(snapshot, workspace, catalog)
     with Router.open(folder, watch=watch or None, selection=allowed, **trust) as router:
-        mcp_server = server(router, upstreams, selection=allowed, connect=connect)
+        callers = Callers(profiles, router) if profiles else None
+        if callers and profile:
+            callers.of_profile(profile)  # a misspelled name is told of now, not to the first request
+        mcp_server = server(router, upstreams, selection=allowed, connect=connect, callers=callers, profile=profile)
         if not over_http:
             serve_stdio(mcp_server, max_message_bytes=max_message_bytes)
             return
@@ -202,12 +217,23 @@ def mcp(
             requests_per_minute=requests_per_minute or None,
             max_connections=max_connections,
             max_connections_per_client=max_connections_per_client,
+            profiles=profiles,
         )
         configure_logs()
         with listen(settings) as listening:
             address = f"{address_of(listening)}{PATH}"
             typer.echo(f"{len(router):,} tools of {router.manifest.snapshot} at {address}")
-            serve_app(http_app(mcp_server, settings), settings, listening)
+            serve_app(http_app(mcp_server, settings, callers), settings, listening)
+
+
+def _check_profile(profiles: Optional[Path], profile: Optional[str], over_http: bool) -> None:
+    """Raise SettingsInvalid where it would not be clear which tools a caller of the MCP server may see."""
+    if profile is not None and profiles is None:
+        raise SettingsInvalid(f"--profile is {profile!r} and there is no file of it: name one with --profiles FILE")
+    if profiles is not None and over_http and profile is not None:
+        raise SettingsInvalid("--profile is for stdio: over HTTP each token of --profiles has its own")
+    if profiles is not None and not over_http and profile is None:
+        raise SettingsInvalid(f"--profiles is {str(profiles)!r}: over stdio, say which of them with --profile NAME")
 
 
 def _token_or_empty(token: Optional[str]) -> Optional[str]:

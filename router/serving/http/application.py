@@ -13,6 +13,7 @@ from router.distribution import version
 from router.errors import NothingSelected, QuartermasterError
 from router.router import Router
 from router.serving.http.access_log import AccessLog
+from router.serving.http.audit import AuditLayer
 from router.serving.http.catalog import catalog_paths
 from router.serving.http.changes import change_paths
 from router.serving.http.errors import handle_errors
@@ -23,6 +24,7 @@ from router.serving.http.routing import route_paths
 from router.serving.http.service import Service, operation_paths
 from router.serving.http.settings import HttpSettings
 from router.serving.page import CatalogCost, HtmlErrors, InspectTool, pages
+from router.serving.profiles import Callers
 
 _logger = logging.getLogger("router.http")
 
@@ -56,7 +58,8 @@ def app(
     `cost` returns what the snapshot's expansions have cost in US dollars, None where a price is unknown.
     """
     settings = settings or HttpSettings()
-    service = Service(router, settings, Metrics(router))
+    callers = None if settings.profiles is None else Callers(settings.profiles, router)
+    service = Service(router, settings, Metrics(router), callers)
     api = FastAPI(
         title="Quartermaster",
         summary="The few tools that fit a request, out of thousands.",
@@ -74,8 +77,10 @@ def app(
     if settings.overlay is not None:
         api.include_router(change_paths(service, settings.overlay))
     document_token(api, settings)
-    api.include_router(pages(service.router, service.run_in_thread, api.openapi, folder, inspect, cost))
-    guarded = HtmlErrors(RequestGuard(api, settings))
+    api.include_router(
+        pages(service.caller_of, service.run_in_thread, api.openapi, folder, inspect, cost, service.router.trust)
+    )
+    guarded = HtmlErrors(RequestGuard(AuditLayer(api), settings, callers))
     return AccessLog(with_headers(guarded, _SECURITY_HEADERS), service.metrics)
 
 

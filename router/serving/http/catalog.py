@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from router.record import ToolRecord
@@ -21,29 +21,35 @@ ToolId = Annotated[str, Path(min_length=1, max_length=512)]
 def catalog_paths(service: Service) -> APIRouter:
     """Return the paths that show the catalog that is served."""
     routes = APIRouter(prefix="/v1", tags=["catalog"])
-    router = service.router
 
     @routes.get("/tools", responses={**success(responses.ToolPageJson), **GUARD_FAILURES, **failures(422)})
-    async def tools(after: _After = "", limit: _Limit = 50) -> Response:
+    async def tools(request: Request, after: _After = "", limit: _Limit = 50) -> Response:
         """The tools by id, page by page."""
+        caller = service.caller_of(request)
+        router = caller.router
 
         def page() -> dict[str, Any]:
             records, next_after = tools_after(router, after, limit)
+            caller.actions.offer(record.tool_id for record in records)
             return {"tools": [record.to_json() for record in records], "next": next_after, "total": len(router.tools)}
 
         return json_response(await service.run_in_thread(page))
 
     @routes.get("/tools/{tool_id:path}", responses={**success(responses.RecordJson), **LOOKUP_FAILURES})
-    async def tool(tool_id: ToolId) -> Response:
+    async def tool(tool_id: ToolId, request: Request) -> Response:
         """One tool's record."""
+        caller = service.caller_of(request)
+        router = caller.router
         record = router.record(tool_id)
         if record is None:
             return failure(404, f"the snapshot {router.manifest.snapshot} has no tool {tool_id!r}", "tool_id")
+        caller.actions.described.append(record.tool_id)
         return json_response(record.to_json())
 
     @routes.get("/snapshot", responses={**success(responses.SnapshotJson), **GUARD_FAILURES})
-    async def snapshot() -> Response:
+    async def snapshot(request: Request) -> Response:
         """The snapshot that serves."""
+        router = service.caller_of(request).router
         manifest = router.manifest
         return json_response(
             {

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from anyio import CapacityLimiter, to_thread
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi import Path as PathParameter
 from starlette.responses import Response
 
@@ -13,11 +13,13 @@ from router.record import ToolRecord
 from router.serving.http import responses
 from router.serving.http.catalog import ToolId
 from router.serving.http.errors import failure, json_response
-from router.serving.http.openapi import BODY_FAILURES, LOOKUP_FAILURES, success
+from router.serving.http.openapi import LOOKUP_FAILURES, failures, success
 from router.serving.http.requests import ToolDefinitions
 from router.serving.http.service import Service
+from router.serving.profiles import Caller
 
 _Source = Annotated[str, PathParameter(min_length=1, max_length=512, pattern=r"\S")]
+_FAILURES = LOOKUP_FAILURES | failures(403)
 
 
 def change_paths(service: Service, overlay_file: Path) -> APIRouter:
@@ -27,29 +29,41 @@ def change_paths(service: Service, overlay_file: Path) -> APIRouter:
     # One change at a time, so that the file holds the last one; a waiting change takes no thread of a request.
     one_at_a_time = CapacityLimiter(1)
 
-    async def apply(change: Callable[[], Iterable[ToolRecord]]) -> Response:
+    async def apply(caller: Caller, change: Callable[[], Iterable[ToolRecord]]) -> Response:
         def apply_and_save() -> Response:
-            registered = change()
+            registered = tuple(change())
+            caller.actions.changed += (record.tool_id for record in registered)
             router.save_overlay(overlay_file)
             return json_response({"registered": [record.tool_id for record in registered], "tools": len(router)})
 
         return await to_thread.run_sync(apply_and_save, limiter=one_at_a_time)
 
-    @routes.put("/sources/{source:path}", responses={**success(responses.ChangeJson), **BODY_FAILURES})
-    async def replace(source: _Source, body: ToolDefinitions) -> Response:
+    @routes.put("/sources/{source:path}", responses={**success(responses.ChangeJson), **_FAILURES, **failures(415)})
+    async def replace(source: _Source, body: ToolDefinitions, request: Request) -> Response:
         """The tools of a source, such as an MCP server, are now exactly these."""
-        return await apply(lambda: router.replace(source, body.tools))
+        caller = service.caller_of(request)
+        if not caller.changes:
+            return _not_permitted()
+        return await apply(caller, lambda: router.replace(source, body.tools))
 
-    @routes.delete("/tools/{tool_id:path}", responses={**success(responses.ChangeJson), **LOOKUP_FAILURES})
-    async def remove(tool_id: ToolId) -> Response:
+    @routes.delete("/tools/{tool_id:path}", responses={**success(responses.ChangeJson), **_FAILURES})
+    async def remove(tool_id: ToolId, request: Request) -> Response:
         """A tool is served no more, until it is registered again."""
+        caller = service.caller_of(request)
+        if not caller.changes:
+            return _not_permitted()
 
         def remove_tool() -> tuple[ToolRecord, ...]:
             router.remove([tool_id])
+            caller.actions.changed.append(tool_id)
             return ()
 
         if router.record(tool_id) is None:
             return failure(404, f"there is no tool {tool_id!r}", "tool_id")
-        return await apply(remove_tool)
+        return await apply(caller, remove_tool)
 
     return routes
+
+
+def _not_permitted() -> Response:
+    return failure(403, "this token may not change tools: `changes = true` in the file of profiles permits it")

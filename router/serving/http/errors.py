@@ -22,6 +22,7 @@ _logger = logging.getLogger("router.http")
 _TYPES = {
     400: "malformed",
     401: "unauthorized",
+    403: "forbidden",
     404: "not_found",
     405: "method_not_allowed",
     408: "too_slow",

@@ -17,6 +17,7 @@ Responses = dict[int | str, dict[str, Any]]
 _FAILURES = {
     400: "The body is not JSON, or was cut off.",
     401: "The token is missing or wrong.",
+    403: "This token may not change tools.",
     404: "Not found.",
     408: "The body did not come in time.",
     413: "The body is too large.",
@@ -64,7 +65,7 @@ def document_token(api: FastAPI, settings: HttpSettings) -> None:
         if api.openapi_schema is not None:
             return api.openapi_schema
         schema = generate()  # and stores it in api.openapi_schema
-        if settings.token is not None:
+        if settings.asks_for_token:
             schema["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
             guarded = (operations for path, operations in schema["paths"].items() if path not in PROBES)
             for operation in (operation for operations in guarded for operation in operations.values()):

@@ -12,9 +12,9 @@ from uvicorn.server import ServerState
 
 from router.serving.http.connections import Connections
 from router.serving.http.errors import failure_json
-from router.serving.http.rate_limit import client_network
 from router.serving.http.settings import HttpSettings
 from router.serving.http.strict_http import StrictConnection
+from router.serving.rate_limit import client_network
 
 # A client that still sends would lose the refusal to a reset: for so long, what it sends is read and dropped.
 _LINGER_S = 1.0

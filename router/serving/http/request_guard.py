@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import hmac
+import logging
 import re
 import time
 from collections.abc import Mapping
@@ -13,10 +14,12 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from router.serving.http.errors import failure
-from router.serving.http.rate_limit import RateLimit
 from router.serving.http.settings import PROBES, HttpSettings
+from router.serving.profiles import CALLER, AuditFailed, CallerRefused, Callers
+from router.serving.rate_limit import RateLimit
 
 _API_PATHS = ("/v1/", "/mcp")
+_logger = logging.getLogger("router.http")
 # A Host header: a name or an address, and a port (RFC 9110, 7.2).
 _HOST = re.compile(r"([^\s:@/\[\]]+|\[[0-9A-Fa-f:.]+\])(?::\d*)?")
 
@@ -25,15 +28,16 @@ class RequestGuard:
     """Refuses requests with 421, 429, 401, 503, 413 and 408, checked in this order, and buffers the body of the others.
 
     A body is measured as it arrives, whatever its Content-Length. Tokens are compared in constant time, after the rate
-    limit, which also bounds guessing.
+    limit, which also bounds guessing. With `callers`, the token says who calls, and the scope's `CALLER` is that.
     """
 
-    def __init__(self, app: ASGIApp, settings: HttpSettings) -> None:
+    def __init__(self, app: ASGIApp, settings: HttpSettings, callers: Callers | None = None) -> None:
         self._app = app
         self._settings = settings
         self._hosts = settings.known_hosts
         self._rate_limit = RateLimit(settings.requests_per_minute) if settings.requests_per_minute else None
         self._token = settings.token.encode() if settings.token else None
+        self._callers = callers
         self._running = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -45,7 +49,7 @@ class RequestGuard:
         probe = scope["path"] in PROBES
         refused = self._check_host(headers)
         if refused is None and not probe:
-            refused = self._check_rate(scope) or self._check_token(scope, headers)
+            refused = self._check_rate(scope) or await self._check_caller(scope, headers)
         if refused is not None:
             await refused(scope, receive, send)
         elif probe:
@@ -112,24 +116,50 @@ class RequestGuard:
         message = f"more than {self._settings.requests_per_minute:,} requests a minute: wait {wait} s"
         return failure(429, message, headers={"Retry-After": str(wait)})
 
-    def _check_token(self, scope: Scope, headers: Headers) -> Response | None:
-        if self._token is None:
+    async def _check_caller(self, scope: Scope, headers: Headers) -> Response | None:
+        """Return the failure of a request without a token that lets it in. With profiles, set its caller."""
+        if self._token is None and self._callers is None:
             return None
         is_api = scope["path"].startswith(_API_PATHS)
-        scheme, _, credential = headers.get("authorization", "").partition(" ")
-        # A browser cannot send a bearer token; it asks for a name, which may be any, and a password: the token. The API
-        # refuses passwords, because browsers send them unasked, even from other sites.
-        if not is_api and scheme.lower() == "basic":
-            credential = _password(credential)
-        elif scheme.lower() != "bearer":
-            credential = ""
-        if hmac.compare_digest(credential.strip().encode("utf-8", "replace"), self._token):
-            return None
-        challenge = (
-            "Bearer" if is_api else 'Basic realm="quartermaster, any name, the token as password", charset="UTF-8"'
-        )
-        message = "a token is required: Authorization: Bearer …"
-        return failure(401, message, headers={"WWW-Authenticate": challenge})
+        credential = _credential(headers, is_api)
+        if self._callers is None:
+            if self._token and hmac.compare_digest(credential.encode("utf-8", "replace"), self._token):
+                return None
+        else:
+            try:
+                caller = self._callers.of_token(credential)
+            except CallerRefused as error:
+                return await self._refuse(error, is_api)
+            if caller is not None:
+                scope[CALLER] = caller
+                return None
+        return _unauthorized("a token is required: Authorization: Bearer …", is_api)
+
+    async def _refuse(self, error: CallerRefused, is_api: bool) -> Response:
+        """Return the failure of a caller who is known, and tell the audit log of it."""
+        status = 401 if error.wait_s is None else 429
+        try:
+            await error.caller.record("", str(status))
+        except AuditFailed as failed:
+            _logger.error("%s", failed)
+        if error.wait_s is None:
+            return _unauthorized(str(error), is_api)
+        return failure(status, str(error), headers={"Retry-After": str(error.wait_s)})
+
+
+def _credential(headers: Headers, is_api: bool) -> str:
+    """Return the token that a request brings, "" for none."""
+    scheme, _, credential = headers.get("authorization", "").partition(" ")
+    # A browser cannot send a bearer token; it asks for a name, which may be any, and a password: the token. The API
+    # refuses passwords, because browsers send them unasked, even from other sites.
+    if not is_api and scheme.lower() == "basic":
+        return _password(credential).strip()
+    return credential.strip() if scheme.lower() == "bearer" else ""
+
+
+def _unauthorized(message: str, is_api: bool) -> Response:
+    challenge = "Bearer" if is_api else 'Basic realm="quartermaster, any name, the token as password", charset="UTF-8"'
+    return failure(401, message, headers={"WWW-Authenticate": challenge})
 
 
 def _password(credential: str) -> str:

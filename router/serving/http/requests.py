@@ -149,6 +149,11 @@ class RouteRequest(_Options):
             turn if isinstance(turn, str) else {"role": turn.role, "content": turn.content} for turn in self.request
         ]
 
+    def texts(self) -> list[str]:
+        """Return the texts of the request, oldest first."""
+        turns = [self.request] if isinstance(self.request, str) else self.request
+        return [turn if isinstance(turn, str) else turn.content for turn in turns]
+
 
 class RouteManyRequest(_Options):
     """Several requests with the same options, answered by one snapshot."""

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 import msgspec
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from router.answer.options import RouteOptions
@@ -32,28 +32,33 @@ def route_paths(service: Service) -> APIRouter:
         return options
 
     @routes.post("/route", responses={**success(responses.AnswerJson), **BODY_FAILURES})
-    async def route(body: RouteRequest) -> Response:
+    async def route(body: RouteRequest, request: Request) -> Response:
         """The tools that fit a request, or the latest of several messages, best first."""
+        caller = service.caller_of(request)
 
         def answer() -> tuple[RoutedTools, bytes]:
-            routed = service.router.route(body.messages(), **options_of(body))
+            routed = caller.router.route(body.messages(), **options_of(body))
             return routed, msgspec.json.encode(_answer_json(routed, body))
 
         routed, content = await service.run_in_thread(answer)
         service.metrics.answer(routed)
+        caller.actions.offer(routed.offered, body.texts())
         return Response(content, media_type="application/json")
 
     @routes.post("/route-many", responses={**success(responses.Answers), **BODY_FAILURES})
-    async def route_many(body: RouteManyRequest) -> Response:
+    async def route_many(body: RouteManyRequest, request: Request) -> Response:
         """The answers to several requests, all of one snapshot: encoded together, then as `/v1/route`."""
+        caller = service.caller_of(request)
 
         def answer() -> tuple[list[RoutedTools], bytes]:
-            all_routed = service.router.route_many(body.requests, **options_of(body))
+            all_routed = caller.router.route_many(body.requests, **options_of(body))
             return all_routed, msgspec.json.encode({"answers": [_answer_json(routed, body) for routed in all_routed]})
 
         all_routed, content = await service.run_in_thread(answer)
         for routed in all_routed:
             service.metrics.answer(routed)
+            caller.actions.offer(routed.offered)
+        caller.actions.texts += body.requests
         return Response(content, media_type="application/json")
 
     return routes

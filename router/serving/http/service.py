@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import anyio.to_thread
 from anyio import CapacityLimiter
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
@@ -17,17 +17,22 @@ from router.serving.http.errors import failure, json_response
 from router.serving.http.metrics import Metrics
 from router.serving.http.openapi import GUARD_FAILURES, Responses, failures, success
 from router.serving.http.settings import HttpSettings
+from router.serving.profiles import CALLER, Caller, Callers
 
 _T = TypeVar("_T")
 
 
 @dataclass(slots=True)
 class Service:
-    """The router, settings and metrics of one app. `problem` says why it is not ready, empty once it is."""
+    """The router, settings and metrics of one app. `problem` says why it is not ready, empty once it is.
+
+    `callers` are those of the profiles file; None where everybody may use the whole router.
+    """
 
     router: Router
     settings: HttpSettings
     metrics: Metrics
+    callers: Callers | None = None
     problem: str = "starting"
     # As many as the router's own: more would only share the cores.
     _threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(THREADS))
@@ -36,6 +41,13 @@ class Service:
     def ready(self) -> bool:
         """Return whether the app answers requests."""
         return not self.problem
+
+    def caller_of(self, request: Request) -> Caller:
+        """Return who sent a request, as the request guard found it. Raises KeyError where a profile is missing."""
+        if self.callers is None:
+            return Caller(self.router)
+        caller: Caller = request.scope[CALLER]
+        return caller
 
     async def run_in_thread(self, call: Callable[[], _T]) -> _T:
         """Return what a blocking call returns; it runs in a thread, so that the event loop stays free."""
@@ -61,9 +73,11 @@ def operation_paths(service: Service) -> APIRouter:
     content = {"text/plain": {"schema": {"type": "string"}}}
     text: Responses = {200: {"content": content, "description": "Prometheus' text format."}}
 
-    @routes.get("/metrics", response_class=Response, responses={**text, **GUARD_FAILURES})
-    async def metrics() -> Response:
+    @routes.get("/metrics", response_class=Response, responses={**text, **GUARD_FAILURES, **failures(404)})
+    async def metrics(request: Request) -> Response:
         """Requests, stages, answers, the cache and the snapshot, for Prometheus."""
+        if not service.caller_of(request).sees_all:  # they count what every caller does
+            return failure(404, "Not Found")
         return Response(service.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
 
     return routes

@@ -2,19 +2,16 @@
 
 import ipaddress
 import os
-import re
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 from router.errors import SettingsInvalid
 from router.selection.settings import MAX_WILDCARDS
+from router.serving.tokens import check_token
 
 # Paths open without a token: a monitoring probe has none, and they reveal nothing of the catalog.
 PROBES = ("/healthz", "/readyz")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-# The characters of a bearer token (RFC 6750, 2.1).
-_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
-_MIN_TOKEN = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +23,8 @@ class HttpSettings:
     with a token that listens beyond loopback. `insecure` permits listening there without a token: whoever reaches the
     port then reads the catalog. `requests_per_minute` applies to each client address, of which a tenth may come at
     once; None sets no limit. `max_concurrent` requests are answered at a time. `overlay` opens the paths that register
-    and remove tools, which need a token, and is the file that stores them.
+    and remove tools, which need a token, and is the file that stores them. `profiles` is a file of profiles and tokens,
+    in place of `token`: each token sees the tools of its profile alone.
 
     `max_connections` are open at a time, and `max_connections_per_client` of one address (an IPv6 network of /64); at
     the limit, one that waits for a request is closed for a new one. In seconds: `header_timeout_s` bounds the headers
@@ -42,6 +40,7 @@ class HttpSettings:
     hosts: tuple[str, ...] = ()
     insecure: bool = False
     overlay: Path | None = None
+    profiles: Path | None = None
     max_request_bytes: int = 1_048_576
     requests_per_minute: int | None = 6_000
     max_header_bytes: int = 16_384
@@ -74,18 +73,19 @@ class HttpSettings:
         _check_number("stop_timeout_s", self.stop_timeout_s, 0, 3_600)
         if not self.host or self.host != self.host.strip():
             raise SettingsInvalid(f"host is {self.host!r}, it must be a name or an address to listen at")
-        # The message omits the token itself: errors are printed and logged.
-        if self.token is not None and not (len(self.token) >= _MIN_TOKEN and _TOKEN.fullmatch(self.token)):
+        if self.token is not None:
+            check_token("token", self.token)
+        if self.token is not None and self.profiles is not None:
             raise SettingsInvalid(
-                f"token has {len(self.token)} characters, it must be {_MIN_TOKEN} or more of A-Z, a-z, 0-9 and "
-                "._~+/-, such as `openssl rand -hex 32` gives"
+                f"profiles is {str(self.profiles)!r} and there is a token: with profiles, every token stands in that "
+                "file; unset QUARTERMASTER_TOKEN"
             )
-        if self.token is None and not self.loopback and not self.insecure:
+        if not self.asks_for_token and not self.loopback and not self.insecure:
             raise SettingsInvalid(
                 f"host is {self.host!r}, which others can reach, and there is no token: set QUARTERMASTER_TOKEN, "
                 "listen at 127.0.0.1, or say --insecure where the network itself keeps others out"
             )
-        if self.overlay is not None and self.token is None:
+        if self.overlay is not None and not self.asks_for_token:
             raise SettingsInvalid(
                 f"overlay is {str(self.overlay)!r} and there is no token: only clients with a token may register tools"
             )
@@ -96,6 +96,11 @@ class HttpSettings:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         values["token"] = None if self.token is None else "…"
         return f"HttpSettings({', '.join(f'{name}={value!r}' for name, value in values.items())})"
+
+    @property
+    def asks_for_token(self) -> bool:
+        """Return whether a request needs a token."""
+        return self.token is not None or self.profiles is not None
 
     @property
     def loopback(self) -> bool:
@@ -112,7 +117,7 @@ class HttpSettings:
         This prevents DNS rebinding: a page from elsewhere could point its own name here, and then read answers.
         """
         named = {host.lower() for host in self.hosts}
-        if not self.loopback and not named and self.token is not None:
+        if not self.loopback and not named and self.asks_for_token:
             return frozenset(("*",))
         return frozenset((*named, *_LOOPBACK, self.host.lower()))
 

@@ -84,6 +84,7 @@ _FIND_TOOLS_RESULT: dict[str, Any] = {
     "required": ["tools", "none_fits", "calibrated", "notes"],
 }
 _DESCRIBE_TOOL_RESULT: dict[str, Any] = {**_TOOL_SCHEMA, "required": ["tool_id", "description", "input_schema"]}
+CALL_TOOL = "call_tool"
 _READ_ONLY = types.ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 
 DEFINITIONS = (
@@ -107,7 +108,7 @@ DEFINITIONS = (
         annotations=_READ_ONLY,
     ),
     types.Tool(
-        name="call_tool",
+        name=CALL_TOOL,
         title="Call a tool",
         description=(
             "Call a tool of the catalog by its id, at its own server, and return what that answers. Arguments are "

@@ -8,15 +8,21 @@ from router.serving.http.errors import failure
 from router.serving.http.request_guard import RequestGuard
 from router.serving.http.settings import HttpSettings
 from router.serving.mcp.tools import Tools
+from router.serving.profiles import Callers
 
 PATH = "/mcp"
 
 
-def http_app(served: Server[Tools], settings: HttpSettings) -> ASGIApp:
+def http_app(served: Server[Tools], settings: HttpSettings, callers: Callers | None = None) -> ASGIApp:
     """Return the server as an app at `/mcp`, behind the host, rate, token and size checks of the HTTP API.
 
-    It keeps no session, so any replica answers any request.
+    It keeps no session, so any replica answers any request, and each within the profile of its own token: `callers`
+    are those that the server was made with.
+
+    Raises ValueError where the settings have profiles and there are no callers.
     """
+    if (settings.profiles is None) != (callers is None):
+        raise ValueError("settings.profiles and callers belong together: give both or neither")
     hosts = sorted(settings.known_hosts)
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection="*" not in hosts,
@@ -30,7 +36,7 @@ def http_app(served: Server[Tools], settings: HttpSettings) -> ASGIApp:
         max_request_body_size=settings.max_request_bytes,
         transport_security=security,
     )
-    return RequestGuard(_without_streams(app), settings)
+    return RequestGuard(_without_streams(app), settings, callers)
 
 
 def _without_streams(app: ASGIApp) -> ASGIApp:

@@ -14,26 +14,38 @@ from router.distribution import version
 from router.errors import QuartermasterError, SettingsInvalid
 from router.router import Router
 from router.selection import Selection
-from router.serving.mcp.definitions import DEFINITIONS, INSTRUCTIONS
+from router.serving.mcp.definitions import CALL_TOOL, DEFINITIONS, INSTRUCTIONS
+from router.serving.mcp.results import error_result
 from router.serving.mcp.session import Definition
 from router.serving.mcp.tools import Tools
 from router.serving.mcp.upstream import Upstream
 from router.serving.mcp.upstreams import connected
+from router.serving.profiles import CALLER, Caller, Callers
 from router.tools.definitions import record_of
 
 _Context = ServerRequestContext[Tools]
 
 _logger = logging.getLogger("router.serving")
+_NAMES = frozenset(tool.name for tool in DEFINITIONS)
 
 
 def server(
-    router: Router, upstreams: Sequence[Upstream] = (), *, selection: Selection | None = None, connect: bool = False
+    router: Router,
+    upstreams: Sequence[Upstream] = (),
+    *,
+    selection: Selection | None = None,
+    connect: bool = False,
+    callers: Callers | None = None,
+    profile: str | None = None,
 ) -> Server[Tools]:
     """Return the MCP server, for any transport. Tools that `selection` excludes are neither found nor called.
 
     `upstreams` are the servers at which tools are called; each starts at the first call to it. If one notifies that
     its tools changed, the router serves the new ones from then on. With `connect`, all upstreams start at once, and
     the router serves the tools that they list beside the catalog's others.
+
+    With `callers`, each message is answered within the profile of its token, which `http_app` checks; with `profile`
+    too, as over stdio, every message within that profile.
     """
 
     @asynccontextmanager
@@ -41,11 +53,30 @@ def server(
         async with connected(upstreams, partial(_serve_listed, router), at_once=connect) as servers:
             yield Tools(router, servers, selection or Selection())
 
-    async def list_tools(_: _Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=list(DEFINITIONS))
+    def caller_of(context: _Context) -> Caller:
+        if callers is None:
+            return Caller(router)
+        if profile is not None:
+            return callers.of_profile(profile)
+        if context.request is None:
+            raise SettingsInvalid("a caller is known by the token of an HTTP request: name a profile otherwise")
+        caller: Caller = context.request.scope[CALLER]  # the request guard has set it
+        return caller
+
+    async def list_tools(context: _Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        may_call = caller_of(context).may_call
+        return types.ListToolsResult(tools=[tool for tool in DEFINITIONS if may_call or tool.name != CALL_TOOL])
 
     async def call_tool(context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        return await context.lifespan_context.call(params.name, params.arguments)
+        try:
+            caller = caller_of(context)
+            result = await context.lifespan_context.of(caller).call(params.name, params.arguments)
+            name = params.name if params.name in _NAMES else "unknown tool"
+            await caller.record(name, "failed" if result.is_error else "ok")
+        except QuartermasterError as error:  # the profile is gone, or the call cannot be recorded
+            _logger.error("%s", error)
+            return error_result(f"the call failed: {error}")
+        return result
 
     return Server(
         "quartermaster",

@@ -1,7 +1,7 @@
 """The three tools: find_tools, describe_tool, call_tool."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import mcp_types as types
@@ -15,29 +15,39 @@ from router.selection.admission import refusal_reason
 from router.serving.mcp import results
 from router.serving.mcp.definitions import CallTool, DescribeTool, FindTools, read_arguments
 from router.serving.mcp.upstreams import Upstreams
+from router.serving.profiles import Actions, Caller
 
 _Handler = Callable[[Mapping[str, Any] | None], Awaitable[types.CallToolResult]]
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """Answers the calls of the three tools. `selection` filters all of them: a tool that it excludes is not called."""
+    """Answers the calls of the three tools. `selection` filters all of them: a tool that it excludes is not called.
+
+    `caller` is who calls, None where anybody may use the whole router.
+    """
 
     router: Router
     upstreams: Upstreams
     selection: Selection
+    caller: Caller | None = None
+    _actions: Actions = field(default_factory=Actions)
+
+    def of(self, caller: Caller) -> "Tools":
+        """Return the tools as a caller may use them."""
+        return replace(self, router=caller.router, caller=caller, _actions=caller.actions)
 
     async def call(self, name: str, arguments: Mapping[str, Any] | None) -> types.CallToolResult:
         """Return the result of a tool. Invalid calls and failures are error results that give the reason."""
         handlers: dict[str, _Handler] = {
             "find_tools": self.find,
             "describe_tool": self.describe,
-            "call_tool": self.call_catalog_tool,
         }
+        if self.caller is None or self.caller.may_call:
+            handlers["call_tool"] = self.call_catalog_tool
         if name not in handlers:
-            return results.error_result(
-                f"there is no tool {name!r} here, only {', '.join(handlers)}: call the catalog's tools with call_tool"
-            )
+            how = ": call the catalog's tools with call_tool" if "call_tool" in handlers else ""
+            return results.error_result(f"there is no tool {name!r} here, only {', '.join(handlers)}{how}")
         try:
             return await handlers[name](arguments)
         except QuartermasterError as error:
@@ -61,16 +71,23 @@ class Tools:
             form=Form.MCP,
             detail=call.detail,
         )
+        self._actions.offer(routed.offered, [call.request])
         return results.find_result(routed, call.k)
 
     async def describe(self, arguments: Mapping[str, Any] | None) -> types.CallToolResult:
         """Answer describe_tool. Raises RequestInvalid for wrong arguments and unknown ids."""
-        return results.describe_result(await self._record(read_arguments(DescribeTool, arguments).tool_id))
+        record = await self._record(read_arguments(DescribeTool, arguments).tool_id)
+        self._actions.described.append(record.tool_id)
+        return results.describe_result(record)
 
     async def call_catalog_tool(self, arguments: Mapping[str, Any] | None) -> types.CallToolResult:
-        """Answer call_tool: call a tool at its own server. Raises RequestInvalid and UpstreamFailed."""
+        """Answer call_tool: call a tool at its own server. Raises RequestInvalid, UpstreamFailed and AuditFailed."""
         call = read_arguments(CallTool, arguments)
-        result = await self.upstreams.call(await self._record(call.tool_id), call.arguments)
+        record = await self._record(call.tool_id)
+        self._actions.called.append(record.tool_id)
+        if self.caller is not None:
+            await self.caller.record("call_tool", "started")  # a call that nobody could tell of is not made
+        result = await self.upstreams.call(record, call.arguments)
         # The upstream's metadata is for this client of it alone, so it is left out.
         return types.CallToolResult(
             content=result.content, structured_content=result.structured_content, is_error=result.is_error

@@ -83,10 +83,10 @@ def facts(manifest: Manifest, tools: int, cost: float | None) -> list[tuple[str,
     """Return what there is to know of a catalog, as labels and texts."""
     counts, encoder = manifest.counts, manifest.encoder
     generators = ", ".join(f"{name} ({count:,})" for name, count in manifest.generators.items())
+    written = (("phrases", f"{counts.get('phrases', 0):,}"), ("written by", generators or "nobody"))
     rows = [
         ("tools", f"{tools:,}"),
-        ("phrases", f"{counts.get('phrases', 0):,}"),
-        ("written by", generators or "nobody"),
+        *(written if "phrases" in counts else ()),  # not told of to a profile that leaves tools out
         ("languages", ", ".join(manifest.languages)),
         ("encoder", f"{encoder.model} ({encoder.dim} dimensions, {encoder.precision})" if encoder else "none"),
         ("built", manifest.created_at.replace("T", " ").removesuffix("+00:00").removesuffix("Z") + " UTC"),

@@ -23,6 +23,8 @@ from router.serving.page.home import CatalogCost, CostCache, facts, sample_reque
 from router.serving.page.rank_chart import WIDTH, axis_position, axis_ticks, charted_signals, rank_rows
 from router.serving.page.rendering import render
 from router.serving.page.tool_page import InspectTool, diagnosis_values, tool_values
+from router.serving.profiles import Caller
+from router.snapshot.trust import Trust
 
 RunInThread = Callable[[Callable[[], Response]], Awaitable[Response]]
 _Page = Callable[..., Response]
@@ -31,65 +33,83 @@ _MAX_REQUEST = 4_000  # characters; the forms take no more
 
 
 def pages(
-    router: Router,
+    caller_of: Callable[[Request], Caller],
     run_in_thread: RunInThread,
     openapi: Callable[[], Mapping[str, Any]],
     folder: Path | None,
     inspect: InspectTool | None,
     cost: CatalogCost | None,
+    trust: Trust | None,
 ) -> APIRouter:
-    """Return the paths of the pages. `folder`, `inspect` and `cost` are those of `router.serving.http.app`.
+    """Return the paths of the pages. `folder`, `inspect` and `cost` are those of `router.serving.http.app`;
+    snapshots that `trust` refuses are not compared.
 
-    `openapi` returns the OpenAPI document of the app.
+    `openapi` returns the OpenAPI document of the app. `caller_of` returns who sent a request: a caller whose profile
+    leaves tools out sees records alone, since the inspection database and other snapshots tell of other tools.
     """
     routes = APIRouter(include_in_schema=False, default_response_class=Response)
-    snapshots = SnapshotCache(folder, router.trust) if folder else None
+    snapshots = SnapshotCache(folder, trust) if folder else None
     costs = CostCache(snapshots, cost)
     one_comparison = CapacityLimiter(1)  # it opens snapshots, beside the threads that route
     style = files(__package__).joinpath("style.css").read_bytes()
 
-    def page(template: str, title: str, status: int = 200, **values: Any) -> Response:
-        manifest = router.manifest
-        common = {"title": title, "manifest": manifest, "tools": len(router), "comparable": snapshots is not None}
-        return Response(render(template, {**common, **values}), status, media_type="text/html")
+    def page_of(caller: Caller) -> _Page:
+        def page(template: str, title: str, status: int = 200, **values: Any) -> Response:
+            router, comparable = caller.router, snapshots is not None and caller.sees_all
+            common = {"title": title, "manifest": router.manifest, "tools": len(router), "comparable": comparable}
+            return Response(render(template, {**common, **values}), status, media_type="text/html")
+
+        return page
 
     @routes.get("/")
     async def route(request: Request) -> Response:
         form = RouteForm.from_query(request.query_params)
-        return await run_in_thread(lambda: _route_page(router, form, costs, page))
+        caller = caller_of(request)
+        return await run_in_thread(lambda: _route_page(caller, form, costs, page_of(caller)))
 
     @routes.get("/tools")
-    async def browse(q: str = "", provider: str = "", after: str = "") -> Response:
+    async def browse(request: Request, q: str = "", provider: str = "", after: str = "") -> Response:
+        caller = caller_of(request)
+
         def listing_page() -> Response:
-            listing, providers = list_tools(router, q, provider, after), list_providers(router)
-            return page(
-                "browse.jinja", "Tools", q=q, provider=provider, after=after, listing=listing, providers=providers
-            )
+            listing = list_tools(caller.router, q, provider, after)
+            caller.actions.offer(record.tool_id for record, _ in listing.tools)
+            values = {"q": q, "provider": provider, "after": after, "listing": listing}
+            return page_of(caller)("browse.jinja", "Tools", **values, providers=list_providers(caller.router))
 
         return await run_in_thread(listing_page)
 
     @routes.get("/tools/{tool_id:path}")
-    async def tool(tool_id: str, request: str = "") -> Response:
+    async def tool(tool_id: str, http_request: Request, request: str = "") -> Response:
+        caller = caller_of(http_request)
+        router, page = caller.router, page_of(caller)
+
         def tool_page() -> Response:
-            values = tool_values(router, tool_id, snapshots, inspect)
+            values = tool_values(router, tool_id, snapshots, inspect if caller.sees_all else None)
             if values is None:
                 return page("missing.jinja", "No such tool", 404, tool_id=tool_id)
-            asked = diagnosis_values(router, tool_id, request[:_MAX_REQUEST].strip())
-            return page("tool.jinja", tool_id, **values, **asked)
+            caller.actions.described.append(tool_id)
+            if asked := request[:_MAX_REQUEST].strip():
+                caller.actions.texts.append(asked)
+            return page("tool.jinja", tool_id, **values, **diagnosis_values(router, tool_id, asked))
 
         return await run_in_thread(tool_page)
 
     @routes.get("/compare")
-    async def compare(request: str = "", a: str = "", b: str = "") -> Response:
-        comparison = partial(_comparison_page, router, snapshots, request.strip(), a, b, page)
+    async def compare(http_request: Request, request: str = "", a: str = "", b: str = "") -> Response:
+        caller = caller_of(http_request)
+        compared = snapshots if caller.sees_all else None
+        comparison = partial(_comparison_page, caller.router, compared, request.strip(), a, b, page_of(caller))
         return await to_thread.run_sync(comparison, limiter=one_comparison)
 
     @routes.get("/docs")
     async def docs(request: Request) -> Response:
+        caller = caller_of(request)
+
         def docs_page() -> Response:
             document = openapi()
-            described = api_docs(document, str(request.base_url).rstrip("/"), _examples(router))
-            return page("docs.jinja", "HTTP API", docs=described, version=document["info"]["version"])
+            described = api_docs(document, str(request.base_url).rstrip("/"), _examples(caller.router))
+            return page_of(caller)("docs.jinja", "HTTP API", docs=described, version=document["info"]["version"])
 
         return await run_in_thread(docs_page)
 
@@ -114,7 +134,8 @@ def _examples(router: Router) -> dict[str, Any]:
     }
 
 
-def _route_page(router: Router, form: RouteForm, costs: CostCache, page: _Page) -> Response:
+def _route_page(caller: Caller, form: RouteForm, costs: CostCache, page: _Page) -> Response:
+    router = caller.router
     choices: dict[str, Any] = {"form": form, "recipes": list(RECIPES), "details": list(Detail)}
     title = f"{form.request[:60]} · routed" if form.request else "Route a request"
     choices |= {"routed": None, "problem": ""}
@@ -123,7 +144,7 @@ def _route_page(router: Router, form: RouteForm, costs: CostCache, page: _Page) 
         catalog = {
             "samples": sample_requests(router),
             "providers": list_providers(router),
-            "facts": facts(manifest, len(router), costs.of(manifest.snapshot)),
+            "facts": facts(manifest, len(router), costs.of(manifest.snapshot) if caller.sees_all else None),
         }
         return page("home.jinja", title, **choices, **catalog)
     try:
@@ -131,6 +152,7 @@ def _route_page(router: Router, form: RouteForm, costs: CostCache, page: _Page) 
         routed = router.route(form.request, explain=True, **arguments)
     except QuartermasterError as error:
         return page("route.jinja", title, status_of(error), **{**choices, "problem": str(error)})
+    caller.actions.offer(routed.offered, [form.request])
     depth = router.recipe(arguments["recipe"]).depth
     signals = charted_signals(routed, router.manifest.signals)
     rows = [rank_rows(tool, signals, depth) for tool in routed]

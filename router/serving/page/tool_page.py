@@ -58,7 +58,7 @@ def tool_values(
         return None
     inspected, problem = None, ""
     if snapshots is None or inspect is None:
-        problem = "the server was started without access to catalog.duckdb"
+        problem = "this page is served without access to catalog.duckdb"
     else:
         try:
             inspected = inspect(snapshots.folder(router.manifest.snapshot), tool_id)

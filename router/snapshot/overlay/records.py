@@ -6,12 +6,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from router.snapshot.facets import Facet, Facets
+from router.snapshot.facets import NO_TOOL, Facet, Facets
 from router.snapshot.overlay.indexed_tool import IndexedTool
 from router.snapshot.record_store import RecordStore, ToolEntry
-
-# Stands for a tool that is no longer served: no filter and no name matches it.
-_NO_TOOL = Facet("", "", None, (), {})
 
 
 class OverlaidRecords:
@@ -63,5 +60,5 @@ class OverlaidRecords:
         """Return what filters compare, by ordinal."""
         rows = list(self._base.facets.rows)
         for ordinal in self._hidden:
-            rows[ordinal] = _NO_TOOL
+            rows[ordinal] = NO_TOOL
         return Facets((*rows, *(Facet.of(tool.entry.record) for tool in self._tools)))

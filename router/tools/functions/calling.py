@@ -29,6 +29,12 @@ class Functions(Mapping[str, Function]):
         self._serves = serves
         self._functions: dict[str, Function] = {}
 
+    def where(self, serves: Serves) -> "Functions":
+        """Return these functions, and those that are put here later, for the tools that `serves` names alone."""
+        fewer = Functions(lambda tool_id: serves(tool_id) and self._serves(tool_id))
+        fewer._functions = self._functions
+        return fewer
+
     def put(self, tool_ids: Iterable[str], functions: Mapping[str, Function]) -> None:
         """Set or replace the function of each tool id; one that `functions` lacks loses its function."""
         for tool_id in tool_ids:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from router import Router
+from tests.support.profiles import written
 
 if TYPE_CHECKING:
     from starlette.testclient import TestClient
@@ -41,3 +42,9 @@ def client_of(snapshot: Path) -> Iterator[Ask]:
 def client(client_of: Ask) -> "TestClient":
     """A client of an app as it is by default."""
     return client_of()
+
+
+@pytest.fixture
+def profiles_file(tmp_path: Path) -> Path:
+    """A file of profiles and tokens, as an operator writes it."""
+    return written(tmp_path / "profiles.toml")

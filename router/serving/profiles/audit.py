@@ -1,0 +1,112 @@
+"""The audit log: a JSON line for each request of a caller, with the tools that it was offered, shown and called.
+
+Lines are appended and never rewritten. A file that was moved away, as logrotate does, is opened anew.
+"""
+
+import os
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from anyio import to_thread
+
+from router.errors import QuartermasterError
+
+_MODE = 0o600
+
+
+class AuditFailed(QuartermasterError):
+    """Raised when a line of the audit log cannot be written. Whatever it was to tell of is then withheld."""
+
+
+@dataclass(slots=True)
+class Actions:
+    """What one request did: the ids of the tools that it was offered, shown in full, and called; its texts."""
+
+    offered: list[str] = field(default_factory=list)
+    described: list[str] = field(default_factory=list)
+    called: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    routed: bool = False
+
+    def offer(self, tool_ids: Iterable[str], texts: Iterable[str] = ()) -> None:
+        """Add tools that an answer names, which may be none, and the texts that they were asked for with."""
+        self.routed = True
+        self.offered += tool_ids
+        self.texts += texts
+
+    def __bool__(self) -> bool:
+        """Return whether there is anything to tell of."""
+        return bool(self.routed or self.described or self.called or self.changed)
+
+
+class AuditLog:
+    """Appends lines to a file that only its user may read. Several threads and processes may write to one file."""
+
+    def __init__(self, path: Path, *, text: bool = False, fsync: bool = False) -> None:
+        self.path = path
+        self._text = text
+        self._fsync = fsync
+        self._writing = threading.Lock()
+        self._file: int | None = None
+        self._torn = False
+
+    async def write(
+        self, *, request: str, token: str | None, profile: str, path: str, outcome: str, actions: Actions
+    ) -> None:
+        """Append a line, in a thread. Raises AuditFailed."""
+        row: dict[str, Any] = {
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "request": request,
+            "token": token,
+            "profile": profile,
+            "path": path,
+            "outcome": outcome,
+            "offered": actions.offered,
+            "described": actions.described,
+            "called": actions.called,
+            "changed": actions.changed,
+        }
+        if self._text:
+            row["texts"] = [text.encode("utf-8", "replace").decode("utf-8") for text in actions.texts]
+        await to_thread.run_sync(self.append, row)
+
+    def append(self, row: dict[str, Any]) -> None:
+        """Append a row. Raises AuditFailed."""
+        line = msgspec.json.encode(row) + b"\n"
+        with self._writing:
+            try:
+                file = self._opened()
+                written = os.write(file, b"\n" + line if self._torn else line)
+                self._torn = written < len(line)
+                if self._fsync:
+                    os.fsync(file)
+            except OSError as error:
+                raise AuditFailed(f"the audit log {self.path} cannot be written: {error.strerror}") from error
+            if self._torn:
+                raise AuditFailed(f"the audit log {self.path} cannot be written: the line was cut off")
+
+    def _opened(self) -> int:
+        if self._file is not None and _same(self._file, self.path):
+            return self._file
+        self.close()
+        self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, _MODE)
+        return self._file
+
+    def close(self) -> None:
+        """Close the file; the next line opens it again."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+def _same(file: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file), path.stat())
+    except FileNotFoundError:
+        return False

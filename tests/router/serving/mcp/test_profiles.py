@@ -1,0 +1,188 @@
+"""Who may see what over MCP: of each message's token over HTTP, of `--profile` over stdio."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp_types import CallToolResult
+from starlette.testclient import TestClient
+
+from router import Router
+from router.serving.http import HttpSettings
+from router.serving.mcp import Upstream, server
+from router.serving.mcp.http import http_app
+from router.serving.profiles import Callers
+from tests.router.serving.mcp.conftest import plain, text_of
+from tests.support.places import ROOT
+from tests.support.profiles import ALICE, BOB, ROOT_TOKEN, written
+from tests.support.profiles import FILE as OFFICE
+
+_MAIN = "import sys; from flows.cli.main import main; main()"
+FILE = (
+    OFFICE.replace('["stripe", "slack"]', '["weather"]')
+    .replace('["linear", "github"]', '["plain"]')
+    .replace("*list*", "storm")
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return written(tmp_path / "profiles.toml", FILE, 'audit = "audit.jsonl"')
+
+
+def audited(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (path.parent / "audit.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def asked(
+    router: Router, path: Path, profile: str, name: str, arguments: dict[str, Any], *upstreams: Upstream
+) -> CallToolResult:
+    served = server(router, upstreams, callers=Callers(path, router), profile=profile)
+
+    async def ask() -> CallToolResult:
+        async with Client(served) as client:
+            return await client.call_tool(name, arguments)
+
+    return asyncio.run(ask())
+
+
+def test_a_tool_outside_is_neither_found_nor_described_nor_suggested(weather_router: Router, path: Path) -> None:
+    found = asked(
+        weather_router, path, "support", "find_tools", {"request": "weather forecast, storm warnings, refund", "k": 20}
+    )
+    assert "weather/forecast" in text_of(found)
+    assert not any(name in text_of(found) for name in ("storm(", "bank/", "plain/"))
+    texts = []
+    for tool_id in ("weather/storm", "weather/stork"):
+        described = asked(weather_router, path, "support", "describe_tool", {"tool_id": tool_id})
+        assert described.is_error
+        texts.append(text_of(described))
+    assert texts[0].replace("storm", "stork") == texts[1]
+    assert "bank" not in texts[0]
+
+
+def test_a_profile_that_may_not_call_has_no_call_tool(weather_router: Router, path: Path) -> None:
+    served = server(weather_router, [plain()], callers=Callers(path, weather_router), profile="support")
+
+    async def listed() -> list[str]:
+        async with Client(served) as client:
+            return [tool.name for tool in (await client.list_tools()).tools]
+
+    assert asyncio.run(listed()) == ["find_tools", "describe_tool"]
+    refused = asked(weather_router, path, "support", "call_tool", {"tool_id": "weather/forecast"})
+    assert text_of(refused) == "there is no tool 'call_tool' here, only find_tools, describe_tool"
+
+
+def test_calls_are_made_within_the_profile_and_told_of_before_and_after(weather_router: Router, path: Path) -> None:
+    arguments = {"tool_id": "plain/echo", "arguments": {"text": "a secret"}}
+    assert not asked(weather_router, path, "dev", "call_tool", arguments, plain()).is_error
+    assert asked(weather_router, path, "dev", "call_tool", {"tool_id": "bank/refund"}, plain()).is_error
+    asked(weather_router, path, "dev", "find_tools", {"request": "echo", "k": 1})
+    assert [(row["path"], row["outcome"], row["called"], row["offered"]) for row in audited(path)] == [
+        ("call_tool", "started", ["plain/echo"], []),
+        ("call_tool", "ok", ["plain/echo"], []),
+        ("call_tool", "failed", [], []),
+        ("find_tools", "ok", [], ["plain/echo"]),
+    ]
+    assert "a secret" not in (path.parent / "audit.jsonl").read_text(encoding="utf-8")
+
+
+def test_a_call_that_cannot_be_recorded_is_not_made(weather_router: Router, tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    path = written(tmp_path / "profiles.toml", FILE, 'audit = "log/audit.jsonl"')
+    served = server(weather_router, [plain()], callers=Callers(path, weather_router), profile="dev")
+
+    async def ask() -> CallToolResult:
+        async with Client(served) as client:
+            (tmp_path / "log" / "audit.jsonl").unlink()
+            (tmp_path / "log").rmdir()
+            return await client.call_tool("call_tool", {"tool_id": "plain/echo", "arguments": {"text": "made"}})
+
+    result = asyncio.run(ask())
+    assert result.is_error
+    assert "the audit log" in text_of(result)
+    assert "made" not in text_of(result)
+
+
+def test_a_profile_that_was_taken_away_ends_at_the_next_call(weather_router: Router, path: Path) -> None:
+    served = server(weather_router, callers=Callers(path, weather_router), profile="dev")
+
+    async def ask() -> tuple[CallToolResult, CallToolResult]:
+        async with Client(served) as client:
+            before = await client.call_tool("find_tools", {"request": "echo"})
+            written(path, FILE[: FILE.index("[profiles.dev]")])
+            return before, await client.call_tool("find_tools", {"request": "echo"})
+
+    before, after = asyncio.run(ask())
+    assert not before.is_error
+    assert after.is_error
+    assert "there is no profile 'dev'" in text_of(after)
+
+
+@pytest.fixture
+def over_http(weather_router: Router, path: Path) -> Iterator[TestClient]:
+    callers = Callers(path, weather_router)
+    served = http_app(server(weather_router, callers=callers), HttpSettings(profiles=path), callers)
+    with TestClient(served, base_url="http://localhost") as client:
+        yield client
+
+
+@pytest.mark.parametrize("version", ["2025-06-18", "2026-07-28"])
+def test_over_http_each_message_is_answered_within_its_own_token(over_http: TestClient, version: str) -> None:
+    def found(token: str, **headers: str) -> str:
+        meta = {
+            "io.modelcontextprotocol/protocolVersion": version,
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+        parameters = {"name": "find_tools", "arguments": {"request": "storm refund echo forecast", "k": 20}}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {**parameters, "_meta": meta}}
+        sent = {
+            "Authorization": f"Bearer {token}",
+            "Accept": "application/json, text/event-stream",
+            "MCP-Protocol-Version": version,
+            "MCP-Method": "tools/call",
+            "MCP-Name": "find_tools",
+            **headers,
+        }
+        response = over_http.post("/mcp", json=body, headers=sent)
+        assert "error" not in response.json(), response.text
+        return text_of(CallToolResult.model_validate(response.json()["result"]))
+
+    session = {"Mcp-Session-Id": "of-somebody-else"}  # no session is kept: a token alone says who calls
+    for headers in ({}, session):
+        assert not any(name in found(ALICE, **headers) for name in ("weather/storm", "bank/", "plain/"))
+        assert not any(name in found(BOB, **headers) for name in ("weather/", "bank/"))
+        assert all(name in found(ROOT_TOKEN, **headers) for name in ("weather/storm", "bank/refund", "plain/echo"))
+
+
+def test_over_http_a_message_without_a_known_token_is_refused(over_http: TestClient) -> None:
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    for headers in ({}, {"Authorization": "Bearer nobody-0123456789"}):
+        assert over_http.post("/mcp", json=body, headers=headers).status_code == 401
+
+
+def test_profiles_and_their_callers_are_given_together(weather_router: Router, path: Path) -> None:
+    with pytest.raises(ValueError, match="give both or neither"):
+        http_app(server(weather_router), HttpSettings(profiles=path))
+
+
+def test_a_program_over_stdio_serves_its_profile(weather_snapshot: Path, path: Path) -> None:
+    options = ["--snapshot", str(weather_snapshot), "--watch", "0", "--profiles", str(path), "--profile", "dev"]
+    program = StdioServerParameters(
+        command=sys.executable, args=["-c", _MAIN, "serve", "mcp", *options], env={"PYTHONPATH": str(ROOT)}
+    )
+
+    async def ask() -> str:
+        async with Client(program) as client:
+            return text_of(await client.call_tool("find_tools", {"request": "storm refund echo", "k": 20}))
+
+    found = asyncio.run(ask())
+    assert "plain/echo" in found
+    assert not any(name in found for name in ("weather/", "bank/"))
+    assert {(row["token"], row["profile"]) for row in audited(path)} == {(None, "dev")}
