@@ -106,7 +106,7 @@ from router.contract import Manifest, Signal
 from router.dialogue.stable_selection import StableSelection
 from router.dialogue.turn import Turn
 from router.errors import NothingSelected, QuartermasterError, RequestInvalid, SettingsInvalid, SnapshotInvalid
-from router.provider_formats import Detail, Form, Rendered, render
+from router.provider_formats import Detail, Form, Rendered, VendorText, render
 from router.record import Origin, Parameter, ToolRecord
 from router.retrieval.recipe import RECIPES, Fusion, Normalization, Recipe
 from router.retrieval.retrievers import DenseView
@@ -148,6 +148,7 @@ __all__ = [
     "StableSelection",
     "ToolRecord",
     "Turn",
+    "VendorText",
     "Weights",
     "cross_encoder",
     "render",

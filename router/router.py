@@ -13,6 +13,7 @@ from router.answer.reranking import Reranking
 from router.answer.respond import respond, respond_many
 from router.answer.results import RoutedTool, RoutedTools
 from router.errors import SettingsInvalid
+from router.provider_formats import VendorText, parse_choice
 from router.record import ToolRecord
 from router.registration import ToolRegistration, read_with_warnings
 from router.retrieval.recipe import Recipe
@@ -39,14 +40,20 @@ class Router(ToolRegistration):
     # Every public method takes the snapshot once: the next look may find another.
 
     def __init__(
-        self, served: Snapshot | ReloadingSnapshot, selection: Selection | None = None, rerank: Reranking | None = None
+        self,
+        served: Snapshot | ReloadingSnapshot,
+        selection: Selection | None = None,
+        rerank: Reranking | None = None,
+        vendor_text: VendorText | str = VendorText.TRUSTED,
     ) -> None:
         """Internal: use `open` or `from_tools`."""
-        super().__init__(ReloadingSnapshot(served) if isinstance(served, Snapshot) else served)
+        text = parse_choice(VendorText, vendor_text)
+        super().__init__(ReloadingSnapshot(served) if isinstance(served, Snapshot) else served, text)
         self._executor = Executor()
         # A value of another type is refused here, not by the first request.
-        defaults = CheckedOptions(selection=Selection() if selection is None else selection, rerank=rerank)
-        self._selection, self._rerank = defaults.selection, defaults.rerank
+        self._defaults = CheckedOptions(
+            selection=Selection() if selection is None else selection, rerank=rerank, vendor_text=text
+        )
 
     @classmethod
     def open(
@@ -58,6 +65,7 @@ class Router(ToolRegistration):
         selection: Selection | None = None,
         rerank: Reranking | None = None,
         overlay: str | Path | None = None,
+        vendor_text: VendorText | str = VendorText.TRUSTED,
     ) -> "Router":
         """Open a snapshot and verify its checksums.
 
@@ -70,6 +78,8 @@ class Router(ToolRegistration):
             selection: The selection of every request that brings none of its own.
             rerank: A second pass over the best tools of each answer.
             overlay: A file that `save_overlay` wrote: tools that are registered and removed from the start.
+            vendor_text: What a model is handed of the vendors' own text: "trusted", without steering text, or
+                "verbatim". Records and explanations always have all of it.
 
         Raises:
             SnapshotInvalid: There is no snapshot, or it is corrupt, or made for another version of the router.
@@ -77,7 +87,7 @@ class Router(ToolRegistration):
         """
         saved = None if overlay is None else Path(overlay)
         live = ReloadingSnapshot.open(path, watch=watch, request_cache=request_cache, overlay=saved)
-        return cls(live, selection, rerank)
+        return cls(live, selection, rerank, vendor_text)
 
     @classmethod
     def from_tools(
@@ -90,6 +100,7 @@ class Router(ToolRegistration):
         selection: Selection | None = None,
         rerank: Reranking | None = None,
         request_cache: int = 0,
+        vendor_text: VendorText | str = VendorText.TRUSTED,
     ) -> "Router":
         """Return a router over tools in memory: no workspace, no build, no file.
 
@@ -107,6 +118,7 @@ class Router(ToolRegistration):
             selection: As in `open`.
             rerank: As in `open`.
             request_cache: As in `open`.
+            vendor_text: As in `open`.
 
         Raises:
             SettingsInvalid: A value is no tool (the message names its place), or there is none.
@@ -118,7 +130,7 @@ class Router(ToolRegistration):
             raise SettingsInvalid("tools is empty: give at least one function or definition")
         opened = open_encoder(encoder, len(tool_set.records))
         snapshot = snapshot_from_records(tool_set.records, phrases_by_id(phrases, tool_set.records), opened)
-        router = cls(ReloadingSnapshot(with_request_cache(snapshot, request_cache)), selection, rerank)
+        router = cls(ReloadingSnapshot(with_request_cache(snapshot, request_cache)), selection, rerank, vendor_text)
         router._with_functions(tool_set)
         return router
 
@@ -212,7 +224,7 @@ class Router(ToolRegistration):
         return await self._executor.run(partial(self.select, request, k, token_budget))
 
     def _checked(self, options: RouteOptions) -> CheckedOptions:
-        return CheckedOptions.of(options, self._selection, self._rerank)
+        return CheckedOptions.of(options, self._defaults)
 
     def explain(
         self, request: str, tool_id: str, *, recipe: str | Recipe | None = None
@@ -262,7 +274,7 @@ class Router(ToolRegistration):
     @property
     def selection(self) -> Selection:
         """Return the selection of every request that brings none of its own."""
-        return self._selection
+        return self._defaults.selection
 
     @property
     def cache(self) -> CacheStatistics:

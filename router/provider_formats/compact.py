@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from router.fingerprint import canonical_json
+from router.provider_formats.formats import VendorText
 from router.provider_formats.roots import merge_combinations, object_root
 from router.provider_formats.schemas import Schema, resolve_reference, valid_schema
 from router.record import ToolRecord
@@ -72,12 +73,13 @@ def _short(schema: Any, depth: int) -> Any:
     return short
 
 
-def signature(record: ToolRecord) -> str:
+def signature(record: ToolRecord, vendor_text: VendorText = VendorText.TRUSTED) -> str:
     """Return a line like `refund(charge: string, amount?: integer) — Gives money back.`, required parameters first.
 
-    It has the trusted text alone.
+    It has the trusted text alone unless `vendor_text` is "verbatim".
     """
-    record = trusted_record(record).record
+    if vendor_text is VendorText.TRUSTED:
+        record = trusted_record(record).record
     return signature_of(record, merge_combinations(object_root(valid_schema(record.input_schema))))
 
 

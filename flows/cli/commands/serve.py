@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from pipeline.inspection.results import ToolInspection
 
 _VARIABLE = "QUARTERMASTER_TOKEN"
+VendorTextOption = Annotated[
+    str,
+    typer.Option(
+        help="What agents are handed of vendors' text: trusted (without steering text and hidden characters), verbatim."
+    ),
+]
 
 serve = typer.Typer(
     help="""Serve the router to programs, and to people who want to look.
@@ -56,6 +62,7 @@ def http(
     overlay: Annotated[
         Optional[Path], typer.Option(help="Let clients with the token register tools; they are saved in this file.")
     ] = None,
+    vendor_text: VendorTextOption = "trusted",
     max_request_bytes: Annotated[int, typer.Option(help="The largest request body, in bytes.")] = 1_048_576,
     requests_per_minute: Annotated[int, typer.Option(help="The limit for each client address; 0: none.")] = 6_000,
     insecure: Insecure = False,
@@ -90,6 +97,7 @@ def http(
         request_cache=request_cache,
         selection=load_selection(selection),
         overlay=overlay if overlay and overlay.exists() else None,  # the first change writes it
+        vendor_text=vendor_text,
     )
     with (
         router,
@@ -122,6 +130,7 @@ def mcp(
         Optional[Path],
         typer.Option(help="A TOML or JSON file of filters: what they leave out is neither found nor called."),
     ] = None,
+    vendor_text: VendorTextOption = "trusted",
     watch: Watch = 5.0,
     over_http: Annotated[bool, typer.Option("--http", help="Over streamable HTTP at /mcp, instead of stdio.")] = False,
     host: Annotated[str, typer.Option(help="With --http: the address to listen at.")] = "127.0.0.1",
@@ -152,7 +161,8 @@ def mcp(
 
         upstreams += catalog_upstreams(catalog_folder)
     allowed = load_selection(selection)
-    with Router.open(folder_of(snapshot, workspace, catalog), watch=watch or None, selection=allowed) as router:
+    folder = folder_of(snapshot, workspace, catalog)
+    with Router.open(folder, watch=watch or None, selection=allowed, vendor_text=vendor_text) as router:
         mcp_server = server(router, upstreams, selection=allowed, connect=connect)
         if not over_http:
             serve_stdio(mcp_server)

@@ -29,7 +29,11 @@ def catalog_paths(service: Service) -> APIRouter:
 
         def page() -> dict[str, Any]:
             records, next_after = tools_after(router, after, limit)
-            return {"tools": [record.to_json() for record in records], "next": next_after, "total": len(router.tools)}
+            return {
+                "tools": [record_json(router, record) for record in records],
+                "next": next_after,
+                "total": len(router.tools),
+            }
 
         return json_response(await service.run_in_thread(page))
 
@@ -39,7 +43,7 @@ def catalog_paths(service: Service) -> APIRouter:
         record = router.record(tool_id)
         if record is None:
             return failure(404, f"the snapshot {router.manifest.snapshot} has no tool {tool_id!r}", "tool_id")
-        return json_response(record.to_json())
+        return json_response(record_json(router, record))
 
     @routes.get("/snapshot", responses={**success(responses.SnapshotJson), **GUARD_FAILURES})
     async def snapshot() -> Response:
@@ -62,6 +66,13 @@ def catalog_paths(service: Service) -> APIRouter:
         )
 
     return routes
+
+
+def record_json(router: Router, record: ToolRecord) -> dict[str, Any]:
+    """Return a record as a model may read it, with what was withheld of it and whether it can be called."""
+    handed = router.handed(record)
+    withheld = [part.to_json() for part in handed.withheld]
+    return {**handed.record.to_json(), "withheld": withheld, "unusable": handed.unusable}
 
 
 def tools_after(router: Router, after: str, limit: int) -> tuple[list[ToolRecord], str | None]:

@@ -65,16 +65,14 @@ class Tools:
 
     async def describe(self, arguments: Mapping[str, Any] | None) -> types.CallToolResult:
         """Answer describe_tool. Raises RequestInvalid for wrong arguments and unknown ids."""
-        return results.describe_result(await self._record(read_arguments(DescribeTool, arguments).tool_id))
+        record = await self._record(read_arguments(DescribeTool, arguments).tool_id)
+        return results.describe_result(record, self.router.vendor_text)
 
     async def call_catalog_tool(self, arguments: Mapping[str, Any] | None) -> types.CallToolResult:
         """Answer call_tool: call a tool at its own server. Raises RequestInvalid and UpstreamFailed."""
         call = read_arguments(CallTool, arguments)
         result = await self.upstreams.call(await self._record(call.tool_id), call.arguments)
-        # The upstream's metadata is for this client of it alone, so it is left out.
-        return types.CallToolResult(
-            content=result.content, structured_content=result.structured_content, is_error=result.is_error
-        )
+        return results.upstream_result(result, self.router.vendor_text)
 
     async def _record(self, tool_id: str) -> ToolRecord:
         """Return the record of an id. Raises RequestInvalid, naming similar ids, if it is unknown or excluded."""
@@ -82,10 +80,13 @@ class Tools:
         record = self.router.record(tool_id) or self.router.record(self.router.tool_id_of(tool_id) or "")
         if record is None:
             similar = await self.router.route_async(tool_id, k=3, selection=self.selection)
+            close = [tool.tool_id for tool in similar if not self.router.handed(tool.record).unusable]
             raise RequestInvalid(
-                f"the catalog has no tool {tool_id!r}; ids that come close: {', '.join(similar.ids) or 'none'}. "
+                f"the catalog has no tool {tool_id!r}; ids that come close: {', '.join(close) or 'none'}. "
                 "find_tools gives ids"
             )
         if refused := refusal_reason(self.selection, record):
             raise RequestInvalid(f"{record.tool_id} may not be used here: {refused}")
+        if unusable := self.router.handed(record).unusable:
+            raise RequestInvalid(f"the tool may not be used here: {unusable}")
         return record

@@ -1,4 +1,5 @@
-"""The checks of text that vendors wrote, some of it to steer the model: the only place that decides what is indexed and handed over.
+"""The checks of text that vendors wrote, some of it to steer the model: what they refuse is neither indexed nor handed
+over.
 
 `sanitization` removes steering text and hidden characters from a record; `steering_text` finds prompt injection,
 promotion and defamation in a sentence, by the patterns of `prompt_injection`, `poisoning`, `claims` and `wording`;
@@ -11,7 +12,7 @@ in `sanitization` for whole texts. With either, raise PROJECTION_VERSION (`route
 """
 
 from router.tools.trust.sanitization import RemovedText, sanitize
-from router.tools.trust.trusted_record import TrustedRecord, WithheldText, trusted_record, trusted_text
+from router.tools.trust.trusted_record import TrustedRecord, WithheldText, trusted_record, trusted_text, visible_value
 
 __all__ = [
     "RemovedText",
@@ -20,4 +21,5 @@ __all__ = [
     "sanitize",
     "trusted_record",
     "trusted_text",
+    "visible_value",
 ]

@@ -75,6 +75,12 @@ def trusted_record(record: ToolRecord) -> TrustedRecord:
         if findings:
             changes[name] = texts
             withheld += [_withheld(name, finding) for finding in findings]
+    if record.provider is not None and (finding := untrusted(record.provider)):
+        changes["provider"] = None
+        withheld.append(_withheld("provider", finding))
+    if finding := untrusted(record.origin.pointer):
+        changes["origin"] = replace(record.origin, pointer="")
+        withheld.append(_withheld("origin", finding))
     annotations, findings = _clean_annotations(record.annotations)
     if findings:
         changes["annotations"] = annotations
@@ -111,3 +117,19 @@ def _clean_annotations(annotations: Mapping[str, Any]) -> tuple[dict[str, Any], 
     findings = {name: untrusted([name, value]) for name, value in annotations.items()}
     kept = {name: value for name, value in annotations.items() if findings[name] is None}
     return kept, [finding for finding in findings.values() if finding]
+
+
+def visible_value(value: Any) -> Any:
+    """Return a JSON value without hidden characters in its texts; a key that hides some shows them by code point."""
+    if isinstance(value, str):
+        return strip_hidden(value)
+    if isinstance(value, Mapping):
+        return {_visible_key(key): visible_value(part) for key, part in value.items()}
+    return [visible_value(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def _visible_key(key: Any) -> Any:
+    """Return a key as it is, or with its hidden characters written out: keys that differ stay different."""
+    if not isinstance(key, str) or strip_hidden(key) == key:
+        return key
+    return "".join(c if strip_hidden(c) == c else f"<U+{ord(c):04X}>" for c in key)
