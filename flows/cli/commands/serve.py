@@ -16,6 +16,7 @@ from flows.cli.commands.arguments import (
     folder_of,
     load_selection,
 )
+from flows.cli.commands.permission import AllowCommands
 
 if TYPE_CHECKING:
     from pipeline.inspection.results import ToolInspection
@@ -126,6 +127,7 @@ def mcp(
             "--connect", help="Start those servers now, not at the first call, and serve the tools that they list."
         ),
     ] = False,
+    allow_commands: AllowCommands = False,
     selection: Annotated[
         Optional[Path],
         typer.Option(help="A TOML or JSON file of filters: what they leave out is neither found nor called."),
@@ -159,7 +161,7 @@ def mcp(
     if catalog_folder:
         from flows.cli.commands.upstreams import catalog_upstreams
 
-        upstreams += catalog_upstreams(catalog_folder)
+        upstreams += catalog_upstreams(catalog_folder, allow_commands=allow_commands)
     allowed = load_selection(selection)
     folder = folder_of(snapshot, workspace, catalog)
     with Router.open(folder, watch=watch or None, selection=allowed, vendor_text=vendor_text) as router:

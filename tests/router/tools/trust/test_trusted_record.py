@@ -56,7 +56,7 @@ def test_names_types_and_honest_values_stay_as_they_are() -> None:
 
 def test_an_honest_record_is_itself() -> None:
     record = make_record(
-        description="IMPORTANT: call list_projects first.\n\nPath to ~/.ssh/id_rsa; ask the user before you delete.",
+        description="IMPORTANT: call list_projects first. Path to ~/.ssh/id_rsa; ask the user before you delete.",
         input_schema={"properties": {"نام\u200cها": {"description": "👨\u200d👩\u200d👧 क्\u200dष"}}},
     )
     handed = trusted_record(record)
