@@ -151,7 +151,7 @@ def mcp(
     An agent finds the few tools that fit, and calls them through this server, which passes calls on to their own.
 
     \b
-    quartermaster serve mcp --catalog-folder catalogs/mcp
+    quartermaster serve mcp --catalog-folder catalogs/mcp --allow-commands
     quartermaster serve mcp --upstream servers.json --http
     """
     from router import Router
