@@ -20,6 +20,7 @@ _NESTED = frozenset(
     "unevaluatedProperties contentSchema allOf anyOf oneOf prefixItems".split()
 )
 _PROSE = frozenset(("description", "title", "$comment"))
+_SHORTEST_ORDER = 16  # characters; no pattern matches a single shorter word
 _MAX_DEPTH = 64  # deeper than any format renders
 
 
@@ -90,7 +91,7 @@ class _Reading:
     def _prose(self, text: str, pointer: str) -> str:
         kept, hits = sanitize_text(text)
         self.withheld.extend(WithheldPart(pointer, finding) for _, finding in hits)
-        return kept
+        return text if kept == text else kept  # its cache may hold an equal text, which is another object
 
     def _is_clean(self, value: Any, pointer: str) -> bool:
         """Return whether a value can be trusted whole; note it as withheld where not."""
@@ -116,6 +117,8 @@ def untrusted(value: Any) -> Finding | None:
 
 
 def _untrusted_text(text: str) -> Finding | None:
+    if len(text) < _SHORTEST_ORDER and text.isascii() and text.isalnum():  # most keywords, names and types
+        return None
     _, hits = sanitize_text(text)
     if hits:
         return hits[0][1]
