@@ -20,7 +20,8 @@ from flows.output.artifacts import show_build
 from pipeline.build import build, failures_announced
 from pipeline.build.report import BuildReport
 from pipeline.errors import QuartermasterError
-from pipeline.settings import CatalogSettings, load, overrides, with_provider
+from pipeline.settings import CatalogSettings, load, overrides, with_provider, without_commands
+from pipeline.sources.transport.approval import require_approved
 from router.evaluation import judgements_of
 
 
@@ -46,6 +47,8 @@ def build_catalog(
     mode: str | None = None,
     skip_unreadable: bool | None = None,
     provider: str | None = None,
+    allow_commands: bool = False,
+    no_commands: bool = False,
 ) -> Any:
     """Build a catalog's snapshot, publish it, and evaluate it if it is new and the catalog's folder has judgements.
 
@@ -64,6 +67,8 @@ def build_catalog(
             with failures_announced(Path(path)):
                 settings = load(Path(path), overrides(generator, encoder, max_cost, max_tools, mode, skip_unreadable))
                 settings = with_provider(settings, provider)
+                settings = without_commands(settings) if no_commands else settings
+                require_approved(settings, allow=allow_commands)
                 server.wait_s = settings.flow.server_wait_s
                 progress = FlowProgress(settings.name, server)
                 report = build(

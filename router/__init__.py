@@ -113,7 +113,7 @@ from router.errors import (
     SnapshotInvalid,
     SnapshotUntrusted,
 )
-from router.provider_formats import Detail, Form, Rendered, render
+from router.provider_formats import Detail, Form, Rendered, VendorText, render
 from router.record import Origin, Parameter, ToolRecord
 from router.retrieval.recipe import RECIPES, Fusion, Normalization, Recipe
 from router.retrieval.retrievers import DenseView
@@ -157,6 +157,7 @@ __all__ = [
     "StableSelection",
     "ToolRecord",
     "Turn",
+    "VendorText",
     "Weights",
     "cross_encoder",
     "render",

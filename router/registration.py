@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from router.provider_formats import VendorText
 from router.record import ToolRecord
 from router.served_tools import ServedTools
 from router.snapshot.live import LiveSnapshot
@@ -18,8 +19,8 @@ _logger = logging.getLogger("router")
 class ToolRegistration(ServedTools):
     """The methods of `Router` that change its tools and call them. They hold over every snapshot that it serves."""
 
-    def __init__(self, live: LiveSnapshot) -> None:
-        super().__init__(live)
+    def __init__(self, live: LiveSnapshot, vendor_text: VendorText) -> None:
+        super().__init__(live, vendor_text)
         self._functions = Functions(lambda tool_id: live.snapshot.records.ordinal(tool_id) is not None)
 
     def register(

@@ -19,6 +19,7 @@ from router.answer.reranking import Reranking
 from router.answer.respond import respond, respond_many
 from router.answer.results import RoutedTool, RoutedTools
 from router.errors import SettingsInvalid
+from router.provider_formats import VendorText, parse_choice
 from router.record import ToolRecord
 from router.registration import ToolRegistration, read_with_warnings
 from router.retrieval.recipe import Recipe
@@ -48,14 +49,20 @@ class Router(ToolRegistration):
     # Every public method takes the snapshot once: the next look may find another.
 
     def __init__(
-        self, served: Snapshot | LiveSnapshot, selection: Selection | None = None, rerank: Reranking | None = None
+        self,
+        served: Snapshot | LiveSnapshot,
+        selection: Selection | None = None,
+        rerank: Reranking | None = None,
+        vendor_text: VendorText | str = VendorText.TRUSTED,
     ) -> None:
         """Internal: use `open` or `from_tools`."""
-        super().__init__(ReloadingSnapshot(served) if isinstance(served, Snapshot) else served)
+        text = parse_choice(VendorText, vendor_text)
+        super().__init__(ReloadingSnapshot(served) if isinstance(served, Snapshot) else served, text)
         self._executor = Executor()
         # A value of another type is refused here, not by the first request.
-        defaults = CheckedOptions(selection=Selection() if selection is None else selection, rerank=rerank)
-        self._selection, self._rerank = defaults.selection, defaults.rerank
+        self._defaults = CheckedOptions(
+            selection=Selection() if selection is None else selection, rerank=rerank, vendor_text=text
+        )
 
     @classmethod
     def open(
@@ -70,6 +77,7 @@ class Router(ToolRegistration):
         trusted_keys: KeySources | None = None,
         catalog: str | None = None,
         trust_state: str | Path | None = None,
+        vendor_text: VendorText | str = VendorText.TRUSTED,
     ) -> "Router":
         """Open a snapshot and verify its checksums, and with `trusted_keys` its signature.
 
@@ -87,6 +95,8 @@ class Router(ToolRegistration):
             catalog: With `trusted_keys`: the name of the catalog that the snapshot must be of; by default that of the
                 catalog's folder in `path`.
             trust_state: With `trusted_keys`: a file that keeps the number of the newest snapshot over restarts.
+            vendor_text: What a model is handed of the vendors' own text: "trusted", without steering text, or
+                "verbatim". Records and explanations always have all of it.
 
         Raises:
             SnapshotInvalid: There is no snapshot, or it is corrupt, or made for another version of the router.
@@ -103,7 +113,7 @@ class Router(ToolRegistration):
             catalog=catalog,
             trust_state=trust_state,
         )
-        return cls(live, selection, rerank)
+        return cls(live, selection, rerank, vendor_text)
 
     @classmethod
     def from_tools(
@@ -116,6 +126,7 @@ class Router(ToolRegistration):
         selection: Selection | None = None,
         rerank: Reranking | None = None,
         request_cache: int = 0,
+        vendor_text: VendorText | str = VendorText.TRUSTED,
     ) -> "Router":
         """Return a router over tools in memory: no workspace, no build, no file.
 
@@ -133,6 +144,7 @@ class Router(ToolRegistration):
             selection: As in `open`.
             rerank: As in `open`.
             request_cache: As in `open`.
+            vendor_text: As in `open`.
 
         Raises:
             SettingsInvalid: A value is no tool (the message names its place), or there is none.
@@ -144,7 +156,7 @@ class Router(ToolRegistration):
             raise SettingsInvalid("tools is empty: give at least one function or definition")
         opened = open_encoder(encoder, len(tool_set.records))
         snapshot = snapshot_from_records(tool_set.records, phrases_by_id(phrases, tool_set.records), opened)
-        router = cls(ReloadingSnapshot(with_request_cache(snapshot, request_cache)), selection, rerank)
+        router = cls(ReloadingSnapshot(with_request_cache(snapshot, request_cache)), selection, rerank, vendor_text)
         router._with_functions(tool_set)
         return router
 
@@ -256,7 +268,7 @@ class Router(ToolRegistration):
         return await self._executor.run(partial(self.select, request, k, token_budget))
 
     def _checked(self, options: RouteOptions) -> CheckedOptions:
-        return CheckedOptions.of(options, self._selection, self._rerank)
+        return CheckedOptions.of(options, self._defaults)
 
     def explain(
         self, request: str, tool_id: str, *, recipe: str | Recipe | None = None
@@ -306,7 +318,7 @@ class Router(ToolRegistration):
     @property
     def selection(self) -> Selection:
         """Return the selection of every request that brings none of its own."""
-        return self._selection
+        return self._defaults.selection
 
     @property
     def cache(self) -> CacheStatistics:
@@ -319,7 +331,7 @@ class _ProfileRouter(Router):
 
     def __init__(self, whole: Router, profile: Profile) -> None:
         live = ProfileSnapshot(whole._live, profile)
-        super().__init__(live, profile.narrow(whole.selection), whole._rerank)
+        super().__init__(live, profile.narrow(whole.selection), whole._defaults.rerank, whole.vendor_text)
         self._whole, self._profile = whole, profile
         self._executor = whole._executor
         self._functions = whole.functions.where(

@@ -4,18 +4,29 @@ from collections import Counter
 from collections.abc import Mapping
 
 from router.contract import Manifest
-from router.provider_formats import Detail, Form, id_of
+from router.provider_formats import Detail, Form, VendorText, handed_record, id_of
 from router.record import ToolRecord
 from router.snapshot.difference import CatalogDifference, difference
 from router.snapshot.live import LiveSnapshot
 from router.snapshot.record_store import RecordSequence
+from router.tools.trust import TrustedRecord
 
 
 class ServedTools:
     """The methods of `Router` that read its tools. Each reads the snapshot that serves when it is called."""
 
-    def __init__(self, live: LiveSnapshot) -> None:
+    def __init__(self, live: LiveSnapshot, vendor_text: VendorText = VendorText.TRUSTED) -> None:
         self._live = live
+        self._vendor_text = vendor_text
+
+    @property
+    def vendor_text(self) -> VendorText:
+        """Return which text of its tools this router hands to a model."""
+        return self._vendor_text
+
+    def handed(self, record: ToolRecord) -> TrustedRecord:
+        """Return a record as this router hands it to a model, and what was withheld of it."""
+        return handed_record(record, self._vendor_text)
 
     @property
     def manifest(self) -> Manifest:
@@ -74,7 +85,7 @@ class ServedTools:
         if ordinal is None:
             return None
         details = [str(detail) for detail in Detail]
-        counts = {form: snapshot.tokens.of(form, [ordinal])[0].tolist() for form in Form}
+        counts = {form: snapshot.tokens.of(form, [ordinal], self._vendor_text)[0].tolist() for form in Form}
         return {str(form): dict(zip(details, row, strict=True)) for form, row in counts.items()}
 
     def tool_id_of(self, name: str) -> str | None:

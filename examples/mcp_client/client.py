@@ -60,6 +60,7 @@ def main() -> None:
     print(f"{report.counts['tools']} tools in {report.snapshot.name}")
     # quartermaster serve mcp --workspace … --catalog notes --catalog-folder …, by this Python.
     serve = ["serve", "mcp", "--workspace", str(WORKSPACE), "--catalog", "notes", "--catalog-folder", str(HERE)]
+    serve += ["--allow-commands"]  # of this catalog: it starts notes_server.py
     command = StdioServerParameters(
         command=sys.executable,
         args=["-m", "quartermaster", *serve],

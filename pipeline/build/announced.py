@@ -15,6 +15,7 @@ from pipeline.monitoring import MonitoredRun, announce, hook_secrets, secrets_of
 from pipeline.publish import serving_folder, use_command
 from pipeline.settings import CatalogSettings
 from pipeline.settings.unloadable import monitoring_of
+from pipeline.sources.transport.approval import catalog_command, not_approved
 from router.store import WritableStore
 
 _SERVING_AREA = "snapshots"
@@ -113,7 +114,8 @@ class AnnouncedBuild:
 def failures_announced(path: Path) -> Iterator[None]:
     """Announce an error that leaves the block, unless a build has: settings that cannot be loaded, a flow's server.
 
-    `path` is the catalog's, as far as it is one. Put the loading of settings and the build into the block.
+    `path` is the catalog's, as far as it is one. A command of the hook is called if the user has allowed it.
+    Put the loading of settings and the build into the block.
     """
     started_at = datetime.now(UTC)
     try:
@@ -121,6 +123,10 @@ def failures_announced(path: Path) -> Iterator[None]:
     except BaseException as error:
         if attached(error) is None:
             name, notify, metrics = monitoring_of(path)
+            folder = path if path.is_dir() else path.parent
+            # The settings may be refused because nobody has allowed their commands yet.
+            if notify.command and not_approved([catalog_command(notify.command, folder)]):
+                notify = notify.model_copy(update={"command": None})
             run = MonitoredRun(
                 name,
                 "failed",
@@ -131,7 +137,7 @@ def failures_announced(path: Path) -> Iterator[None]:
             )
             attach(run, error)
             with running(name, run.secrets):
-                announce(run, notify, metrics, path if path.is_dir() else path.parent)
+                announce(run, notify, metrics, folder)
         raise
 
 

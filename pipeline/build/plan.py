@@ -16,7 +16,7 @@ from pipeline.ledger import Ledger
 from pipeline.progress import Progress, SilentProgress
 from pipeline.publish import serving_folder
 from pipeline.publish.missing_tools import MissingTools, count_missing_tools
-from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
+from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings, without_commands
 from pipeline.sources.coverage import Coverage, by_source
 from pipeline.sources.gaps import no_tool
 from pipeline.sources.last_reading import LastReading, StaleSource
@@ -76,12 +76,16 @@ class _Memory:
 
 
 def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, progress: Progress | None = None) -> Plan:
-    """Return what `build` would do. Raises SettingsInvalid or RunAborted as it would."""
+    """Return what `build` would do. It runs no command: such sources count by their last known records.
+
+    Raises SettingsInvalid or RunAborted as it would.
+    """
     progress = progress or SilentProgress()
     store = SnapshotStore(Path(workspace), settings.name)
     serving = serving_folder(store)
     signer_of(settings)
     progress.start("read", None)
+    settings = without_commands(settings)
     reading = sources.read(settings, DirectExecution(), _Memory(settings.name, Path(workspace), serving, progress))
     catalog = records.catalog_records(reading.tools)
     if not catalog.records:

@@ -16,7 +16,7 @@ from pipeline.settings.catalog import CatalogSettings, FlowSettings
 from pipeline.settings.enrichment import AssessmentSettings, BatchSettings, EnrichmentSettings, Price
 from pipeline.settings.fields import FieldSettings
 from pipeline.settings.ledger import LedgerSettings
-from pipeline.settings.loading import CATALOG_FILE, left_out, load, overrides, with_provider
+from pipeline.settings.loading import CATALOG_FILE, left_out, load, overrides, with_provider, without_commands
 from pipeline.settings.monitoring import EVENTS, Event, MetricsSettings, NotifySettings
 from pipeline.settings.snapshot import PublishSettings, RetrievalSettings, TuningSettings, VectorSettings
 from pipeline.settings.sources import SourceSettings, SourcesSettings
@@ -47,6 +47,7 @@ __all__ = [
     "load",
     "overrides",
     "with_provider",
+    "without_commands",
 ]
 
 DEFAULT_WORKSPACE = Path(".quartermaster")

@@ -96,6 +96,13 @@ def overrides(
     return {section: fields for section, fields in present.items() if fields}
 
 
+def without_commands(settings: CatalogSettings) -> CatalogSettings:
+    """Return the settings with no command to run: not those of the sources, not that of the hook."""
+    sources = settings.sources.model_copy(update={"run_commands": False})
+    notify = settings.notify.model_copy(update={"command": None})
+    return settings.model_copy(update={"sources": sources, "notify": notify})
+
+
 def with_provider(settings: CatalogSettings, provider: str | None) -> CatalogSettings:
     """Return the settings with one provider label for all sources; unchanged where it is None.
 

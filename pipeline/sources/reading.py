@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipeline.errors import RecordRejected, RunAborted
+from pipeline.errors import CommandNotRun, RecordRejected, RunAborted
 from pipeline.execution import DirectExecution, Execution
 from pipeline.settings import CatalogSettings, SourceSettings
 from pipeline.sources.coverage import Coverage, coverage_of
@@ -13,7 +13,7 @@ from pipeline.sources.formats.detect import detect
 from pipeline.sources.formats.pages import START, is_page
 from pipeline.sources.gaps import Gap, name_of, origin_of, stopped
 from pipeline.sources.last_reading import LastReadings, SourceReading, StaleSource, source_keys, stale_source
-from pipeline.sources.naming import location
+from pipeline.sources.naming import location, subject
 from pipeline.sources.transport import fetch, mcp_client
 from router.record import Origin
 from router.tools.definitions.raw_tool import RawTool
@@ -51,6 +51,7 @@ def read(
     fresh: list[SourceReading] = []
     stale: list[StaleSource] = []
     problems: list[RunAborted] = []
+    not_run: list[RunAborted] = []
     gaps: list[Gap] = []
     keys = tuple(source_keys(catalog.source))
     for source, key in zip(catalog.source, keys, strict=True):
@@ -60,15 +61,15 @@ def read(
             try:
                 reading, told = _last_reading(catalog, key, error, last_readings)
             except RunAborted as problem:
-                problems.append(problem)
+                (not_run if isinstance(problem, CommandNotRun) else problems).append(problem)
                 gaps.append(Gap(name_of(source), origin_of(source), " ".join(str(problem).split()), key=key))
                 continue
             stale.append(told)
         readings.append(reading)
         if not reading.tools and not reading.rejected:
             gaps.append(Gap(name_of(source), origin_of(source), key=key))
-    if problems and (not readings or not catalog.sources.skip_unreadable):
-        raise stopped(problems, len(catalog.source))
+    if (problems and not catalog.sources.skip_unreadable) or ((problems or not_run) and not readings):
+        raise stopped([*problems, *not_run], len(catalog.source))
     return Reading(
         tuple(t for r in readings for t in r.tools),
         tuple(j for r in readings for j in r.rejected),
@@ -104,6 +105,8 @@ def _read(catalog: CatalogSettings, source: SourceSettings, key: str) -> SourceR
 
 
 def _read_source(catalog: CatalogSettings, source: SourceSettings) -> Iterator[RawTool | RecordRejected]:
+    if source.command is not None and not catalog.sources.run_commands:
+        raise CommandNotRun(f"{subject(source)} was not run: --plan and --no-commands run none (sources.run_commands)")
     if source.is_live_server:
         yield from _labelled(mcp_client.read_live(source, catalog.folder), source.provider, "mcp")
     elif source.path is None:

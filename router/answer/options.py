@@ -8,7 +8,7 @@ from typing import Any, TypedDict, TypeVar
 
 from router.answer.reranking import Reranking
 from router.errors import RequestInvalid, SettingsInvalid, quoted
-from router.provider_formats import Detail, Form, parse_choice
+from router.provider_formats import Detail, Form, VendorText, parse_choice
 from router.retrieval.recipe import RECIPES, Recipe
 from router.selection import Profile, Selection
 from router.snapshot.snapshot import Snapshot
@@ -53,7 +53,7 @@ class RouteOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedOptions:
-    """`RouteOptions` with their defaults, checked, and the router's own `rerank`.
+    """`RouteOptions` with their defaults, checked, and the router's own `rerank` and `vendor_text`.
 
     Raises RequestInvalid or SettingsInvalid for a value out of its range.
     """
@@ -69,6 +69,7 @@ class CheckedOptions:
     detail: Detail = Detail.FULL
     shorten: bool = True
     rerank: Reranking | None = None
+    vendor_text: VendorText = VendorText.TRUSTED
 
     def __post_init__(self) -> None:
         _check_count("k", self.k)
@@ -91,8 +92,8 @@ class CheckedOptions:
             )
 
     @classmethod
-    def of(cls, options: RouteOptions, selection: Selection, rerank: Reranking | None) -> "CheckedOptions":
-        """Check the options of a call. `selection` is used where they have none.
+    def of(cls, options: RouteOptions, defaults: "CheckedOptions") -> "CheckedOptions":
+        """Check the options of a call. `defaults` are the router's own: its selection is used where they have none.
 
         Raises TypeError for an unknown option, RequestInvalid or SettingsInvalid for a value out of its range.
         """
@@ -101,12 +102,12 @@ class CheckedOptions:
             if name not in RouteOptions.__annotations__:
                 raise TypeError(f"Router.route() got an unexpected keyword argument {name!r}")
         if values.get("selection") is None:
-            values["selection"] = selection
+            values["selection"] = defaults.selection
         if values.get("form") is not None:
             values["form"] = parse_choice(Form, values["form"])
         if "detail" in values:
             values["detail"] = parse_choice(Detail, values["detail"])
-        return cls(**values, rerank=rerank)
+        return cls(**values, rerank=defaults.rerank, vendor_text=defaults.vendor_text)
 
     @property
     def plain(self) -> bool:

@@ -160,14 +160,14 @@ def _packed(
     """Return the candidates that fit the budget, and of them as many as the provider accepts."""
     form, limit = options.form or Form.OPENAI, _limit(draft, options)
     always = [options.detail] * len(draft.always)
-    spent = int(snapshot.tokens.of(form, draft.always)[:, _DETAILS.index(options.detail)].sum())
+    spent = int(snapshot.tokens.of(form, draft.always, options.vendor_text)[:, _DETAILS.index(options.detail)].sum())
     left = budget - spent
     if left < 1 or limit < 1:
         reason = f"the tools in `always` take {spent:,} of {budget:,} tokens"
         excluded = [Exclusion(int(ordinals[row]), "budget", reason) for row in draft.rows[: options.k]]
         return replace(draft, rows=(), details=always, excluded=[*draft.excluded, *excluded], tokens=spent)
     allowed = _SHORTENED if options.shorten and options.detail is Detail.FULL else (options.detail,)
-    packed = pack(snapshot.tokens.of(form, ordinals[list(draft.rows)]), left, limit, allowed)
+    packed = pack(snapshot.tokens.of(form, ordinals[list(draft.rows)], options.vendor_text), left, limit, allowed)
     excluded = [Exclusion(int(ordinals[draft.rows[out.position]]), "budget", out.reason) for out in packed.skipped]
     if len(packed.positions) == limit < options.k:
         behind = packed.positions[-1] + 1

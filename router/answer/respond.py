@@ -122,6 +122,7 @@ def _answer(snapshot: Snapshot, messages: UserMessages, options: CheckedOptions)
         failed=final.failed,
         overlay=snapshot.overlay.revision,
         form=options.form or Form.OPENAI,
+        vendor_text=options.vendor_text,
         tokens=final.tokens,
         ms={"find": 1_000 * (searched - start), **dict(final.ms), "all": 1_000 * (ended - start)},
     )

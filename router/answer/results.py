@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from router.provider_formats import Detail, Form, Rendered, render
+from router.provider_formats import Detail, Form, Rendered, VendorText, render
 from router.record import ToolRecord
 
 
@@ -95,6 +95,7 @@ class RoutedTools:
         form: The provider format in which tokens were counted.
         tokens: The tokens of all tools in `form`; None without a budget.
         ms: Milliseconds by stage.
+        vendor_text: Which text of the tools `render` hands over: the router's setting.
     """
 
     tools: tuple[RoutedTool, ...]
@@ -112,6 +113,7 @@ class RoutedTools:
     form: Form = Form.OPENAI
     tokens: int | None = None
     ms: Mapping[str, float] = field(default_factory=dict, compare=False)
+    vendor_text: VendorText = VendorText.TRUSTED
 
     def __iter__(self) -> Iterator[RoutedTool]:
         return iter(self.tools)
@@ -145,6 +147,8 @@ class RoutedTools:
     def render(self, form: Form | str | None = None, *, strict: bool = False) -> Rendered:
         """Return the tools in a provider's format, those of `always` first, with the id behind each name.
 
+        Steering text of vendors is left out, and told in `withheld`, unless the router hands over verbatim.
+
         Args:
             form: The provider format; that of the answer by default.
             strict: Mark the tools that the provider's strict mode accepts.
@@ -154,7 +158,8 @@ class RoutedTools:
         """
         tools = (*self.always, *self.tools)
         records, details = [tool.record for tool in tools], [tool.detail for tool in tools]
-        return render(records, self.form if form is None else form, detail=details, strict=strict)
+        form = self.form if form is None else form
+        return render(records, form, detail=details, strict=strict, vendor_text=self.vendor_text)
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""

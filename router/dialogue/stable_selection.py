@@ -14,7 +14,7 @@ from router.answer.results import RoutedTools
 from router.dialogue.placement import ToolCapacity, place_tools
 from router.dialogue.turn import RenderedTool, Turn, prefix_tokens
 from router.errors import RequestInvalid, SettingsInvalid
-from router.provider_formats import Detail, Form, parse_choice, render
+from router.provider_formats import Detail, Form, VendorText, parse_choice, render
 from router.record import ToolRecord
 from router.search.conversation import Message
 from router.selection import Selection
@@ -37,6 +37,11 @@ class DialogueRouter(Protocol):
     @property
     def selection(self) -> Selection:
         """Return the router's selection."""
+        ...
+
+    @property
+    def vendor_text(self) -> VendorText:
+        """Return which text of its tools the router hands to a model."""
         ...
 
     def tokens(self, tool_id: str) -> Mapping[str, Mapping[str, int]] | None:
@@ -189,8 +194,9 @@ class StableSelection:
         return refusal_reason(self._selection, record) is None
 
     def _rendered(self, record: ToolRecord) -> RenderedTool:
-        tool = render([record], self._form, detail=self._detail).tools[0]
-        text = json.dumps(tool, separators=(",", ":"), ensure_ascii=False)
+        vendor_text = self._router.vendor_text
+        tools = render([record], self._form, detail=self._detail, vendor_text=vendor_text).tools  # none if unusable
+        text = json.dumps(tools[0], separators=(",", ":"), ensure_ascii=False) if tools else ""
         return RenderedTool(record, text, self._tokens(record.tool_id, text))
 
     def _tokens(self, tool_id: str, text: str) -> int:

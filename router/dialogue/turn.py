@@ -46,7 +46,8 @@ class Turn:
 
         They begin as those of the last turn do if `strict` is the same. Tokens are counted without `strict`.
         """
-        return render(self.tools, self.form, detail=self.detail, strict=strict)
+        vendor_text = self.routed.vendor_text
+        return render(self.tools, self.form, detail=self.detail, strict=strict, vendor_text=vendor_text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,18 @@
 """
 
 from router.provider_formats.compact import signature
-from router.provider_formats.formats import Detail, Form, ProviderFormat, ProviderLimits, ToolParts, parse_choice
+from router.provider_formats.formats import (
+    Detail,
+    Form,
+    ProviderFormat,
+    ProviderLimits,
+    ToolParts,
+    VendorText,
+    parse_choice,
+)
 from router.provider_formats.names import hashed_names, id_of, legal_name
 from router.provider_formats.rendering import Rendered, RenderNote, render
-from router.provider_formats.shaping import variants
+from router.provider_formats.shaping import handed_record, variants
 
 __all__ = [
     "Detail",
@@ -19,6 +27,8 @@ __all__ = [
     "RenderNote",
     "Rendered",
     "ToolParts",
+    "VendorText",
+    "handed_record",
     "hashed_names",
     "id_of",
     "legal_name",

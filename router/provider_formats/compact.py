@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from router.fingerprint import canonical_json
+from router.provider_formats.formats import VendorText
 from router.provider_formats.roots import merge_combinations, object_root
 from router.provider_formats.schemas import Schema, resolve_reference, valid_schema
 from router.record import ToolRecord
+from router.tools.trust import trusted_record
 
 # Characters. Half of the first sentences of 9,998 real MCP tools have at most 62, nine in ten at most 131.
 _MAX_TOOL_DESCRIPTION = 140
@@ -71,8 +73,13 @@ def _short(schema: Any, depth: int) -> Any:
     return short
 
 
-def signature(record: ToolRecord) -> str:
-    """Return a line like `refund(charge: string, amount?: integer) — Gives money back.`, required parameters first."""
+def signature(record: ToolRecord, vendor_text: VendorText = VendorText.TRUSTED) -> str:
+    """Return a line like `refund(charge: string, amount?: integer) — Gives money back.`, required parameters first.
+
+    It has the trusted text alone unless `vendor_text` is "verbatim".
+    """
+    if vendor_text is VendorText.TRUSTED:
+        record = trusted_record(record).record
     return signature_of(record, merge_combinations(object_root(valid_schema(record.input_schema))))
 
 

@@ -147,6 +147,13 @@ class Detail(StrEnum):
     SIGNATURE = "signature"
 
 
+class VendorText(StrEnum):
+    """Which text of a tool's vendor a model is handed: the trusted part of it, or all as the vendor wrote it."""
+
+    TRUSTED = "trusted"
+    VERBATIM = "verbatim"
+
+
 def parse_choice(kind: type[Choice], value: str) -> Choice:
     """Return the member of an enum, such as `Form`, that a value names. Raises SettingsInvalid where there is none."""
     try:

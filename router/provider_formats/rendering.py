@@ -1,16 +1,17 @@
 """Records → the tools of a provider's request, and a model's calls → tool ids and arguments."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from router.errors import RequestInvalid
-from router.provider_formats.formats import Detail, Form, parse_choice
+from router.provider_formats.formats import Detail, Form, VendorText, parse_choice
 from router.provider_formats.names import legal_name
 from router.provider_formats.schemas import Schema, resolve_reference
 from router.provider_formats.shaping import ToolShaper
 from router.provider_formats.strict import NotStrict, Quota
 from router.record import ToolRecord
+from router.tools.trust import WithheldText
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class Rendered:
         strict: By the same name, the schemas of strict tools before they were made strict.
         dropped: The tools that were left out, such as those past the provider's cap.
         notes: Which tools could not be made strict, and why.
+        withheld: By tool id, the vendor's text that was left out, and why: steering text and hidden characters.
     """
 
     form: Form
@@ -42,6 +44,7 @@ class Rendered:
     strict: Mapping[str, Schema]
     dropped: tuple[RenderNote, ...] = ()
     notes: tuple[RenderNote, ...] = ()
+    withheld: Mapping[str, tuple[WithheldText, ...]] = field(default_factory=dict)
 
     def tool_id(self, name: str) -> str:
         """Return the id of the tool that the model calls by this name.
@@ -81,15 +84,19 @@ def render(
     detail: Detail | str | Sequence[Detail | str] = Detail.FULL,
     strict: bool = False,
     cap: int | Literal["provider"] | None = "provider",
+    vendor_text: VendorText | str = VendorText.TRUSTED,
 ) -> Rendered:
     """Return records as tools of a form, each record once. `detail` is one for all, or one for each record.
 
     `strict` asks for the provider's strict mode: a tool whose schema has no strict form stays as it is, with a note.
-    `cap` is the greatest number of tools, the provider's own by default, None for any number. No record is changed.
+    `cap` is the greatest number of tools, the provider's own by default, None for any number. `vendor_text` "verbatim"
+    hands over all that vendors wrote; "trusted" withholds steering text, and drops a tool that cannot be called without
+    it. No record is changed.
+
     Raises SettingsInvalid for an unknown form or detail, ValueError where the number of details is another than that of
     the records.
     """
-    form = parse_choice(Form, form)
+    form, vendor_text = parse_choice(Form, form), parse_choice(VendorText, vendor_text)
     details = [parse_choice(Detail, d) for d in ([detail] * len(records) if isinstance(detail, str) else detail)]
     if len(details) != len(records):
         raise ValueError(f"{len(records)} records and {len(details)} details: give one for all, or one for each record")
@@ -102,6 +109,7 @@ def render(
     open_schemas: dict[str, Schema] = {}
     dropped: list[RenderNote] = []
     notes: list[RenderNote] = []
+    withheld: dict[str, tuple[WithheldText, ...]] = {}
     for record, its_detail in zip(records, details, strict=True):
         name = legal_name(record.tool_id, form)
         if names.get(name) == record.tool_id:
@@ -112,7 +120,12 @@ def render(
         if name in names:
             dropped.append(RenderNote(record.tool_id, f"its name {name} is already that of {names[name]}"))
             continue
-        shaper = ToolShaper(record)
+        shaper = ToolShaper(record, vendor_text)
+        if shaper.handed.withheld:
+            withheld[record.tool_id] = shaper.handed.withheld
+        if shaper.handed.unusable:
+            dropped.append(RenderNote(record.tool_id, shaper.handed.unusable))
+            continue
         closed, why_not = _strict_schema(shaper, form, its_detail, quota) if strict else (None, "")
         if closed is not None:
             open_schemas[name] = shaper.schema(form, its_detail)
@@ -122,7 +135,7 @@ def render(
         if renamed := shaper.renamed_parameters(form, its_detail):
             parameters[name] = renamed
         tools.append(shaper.tool(form, its_detail, name, closed))
-    return Rendered(form, tuple(tools), names, parameters, open_schemas, tuple(dropped), tuple(notes))
+    return Rendered(form, tuple(tools), names, parameters, open_schemas, tuple(dropped), tuple(notes), withheld)
 
 
 def _strict_schema(shaper: ToolShaper, form: Form, detail: Detail, quota: Quota | None) -> tuple[Schema | None, str]:

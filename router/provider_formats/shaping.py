@@ -4,25 +4,27 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from router.provider_formats.compact import short_description, short_schema, signature_of
-from router.provider_formats.formats import Detail, Form, ToolParts
+from router.provider_formats.formats import Detail, Form, ToolParts, VendorText
 from router.provider_formats.names import legal_name
 from router.provider_formats.roots import merge_combinations, object_root, with_plain_parameters
 from router.provider_formats.schemas import Schema, valid_schema
 from router.provider_formats.strict import NotStrict, strict_schema
 from router.record import ToolRecord
+from router.tools.trust import TrustedRecord, trusted_record
 
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 
 class ToolShaper:
-    """Makes the tools of one record.
+    """Makes the tools of one record, by default of its trusted text alone. `handed` says what was withheld.
 
     Their schemas are copies that a caller may change. Values in them, such as those of an enum or a default, are the
     record's own.
     """
 
-    def __init__(self, record: ToolRecord) -> None:
-        self._record = record
+    def __init__(self, record: ToolRecord, vendor_text: VendorText = VendorText.TRUSTED) -> None:
+        self.handed = handed_record(record, vendor_text)
+        self._record = record = self.handed.record
         self._object = object_root(valid_schema(record.input_schema))
         self._without_combinations = merge_combinations(self._object)
         self._open_schema: Schema = {"type": "object", "properties": {}}
@@ -93,12 +95,19 @@ class ToolShaper:
         return {hint: value for hint in _HINTS if isinstance(value := self._record.annotations.get(hint), bool)}
 
 
-def variants(record: ToolRecord, forms: Iterable[Form] | None = None) -> Iterator[tuple[dict[str, Any], Schema]]:
+def handed_record(record: ToolRecord, vendor_text: VendorText) -> TrustedRecord:
+    """Return the record that a model is handed, and what was withheld of it."""
+    return trusted_record(record) if vendor_text is VendorText.TRUSTED else TrustedRecord(record)
+
+
+def variants(
+    record: ToolRecord, forms: Iterable[Form] | None = None, vendor_text: VendorText = VendorText.TRUSTED
+) -> Iterator[tuple[dict[str, Any], Schema]]:
     """Yield a record in each of the forms (all of them for None), and in each form in every detail, with its schema.
 
     The tools are those of `render` without `strict`. Equal schemas of a record are one object.
     """
-    shaper = ToolShaper(record)
+    shaper = ToolShaper(record, vendor_text)
     for form in Form if forms is None else forms:
         name = legal_name(record.tool_id, form)
         for detail in Detail:

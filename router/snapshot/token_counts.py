@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from router import contract
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
-from router.provider_formats import Detail, Form, variants
+from router.provider_formats import Detail, Form, VendorText, handed_record, variants
 from router.record import ToolRecord
 from router.retrieval.arrays import load_array
 from router.snapshot.record_store import ToolEntries
@@ -63,10 +63,21 @@ class TokenCounts:
         """Return the counts of more tools, of which these are the first."""
         return TokenCounts(records, self.counted)
 
-    def of(self, form: Form, ordinals: Sequence[int] | NDArray[np.integer]) -> NDArray[np.int32]:
-        """Return the tokens of some tools in one form, int32 (ordinals, details)."""
+    def of(
+        self,
+        form: Form,
+        ordinals: Sequence[int] | NDArray[np.integer],
+        vendor_text: VendorText = VendorText.TRUSTED,
+    ) -> NDArray[np.int32]:
+        """Return the tokens of some tools in one form, int32 (ordinals, details).
+
+        A build counts the trusted text. With `vendor_text` "verbatim", tools that have more than that are estimated.
+        """
         places = np.asarray(ordinals, np.int64)
         counted = self.counted.get(form)
+        if vendor_text is VendorText.VERBATIM:
+            rows = [self._verbatim(form, place) for place in places.tolist()]
+            return np.array(rows, np.int32).reshape(len(rows), len(Detail))
         if counted is not None and (places < len(counted)).all():
             return counted[places]
         rows = [
@@ -79,6 +90,14 @@ class TokenCounts:
         """Return the tokens of every tool in every form, int32 (tools, forms, details). It takes a copy."""
         return np.stack([self.of(form, range(len(self.records))) for form in Form], axis=1)
 
+    def _verbatim(self, form: Form, ordinal: int) -> list[int]:
+        """Return the tokens of a tool as its vendor wrote it; never fewer than those of its trusted text."""
+        tokens: list[int] = self.of(form, [ordinal])[0].tolist()
+        record = self.records.entry(ordinal).record
+        if handed_record(record, VendorText.TRUSTED).record is record:
+            return tokens
+        return list(map(max, tokens, estimated_tokens(record, form, VendorText.VERBATIM)))
+
     def _estimated(self, form: Form, ordinal: int) -> list[int]:
         key = form, ordinal
         if key not in self._estimates:
@@ -86,10 +105,12 @@ class TokenCounts:
         return self._estimates[key]
 
 
-def estimated_tokens(record: ToolRecord, form: Form) -> list[int]:
+def estimated_tokens(record: ToolRecord, form: Form, vendor_text: VendorText = VendorText.TRUSTED) -> list[int]:
     """Return an estimate of a tool's tokens in one form, by detail: a quarter of the characters of its compact JSON.
 
     It is rounded up, and errs on the high side for JSON. A router has no tokeniser file at hand.
     """
-    texts = (json.dumps(tool, separators=(",", ":"), ensure_ascii=False) for tool, _ in variants(record, [form]))
+    texts = (
+        json.dumps(tool, separators=(",", ":"), ensure_ascii=False) for tool, _ in variants(record, [form], vendor_text)
+    )
     return [math.ceil(len(text) / 4) for text in texts]

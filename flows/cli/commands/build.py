@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from flows.cli.commands.arguments import WORKSPACE, JsonOutput, Workspace
+from flows.cli.commands.permission import AllowCommands, NoCommands, permit_commands, show_commands
 from flows.output.logs import FORMAT_VARIABLE, LEVEL_VARIABLE, LogFormat, LoggedProgress, LogLevel, logging_to_stderr
 from pipeline.progress import Progress
 
@@ -39,6 +40,8 @@ def build(
     skip_unreadable: Annotated[
         bool, typer.Option("--skip-unreadable", help="Build without the sources that cannot be read, and name them.")
     ] = False,
+    allow_commands: AllowCommands = False,
+    no_commands: NoCommands = False,
     force: Annotated[bool, typer.Option("--force", help="Write a snapshot even if nothing changed.")] = False,
     flow: Annotated[
         bool, typer.Option("--flow", help="Run it as a Prefect flow: retries, time-outs, artifacts, an evaluation.")
@@ -70,7 +73,7 @@ def build(
     from pipeline.build import build as build_snapshot
     from pipeline.build import failures_announced
     from pipeline.build.plan import plan as plan_build
-    from pipeline.settings import CatalogSettings, left_out, load, overrides, with_provider
+    from pipeline.settings import CatalogSettings, left_out, load, overrides, with_provider, without_commands
 
     mode = "batch" if batch else None
     skip = skip_unreadable or None
@@ -78,11 +81,13 @@ def build(
     def load_settings() -> CatalogSettings:
         settings = load(path, overrides(generator, encoder, max_cost, max_tools, mode, skip))
         settings = with_provider(settings, provider)
+        settings = without_commands(settings) if no_commands else settings
         show_unread(left_out(path, settings))
         return settings
 
     if plan:
         settings = load_settings()
+        show_commands(settings)
         with ProgressBars() as bars:
             planned = plan_build(settings, workspace=workspace, progress=bars)
         if as_json:
@@ -95,6 +100,7 @@ def build(
         progress: Progress = shown.enter_context(ProgressBars()) if drawn else LoggedProgress()
         with failures_announced(path):
             settings = load_settings()
+            permit_commands(settings, allow=allow_commands)
             if flow:
                 report = _run_flow(
                     progress,
@@ -108,6 +114,7 @@ def build(
                     mode=mode,
                     skip_unreadable=skip,
                     provider=provider,
+                    no_commands=no_commands,
                 )
             else:
                 report = build_snapshot(settings, workspace=workspace, force=force, progress=progress)

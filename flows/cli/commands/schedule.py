@@ -6,6 +6,7 @@ from typing import Annotated, Optional
 import typer
 
 from flows.cli.commands.arguments import WORKSPACE, Encoder, Generator, Workspace
+from flows.cli.commands.permission import AllowCommands, NoCommands, permit_commands
 
 
 def schedule(
@@ -20,6 +21,8 @@ def schedule(
     max_tools: Annotated[Optional[int], typer.Option(help="The most tools to ask a model about in each build.")] = None,
     batch: Annotated[bool, typer.Option("--batch", help="As in build.")] = False,
     skip_unreadable: Annotated[bool, typer.Option("--skip-unreadable", help="As in build.")] = False,
+    allow_commands: AllowCommands = False,
+    no_commands: NoCommands = False,
     no_evaluate: Annotated[
         bool, typer.Option("--no-evaluate", help="Do not measure new snapshots on the catalog's judgements.")
     ] = False,
@@ -31,11 +34,13 @@ def schedule(
     """
     from flows.output.terminal import ProgressBars, err
     from flows.schedule import next_runs, serve_nightly
-    from pipeline.settings import load, overrides, with_provider
+    from pipeline.settings import load, overrides, with_provider, without_commands
 
     mode = "batch" if batch else None
     skip = skip_unreadable or None
     settings = with_provider(load(path, overrides(generator, encoder, max_cost, max_tools, mode, skip)), provider)
+    settings = without_commands(settings) if no_commands else settings
+    permit_commands(settings, allow=allow_commands)
     times = next_runs(cron, timezone)
     bars = ProgressBars()
 
@@ -60,5 +65,7 @@ def schedule(
             max_tools=max_tools,
             mode=mode,
             skip_unreadable=skip,
+            allow_commands=allow_commands,
+            no_commands=no_commands,
             evaluate=not no_evaluate,
         )

@@ -19,6 +19,7 @@ from flows.cli.commands.arguments import (
     load_selection,
     trust_options,
 )
+from flows.cli.commands.permission import AllowCommands
 from router.errors import SettingsInvalid
 
 if TYPE_CHECKING:
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
 _VARIABLE = "QUARTERMASTER_TOKEN"
 Profiles = Annotated[
     Optional[Path], typer.Option(help="A TOML file of profiles and tokens: each token sees its profile's tools alone.")
+]
+VendorTextOption = Annotated[
+    str,
+    typer.Option(
+        help="What agents are handed of vendors' text: trusted (without steering text and hidden characters), verbatim."
+    ),
 ]
 
 serve = typer.Typer(
@@ -65,6 +72,7 @@ def http(
     overlay: Annotated[
         Optional[Path], typer.Option(help="Let clients with the token register tools; they are saved in this file.")
     ] = None,
+    vendor_text: VendorTextOption = "trusted",
     max_request_bytes: Annotated[int, typer.Option(help="The largest request body, in bytes.")] = 1_048_576,
     requests_per_minute: Annotated[int, typer.Option(help="The limit for each client address; 0: none.")] = 6_000,
     max_connections: Annotated[int, typer.Option(help="The most open connections.")] = 512,
@@ -114,6 +122,7 @@ def http(
         selection=load_selection(selection),
         overlay=overlay if overlay and overlay.exists() else None,  # the first change writes it
         **trust_options(trusted_keys, trust_state, snapshot, catalog),
+        vendor_text=vendor_text,
     )
     with (
         router,
@@ -142,10 +151,12 @@ def mcp(
             "--connect", help="Start those servers now, not at the first call, and serve the tools that they list."
         ),
     ] = False,
+    allow_commands: AllowCommands = False,
     selection: Annotated[
         Optional[Path],
         typer.Option(help="A TOML or JSON file of filters: what they leave out is neither found nor called."),
     ] = None,
+    vendor_text: VendorTextOption = "trusted",
     watch: Watch = 5.0,
     trusted_keys: TrustedKeys = None,
     trust_state: TrustStateFile = None,
@@ -179,7 +190,7 @@ def mcp(
     An agent finds the few tools that fit, and calls them through this server, which passes calls on to their own.
 
     \b
-    quartermaster serve mcp --catalog-folder catalogs/mcp
+    quartermaster serve mcp --catalog-folder catalogs/mcp --allow-commands
     quartermaster serve mcp --upstream servers.json --http
     """
     from router import Router
@@ -191,11 +202,11 @@ def mcp(
     if catalog_folder:
         from flows.cli.commands.upstreams import catalog_upstreams
 
-        upstreams += catalog_upstreams(catalog_folder)
+        upstreams += catalog_upstreams(catalog_folder, allow_commands=allow_commands)
     allowed = load_selection(selection)
     trust = trust_options(trusted_keys, trust_state, snapshot, catalog)
     folder = folder_of(snapshot, workspace, catalog)
-    with Router.open(folder, watch=watch or None, selection=allowed, **trust) as router:
+    with Router.open(folder, watch=watch or None, selection=allowed, vendor_text=vendor_text, **trust) as router:
         callers = Callers(profiles, router) if profiles else None
         if callers and profile:
             callers.of_profile(profile)  # a misspelled name is told of now, not to the first request

@@ -2,15 +2,21 @@
 
 from pathlib import Path
 
+from flows.cli.commands.permission import permit_commands
 from pipeline.settings import SourceSettings, load
 from pipeline.sources.naming import location
 from pipeline.sources.transport.access import resolve_access
 from router.serving.mcp import Upstream
 
 
-def catalog_upstreams(folder: Path) -> tuple[Upstream, ...]:
-    """Return the live MCP servers of a catalog, with the headers, environment and token that its build uses."""
+def catalog_upstreams(folder: Path, *, allow_commands: bool) -> tuple[Upstream, ...]:
+    """Return the live MCP servers of a catalog, with the headers, environment and token that its build uses.
+
+    Raises SettingsInvalid where it names a command that was not allowed: a client holds standard input, so nobody can
+    be asked.
+    """
     catalog = load(folder)
+    permit_commands(catalog, allow=allow_commands, may_ask=False)
     return tuple(_upstream(source, catalog.folder) for source in catalog.source if source.is_live_server)
 
 

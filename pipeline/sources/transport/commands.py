@@ -16,6 +16,9 @@ from pipeline.sources.naming import MAX_BYTES, location, redacted, subject, too_
 from pipeline.sources.transport.access import Access
 
 _CHUNK = 65_536
+_INHERITED = frozenset(
+    "HOME LOGNAME USER SHELL TERM LANG LANGUAGE TZ TMPDIR XDG_CACHE_HOME SSL_CERT_FILE SSL_CERT_DIR".split()
+)
 _BESIDE_PYTHON = Path(sys.executable).parent
 
 
@@ -36,11 +39,17 @@ def search_path() -> str:
     return os.pathsep.join((str(_BESIDE_PYTHON), os.environ.get("PATH") or os.defpath))
 
 
+def minimal_environment() -> dict[str, str]:
+    """Return what a command gets of the environment: where programs and files are, and the language. No secret."""
+    kept = {name: value for name, value in os.environ.items() if name in _INHERITED or name.startswith("LC_")}
+    return {**kept, "PATH": search_path()}
+
+
 def run(source: SourceSettings, folder: Path, access: Access) -> bytes:
     """Return what a command prints on standard output. Raises Unavailable where it takes too long, else RunAborted."""
     command = [program(source, folder), *(source.command or ())[1:]]
     pipe, silent = subprocess.PIPE, subprocess.DEVNULL
-    environment = {**os.environ, "PATH": search_path(), **access.env}
+    environment = {**minimal_environment(), **access.env}
     try:
         process = subprocess.Popen(  # noqa: S603 - the catalog's own command, and no shell
             command, stdin=silent, stdout=pipe, stderr=pipe, cwd=folder, env=environment, start_new_session=True

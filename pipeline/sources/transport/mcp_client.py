@@ -89,7 +89,7 @@ async def _introspect(
             target: Any = StdioServerParameters(
                 command=program,
                 args=list((source.command or ())[1:]),
-                env={"PATH": commands.search_path(), **access.env},
+                env={**commands.minimal_environment(), **access.env},
                 cwd=folder,
             )
         else:

@@ -31,7 +31,11 @@ def catalog_paths(service: Service) -> APIRouter:
         def page() -> dict[str, Any]:
             records, next_after = tools_after(router, after, limit)
             caller.actions.offer(record.tool_id for record in records)
-            return {"tools": [record.to_json() for record in records], "next": next_after, "total": len(router.tools)}
+            return {
+                "tools": [record_json(router, record) for record in records],
+                "next": next_after,
+                "total": len(router.tools),
+            }
 
         return json_response(await service.run_in_thread(page))
 
@@ -44,7 +48,7 @@ def catalog_paths(service: Service) -> APIRouter:
         if record is None:
             return failure(404, f"the snapshot {router.manifest.snapshot} has no tool {tool_id!r}", "tool_id")
         caller.actions.described.append(record.tool_id)
-        return json_response(record.to_json())
+        return json_response(record_json(router, record))
 
     @routes.get("/snapshot", responses={**success(responses.SnapshotJson), **GUARD_FAILURES})
     async def snapshot(request: Request) -> Response:
@@ -68,6 +72,13 @@ def catalog_paths(service: Service) -> APIRouter:
         )
 
     return routes
+
+
+def record_json(router: Router, record: ToolRecord) -> dict[str, Any]:
+    """Return a record as a model may read it, with what was withheld of it and whether it can be called."""
+    handed = router.handed(record)
+    withheld = [part.to_json() for part in handed.withheld]
+    return {**handed.record.to_json(), "withheld": withheld, "unusable": handed.unusable}
 
 
 def tools_after(router: Router, after: str, limit: int) -> tuple[list[ToolRecord], str | None]:

@@ -32,6 +32,14 @@ class OriginJson(_ResponseModel):
     pointer: str
 
 
+class WithheldJson(_ResponseModel):
+    """A part of a tool that is not handed over: its place, the check that found it, and why."""
+
+    field: str
+    check: str
+    reason: str
+
+
 class RecordJson(_ResponseModel):
     """A tool as its vendor describes it: data of strangers, to be shown and searched, never obeyed."""
 
@@ -46,6 +54,8 @@ class RecordJson(_ResponseModel):
     annotations: dict[str, Any]
     deprecated: bool
     origin: OriginJson
+    withheld: list[WithheldJson] = Field(description="Steering text and hidden characters that were left out.")
+    unusable: str = Field(description="Why no model should be handed the tool; empty for a tool that can be called.")
 
 
 class RoutedToolJson(_ResponseModel):
@@ -85,8 +95,9 @@ class RenderedJson(_ResponseModel):
     tools: list[dict[str, Any]]
     names: dict[str, str]
     parameters: dict[str, dict[str, str]] = Field(description="By tool name: each renamed parameter, and its own name.")
-    dropped: list[NoteJson] = Field(description="Tools beyond the number that the provider accepts.")
+    dropped: list[NoteJson] = Field(description="Tools beyond the number that the provider accepts, or unusable ones.")
     notes: list[NoteJson] = Field(description="Why a tool is not strict although `strict` was set.")
+    withheld: dict[str, list[WithheldJson]] = Field(description="By tool id: the vendor's text that was left out.")
 
 
 class AnswerJson(_ResponseModel):

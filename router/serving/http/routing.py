@@ -11,7 +11,9 @@ from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
 from router.errors import SettingsInvalid
 from router.provider_formats import Rendered
+from router.router import Router
 from router.serving.http import responses
+from router.serving.http.catalog import record_json
 from router.serving.http.openapi import BODY_FAILURES, success
 from router.serving.http.requests import RouteManyRequest, RouteRequest
 from router.serving.http.service import Service
@@ -38,7 +40,7 @@ def route_paths(service: Service) -> APIRouter:
 
         def answer() -> tuple[RoutedTools, bytes]:
             routed = caller.router.route(body.messages(), **options_of(body))
-            return routed, msgspec.json.encode(_answer_json(routed, body))
+            return routed, msgspec.json.encode(_answer_json(routed, body, caller.router))
 
         routed, content = await service.run_in_thread(answer)
         service.metrics.answer(routed)
@@ -52,7 +54,8 @@ def route_paths(service: Service) -> APIRouter:
 
         def answer() -> tuple[list[RoutedTools], bytes]:
             all_routed = caller.router.route_many(body.requests, **options_of(body))
-            return all_routed, msgspec.json.encode({"answers": [_answer_json(routed, body) for routed in all_routed]})
+            answers = [_answer_json(routed, body, caller.router) for routed in all_routed]
+            return all_routed, msgspec.json.encode({"answers": answers})
 
         all_routed, content = await service.run_in_thread(answer)
         for routed in all_routed:
@@ -64,9 +67,14 @@ def route_paths(service: Service) -> APIRouter:
     return routes
 
 
-def _answer_json(routed: RoutedTools, body: RouteRequest | RouteManyRequest) -> dict[str, Any]:
+def _answer_json(routed: RoutedTools, body: RouteRequest | RouteManyRequest, router: Router) -> dict[str, Any]:
+    """Return an answer whose records are as a model may read them."""
+    answer = routed.to_json()
+    for key, tools in (("tools", routed.tools), ("always", routed.always)):
+        for row, tool in zip(answer[key], tools, strict=True):
+            row["record"] = record_json(router, tool.record)
     rendered = None if body.form is None else _rendered_json(routed.render(strict=body.strict))
-    return {**routed.to_json(), "rendered": rendered}
+    return {**answer, "rendered": rendered}
 
 
 def _rendered_json(rendered: Rendered) -> dict[str, Any]:
@@ -76,4 +84,5 @@ def _rendered_json(rendered: Rendered) -> dict[str, Any]:
         "parameters": {name: dict(renamed) for name, renamed in rendered.parameters.items()},
         "dropped": [asdict(note) for note in rendered.dropped],
         "notes": [asdict(note) for note in rendered.notes],
+        "withheld": {tool_id: [part.to_json() for part in parts] for tool_id, parts in rendered.withheld.items()},
     }

@@ -1,7 +1,6 @@
 """The connection to one upstream: opened by the first call, kept, reopened after a loss."""
 
 import logging
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,12 +14,12 @@ from router.record import ToolRecord
 from router.serving.mcp.session import Definition, Session, open_session
 from router.serving.mcp.upstream import Upstream, UpstreamFailed
 from router.tools.definitions.json_values import replace_unstorable
+from router.tools.trust.characters import strip_hidden
 
 OnTools = Callable[[str, Sequence[Definition]], Awaitable[None]]
 
 _logger = logging.getLogger("router.serving")
 _MAX_MESSAGE = 300  # characters
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]+")
 _SESSION_GONE = "Session terminated"  # the MCP client's message for a 404 to a session: nothing was carried out
 _SETTLE_S = 0.1  # a server that changes a hundred tools sends a hundred notifications
 _PING_TIMEOUT_S = 5.0
@@ -177,7 +176,7 @@ class Connection:
 
 def printable(text: str) -> str:
     """Return a server's text for use in a message: one line, bounded, without invisible characters."""
-    text = _UNPRINTABLE.sub(" ", text).strip()
+    text = " ".join(strip_hidden(text[: 4 * _MAX_MESSAGE]).split())
     return text if len(text) <= _MAX_MESSAGE else f"{text[:_MAX_MESSAGE]}…"
 
 

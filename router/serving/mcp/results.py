@@ -1,5 +1,7 @@
 """Results of the three tools: a short text for a model, and the same as JSON for programs.
 
+A vendor's steering text is left out of both, and what a tool's server answers has no hidden characters.
+
 The text does not repeat the JSON, as older clients expect: a line for each tool takes a third of the tokens.
 """
 
@@ -11,8 +13,9 @@ from typing import Any
 import mcp_types as types
 
 from router.answer.results import RoutedTools
-from router.provider_formats import Detail, Form, render, signature
+from router.provider_formats import Detail, Form, VendorText, handed_record, render, signature
 from router.record import ToolRecord
+from router.tools.trust import TrustedRecord, trusted_text, visible_value
 
 _MAX_NAMED = 5
 _MAX_ERROR = 2_000  # characters of an error, which may quote the call
@@ -21,19 +24,33 @@ _MAX_ERROR = 2_000  # characters of an error, which may quote the call
 def find_result(routed: RoutedTools, k: int) -> types.CallToolResult:
     """Return the result of find_tools: notes for the model, then the tools. `k` is the number that was asked for."""
     tools = [*routed.always, *routed.tools]
-    notes = list(_notes(routed, k))
-    rows = [_row(tool.record, tool.detail) for tool in tools]
+    notes = [*_notes(routed, k), *_withheld_notes(routed)]
+    handed = [handed_record(tool.record, routed.vendor_text) for tool in tools]
+    rows = [_row(its, tool.detail) for its, tool in zip(handed, tools, strict=True) if not its.unusable]
     lines = [_line(row) for row in rows] or ["(no tools)"]
     answer = {"tools": rows, "none_fits": routed.none_fits, "calibrated": routed.calibrated, "notes": notes}
     return types.CallToolResult(content=[_text("\n".join([*notes, *lines]))], structured_content=answer)
 
 
-def describe_result(record: ToolRecord) -> types.CallToolResult:
+def describe_result(record: ToolRecord, vendor_text: VendorText) -> types.CallToolResult:
     """Return the result of describe_tool: all that a model needs to call the tool."""
-    row = _row(record, Detail.FULL)
-    if record.annotations:
-        row["annotations"] = dict(record.annotations)
+    handed = handed_record(record, vendor_text)
+    row = _row(handed, Detail.FULL)
+    if handed.record.annotations:
+        row["annotations"] = dict(handed.record.annotations)
     return types.CallToolResult(content=[_text(_json(row))], structured_content=row)
+
+
+def upstream_result(result: types.CallToolResult, vendor_text: VendorText) -> types.CallToolResult:
+    """Return what a tool's server answered, without hidden characters and terminal sequences unless verbatim.
+
+    The server's metadata is for its own client alone, so it is left out.
+    """
+    content, structured = result.content, result.structured_content
+    if vendor_text is VendorText.TRUSTED:
+        content = [_visible_block(block) for block in content]
+        structured = visible_value(structured)
+    return types.CallToolResult(content=content, structured_content=structured, is_error=result.is_error)
 
 
 def error_result(message: str) -> types.CallToolResult:
@@ -48,7 +65,7 @@ def _notes(routed: RoutedTools, k: int) -> Iterator[str]:
     if routed.none_fits:
         yield f"{routed.doubt} Below is what comes closest."
     yield from routed.notes
-    over_budget = [dropped.tool_id for dropped in routed.dropped if dropped.by == "budget"][:k]
+    over_budget = [trusted_text(dropped.tool_id) for dropped in routed.dropped if dropped.by == "budget"][:k]
     if over_budget:
         named = ", ".join(over_budget[:_MAX_NAMED]) + (", …" if len(over_budget) > _MAX_NAMED else "")
         yield f"Left out because of token_budget: {named}."
@@ -56,11 +73,33 @@ def _notes(routed: RoutedTools, k: int) -> Iterator[str]:
         yield "No tool of the catalog passes the filters of this request."
 
 
-def _row(record: ToolRecord, detail: Detail) -> dict[str, Any]:
+def _withheld_notes(routed: RoutedTools) -> Iterator[str]:
+    handed = [handed_record(tool.record, routed.vendor_text) for tool in (*routed.always, *routed.tools)]
+    if unusable := sum(bool(tool.unusable) for tool in handed):
+        yield f"Left out: {unusable} whose name, id or required parameters cannot be shown to a model."
+    for tool in handed:
+        if tool.withheld and not tool.unusable:
+            reasons = "; ".join(dict.fromkeys(part.reason for part in tool.withheld))
+            yield f"Part of what the vendor of {tool.record.tool_id} wrote was withheld: {reasons}."
+
+
+def _row(handed: TrustedRecord, detail: Detail) -> dict[str, Any]:
+    """Return a tool as JSON. Its record has been screened, so it is rendered as it stands."""
+    record = handed.record
+    row: dict[str, Any] = {"tool_id": record.tool_id}
     if detail is Detail.SIGNATURE:
-        return {"tool_id": record.tool_id, "signature": signature(replace(record, name=record.tool_id))}
-    (tool,) = render([record], Form.MCP, detail=detail).tools
-    return {"tool_id": record.tool_id, "description": tool.get("description", ""), "input_schema": tool["inputSchema"]}
+        row["signature"] = signature(replace(record, name=record.tool_id), VendorText.VERBATIM)
+    else:
+        (tool,) = render([record], Form.MCP, detail=detail, vendor_text=VendorText.VERBATIM).tools
+        row |= {"description": tool.get("description", ""), "input_schema": tool["inputSchema"]}
+    if handed.withheld:
+        row["withheld"] = [part.to_json() for part in handed.withheld]
+    return row
+
+
+def _visible_block(block: types.ContentBlock) -> types.ContentBlock:
+    """Return a part of a result without hidden characters."""
+    return type(block).model_validate(visible_value(block.model_dump(by_alias=True)))
 
 
 def _line(row: Mapping[str, Any]) -> str:

@@ -78,7 +78,7 @@ class Tools:
         """Answer describe_tool. Raises RequestInvalid for wrong arguments and unknown ids."""
         record = await self._record(read_arguments(DescribeTool, arguments).tool_id)
         self._actions.described.append(record.tool_id)
-        return results.describe_result(record)
+        return results.describe_result(record, self.router.vendor_text)
 
     async def call_catalog_tool(self, arguments: Mapping[str, Any] | None) -> types.CallToolResult:
         """Answer call_tool: call a tool at its own server. Raises RequestInvalid, UpstreamFailed and AuditFailed."""
@@ -88,10 +88,7 @@ class Tools:
         if self.caller is not None:
             await self.caller.record("call_tool", "started")  # a call that nobody could tell of is not made
         result = await self.upstreams.call(record, call.arguments)
-        # The upstream's metadata is for this client of it alone, so it is left out.
-        return types.CallToolResult(
-            content=result.content, structured_content=result.structured_content, is_error=result.is_error
-        )
+        return results.upstream_result(result, self.router.vendor_text)
 
     async def _record(self, tool_id: str) -> ToolRecord:
         """Return the record of an id. Raises RequestInvalid, naming similar ids, if it is unknown or excluded."""
@@ -99,10 +96,13 @@ class Tools:
         record = self.router.record(tool_id) or self.router.record(self.router.tool_id_of(tool_id) or "")
         if record is None:
             similar = await self.router.route_async(tool_id, k=3, selection=self.selection)
+            close = [tool.tool_id for tool in similar if not self.router.handed(tool.record).unusable]
             raise RequestInvalid(
-                f"the catalog has no tool {tool_id!r}; ids that come close: {', '.join(similar.ids) or 'none'}. "
+                f"the catalog has no tool {tool_id!r}; ids that come close: {', '.join(close) or 'none'}. "
                 "find_tools gives ids"
             )
         if refused := refusal_reason(self.selection, record):
             raise RequestInvalid(f"{record.tool_id} may not be used here: {refused}")
+        if unusable := self.router.handed(record).unusable:
+            raise RequestInvalid(f"the tool may not be used here: {unusable}")
         return record

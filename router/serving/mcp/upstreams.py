@@ -15,6 +15,7 @@ from router.record import ToolRecord
 from router.serving.mcp.argument_check import argument_problems
 from router.serving.mcp.connection import Connection, OnTools
 from router.serving.mcp.upstream import Upstream, UpstreamFailed
+from router.tools.trust import trusted_text
 
 _logger = logging.getLogger("router.serving")
 
@@ -41,8 +42,9 @@ class Upstreams:
         """
         connection = await self._connection(record)
         if problems := argument_problems(record.input_schema, arguments):
+            wrong = "; ".join(map(trusted_text, problems))  # they quote the vendor's schema
             raise UpstreamFailed(
-                f"the arguments of {record.tool_id} are wrong, so nothing was sent: {'; '.join(problems)}. "
+                f"the arguments of {record.tool_id} are wrong, so nothing was sent: {wrong}. "
                 f"Its signature is {signature(replace(record, name=record.tool_id))}"
             )
         return await connection.call(record.name, arguments)

@@ -1,8 +1,10 @@
-"""The checks of text that vendors wrote, some of it to steer the model: the only place that decides what is indexed.
+"""The checks of text that vendors wrote, some of it to steer the model: what they refuse is neither indexed nor handed
+over.
 
 `sanitization` removes steering text and hidden characters from a record; `steering_text` finds prompt injection,
-promotion and defamation in a sentence, by the patterns of `prompt_injection`, `claims` and `wording`; `characters`
-finds hidden characters and scripts. `pipeline.phrase_checks` checks generated phrases by the same patterns, and more.
+promotion and defamation in a sentence, by the patterns of `prompt_injection`, `poisoning`, `claims` and `wording`;
+`characters` finds hidden characters and scripts. `trusted_record` and `trusted_schema` make the record that an agent's
+model is handed. `pipeline.phrase_checks` checks generated phrases by the same patterns, and more.
 
 To add a pattern, append a row to its table. To add a kind of check, call it in `steering_text` for single sentences or
 in `sanitization` for whole texts. With either, raise PROJECTION_VERSION (`router.tools.field_text`) and SCREEN_VERSION
@@ -10,5 +12,14 @@ in `sanitization` for whole texts. With either, raise PROJECTION_VERSION (`route
 """
 
 from router.tools.trust.sanitization import RemovedText, sanitize
+from router.tools.trust.trusted_record import TrustedRecord, WithheldText, trusted_record, trusted_text, visible_value
 
-__all__ = ["RemovedText", "sanitize"]
+__all__ = [
+    "RemovedText",
+    "TrustedRecord",
+    "WithheldText",
+    "sanitize",
+    "trusted_record",
+    "trusted_text",
+    "visible_value",
+]

@@ -16,6 +16,11 @@ _SPECIAL = re.compile(
     "\u2060-\u206f\u2800\u3164\ud800-\udfff\ue000-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
     "\U000e0000-\U000e0fff\U000f0000-\U0010ffff]"
 )
+# Sequences that a terminal obeys: colours and cursor (CSI), titles and links (OSC), other strings, single commands.
+_TERMINAL_SEQUENCE = re.compile(
+    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)?"
+    "|\x1b[ -/]*[0-~]"
+)
 _JOINER = re.compile("[\u200c\u200d]")
 _DIRECTION = re.compile("[\u200e\u200f\u061c]")
 _SELECTOR = re.compile("[\ufe00-\ufe0f]")
@@ -70,9 +75,10 @@ def _first_disguise(text: str) -> str:
 
 
 def strip_hidden(text: str) -> str:
-    """Return a text without its hidden characters; control characters become spaces."""
+    """Return a text without its hidden characters and terminal sequences; other control characters become spaces."""
     if text.isascii() and text.isprintable():
         return text
+    text = _TERMINAL_SEQUENCE.sub("", text)
 
     def replacement(match: re.Match[str]) -> str:
         if _is_legitimate(text, match.start()):

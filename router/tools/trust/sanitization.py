@@ -12,6 +12,8 @@ from router.tools.trust.characters import first_smuggled_character, strip_hidden
 from router.tools.trust.steering_text import Finding, check_vendor_sentence
 
 _SENTENCE = re.compile(r"(?<=[.!?。])\s+|\n+")
+_ENDS = (".", "!", "?", "。", ":")
+ORDERS = ("instruction", "poisoning")  # checks after which the rest of a text may be what was ordered
 _MAX_REPORTED = 300  # characters of a removed sentence
 _LATIN_WORD = re.compile(r"[a-z\u00df-\u024f]+")
 
@@ -29,10 +31,10 @@ class RemovedText:
 def sanitize(record: ToolRecord) -> tuple[ToolRecord, tuple[RemovedText, ...]]:
     """Return a record without steering text, and the sentences that were removed; most records are unchanged.
 
-    After a prompt injection the rest of the text, list or parameter is removed too, as it may be the injected content.
-    Of a keyword-stuffed text only the first sentence is kept.
+    After a prompt injection or tool poisoning the rest of the text, list or parameter is removed too, as it may be what
+    was ordered. Of a keyword-stuffed text only the first sentence is kept.
     """
-    description, description_hits = _sanitize_text(record.description)
+    description, description_hits = sanitize_text(record.description)
     hits = [("description", *hit) for hit in description_hits]
     parameters = tuple(_sanitize_parameter(parameter, hits) for parameter in record.parameters)
     categories = _sanitize_list(record.categories, "categories", hits)
@@ -54,12 +56,12 @@ def sanitize(record: ToolRecord) -> tuple[ToolRecord, tuple[RemovedText, ...]]:
 
 
 def _sanitize_parameter(parameter: Parameter, hits: list[tuple[str, str, Finding]]) -> Parameter:
-    """Return a parameter without steering text, and add the hits; one with a prompt injection loses its enum."""
-    path, path_hits = _sanitize_text(parameter.path)
-    description, description_hits = _sanitize_text(parameter.description)
+    """Return a parameter without steering text, and add the hits; one that gives orders loses its enum."""
+    path, path_hits = sanitize_text(parameter.path)
+    description, description_hits = sanitize_text(parameter.description)
     enum = _sanitize_list(parameter.enum, "parameters", hits)
     hits.extend(("parameters", *hit) for hit in (*path_hits, *description_hits))
-    if any(finding.check == "instruction" for _, finding in (*path_hits, *description_hits)):
+    if any(finding.check in ORDERS for _, finding in (*path_hits, *description_hits)):
         enum = ()
     if (path, description, enum) == (parameter.path, parameter.description, parameter.enum):
         return parameter
@@ -67,17 +69,17 @@ def _sanitize_parameter(parameter: Parameter, hits: list[tuple[str, str, Finding
 
 
 def _sanitize_list(texts: tuple[str, ...], field: str, hits: list[tuple[str, str, Finding]]) -> tuple[str, ...]:
-    """Return the texts of a list without steering text, and add the hits; none where one has a prompt injection."""
-    sanitized = [_sanitize_text(text) for text in texts]
+    """Return the texts of a list without steering text, and add the hits; none where one gives orders."""
+    sanitized = [sanitize_text(text) for text in texts]
     list_hits = [hit for _, text_hits in sanitized for hit in text_hits]
     hits.extend((field, *hit) for hit in list_hits)
-    if any(finding.check == "instruction" for _, finding in list_hits):
+    if any(finding.check in ORDERS for _, finding in list_hits):
         return ()
     return tuple(text for text, _ in sanitized if text)
 
 
 @lru_cache(maxsize=65_536)  # the tools of a provider share parameters
-def _sanitize_text(text: str) -> tuple[str, tuple[tuple[str, Finding], ...]]:
+def sanitize_text(text: str) -> tuple[str, tuple[tuple[str, Finding], ...]]:
     """Return a text without hidden characters and steering sentences, and the sentences with their findings."""
     visible_text = strip_hidden(text)
     hits: list[tuple[str, Finding]] = []
@@ -90,15 +92,28 @@ def _sanitize_text(text: str) -> tuple[str, tuple[tuple[str, Finding], ...]]:
     position = 0
     for gap in (*_SENTENCE.finditer(visible_text), None):
         sentence = visible_text[position : gap.start() if gap else len(visible_text)]
-        finding = check_vendor_sentence(sentence) if sentence else None
+        finding = _check_wrapped(sentence, visible_text, gap) if sentence else None
         if finding:
             hits.append((sentence, finding))
-            if finding.check == "instruction":
+            if finding.check in ORDERS:
                 break
         else:
             kept_parts.append(visible_text[position : gap.end() if gap else len(visible_text)])
         position = gap.end() if gap else len(visible_text)
     return ("".join(kept_parts).strip() if hits else visible_text), tuple(hits)
+
+
+def _check_wrapped(sentence: str, text: str, gap: re.Match[str] | None) -> Finding | None:
+    """Return the finding of a sentence of a text, read with the next line where it ends within a line's wrap."""
+    if finding := check_vendor_sentence(sentence):
+        return finding
+    if gap is None or gap.group() != "\n" or sentence.endswith(_ENDS):
+        return None
+    next_line = _SENTENCE.split(text[gap.end() : gap.end() + _MAX_REPORTED], maxsplit=1)[0]
+    if not next_line[:1].islower():  # a list or another heading
+        return None
+    finding = check_vendor_sentence(f"{sentence} {next_line}")
+    return finding if finding and not check_vendor_sentence(next_line) else None
 
 
 def _keyword_stuffing(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Finds steering text: prompt injection, promotion of a tool over others, defamation of others.
+"""Finds steering text: prompt injection, tool poisoning, promotion of a tool over others, defamation of others.
 
 Generated phrases are checked more strictly than sentences of a vendor's description, where advice to the model ("always
 call this before you edit a page") is ordinary and useful.
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from router.tools.trust import claims, prompt_injection
+from router.tools.trust import claims, poisoning, prompt_injection
 from router.tools.trust.characters import fold_lookalikes, strip_hidden
 
 _CHAT_MARK = re.compile(prompt_injection.CHAT_MARK, re.IGNORECASE | re.MULTILINE)
@@ -36,7 +36,7 @@ class Finding:
 
 
 def check_generated_phrase(text: str) -> Finding | None:
-    """Return the first prompt injection, promotion, defamation or markup in a generated phrase; None without any."""
+    """Return the first steering text or markup in a generated phrase; None without any."""
     if finding := _search(text, strict=True):
         return finding
     if text.replace(" ", "").isalpha() and text.islower():  # it cannot hold a mark or a name
@@ -50,7 +50,7 @@ def check_generated_phrase(text: str) -> Finding | None:
 
 
 def check_vendor_sentence(sentence: str) -> Finding | None:
-    """Return the first prompt injection, promotion or defamation in a sentence of a vendor's text; None without any.
+    """Return the first steering text in a sentence of a vendor's text; None without any.
 
     Advice on how and when to use the tool is none of them.
     """
@@ -83,6 +83,7 @@ def _rules(strict: bool) -> Mapping[str, tuple[_Rule, ...]]:
     """Return the rules by each word that a text must hold to match them, numbered in their order."""
     tables = [
         ("instruction", prompt_injection.INSTRUCTION),
+        ("poisoning", poisoning.POISONING),
         ("promotion", claims.PROMOTION),
         ("defamation", claims.DEFAMATION),
         ("defamation", claims.ACCUSATION),

@@ -281,7 +281,7 @@ def run(shop: Shop) -> Callable[..., Done]:
 
 def test_the_command_line_and_the_plan_tell_a_stale_source_and_end_well(shop: Shop, run: Callable[..., Done]) -> None:
     shop.answer("", 503)
-    for mark, more in (("degraded", []), ("stale", ["--plan"])):
+    for mark, more in (("degraded", ["--allow-commands"]), ("stale", ["--plan"])):
         done = run("build", shop.folder, "--workspace", shop.workspace, *more)
         assert done.returncode == 0, done.stderr
         assert f"\n{mark}: {shop.web.root}/shop (5 tools of 20" in f"\n{done.stderr}"

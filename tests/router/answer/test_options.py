@@ -14,7 +14,11 @@ METHODS = (Router.route, Router.route_many, Router.route_async, Router.route_man
 
 
 def test_each_option_is_checked() -> None:
-    assert {option.name for option in fields(CheckedOptions)} == {*RouteOptions.__annotations__, "rerank"}
+    assert {option.name for option in fields(CheckedOptions)} == {
+        *RouteOptions.__annotations__,
+        "rerank",
+        "vendor_text",
+    }
 
 
 @pytest.mark.parametrize("method", METHODS)

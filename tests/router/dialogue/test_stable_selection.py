@@ -13,7 +13,7 @@ from router.answer.results import RoutedTool, RoutedTools
 from router.dialogue.stable_selection import StableSelection
 from router.dialogue.turn import Turn
 from router.errors import RequestInvalid, SettingsInvalid
-from router.provider_formats import Form, render
+from router.provider_formats import Form, VendorText, render
 from router.record import ToolRecord
 from router.selection import Selection
 from tests.support.factories import make_record
@@ -25,6 +25,7 @@ class Scripted:
     """A router that answers each request, a list of letters, with their tools; a catalog that may change."""
 
     selection = Selection()
+    vendor_text = VendorText.TRUSTED
 
     def __init__(self, always: str = "") -> None:
         self.catalog = {

@@ -160,11 +160,11 @@ def test_what_a_command_says_of_its_environment_is_left_out(tmp_path: Path) -> N
     assert str(stopped.value).endswith("ended with exit code 1: no … for …")
 
 
-def test_a_command_is_given_its_environment_beside_the_process_s(tmp_path: Path) -> None:
-    code = "import os, json; print(json.dumps({'name': os.environ['OWN'], 'description': os.environ['KEY'].strip()}))"
+def test_a_command_is_given_its_environment_and_no_more(tmp_path: Path) -> None:
+    code = "import os, json; print(json.dumps({'name': os.environ['OWN'], 'description': str('KEY' in os.environ)}))"
     source = {"command": (sys.executable, "-c", code), "format": "function", "env": {"OWN": "x-${KEY}-$${KEY}"}}
     (tool,) = read(CatalogSettings(name="office", folder=tmp_path, source=(source,))).tools
-    assert (tool.name, tool.description) == (f"x-{KEY}-${{KEY}}", KEY)
+    assert (tool.name, tool.description) == (f"x-{KEY}-${{KEY}}", "False")
 
 
 def test_an_mcp_server_over_stdio_is_given_its_environment_and_no_more(tmp_path: Path) -> None:

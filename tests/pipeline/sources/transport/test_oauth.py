@@ -326,7 +326,7 @@ def test_calls_through_the_mcp_server_of_the_router_are_given_the_token_too(
 ) -> None:
     oauth = f'client_id = "${{VAULT_ID}}"\nclient_secret = "${{VAULT_SECRET}}"\nissuer = "{authority.issuer}"'
     (tmp_path / "catalog.toml").write_text(f'[[source]]\nurl = "{url}"\n[source.oauth]\n{oauth}\n', encoding="utf-8")
-    (upstream,) = catalog_upstreams(tmp_path)
+    (upstream,) = catalog_upstreams(tmp_path, allow_commands=False)
 
     async def listed() -> list[str]:
         async with open_session(upstream) as session:

@@ -79,7 +79,7 @@ def test_a_catalogs_live_servers_are_those_that_its_build_asks(tmp_path: Path) -
         """,
         encoding="utf-8",
     )
-    git, shop = catalog_upstreams(tmp_path)
+    git, shop = catalog_upstreams(tmp_path, allow_commands=True)
     assert (git.command, git.provider, git.folder) == (("mcp-server-git", "--repository", "."), "git", tmp_path)
     assert (shop.provider, shop.place, shop.timeout_s) == (None, "https://shop.example/mcp", 5)
     assert "sk-secret" not in shop.name
@@ -100,7 +100,7 @@ def test_a_catalogs_live_servers_are_given_their_headers_and_environment(
         """,
         encoding="utf-8",
     )
-    git, shop = catalog_upstreams(tmp_path)
+    git, shop = catalog_upstreams(tmp_path, allow_commands=True)
     assert git.environment == {"TOKEN": "sk-secret"}
     assert shop.headers == {"Authorization": "Bearer sk-secret"}
     assert shop.url == "https://shop.example/mcp?key=sk-secret"

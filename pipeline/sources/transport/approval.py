@@ -1,0 +1,120 @@
+"""The commands that a catalog names, and which of them this user has allowed.
+
+A catalog may come from elsewhere, and so may a workspace that lies beside it. What was allowed is therefore kept in the
+user's own state folder: `~/.local/state/quartermaster/approved_commands.json`, or under XDG_STATE_HOME.
+"""
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from pydantic import SecretStr
+
+from pipeline.errors import SettingsInvalid
+from pipeline.settings import CatalogSettings
+from router.fingerprint import fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogCommand:
+    """A command that a catalog names: its program and arguments, the folder that it runs in, its own variables.
+
+    `key` changes with each of them, and with the content of a file of the folder that an argument names.
+    """
+
+    command: tuple[str, ...]
+    folder: Path
+    variables: tuple[str, ...]
+    key: str
+
+    def __str__(self) -> str:
+        # As JSON, so that no argument can pass for another, or hide behind a terminal's sequences.
+        beside = f", with {', '.join(self.variables)}" if self.variables else ""
+        return f"{json.dumps(self.command)} in {self.folder}{beside}"
+
+
+def commands_of(settings: CatalogSettings) -> tuple[CatalogCommand, ...]:
+    """Return the commands of a catalog's sources and of its hook, each once."""
+    env = [(source.command, source.env) for source in settings.source if source.command]
+    commands = [catalog_command(command, settings.folder, variables) for command, variables in env]
+    if settings.notify.command:
+        commands.append(catalog_command(settings.notify.command, settings.folder))
+    return tuple(dict.fromkeys(commands))
+
+
+def catalog_command(
+    command: tuple[str, ...], folder: Path, env: Mapping[str, SecretStr] = MappingProxyType({})
+) -> CatalogCommand:
+    """Return a command of the catalog in a folder, with the variables of its own."""
+    folder = folder.resolve()
+    written = {name: value.get_secret_value() for name, value in env.items()}
+    files = [_digest(folder / part) for part in command]
+    return CatalogCommand(command, folder, tuple(env), fingerprint([command, str(folder), written, files]))
+
+
+def not_approved(commands: Iterable[CatalogCommand]) -> tuple[CatalogCommand, ...]:
+    """Return the commands that this user has not allowed yet. Raises SettingsInvalid for a file of another's."""
+    approved = _read()
+    return tuple(command for command in commands if command.key not in approved)
+
+
+def approve(commands: Iterable[CatalogCommand]) -> None:
+    """Remember that this user allows commands. Raises SettingsInvalid where that cannot be written."""
+    path = approvals_path()
+    keys = _read() | {command.key for command in commands}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
+            json.dump({"approved": sorted(keys)}, file)
+        os.replace(file.name, path)  # written with mode 0600
+    except OSError as error:
+        raise SettingsInvalid(f"{path} cannot be written ({error.strerror}): pass --allow-commands each time") from None
+
+
+def require_approved(settings: CatalogSettings, *, allow: bool = False) -> None:
+    """Raise SettingsInvalid where a catalog names commands that were not allowed; `allow` allows and remembers them."""
+    if not settings.sources.run_commands:
+        return
+    if new := not_approved(commands_of(settings)):
+        if not allow:
+            listed = "".join(f"\n  {command}" for command in new)
+            raise SettingsInvalid(
+                f"the catalog {settings.name!r} names commands that nobody has allowed here yet:{listed}\n"
+                "read them, then pass --allow-commands (allow_commands of the flow); --no-commands runs none"
+            )
+        approve(new)
+
+
+def approvals_path() -> Path:
+    """Return the file of this user's approvals."""
+    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    return Path(state, "quartermaster", "approved_commands.json").expanduser()
+
+
+def _read() -> frozenset[str]:
+    path = approvals_path()
+    try:
+        status = path.stat()
+        if status.st_uid != os.getuid() or status.st_mode & 0o022:
+            raise SettingsInvalid(f"{path} can be written by others: nobody knows who allowed its commands. Delete it")
+        return frozenset(json.loads(path.read_text(encoding="utf-8"))["approved"])
+    except FileNotFoundError:
+        return frozenset()
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SettingsInvalid(f"{path} cannot be read ({type(error).__name__}): delete it, and allow anew") from None
+
+
+def _digest(path: Path) -> str:
+    """Return the sha256 of a file that a command names, such as its script; empty for anything else."""
+    try:
+        if path.is_file():
+            with path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, ValueError):
+        return ""
+    return ""
