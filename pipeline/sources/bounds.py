@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 
@@ -66,9 +67,11 @@ def _shortened(tool: RawTool, limits: LimitsSettings) -> RawTool:
     notices: list[str] = []
     description = tool.description
     if len(description) > limits.text_characters:
-        notices.append(f"its description has {len(description):,} characters: the first {limits.text_characters:,} count")
+        notices.append(
+            f"its description has {len(description):,} characters: the first {limits.text_characters:,} count"
+        )
         description = description[: limits.text_characters]
-    lists: dict[str, tuple[str, ...]] = {}
+    lists: dict[str, Any] = {}
     for field in ("examples", "categories"):
         texts: tuple[str, ...] = getattr(tool, field)
         lists[field] = tuple(text[: limits.text_characters] for text in texts[: limits.listed_texts])

@@ -17,7 +17,10 @@ _CATEGORIES = {
     sre.CATEGORY_NOT_WORD: r"\W",
 }
 _CANDIDATES = "a0 _-.A\n<\"'x/\u00e9\u4f60"
-_COMMON = tuple("aA0_-./<[{*:\"\\ \t\n") + ("a.", "a_", "a-", "aA", "a ", "a/", "<a ", "a@", "'s", "any ", "not ")
+_COMMON = (
+    *'aA0_-./<[{*:"\\ \t\n',
+    *("a.", "a_", "a-", "aA", "a ", "a/", "<a ", "a@", "'s", "any ", "not "),
+)
 _END = "\x01"  # so that hardly any pattern matches the whole
 
 
@@ -87,7 +90,7 @@ def _sample_of(item: Any) -> str:
     if kind is sre.IN:
         return _member(value)
     if kind in _REPEATS:
-        return _sample(value[2]) * max(value[0], 1)
+        return _sample(value[2]) * int(max(value[0], 1))
     if kind in (sre.SUBPATTERN, sre.ATOMIC_GROUP):
         return _sample(value[-1] if kind is sre.SUBPATTERN else value)
     if kind is sre.BRANCH:
@@ -111,4 +114,4 @@ def _holds(choice: Any, character: str) -> bool:
         return ord(character) == value
     if kind is sre.RANGE:
         return bool(value[0] <= ord(character) <= value[1])
-    return kind is sre.CATEGORY and re.match(_CATEGORIES[value], character) is not None
+    return bool(kind is sre.CATEGORY and re.match(_CATEGORIES[value], character))

@@ -83,9 +83,7 @@ def read_document(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Any:
         raise RunAborted(f"the source {path} is not readable {kind}: {error}{hint}") from error
 
 
-def read_lines(
-    path: Path, limits: LimitsSettings = DEFAULT_LIMITS
-) -> Iterator[tuple[Origin, Any] | RecordRejected]:
+def read_lines(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[tuple[Origin, Any] | RecordRejected]:
     """Yield each line of a JSONL file with its origin; a line that is too long or no JSON is a rejected record."""
     return _rows(read_text(path), path.name, limits)
 

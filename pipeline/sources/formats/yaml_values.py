@@ -67,7 +67,7 @@ class _Builder:
         self._documents: list[Any] = []
 
     def build(self, events: Iterator[Any]) -> Any:
-        first = None
+        first: Any = None
         for event in events:
             if isinstance(event, yaml.ScalarEvent):
                 self._scalar(event)
@@ -80,7 +80,8 @@ class _Builder:
             elif isinstance(event, yaml.DocumentStartEvent):
                 if first is not None:
                     wanted, other = "expected a single document in the stream", "but found another document"
-                    raise ConstructorError(wanted, first, other, event.start_mark)
+                    mark: Any = event.start_mark
+                    raise ConstructorError(wanted, first, other, mark)
                 first = event.start_mark
         return self._documents[0] if self._documents else None
 
@@ -101,14 +102,14 @@ class _Builder:
         self._add(built, event)
 
     def _begin(self, event: Any) -> None:
-        kind, empty = ("map", {}) if isinstance(event, yaml.MappingStartEvent) else ("seq", [])
+        kind = "map" if isinstance(event, yaml.MappingStartEvent) else "seq"
         if event.tag not in (None, "!", f"{_TAG}{kind}"):
             raise _unknown_tag(event)
         if self._awaits_key():
             raise ConstructorError("while constructing a mapping", None, "a key is a text", event.start_mark)
         if len(self._stack) >= MAX_DEPTH:
             raise _too_deep()
-        opened = _Open(empty, anchor=event.anchor)
+        opened = _Open({} if kind == "map" else [], anchor=event.anchor)
         if event.anchor:
             self._anchors[event.anchor] = opened
         self._stack.append(opened)
@@ -178,7 +179,7 @@ def _key(built: _Built, event: Any) -> Any:
 
 
 def _is_merge(event: Any) -> bool:
-    return (event.value == "<<" and event.implicit[0]) or event.tag == f"{_TAG}merge"
+    return bool((event.value == "<<" and event.implicit[0]) or event.tag == f"{_TAG}merge")
 
 
 def _scalar_value(event: Any, is_key: bool) -> Any:

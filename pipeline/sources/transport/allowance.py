@@ -44,7 +44,8 @@ class Allowance:
         return self.failure
 
     async def bound(self, listing: Coroutine[Any, Any, T], seconds: float) -> T:
-        """Return what a listing gives. Raises TimeoutError where it takes too long, `failure` where too much is sent."""
+        """Return what a listing gives. Raises TimeoutError where it takes too long, `failure` where it
+        sends too much."""
         task = asyncio.ensure_future(listing)
         crossed = asyncio.ensure_future(self._crossed.wait())
         try:

@@ -64,9 +64,7 @@ def run(source: SourceSettings, folder: Path, access: Access, limits: LimitsSett
     return output
 
 
-def _listen(
-    process: "subprocess.Popen[bytes]", source: SourceSettings, limits: LimitsSettings
-) -> tuple[bytes, bytes]:
+def _listen(process: "subprocess.Popen[bytes]", source: SourceSettings, limits: LimitsSettings) -> tuple[bytes, bytes]:
     """Return all of a process's output and the end of its errors, read together so that neither pipe fills up."""
     until = time.monotonic() + source.timeout_s
     output, errors = bytearray(), bytearray()

@@ -142,7 +142,8 @@ async def _pages(client: Any, limits: LimitsSettings) -> AsyncIterator[dict[str,
             raise RunAborted(f"the MCP server gave the cursor {cursor[:100]!r} twice: its list of tools has no end")
         seen.add(cursor)
     raise RunAborted(
-        f"the MCP server answered {limits.pages:,} pages and more, the limit of limits.pages: its list of tools has no end"
+        f"the MCP server answered {limits.pages:,} pages and more, the limit of limits.pages: its list of tools has no "
+        "end"
     )
 
 

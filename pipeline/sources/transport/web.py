@@ -100,9 +100,7 @@ def _answer(
             _check_redirect(source, to)
             headers, auth = dict(_ENCODING), None  # and never again, wherever it leads from there
         url = to
-    raise RunAborted(
-        f"{subject(source)} redirects more than the {limits.redirects} times that limits.redirects allows"
-    )
+    raise RunAborted(f"{subject(source)} redirects more than the {limits.redirects} times that limits.redirects allows")
 
 
 def _check_redirect(source: SourceSettings, to: str) -> None:
@@ -111,7 +109,7 @@ def _check_redirect(source: SourceSettings, to: str) -> None:
     host = parts.hostname or ""
     if parts.scheme in _PORTS and host not in {name.lower() for name in source.redirect_hosts}:
         raise RunAborted(
-            f'{subject(source)} redirects to another server, {host[:100]!r}: if that is right, write redirect_hosts = '
+            f"{subject(source)} redirects to another server, {host[:100]!r}: if that is right, write redirect_hosts = "
             f'["{host[:100]}"] under its [[source]]'
         )
 

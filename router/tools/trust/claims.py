@@ -132,6 +132,6 @@ NAMED_DEFAMATION = (
 MARKUP = (
     r"```|~~~|</?(?:a|b|i|p|u|br|hr|h[1-6]|em|li|ol|ul|td|tr|th|div|img|pre|svg|code|body|form|html|link|meta|span"
     r"|embed|input|style|table|video|object|script|strong|iframe|!--)\b[^<>]*>|&(?:lt|gt|amp|quot|#\d+);|\]\("
-    r"|^#{1,6} |\*\*\w|\{\{|\}\}|\$\{|<\||\|>|^\s*[{\[].*[}\]]\s*$|['\"]\s*(?:\)\s*)?;\s*(?:--|drop|delete|insert|update"
-    r"|select|alter|create|attach|copy)\b|;\s*--"
+    r"|^#{1,6} |\*\*\w|\{\{|\}\}|\$\{|<\||\|>|^\s*[{\[].*[}\]]\s*$|['\"]\s*(?:\)\s*)?;\s*(?:--|drop|delete|insert"
+    r"|update|select|alter|create|attach|copy)\b|;\s*--"
 )

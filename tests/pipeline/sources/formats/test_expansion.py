@@ -31,7 +31,9 @@ def _stop(path: Path, text: str, limits: LimitsSettings | None = None) -> str:
     [
         pytest.param(_levels(_WIDE, "[{}]", 10), "values of limits.document_values", id="lists"),
         pytest.param(_levels("a0: &a0 {k: 1}\n", "{{<<: [{}]}}", 9), "values of limits.document_values", id="merges"),
-        pytest.param(_levels("a0: &a0 {k: 1}\n", "{{x: {{<<: [{}]}}}}", 9), "limits.document_values", id="merges-inside"),
+        pytest.param(
+            _levels("a0: &a0 {k: 1}\n", "{{x: {{<<: [{}]}}}}", 9), "limits.document_values", id="merges-inside"
+        ),
         pytest.param("a: &a [*a]", "the alias 'a' stands within its own anchor", id="a-list-in-itself"),
         pytest.param("a: &a {b: *a}", "the alias 'a' stands within its own anchor", id="a-mapping-in-itself"),
         pytest.param("a: &a {<<: *a}", "the alias 'a' stands within its own anchor", id="a-merge-of-itself"),
@@ -41,7 +43,9 @@ def _stop(path: Path, text: str, limits: LimitsSettings | None = None) -> str:
             id="deep",
         ),
         pytest.param(
-            f"a: &a {'x' * 100_000}\n" + "b: [" + "*a, " * 1_000 + "]", "characters of limits.document_bytes", id="texts"
+            f"a: &a {'x' * 100_000}\n" + "b: [" + "*a, " * 1_000 + "]",
+            "characters of limits.document_bytes",
+            id="texts",
         ),
     ],
 )

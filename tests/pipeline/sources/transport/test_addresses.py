@@ -54,12 +54,16 @@ def test_a_public_name_with_a_private_address_is_refused(
     for one in (source, live):
         with pytest.raises(RunAborted) as stopped:
             read(CatalogSettings(name="x", folder=".", source=(one,)))
-        assert f"leads to 'tools.example.com', which is {addresses[-1]}: an address of this machine" in str(stopped.value)
+        assert f"leads to 'tools.example.com', which is {addresses[-1]}: an address of this machine" in str(
+            stopped.value
+        )
         assert 'write private_hosts = ["tools.example.com"] under its [[source]]' in str(stopped.value)
         assert not isinstance(stopped.value, Unavailable)
 
 
-@pytest.mark.parametrize("host", ["localhost", "mcp-server", "tools.internal", "printer.local", "a.home.arpa", "127.0.0.1"])
+@pytest.mark.parametrize(
+    "host", ["localhost", "mcp-server", "tools.internal", "printer.local", "a.home.arpa", "127.0.0.1"]
+)
 def test_a_host_that_can_only_be_private_is_the_operators_word(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
     _resolved(monkeypatch, "127.0.0.1")
     assert Reach("the url 'x'", host).resolve(host, 80, 5) == ["127.0.0.1"]
@@ -73,7 +77,7 @@ def test_a_name_that_is_not_resolved_in_time_is_unavailable(monkeypatch: pytest.
     hangs = threading.Event()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: hangs.wait(10) and [])
     try:
-        with pytest.raises(Unavailable, match="'tools.example.com' has no address"):
+        with pytest.raises(Unavailable, match=r"'tools\.example\.com' has no address"):
             Reach("the url 'x'", "tools.example.com").resolve("tools.example.com", 80, 0.05)
     finally:
         hangs.set()

@@ -56,8 +56,15 @@ def _dripping(content: bytes, pause: float = 0.05) -> Iterator[str]:
     "content",
     [
         pytest.param(_HEADERS, id="headers"),
-        pytest.param(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" + b"[" * 1_000, id="a-body-that-ends-with-the-connection"),
-        pytest.param(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\n[\r\n" * 1_000, id="chunks"),
+        pytest.param(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" + b"[" * 1_000,
+            id="a-body-that-ends-with-the-connection",
+        ),
+        pytest.param(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+            + b"1\r\n[\r\n" * 1_000,
+            id="chunks",
+        ),
     ],
 )
 @pytest.mark.parametrize("kind", ["openapi", None])

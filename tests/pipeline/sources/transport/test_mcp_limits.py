@@ -16,7 +16,7 @@ from tests.pipeline.sources.web import Web
 
 LIMITS = {"message_bytes": 50_000, "document_bytes": 200_000, "tools": 20, "pages": 5}
 _ENDLESS_LINE = "import sys\nwhile True: sys.stdout.write('x' * 65536)"
-_ENDLESS_LINES = "import sys\nwhile True: print('{\"jsonrpc\": \"2.0\", \"method\": \"notifications/x\"}')"
+_ENDLESS_LINES = 'import sys\nwhile True: print(\'{"jsonrpc": "2.0", "method": "notifications/x"}\')'
 _SERVER = """
 import json, sys
 result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
@@ -86,12 +86,15 @@ def test_a_server_leads_its_authorization_to_no_private_address(web: Web, monkey
 
     asked: list[str] = []
     monkeypatch.setattr(addresses, "_lookup", lambda host, *_: ["127.0.0.1"])
-    monkeypatch.setattr(addresses, "is_public", lambda address: str(address) == "127.0.0.1" and not asked.append("x"))
+
+    def is_public(address: object) -> bool:
+        asked.append(str(address))
+        return str(address) == "127.0.0.1"
+
+    monkeypatch.setattr(addresses, "is_public", is_public)
     port = web.root.rpartition(":")[2]
     metadata = "http://169.254.169.254/latest/meta-data"
-    web.page(
-        "", path="/guarded", status=401, headers={"www-authenticate": f'Bearer resource_metadata="{metadata}"'}
-    )
+    web.page("", path="/guarded", status=401, headers={"www-authenticate": f'Bearer resource_metadata="{metadata}"'})
     monkeypatch.setenv("SECRET", "s3cret-word")
     stopped = _stop(
         {
@@ -100,7 +103,7 @@ def test_a_server_leads_its_authorization_to_no_private_address(web: Web, monkey
         }
     )
     assert "leads to '169.254.169.254': an address of this machine or a private network" in str(stopped)
-    assert asked
+    assert "127.0.0.1" in asked
 
 
 def test_a_reference_to_another_document_is_never_fetched(web: Web, tmp_path: Path) -> None:
