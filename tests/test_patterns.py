@@ -67,8 +67,6 @@ def test_no_pattern_over_catalog_text_takes_more_than_linear_time(patterns: list
     assert slow == []
 
 
-@pytest.mark.parametrize(
-    "pattern", [r"[a-z][a-z0-9]*[A-Z]\w*[a-z]", r"\s+\n", r"[\w.+-]+@", r"\w+_\w+ is", r"(?:a|b)*c|x+y"]
-)
+@pytest.mark.parametrize("pattern", [r"[a-z][a-z0-9]*[A-Z]\w*[a-z]", r"[\w.+-]+@"])
 def test_a_quadratic_pattern_is_found(pattern: str) -> None:
-    assert growth(re.compile(pattern))[0] > 9
+    assert growth(re.compile(pattern), 200)[0] > 9

@@ -111,7 +111,7 @@ def _member(choices: Any) -> str:
 def _holds(choice: Any, character: str) -> bool:
     kind, value = choice
     if kind is sre.LITERAL:
-        return ord(character) == value
+        return bool(ord(character) == value)
     if kind is sre.RANGE:
         return bool(value[0] <= ord(character) <= value[1])
-    return bool(kind is sre.CATEGORY and re.match(_CATEGORIES[value], character))
+    return bool(kind is sre.CATEGORY) and re.match(_CATEGORIES[value], character) is not None

@@ -32,7 +32,7 @@ def test_a_name_of_100000_characters_costs_no_time_and_rejects_its_tool(tmp_path
 
 
 def test_a_record_or_a_line_that_is_too_large_is_rejected_alone(tmp_path: Path) -> None:
-    schema = {"type": "object", "properties": {"q": {"enum": ["x" * 100] * 12}}}
+    schema = {"type": "object", "properties": {"q": {"enum": ["x" * 100] * 20}}}
     rows = [{"name": "large", "parameters": schema}, {"name": "long", "examples": ["y" * 2_000]}, {"name": "good"}]
     reading = _read(tmp_path, rows, record_characters=1_500)
     assert [tool.name for tool in reading.tools] == ["good"]
