@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -56,7 +57,9 @@ def post(notify: NotifySettings, content: Mapping[str, Any]) -> None:
     """Send the JSON to the hook's address. A redirect is not followed. Raises HookFailed."""
     import requests
 
-    where = "notify.url"
+    from pipeline.sources.transport.http_session import DeadlineSession
+
+    where, started = "notify.url", time.monotonic()
     try:
         url, _ = expand_url(notify.url or "", where)
         headers = {
@@ -65,9 +68,12 @@ def post(notify: NotifySettings, content: Mapping[str, Any]) -> None:
         }
         where = f"notify.url at {urlsplit(url).hostname}"
         # None of these errors is kept as the cause: each quotes the whole URL.
-        with requests.post(
-            url, json=content, headers=headers, timeout=notify.timeout_s, allow_redirects=False, stream=True
-        ) as response:
+        with (
+            DeadlineSession(notify.timeout_s) as session,
+            session.post(
+                url, json=content, headers=headers, timeout=notify.timeout_s, allow_redirects=False, stream=True
+            ) as response,
+        ):
             status = response.status_code
     except RunAborted as error:
         raise HookFailed(str(error)) from None
@@ -76,7 +82,9 @@ def post(notify: NotifySettings, content: Mapping[str, Any]) -> None:
     except requests.exceptions.SSLError:
         raise HookFailed(f"{where} has a certificate that cannot be trusted") from None
     except requests.ConnectionError:
-        raise HookFailed(f"{where} could not be reached") from None
+        late = time.monotonic() - started >= notify.timeout_s  # cut at the deadline
+        told = f"took more than {notify.timeout_s:g} s" if late else "could not be reached"
+        raise HookFailed(f"{where} {told}") from None
     except (requests.RequestException, ValueError) as error:
         raise HookFailed(f"{where} cannot be called: {type(error).__name__}") from None
     if not 200 <= status < 300:

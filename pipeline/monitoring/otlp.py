@@ -9,6 +9,8 @@ from pipeline.monitoring.figures import Figure
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _PROTOCOLS = ("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+_TIMEOUTS = ("OTEL_EXPORTER_OTLP_METRICS_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT")
+_SECONDS = 10.0  # OpenTelemetry's own default for one request, which it starts anew with each byte
 _EXPORTER = "opentelemetry.exporter.otlp.proto.http.metric_exporter"
 
 
@@ -31,8 +33,11 @@ def send(catalog: str, figures: Sequence[Figure]) -> None:
     protocol = next((value for name in _PROTOCOLS if (value := os.environ.get(name))), "http/protobuf")
     if protocol != "http/protobuf":
         raise NotSent(f"OTLP over {protocol} is not supported: set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf")
+    from pipeline.sources.transport.http_session import DeadlineSession
+
     try:
-        exporter: Any = import_module(_EXPORTER).OTLPMetricExporter()
+        session = DeadlineSession(_seconds())
+        exporter: Any = import_module(_EXPORTER).OTLPMetricExporter(session=session)
     except ModuleNotFoundError:
         raise NotSent("this needs opentelemetry-exporter-otlp-proto-http, which is not installed") from None
     from opentelemetry.sdk.metrics import MeterProvider
@@ -53,8 +58,20 @@ def send(catalog: str, figures: Sequence[Figure]) -> None:
             for labels, sample in figure.samples:
                 gauge.set(sample, {"catalog": catalog, **labels})
         data = reader.get_metrics_data()
-        if data is None or exporter.export(data) is not MetricExportResult.SUCCESS:
+        with session:
+            sent = data is not None and exporter.export(data) is MetricExportResult.SUCCESS
+        if not sent:
             raise NotSent("the receiver of OTEL_EXPORTER_OTLP_ENDPOINT did not take the metrics")
     finally:
         provider.shutdown()
         exporter.shutdown()
+
+
+def _seconds() -> float:
+    """Return how long sending may take in all: as the standard variables say, else ten seconds."""
+    for name in _TIMEOUTS:
+        try:
+            return max(0.1, float(os.environ[name]))
+        except (KeyError, ValueError):
+            continue
+    return _SECONDS

@@ -1,7 +1,8 @@
 """Settings: frozen, typed, validated when loaded, printable. Nothing else reads settings from the environment.
 
-`sources` (with `access`, `fields` and `variables`), `enrichment`, `snapshot`, `monitoring` and `catalog` hold the
-sections; `loading` puts them together, `problems` says what is wrong with them, `unloadable` finds who hears of that.
+`sources` (with `access`, `fields` and `variables`), `limits`, `enrichment`, `snapshot`, `monitoring` and `catalog`
+hold the sections; `loading` puts them together, `problems` says what is wrong with them, `unloadable` finds who hears
+of that.
 
 Precedence, first wins: arguments of the call or the command line, environment, `catalog.toml`, defaults.
 Environment: `QUARTERMASTER_<SECTION>__<FIELD>` for any field of a section below, as in
@@ -16,6 +17,7 @@ from pipeline.settings.catalog import CatalogSettings, FlowSettings
 from pipeline.settings.enrichment import AssessmentSettings, BatchSettings, EnrichmentSettings, Price
 from pipeline.settings.fields import FieldSettings
 from pipeline.settings.ledger import LedgerSettings
+from pipeline.settings.limits import LimitsSettings
 from pipeline.settings.loading import CATALOG_FILE, left_out, load, overrides, with_provider, without_commands
 from pipeline.settings.monitoring import EVENTS, Event, MetricsSettings, NotifySettings
 from pipeline.settings.snapshot import PublishSettings, RetrievalSettings, TuningSettings, VectorSettings
@@ -33,6 +35,7 @@ __all__ = [
     "FieldSettings",
     "FlowSettings",
     "LedgerSettings",
+    "LimitsSettings",
     "MetricsSettings",
     "NotifySettings",
     "OAuthSettings",

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 from pipeline.settings.base import Section
 from pipeline.settings.enrichment import AssessmentSettings, EnrichmentSettings
 from pipeline.settings.ledger import LedgerSettings
+from pipeline.settings.limits import LimitsSettings
 from pipeline.settings.monitoring import MetricsSettings, NotifySettings
 from pipeline.settings.snapshot import PublishSettings, RetrievalSettings, TuningSettings, VectorSettings
 from pipeline.settings.sources import SourceSettings, SourcesSettings
@@ -42,6 +43,8 @@ class CatalogSettings(Section):
     """The sources, read in this order."""
     sources: SourcesSettings = SourcesSettings()
     """How all sources are read."""
+    limits: LimitsSettings = LimitsSettings()
+    """What one source may cost."""
     enrichment: EnrichmentSettings = EnrichmentSettings()
     """Who writes the expansions."""
     assessment: AssessmentSettings = AssessmentSettings()

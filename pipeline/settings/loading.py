@@ -1,6 +1,5 @@
 """Loads settings from a catalog's folder or file, the environment and the arguments of a call."""
 
-import json
 import os
 import re
 import tomllib
@@ -14,8 +13,11 @@ from pydantic import ValidationError
 from pipeline.errors import SettingsInvalid
 from pipeline.settings.catalog import CatalogSettings
 from pipeline.settings.problems import Place, problems
+from router.tools.definitions.json_values import check_depth, parse_json
 
 CATALOG_FILE = "catalog.toml"
+_MAX_DEPTH = 50  # real settings have five levels
+_MAX_DOTS = 500  # on one line; tomllib takes quadratic time and memory for dotted keys
 _PREFIX = "QUARTERMASTER_"
 # What may lie beside tool definitions in the formats of this project.
 _NOT_TOOLS = ("expansions.jsonl", "judgements.jsonl", "queries.jsonl", "usage.jsonl", "meta.json")
@@ -146,7 +148,12 @@ def left_out(path: Path, settings: CatalogSettings) -> tuple[str, ...]:
 def read_toml(path: Path) -> dict[str, Any]:
     """Return what a TOML file declares. Raises SettingsInvalid where it cannot be read."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if max(line.count(".") for line in text.split("\n")) > _MAX_DOTS:
+            raise ValueError(f"a line has more than {_MAX_DOTS} dots")
+        declared = tomllib.loads(text)
+        check_depth(declared, _MAX_DEPTH)  # dotted keys nest without recursion: a.a.a.a = 1
+        return declared
     except (OSError, ValueError, RecursionError) as error:  # ValueError: no UTF-8, no TOML, a number of 5,000 digits
         raise SettingsInvalid(f"{path} cannot be read: {error}") from error
 
@@ -220,4 +227,8 @@ def _value(text: str) -> Any:
 
     Raises ValueError where that is not JSON.
     """
-    return json.loads(text) if text.lstrip().startswith(("{", '["')) else text
+    if not text.lstrip().startswith(("{", '["')):
+        return text
+    value = parse_json(text)
+    check_depth(value, _MAX_DEPTH)
+    return value

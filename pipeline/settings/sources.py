@@ -46,6 +46,11 @@ class SourceSettings(Section):
     need (PATH, HOME, the language, …): `TOKEN = "${TOKEN}"` hands one on."""
     oauth: OAuthSettings | None = None
     """OAuth at a remote MCP server."""
+    redirect_hosts: tuple[str, ...] = ()
+    """Hosts, beside the `url`'s own server, that a redirect may lead to. Headers and users do not go there."""
+    private_hosts: tuple[str, ...] = ()
+    """Hosts that may have an address of this machine or of a private network. The `url`'s own host needs no mention
+    where it can have no other: an IP address, `localhost`, a name without a dot or under `.local` or `.internal`."""
 
     @model_validator(mode="after")
     def _one_place(self) -> "SourceSettings":

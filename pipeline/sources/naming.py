@@ -5,10 +5,8 @@ from collections.abc import Iterable
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from pipeline.errors import RunAborted, Unavailable
-from pipeline.settings import SourceSettings
+from pipeline.settings import LimitsSettings, SourceSettings
 
-# Several times the largest documents that vendors publish: a larger one is an error of a program or server.
-MAX_BYTES = 64_000_000
 _MAX_SAID = 300
 _SHORTEST = 4  # shorter secrets are part of ordinary words
 # A terminal's sequences as a whole, then control characters one by one.
@@ -49,9 +47,9 @@ def secrets_of(url: str) -> list[str]:
     return [parts.username or "", parts.password or "", parts.query, parts.fragment, *values]
 
 
-def too_large(source: SourceSettings) -> RunAborted:
-    """Return the error for a document that is too large to be one."""
-    return RunAborted(f"{subject(source)} gave more than {MAX_BYTES // 10**6} MB: no document is so large")
+def too_large(source: SourceSettings, limits: LimitsSettings) -> RunAborted:
+    """Return the error for a document that is larger than the limit."""
+    return RunAborted(f"{subject(source)} gave more than the {limits.document_bytes:,} bytes of limits.document_bytes")
 
 
 def too_late(source: SourceSettings) -> Unavailable:

@@ -58,11 +58,12 @@ _PLACEHOLDER = re.compile(
     r"|instance|org|organi[sz]ation|server|site|subdomain|tenant|url)(?:[-_]?(?:domain|host|name|url))?",
     re.IGNORECASE,
 )
-_TEMPLATE = re.compile(r"\$?\{\{?\s*([^{}]*?)\s*\}?\}|<([^<>]*)>|(?<=[/.]):(\w+)")
+_TEMPLATE = re.compile(r"\$?\{\{?([^{}]*)\}?\}|<([^<>]*)>|(?<=[/.]):(\w+)")
 
-_SEPARATOR = re.compile(r"\s+[-\u2010-\u2015+|/\u00b7]\s+|\s*[:|(\[]\s*|[)\],;]\s*|\s[-\u2013\u2014]|\.\s")
+_SEPARATOR = re.compile(r"\s{1,20}[-\u2010-\u2015+|/\u00b7]\s+|\s{0,20}[:|(\[]\s*|[)\],;]\s*|\s[-\u2013\u2014]|\.\s")
 _LEGAL = re.compile(
-    r"[\s,]+(?:incorporated|inc|llc|ltd|limited|gmbh|corporation|corp|plc|pty|s\.a|s\.r\.l|b\.v)\b\.?", re.IGNORECASE
+    r"[\s,]{1,20}(?:incorporated|inc|llc|ltd|limited|gmbh|corporation|corp|plc|pty|s\.a|s\.r\.l|b\.v)\b\.?",
+    re.IGNORECASE,
 )
 _BETWEEN_WORDS = re.compile(
     r"[\s_/&+,;!?(){}\"'`*#@<>=~^%$\[\]\\" "\u2018-\u201f\u2122\u00ae\u00a9\u2010-\u2015-]+" r"|\.+(?!\w)"
@@ -182,7 +183,7 @@ def _host(server: Mapping[str, Any]) -> str:
         return ""
 
     def default(found: re.Match[str]) -> str:
-        row = variables.get(found[1]) if isinstance(variables, Mapping) and found[1] else None
+        row = variables.get(found[1].strip()) if isinstance(variables, Mapping) and found[1] else None
         value = row.get("default") if isinstance(row, Mapping) else None
         return value if isinstance(value, str) else "{}"
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from pipeline.errors import CommandNotRun, RecordRejected, RunAborted
 from pipeline.execution import DirectExecution, Execution
-from pipeline.settings import CatalogSettings, SourceSettings
+from pipeline.settings import CatalogSettings, LimitsSettings, SourceSettings
+from pipeline.sources.bounds import within
 from pipeline.sources.coverage import Coverage, coverage_of
 from pipeline.sources.formats import READERS, mapped
 from pipeline.sources.formats.detect import detect
@@ -96,7 +97,7 @@ def _last_reading(
 def _read(catalog: CatalogSettings, source: SourceSettings, key: str) -> SourceReading:
     tools: list[RawTool] = []
     rejected: list[RecordRejected] = []
-    for item in _read_source(catalog, source):
+    for item in within(_read_source(catalog, source), catalog.limits, f"the source {name_of(source)}"):
         if isinstance(item, RecordRejected):
             rejected.append(item)
         else:
@@ -108,26 +109,26 @@ def _read_source(catalog: CatalogSettings, source: SourceSettings) -> Iterator[R
     if source.command is not None and not catalog.sources.run_commands:
         raise CommandNotRun(f"{subject(source)} was not run: --plan and --no-commands run none (sources.run_commands)")
     if source.is_live_server:
-        yield from _labelled(mcp_client.read_live(source, catalog.folder), source.provider, "mcp")
+        yield from _labelled(mcp_client.read_live(source, catalog.folder, catalog.limits), source.provider, "mcp")
     elif source.path is None:
-        with fetch.document(source, catalog.folder) as path:
-            yield from _read_file(path, source, location(source))
+        with fetch.document(source, catalog.folder, catalog.limits) as path:
+            yield from _read_file(path, source, catalog.limits, location(source))
     else:
-        yield from _read_file(catalog.resolve(source.path), source)
+        yield from _read_file(catalog.resolve(source.path), source, catalog.limits)
 
 
 def _read_file(
-    path: Path, source: SourceSettings, fetched_from: str | None = None
+    path: Path, source: SourceSettings, limits: LimitsSettings, fetched_from: str | None = None
 ) -> Iterator[RawTool | RecordRejected]:
     """Yield the tools of a document. If it was `fetched_from` elsewhere, that names it, not its temporary file."""
     _check_page(path)
     lines = source.format == "jsonl" or path.suffix.lower() == ".jsonl"
     if source.fields:
         kind = source.format or ("jsonl" if lines else "function")
-        items = mapped.read(path, source.fields, lines=lines)
+        items = mapped.read(path, source.fields, limits, lines=lines)
     else:
-        kind = source.format or detect(path)
-        items = READERS[kind](path)
+        kind = source.format or detect(path, limits)
+        items = READERS[kind](path, limits)
     # Only JSONL may leave a tool without provider: there null is deliberate.
     fallback = None if kind == "jsonl" else Path(fetched_from or path).stem
     yield from _labelled(

@@ -1,11 +1,11 @@
 """Define judged requests, and read them from JSONL."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from router.errors import SettingsInvalid
+from router.tools.definitions.json_values import parse_json
 
 KINDS = ("single", "multi", "none")
 
@@ -60,8 +60,8 @@ def read_judgements(path: Path) -> list[Judgement]:
         if not line.strip():
             continue
         try:
-            judgement = _judgement(json.loads(line))
-        except (json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+            judgement = _judgement(parse_json(line))
+        except (KeyError, TypeError, ValueError) as error:
             raise SettingsInvalid(f"{path}, line {number}: not a judged request: {error!r}") from error
         if judgement.id in judgements:
             # Requests are paired by id: between two settings, and in the files of other tools.

@@ -20,7 +20,7 @@ _NESTED = ("items", "additionalProperties")
 _BRANCHES = ("anyOf", "oneOf", "allOf", "prefixItems")
 # Keywords that a call needs. The others restrict values, which the tool itself checks.
 _CALL_KEYWORDS = ("type", "enum", "const", "required", "format", "$ref")
-_SENTENCE = re.compile(r"(?<![ (]e\.g\.)(?<![ (]i\.e\.)(?<=[.!?])\s+(?=[^a-z])|(?<=[。！？])|\s*\n")
+_SENTENCE = re.compile(r"(?<![ (]e\.g\.)(?<![ (]i\.e\.)(?<=[.!?])\s+(?=[^a-z])|(?<=[。！？])|(?:(?<!\s)\s*)?\n")
 _MAX_PARAMETERS = 24
 _MAX_MEMBERS = 6
 _MAX_VALUES = 8

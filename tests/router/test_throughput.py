@@ -12,7 +12,7 @@ from router import RequestInvalid, Router
 from router.encoding.encoder import Encoder
 from router.snapshot.snapshot import Snapshot
 from tests.support.fake_encoder import FakeEncoder
-from tests.support.publishing import Publications
+from tests.support.publishing import Publications, live
 from tests.support.soak import answers_equal
 
 REQUESTS = [
@@ -70,8 +70,8 @@ def test_many_requests_are_answered_by_one_snapshot(tmp_path: Path, snapshot: Pa
             assert router.reload()
             return super().encode_requests(requests)
 
-    live = router._live
-    live.snapshot = replace(live.snapshot, encoder=Publishing(live.snapshot.encoder))
+    serving = live(router)
+    serving.snapshot = replace(serving.snapshot, encoder=Publishing(serving.snapshot.encoder))
     assert {answer.snapshot for answer in router.route_many(REQUESTS)} == {"first"}
     assert router.manifest.snapshot == "second"
 

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from router import Router
 from router.contract import CATALOG_DB, CURRENT, MANIFEST
 from router.fingerprint import fingerprint
+from router.snapshot.reloading import ReloadingSnapshot
 from router.store import SnapshotStore
 
 
@@ -42,6 +44,17 @@ class Publications:
     def point(self, text: str) -> None:
         """Write any text to CURRENT."""
         (self.folder / CURRENT).write_text(text, encoding="utf-8")
+
+
+def live(router: Router) -> ReloadingSnapshot:
+    """Return what an unrestricted router serves from."""
+    assert isinstance(router._live, ReloadingSnapshot)
+    return router._live
+
+
+def look(router: Router) -> None:
+    """Look for a publication, as the thread of a watching router does."""
+    live(router).look()
 
 
 def sign(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:

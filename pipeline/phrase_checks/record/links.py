@@ -5,11 +5,11 @@ from collections.abc import Iterable
 
 _ADDRESS = re.compile(
     r"\b(?P<scheme>[a-z][a-z0-9+.-]{1,9}://|www\.)(?P<host>[^\s/?#\"'<>)]+)|\b(?:javascript|data|mailto):\S+"
-    r"|[\w.+-]+@(?P<mail>[\w-]+(?:\.[\w-]+)+)",
+    r"|(?<![\w.+-])[\w.+-]++@(?P<mail>[\w-]+(?:\.[\w-]+)+)",
     re.IGNORECASE,
 )
 # Reserved for examples: they lead nowhere (RFC 2606).
-_EXAMPLE = re.compile(r"(?:.*\.)?example\.(?:com|org|net)(?::\d+)?|localhost(?::\d+)?", re.IGNORECASE)
+_EXAMPLE = re.compile(r"\A(?:(?:.*\.)?example\.(?:com|org|net)|localhost)(?::\d+)?", re.IGNORECASE)
 _TAKES_ADDRESSES = re.compile(
     r"\b(?:url|uri|link|href|web ?site|site|web ?page|page|domain|endpoint|web ?hook|repo|repository|browser|crawl"
     r"|scrape|address)(?:s|es)?\b",

@@ -11,9 +11,9 @@ from router.tools.provider_labels import label_words
 _WORD = re.compile(r"[^\W_]+")
 _HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 # Never in English prose: words joined by `_`, humps as in listCharges, an id with its provider, a.dotted.path.
-_STRUCTURED = re.compile(r"\w_\w|[a-z][a-z0-9]*[A-Z]\w*[a-z]|\w/\w|\w[.-]\w+[.-]\w")
+_STRUCTURED = re.compile(r"\w_\w|(?<![a-z0-9])[0-9]*[a-z][a-z0-9]*+[A-Z]\w*[a-z]|\w/\w|\w[.-]\w+[.-]\w")
 _IDENTIFIER = re.compile(r"@?\w[\w./~-]*\w")
-_SENTENCE_START = re.compile(r"(?:^|[.!?:*\n(-]\s*)$")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:*\n(-]\s{0,40})$")
 _LONGEST = 3  # words of a provider's name
 # A description that names more providers than this is a list, and supports none of them.
 # See docs/decisions/0032-record-checks.md.

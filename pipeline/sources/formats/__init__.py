@@ -1,19 +1,20 @@
-"""Parse the documents of sources into raw tools: one module per format, with `read(path)`.
+"""Parse the documents of sources into raw tools: one module per format, with `read(path, limits)`.
 
 A new format is a module here, a line in READERS and its name in `SourceFormat`; a test holds both equal. `detect` finds
 the format of a file that does not say it, `mapped` reads any other shape by `source.fields`; `document` parses files,
-`json_schema` the schemas of API documents.
+`yaml_values` YAML, `json_schema` the schemas of API documents.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from pipeline.errors import RecordRejected
+from pipeline.settings import LimitsSettings
 from pipeline.settings.source_formats import SourceFormat
 from pipeline.sources.formats import function_schema, jsonl, mcp, openapi
 from router.tools.definitions.raw_tool import RawTool
 
-READERS: Mapping[SourceFormat, Callable[[Path], Iterator[RawTool | RecordRejected]]] = {
+READERS: Mapping[SourceFormat, Callable[[Path, LimitsSettings], Iterator[RawTool | RecordRejected]]] = {
     "function": function_schema.read,
     "openapi": openapi.read,
     "mcp": mcp.read,

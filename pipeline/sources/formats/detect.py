@@ -4,20 +4,21 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import RecordRejected, RunAborted
+from pipeline.settings import LimitsSettings
 from pipeline.settings.source_formats import SourceFormat
-from pipeline.sources.formats.document import read_document, read_lines
+from pipeline.sources.formats.document import DEFAULT_LIMITS, read_document, read_lines
 from router.tools.definitions.nesting import find_definitions
 
 
-def detect(path: Path) -> SourceFormat:
+def detect(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> SourceFormat:
     """Return the format of a file, by its content. Raises RunAborted where it is none of the known ones."""
     if path.suffix.lower() == ".jsonl":
-        first = next((line for line in read_lines(path) if not isinstance(line, RecordRejected)), None)
+        first = next((line for line in read_lines(path, limits) if not isinstance(line, RecordRejected)), None)
         row = first[1] if first else {}
         words = ("function", "input_schema", "inputSchema")
         schema = isinstance(row, dict) and (row.get("type") == "function" or any(word in row for word in words))
         return "function" if schema else "jsonl"
-    value = read_document(path)
+    value = read_document(path, limits)
     if isinstance(value, dict) and ("openapi" in value or "swagger" in value):
         return "openapi"
     tools = find_definitions(value)

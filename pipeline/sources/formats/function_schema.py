@@ -9,28 +9,31 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import RecordRejected, RunAborted
-from pipeline.sources.formats.document import read_document, read_source_lines
+from pipeline.settings import LimitsSettings
+from pipeline.sources.formats.document import DEFAULT_LIMITS, read_document, read_source_lines
 from router.record import Origin
 from router.tools.definitions.nesting import ListedDefinition, definitions_within, find_definitions
 from router.tools.definitions.raw_tool import RawTool
 from router.tools.definitions.vendors import read_tool
 
 
-def read(path: Path) -> Iterator[RawTool | RecordRejected]:
+def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[RawTool | RecordRejected]:
     """Yield the tools of a file. Raises RunAborted where it has no function schemas."""
     if path.suffix.lower() == ".jsonl":
-        yield from read_rows(path)
+        yield from read_rows(path, limits)
         return
-    found = find_definitions(read_document(path))
+    found = find_definitions(read_document(path, limits))
     if found is None:
         raise RunAborted(f"the source {path} holds no function schemas: expected a list, or an object with `tools`")
     for one in found:
         yield listed_tool(one, path.name)
 
 
-def read_rows(path: Path, *, own_id: bool = False) -> Iterator[RawTool | RecordRejected]:
+def read_rows(
+    path: Path, limits: LimitsSettings = DEFAULT_LIMITS, *, own_id: bool = False
+) -> Iterator[RawTool | RecordRejected]:
     """Yield the tools of a JSONL file; a row may be a tool, or hold several."""
-    for line in read_source_lines(path):
+    for line in read_source_lines(path, limits):
         if isinstance(line, RecordRejected):
             yield line
             continue

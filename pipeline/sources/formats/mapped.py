@@ -8,8 +8,8 @@ import jmespath
 from jmespath.exceptions import JMESPathError
 
 from pipeline.errors import RecordRejected, RunAborted
-from pipeline.settings import FieldSettings
-from pipeline.sources.formats.document import read_document, read_source_lines
+from pipeline.settings import FieldSettings, LimitsSettings
+from pipeline.sources.formats.document import DEFAULT_LIMITS, read_document, read_source_lines
 from pipeline.sources.formats.function_schema import listed_tool
 from router.record import Origin
 from router.tools.definitions.field_names import PARAMETERS, SPLIT_PARAMETERS
@@ -20,9 +20,11 @@ from router.tools.definitions.raw_tool import RawTool
 _SECTION = "source.fields"
 
 
-def read(path: Path, fields: FieldSettings, *, lines: bool) -> Iterator[RawTool | RecordRejected]:
+def read(
+    path: Path, fields: FieldSettings, limits: LimitsSettings = DEFAULT_LIMITS, *, lines: bool
+) -> Iterator[RawTool | RecordRejected]:
     """Yield the tools of a document, or of each of its `lines`. Raises RunAborted where the selectors find nothing."""
-    for pointer, value in _documents(path, lines):
+    for pointer, value in _documents(path, lines, limits):
         if isinstance(value, RecordRejected):
             yield value
             continue
@@ -35,11 +37,11 @@ def read(path: Path, fields: FieldSettings, *, lines: bool) -> Iterator[RawTool 
             yield _tool(record, server, fields, path.name)
 
 
-def _documents(path: Path, lines: bool) -> Iterator[tuple[str, Any]]:
+def _documents(path: Path, lines: bool, limits: LimitsSettings) -> Iterator[tuple[str, Any]]:
     if not lines:
-        yield "", read_document(path)
+        yield "", read_document(path, limits)
         return
-    for line in read_source_lines(path):
+    for line in read_source_lines(path, limits):
         yield ("", line) if isinstance(line, RecordRejected) else (line[0].pointer, line[1])
 
 

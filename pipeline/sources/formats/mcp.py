@@ -5,17 +5,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from pipeline.errors import RecordRejected, RunAborted
-from pipeline.sources.formats.document import read_document
+from pipeline.settings import LimitsSettings
+from pipeline.sources.formats.document import DEFAULT_LIMITS, read_document
 from pipeline.sources.formats.function_schema import listed_tool
 from pipeline.sources.provider_label import label_of_server
 from router.tools.definitions.nesting import find_definitions
 from router.tools.definitions.raw_tool import RawTool
 
 
-def read(path: Path) -> Iterator[RawTool | RecordRejected]:
+def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[RawTool | RecordRejected]:
     """Yield the tools of saved answers: the result, the whole JSON-RPC response, a list of pages, a bare list of tools,
     or the answers of several servers by their names."""
-    found = find_definitions(read_document(path))
+    found = find_definitions(read_document(path, limits))
     if found is None:
         raise RunAborted(f"the source {path} is not a saved tools/list answer: it has no list of tools")
     servers = {one.provider for one in found}

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import RecordRejected, RunAborted
-from pipeline.sources.formats.document import read_document
-from pipeline.sources.formats.json_schema import SchemaScope, resolve_pointer
+from pipeline.settings import LimitsSettings
+from pipeline.sources.formats.document import DEFAULT_LIMITS, read_document
+from pipeline.sources.formats.json_schema import SchemaBudget, SchemaScope, check_chain, resolve_pointer
 from pipeline.sources.provider_label import label_of_document
 from router.record import Origin
 from router.tools.definitions.raw_tool import FieldReader, RawTool
@@ -29,9 +30,9 @@ _CJK_END = re.compile("[\u3040-\u30ff\u3400-\u9fff]$")
 _READ_ONLY = ("get", "head", "options", "trace", "query")
 
 
-def read(path: Path) -> Iterator[RawTool | RecordRejected]:
+def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[RawTool | RecordRejected]:
     """Yield the tools of a document. Raises RunAborted where it is no OpenAPI or Swagger document with paths."""
-    document = read_document(path)
+    document = read_document(path, limits)
     if not isinstance(document, dict) or not re.match(
         r"^(3\.|2\.0)", str(document.get("openapi") or document.get("swagger"))
     ):
@@ -40,6 +41,7 @@ def read(path: Path) -> Iterator[RawTool | RecordRejected]:
     if not isinstance(paths, dict):
         raise RunAborted(f"the source {path}: paths is not an object")
     provider = label_of_document(document)
+    budget = SchemaBudget(limits)
     for route, item in paths.items():
         if str(route).startswith("x-"):
             continue
@@ -56,16 +58,22 @@ def read(path: Path) -> Iterator[RawTool | RecordRejected]:
             if method in item:
                 origin = Origin(path.name, f"{pointer}/{method}")
                 try:
-                    yield _operation(document, str(route), method, item, provider, origin)
+                    scope = SchemaScope(document, origin, budget)
+                    yield _operation(document, str(route), method, item, provider, origin, scope)
                 except RecordRejected as rejected:
                     yield rejected
 
 
 def _operation(
-    document: dict[str, Any], route: str, method: str, item: dict[str, Any], provider: str | None, origin: Origin
+    document: dict[str, Any],
+    route: str,
+    method: str,
+    item: dict[str, Any],
+    provider: str | None,
+    origin: Origin,
+    scope: SchemaScope,
 ) -> RawTool:
     fields = FieldReader(item[method], origin)
-    scope = SchemaScope(document, origin)
     properties: dict[str, Any] = {}
     required: list[str] = []
     body: dict[str, Any] | None = None
@@ -155,6 +163,7 @@ def _parameter(parameter: dict[str, Any], scope: SchemaScope) -> tuple[str, dict
     schema = dict(schema) if isinstance(schema, dict) else {}
     if isinstance(parameter.get("description"), str):
         schema["description"] = parameter["description"]
+        scope.take(parameter["description"])
     return parameter["name"], schema
 
 
@@ -178,6 +187,7 @@ def _add_body(
     schema = dict(schema) if isinstance(schema, dict) else {}
     if isinstance(body.get("description"), str):
         schema.setdefault("description", body["description"])
+        scope.take(body["description"])
     name = "body" if "body" not in properties else "request_body"
     properties[name] = schema
     if is_required:
@@ -196,13 +206,11 @@ def _follow(value: Any, document: dict[str, Any], origin: Origin, scope: SchemaS
     seen: set[str] = set()
     while isinstance(value, dict) and isinstance(value.get("$ref"), str):
         reference = value["$ref"]
-        if reference in seen:
-            raise RecordRejected(origin, f"the reference {reference} leads back to itself")
-        seen.add(reference)
+        check_chain(seen, reference, origin)
         if not reference.startswith("#"):
             if scope is None:
-                raise RecordRejected(origin, f"the reference {reference} leads to another document")
-            scope.notices.append(f"{reference} is in another document: left open")
+                raise RecordRejected(origin, f"the reference {reference[:200]} leads to another document")
+            scope.notices.append(f"{reference[:200]} is in another document: left open")
             return None
         value = resolve_pointer(document, reference, origin)
     return value

@@ -3,9 +3,9 @@
 import re
 
 # No JSON and no YAML of tools begins like this; `<<` is a merge of YAML.
-_MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype\b|!--|\?xml\b|[a-z][a-z0-9:-]*[\s/>])", re.IGNORECASE)
+_MARKUP = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*<(?:!doctype\b|!--|\?xml\b|[a-z][a-z0-9:-]*[\s/>])", re.IGNORECASE)
 # JSON, YAML that begins with a key or an item, or UTF-16, which only a reader can tell.
-_DOCUMENT = re.compile(rb"\xff\xfe|\xfe\xff|(?:\xef\xbb\xbf)?(?:\s|#.*\n|---\s)*(?:[{\[]|-\s|[\w\"'.-]+:\s)")
+_DOCUMENT = re.compile(rb"\A(?:\xff\xfe|\xfe\xff|(?:\xef\xbb\xbf)?(?:\s|#.*\n|---\s)*(?:[{\[]|-\s|[\w\"'.-]+:\s))")
 _TYPES = ("text/html", "application/xhtml+xml")
 START = 1024  # bytes that tell
 

@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from pipeline.errors import RunAborted
-from pipeline.settings import SourceSettings
-from pipeline.sources.naming import MAX_BYTES, location, redacted, subject, too_large, too_late
+from pipeline.settings import LimitsSettings, SourceSettings
+from pipeline.sources.naming import location, redacted, subject, too_large, too_late
 from pipeline.sources.transport.access import Access
 
 _CHUNK = 65_536
@@ -45,7 +45,7 @@ def minimal_environment() -> dict[str, str]:
     return {**kept, "PATH": search_path()}
 
 
-def run(source: SourceSettings, folder: Path, access: Access) -> bytes:
+def run(source: SourceSettings, folder: Path, access: Access, limits: LimitsSettings) -> bytes:
     """Return what a command prints on standard output. Raises Unavailable where it takes too long, else RunAborted."""
     command = [program(source, folder), *(source.command or ())[1:]]
     pipe, silent = subprocess.PIPE, subprocess.DEVNULL
@@ -59,7 +59,7 @@ def run(source: SourceSettings, folder: Path, access: Access) -> bytes:
         raise RunAborted(f"{subject(source)} could not be started: {reason}") from None
     with process:
         try:
-            output, errors = _listen(process, source)
+            output, errors = _listen(process, source, limits)
         except BaseException:
             # With all that it started, while its number is still its own; macOS refuses where all have ended.
             with suppress(ProcessLookupError, PermissionError):
@@ -73,7 +73,7 @@ def run(source: SourceSettings, folder: Path, access: Access) -> bytes:
     return output
 
 
-def _listen(process: "subprocess.Popen[bytes]", source: SourceSettings) -> tuple[bytes, bytes]:
+def _listen(process: "subprocess.Popen[bytes]", source: SourceSettings, limits: LimitsSettings) -> tuple[bytes, bytes]:
     """Return all of a process's output and the end of its errors, read together so that neither pipe fills up."""
     until = time.monotonic() + source.timeout_s
     output, errors = bytearray(), bytearray()
@@ -88,8 +88,8 @@ def _listen(process: "subprocess.Popen[bytes]", source: SourceSettings) -> tuple
                 if not (chunk := os.read(key.fd, _CHUNK)):
                     selector.unregister(key.fileobj)
                 key.data.extend(chunk)
-            if len(output) > MAX_BYTES:
-                raise too_large(source)
+            if len(output) > limits.document_bytes:
+                raise too_large(source, limits)
             del errors[:-_CHUNK]  # its last words are enough
     try:
         process.wait(max(0.0, until - time.monotonic()))

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from pipeline.errors import RunAborted
-from pipeline.settings import SourceSettings
+from pipeline.settings import LimitsSettings, SourceSettings
 from pipeline.sources.formats.pages import START, is_page
 from pipeline.sources.naming import subject
 from pipeline.sources.transport import commands
@@ -18,18 +18,18 @@ from pipeline.sources.transport.access import resolve_access
 
 
 @contextmanager
-def document(source: SourceSettings, folder: Path) -> Iterator[Path]:
+def document(source: SourceSettings, folder: Path, limits: LimitsSettings) -> Iterator[Path]:
     """Open a temporary file with the document of a `command` or `url`; its suffix says how the content is written.
 
     Raises Unavailable where it may come another time, else RunAborted.
     """
     access = resolve_access(source)
     if source.command is not None:
-        content_type, body = "", commands.run(source, folder, access)
+        content_type, body = "", commands.run(source, folder, access, limits)
     else:
         from pipeline.sources.transport import web  # with requests, where something is fetched
 
-        content_type, body = web.get(source, access)
+        content_type, body = web.get(source, access, limits)
     if not body.strip():
         raise RunAborted(f"{subject(source)} gave nothing: its {source.format} document is empty")
     if is_page(body[:START], content_type):

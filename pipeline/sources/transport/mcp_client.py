@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from pipeline.errors import RecordRejected, RunAborted, Unavailable
-from pipeline.settings import SourceSettings
+from pipeline.settings import LimitsSettings, SourceSettings
+from pipeline.sources.formats.document import DEFAULT_LIMITS
 from pipeline.sources.formats.function_schema import tool_or_rejection
 from pipeline.sources.naming import location, redacted
 from pipeline.sources.provider_label import label_of_server
 from pipeline.sources.transport import commands
 from pipeline.sources.transport.access import Access, resolve_access
+from pipeline.sources.transport.allowance import Allowance
 from router.record import Origin
 from router.tools.definitions.raw_tool import RawTool
 from router.validation import describe_requirement
@@ -23,13 +25,13 @@ from router.validation import describe_requirement
 if TYPE_CHECKING:
     from pipeline.sources.transport.oauth import Authentication
 
-# The most pages that a server may answer: 10,000 pages of even one tool are more than any real server has.
-_MAX_PAGES = 10_000
 # They log addresses with their queries, and the answers of token servers.
 _LOGGERS = ("httpx2", "httpcore2", "mcp")
 
 
-def read_live(source: SourceSettings, folder: Path) -> Iterator[RawTool | RecordRejected]:
+def read_live(
+    source: SourceSettings, folder: Path, limits: LimitsSettings = DEFAULT_LIMITS
+) -> Iterator[RawTool | RecordRejected]:
     """Yield the tools of a running server, all its pages. A command runs in `folder`, the catalog's.
 
     Raises Unavailable where it does not start, answer or end, which may pass, else RunAborted.
@@ -40,27 +42,34 @@ def read_live(source: SourceSettings, folder: Path) -> Iterator[RawTool | Record
         from pipeline.sources.transport.oauth import authentication  # with the SDK, which takes 2 s to import
 
         auth = authentication(source, access, folder)
-    server, rows = list_server_tools(source, folder, access, auth)
+    server, rows = list_server_tools(source, folder, access, auth, limits)
     label = label_of_server(server) if server else None
     for index, row in enumerate(rows):
         yield tool_or_rejection(row, Origin(where, f"/tools/{index}"), label)
 
 
 def list_server_tools(
-    source: SourceSettings, folder: Path, access: Access, auth: "Authentication | None" = None
+    source: SourceSettings,
+    folder: Path,
+    access: Access,
+    auth: "Authentication | None" = None,
+    limits: LimitsSettings = DEFAULT_LIMITS,
 ) -> tuple[str | None, list[dict[str, Any]]]:
     """Return the name of a source's server and its tools, with `auth` where it needs a token. Raises as `read_live`."""
     where = location(source)
     program = commands.program(source, folder) if source.command else None
     statuses: list[int] = []
-    asking = _introspect(source, access, auth, program, folder, statuses)
+    allowance = Allowance(limits, f"the MCP server {where!r}")
     try:
         with _quiet():
-            return asyncio.run(asyncio.wait_for(asking, source.timeout_s))
+            asking = _introspect(source, access, auth, program, folder, statuses, allowance)
+            return asyncio.run(allowance.bound(asking, source.timeout_s))
     except TimeoutError:
         raise Unavailable(f"the MCP server {where!r} did not list its tools within {source.timeout_s:g} s") from None
     except Exception as error:  # noqa: BLE001 - the client raises groups of whatever its transport met
         cause = _cause(error)
+        if allowance.failure is not None:
+            raise allowance.failure from None
         if (failure := auth.failure if auth is not None else None) or isinstance(cause, RunAborted):
             raise failure or type(cause)(f"the MCP server {where!r} could not be read: {cause}") from None
         status = statuses[-1] if statuses and statuses[-1] >= 400 else None
@@ -72,11 +81,20 @@ def list_server_tools(
 
 
 async def _introspect(
-    source: SourceSettings, access: Access, auth: Any, program: str | None, folder: Path, statuses: list[int]
+    source: SourceSettings,
+    access: Access,
+    auth: Any,
+    program: str | None,
+    folder: Path,
+    statuses: list[int],
+    allowance: Allowance,
 ) -> tuple[str | None, list[dict[str, Any]]]:
     import httpx2
     from mcp import Client, StdioServerParameters  # 2 s to import: only where a live server is read
     from mcp.client.streamable_http import streamable_http_client
+
+    from pipeline.sources.transport.mcp_http import http_client
+    from pipeline.sources.transport.mcp_stdio import stdio_client
 
     async def note(response: httpx2.Response) -> None:
         # The client's own error does not tell a server that is busy from one that refuses.
@@ -86,36 +104,47 @@ async def _introspect(
 
     async with AsyncExitStack() as stack:
         if program is not None:
-            target: Any = StdioServerParameters(
+            parameters = StdioServerParameters(
                 command=program,
                 args=list((source.command or ())[1:]),
                 env={**commands.minimal_environment(), **access.env},
                 cwd=folder,
             )
+            target: Any = stdio_client(parameters, allowance)
         else:
-            http = httpx2.AsyncClient(
-                timeout=source.timeout_s, headers=access.headers, auth=auth, event_hooks={"response": [note]}
+            http = http_client(source, access, auth, allowance)
+            http.event_hooks["response"].append(note)
+            target = streamable_http_client(
+                access.url,
+                http_client=await stack.enter_async_context(http),
+                max_sse_event_size=allowance.limits.message_bytes,
             )
-            target = streamable_http_client(access.url, http_client=await stack.enter_async_context(http))
         client = await stack.enter_async_context(Client(target, read_timeout_seconds=source.timeout_s))
         name = client.server_info.name if client.server_info else None
-        return name, [tool async for tool in _pages(client)]
+        return name, [tool async for tool in _pages(client, allowance.limits)]
 
 
-async def _pages(client: Any) -> AsyncIterator[dict[str, Any]]:
+async def _pages(client: Any, limits: LimitsSettings) -> AsyncIterator[dict[str, Any]]:
     seen: set[str] = set()
     cursor = None
-    for _ in range(_MAX_PAGES):
+    count = 0
+    for _ in range(limits.pages):
         page = await client.list_tools(cursor=cursor)
+        count += len(page.tools)
+        if count > limits.tools:
+            raise RunAborted(f"the MCP server lists more than the {limits.tools:,} tools of limits.tools")
         for tool in page.tools:
             yield tool.model_dump(by_alias=True, exclude_none=True, mode="json")
         cursor = page.next_cursor
         if cursor is None:
             return
         if cursor in seen:
-            raise RunAborted(f"the MCP server gave the cursor {cursor!r} twice: its list of tools has no end")
+            raise RunAborted(f"the MCP server gave the cursor {cursor[:100]!r} twice: its list of tools has no end")
         seen.add(cursor)
-    raise RunAborted(f"the MCP server answered {_MAX_PAGES:,} pages and more: its list of tools has no end")
+    raise RunAborted(
+        f"the MCP server answered {limits.pages:,} pages and more, the limit of limits.pages: its list of tools has no "
+        "end"
+    )
 
 
 @contextmanager

@@ -46,10 +46,10 @@ def replace_unstorable(value: Any) -> Any:
     return value
 
 
-def check_depth(value: Any) -> None:
-    """Raise ValueError where a value is nested more than MAX_DEPTH levels deep."""
+def check_depth(value: Any, levels: int = MAX_DEPTH) -> None:
+    """Raise ValueError where a value is nested more than `levels` deep."""
     level = [value]
-    for _ in range(MAX_DEPTH):
+    for _ in range(levels):
         level = [
             child
             for item in level
@@ -58,7 +58,7 @@ def check_depth(value: Any) -> None:
         ]
         if not level:
             return
-    raise ValueError(f"nested more than {MAX_DEPTH} levels deep")
+    raise ValueError(f"nested more than {levels} levels deep")
 
 
 def storage_problem(value: Any) -> str | None:

@@ -33,7 +33,7 @@ _CLASS = re.compile(r"^<class '(?:\w+\.)*(\w+)'>$")
 _ARRAY_OF = re.compile(r"^(?:array|list)s? of ([\w-]+)$")
 _DEFAULT = re.compile(r"^default(?:s to| is)?\s*[:= ]\s*(.+)$", re.IGNORECASE | re.DOTALL)
 _CLOSED = {"(": ")", "[": "]", "<": ">", "{": "}"}
-_AFTER_TYPE = re.compile(r"\s*(?::|\s[-–—]+\s)\s*")  # applied to the first characters only: it is quadratic in spaces
+_AFTER_TYPE = re.compile(r"(?<!\s)\s*(?::|\s[-–—]+\s)\s*")
 _FLAG_FIRST = re.compile(r"^(required|optional)\s*[.:]\s+", re.IGNORECASE)
 _MAX_LENGTH = 200  # characters of a type: longer texts are prose
 

@@ -19,7 +19,7 @@ _NAMESPACE = re.compile(r"^.*[/.](?=[^/.]*\w)")
 # Two words of a name that are one verb.
 _SPLIT_VERBS = {("re", "run"): "rerun", ("look", "up"): "lookup", ("log", "in"): "login", ("log", "out"): "logout"}
 _QUESTION = re.compile("is|are|has|have|can|does|should|was|will")
-_ADJECTIVE = re.compile(r"\w{3,}ed|active|all|authenticated|current|default|latest|new|private|public|recent")
+_ADJECTIVE = re.compile(r"\A(?:\w{3,}ed|active|all|authenticated|current|default|latest|new|private|public|recent)")
 # Verbs that are nouns as often, beside those that the lexicon lists as both: `book_get` gets a book.
 _ALSO_NOUNS = frozenset(
     (

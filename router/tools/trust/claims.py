@@ -122,7 +122,7 @@ STRICT_PROMOTION: Rows = (
 # A name or an identifier, by the case of its letters.
 _NAMED = (
     r"(?:(?!(?:Some|Any|Every|No)(?:thing|body|one)\b|(?:I|It|This|That|These|Those|What|Which|My|The|They|He|She|We"
-    r"|You)\b)[A-Z@][\w.@/-]*|\w+_\w+)"
+    r"|You)\b)[A-Z@][\w.@/-]{0,120}+|(?<!\w)(?=\w+?_\w)\w++)"
 )
 NAMED_DEFAMATION = (
     rf"\b(?i:never|do not|don't|avoid|stop) (?i:use|using|call|calling|trust|trusting|choose|pick) (?!I\b){_NAMED}"
@@ -132,6 +132,6 @@ NAMED_DEFAMATION = (
 MARKUP = (
     r"```|~~~|</?(?:a|b|i|p|u|br|hr|h[1-6]|em|li|ol|ul|td|tr|th|div|img|pre|svg|code|body|form|html|link|meta|span"
     r"|embed|input|style|table|video|object|script|strong|iframe|!--)\b[^<>]*>|&(?:lt|gt|amp|quot|#\d+);|\]\("
-    r"|^#{1,6} |\*\*\w|\{\{|\}\}|\$\{|<\||\|>|^\s*[{\[].*[}\]]\s*$|['\"]\s*\)?\s*;\s*(?:--|drop|delete|insert|update"
-    r"|select|alter|create|attach|copy)\b|;\s*--"
+    r"|^#{1,6} |\*\*\w|\{\{|\}\}|\$\{|<\||\|>|^\s*[{\[].*[}\]]\s*$|['\"]\s*(?:\)\s*)?;\s*(?:--|drop|delete|insert"
+    r"|update|select|alter|create|attach|copy)\b|;\s*--"
 )

@@ -83,7 +83,8 @@ def test_other_variables_are_not_ours(write_toml: WriteToml, variable: str) -> N
 
 def test_an_unknown_section_in_the_environment_is_refused_with_the_known_ones(write_toml: WriteToml) -> None:
     message = _refusal(write_toml(), QUARTERMASTER_VECTOR__ENCODER="x")
-    known = "use sources, enrichment, assessment, vectors, tuning, retrieval, publish, ledger, notify, metrics, flow"
+    sections = "limits, enrichment, assessment, vectors, tuning, retrieval, publish, ledger, notify, metrics, flow"
+    known = f"use sources, {sections}"
     assert message.endswith(
         f": QUARTERMASTER_VECTOR__ENCODER: there is no section 'vector': did you mean 'vectors'? {known}"
     )

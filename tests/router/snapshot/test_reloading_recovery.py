@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from router import RequestInvalid, Router, SettingsInvalid
-from tests.support.publishing import Publications, corrupt
+from tests.support.publishing import Publications, corrupt, look
 
 
 @pytest.fixture
@@ -28,14 +28,14 @@ def test_a_snapshot_that_was_mended_is_taken_without_a_new_publication(
     office.publish("second")
     with caplog.at_level(logging.WARNING, "router"):
         for _ in range(4):
-            router._live.look()
+            look(router)
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert router.manifest.snapshot == "first"
     whole = office.folder / "first" / broken.relative_to(office.folder / "second")
     broken.unlink()
     shutil.copyfile(whole, broken)
     for _ in range(70):
-        router._live.look()
+        look(router)
     assert router.manifest.snapshot == "second"
 
 
@@ -45,7 +45,7 @@ def test_a_link_to_a_snapshot_that_is_set_anew_is_followed(office: Publications,
     router = Router.open(link)
     link.unlink()
     link.symlink_to(office.folder / "second")
-    router._live.look()
+    look(router)
     assert router.manifest.snapshot == "second"
 
 

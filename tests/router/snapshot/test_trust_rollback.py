@@ -13,6 +13,7 @@ from router.serving.http.metrics import Metrics
 from router.serving.page.comparing import SnapshotCache
 from router.store import Signing as By
 from router.store import SnapshotStore, decisions, sign_snapshot
+from tests.support.publishing import look
 from tests.support.signing import SignedOffice
 
 
@@ -38,14 +39,14 @@ def test_a_newer_snapshot_serves_and_an_older_one_is_refused_and_told(
     refused = b"quartermaster_publication_refused 1.0"
     office.publish("first")
     with caplog.at_level(logging.WARNING, "router"):
-        router._live.look()
-        router._live.look()
+        look(router)
+        look(router)
     assert router.manifest.snapshot == "second"
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "has number 1, and second with number 2 has served" in caplog.text
     assert "has number 1" in router.refusal and refused in Metrics(router).exposition()
     office.publish("third")
-    router._live.look()
+    look(router)
     assert (router.manifest.snapshot, router.refusal) == ("third", "")
     assert refused not in Metrics(router).exposition()
 
@@ -56,7 +57,7 @@ def test_a_stripped_signature_leaves_the_old_snapshot_serving(office: SignedOffi
     office.publish("third")
     with pytest.raises(SnapshotUntrusted):
         router.reload()
-    router._live.look()
+    look(router)
     assert router.manifest.snapshot == "second"
 
 
@@ -67,7 +68,7 @@ def test_an_operator_goes_back_by_a_signature_of_a_later_number(
     router = Router.open(office.folder, trusted_keys=office.keys, trust_state=state)
     before = (office.folder / "first" / MANIFEST).read_bytes()
     assert decisions.rollback(store, By(office.signer)) == "first"
-    router._live.look()
+    look(router)
     assert router.manifest.snapshot == "first"
     assert json.loads(state.read_text())["office"]["counter"] == 4
     assert (office.folder / "first" / MANIFEST).read_bytes() == before
@@ -79,7 +80,7 @@ def test_an_operator_goes_back_by_a_signature_of_a_later_number(
     with pytest.raises(SnapshotUntrusted, match="first with number 4"):
         Router.open(office.folder, trusted_keys=office.keys, trust_state=state)
     decisions.use(store, "second", By(office.signer))
-    router._live.look()
+    look(router)
     assert router.manifest.snapshot == "second"
     # An old pointer that is put back makes nothing serve.
     (office.folder / POINTER_SIGNATURE).write_bytes(replayed)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import RunAborted, Unavailable
-from pipeline.settings import CatalogSettings, SourceSettings
+from pipeline.settings import CatalogSettings, LimitsSettings, SourceSettings
 from pipeline.sources import Reading, read
 from pipeline.sources.transport import fetch
 from router.record import Origin
@@ -153,7 +153,7 @@ def test_what_a_command_started_ends_with_it(tmp_path: Path) -> None:
 
 def test_a_command_that_prints_too_much_stops_the_run(tmp_path: Path) -> None:
     stopped = _stop(tmp_path, "-c", "while True: print('x' * 1_000_000)")
-    assert str(stopped) == f"the command '{PYTHON}' gave more than 64 MB: no document is so large"
+    assert str(stopped) == f"the command '{PYTHON}' gave more than the 64,000,000 bytes of limits.document_bytes"
 
 
 def test_a_command_that_prints_nothing_stops_the_run(tmp_path: Path) -> None:
@@ -176,6 +176,6 @@ def test_no_message_tells_an_argument(tmp_path: Path) -> None:
 def test_no_temporary_file_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     source = SourceSettings(command=(PYTHON, *_printing(YAML)), format="openapi")
-    with fetch.document(source, tmp_path) as path:
+    with fetch.document(source, tmp_path, LimitsSettings()) as path:
         assert path.parent.parent == tmp_path and path.read_text(encoding="utf-8").startswith("openapi")
     assert list(tmp_path.iterdir()) == []

@@ -11,7 +11,7 @@ from router import Router, SettingsInvalid, SnapshotInvalid
 from router.contract import MANIFEST
 from router.serving.page.comparing import SnapshotCache
 from router.store import DecisionStore, ReadableStore, WritableStore, current_folder
-from tests.support.publishing import Publications, corrupt
+from tests.support.publishing import Publications, corrupt, look
 from tests.support.zip_store import ZipStore
 
 REQUEST = "give the customer their money back"
@@ -79,7 +79,7 @@ def test_a_store_that_cannot_be_reached_is_warned_of_once_and_read_again_later(
     store.reachable = False
     with caplog.at_level(logging.WARNING, "router"):
         for _ in range(6):
-            router._live.look()
+            look(router)
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "zip://office" in caplog.text and "no route to host" in caplog.text
     assert router.route(REQUEST).snapshot == "a"
@@ -87,7 +87,7 @@ def test_a_store_that_cannot_be_reached_is_warned_of_once_and_read_again_later(
         Router.open(store)
     store.reachable = True
     store.publish("b")
-    router._live.look()
+    look(router)
     assert router.manifest.snapshot == "b"
 
 

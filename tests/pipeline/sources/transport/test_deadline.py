@@ -1,0 +1,97 @@
+"""Servers that drip: whatever they drip, a request ends at its deadline."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.errors import Unavailable
+from pipeline.monitoring import otlp
+from pipeline.monitoring.hook import HookFailed, post
+from pipeline.settings import CatalogSettings, NotifySettings
+from pipeline.sources import read
+
+_HEADERS = b"HTTP/1.1 200 OK\r\n" + b"".join(b"X-%d: y\r\n" % number for number in range(1_000))
+
+
+@contextmanager
+def _dripping(content: bytes, pause: float = 0.05) -> Iterator[str]:
+    """A server that sends its answer byte by byte, whatever it is asked."""
+    stop = threading.Event()
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while not stop.is_set():
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with connection:
+                try:
+                    connection.recv(65_536)
+                    for byte in content:
+                        if stop.wait(pause):
+                            return
+                        connection.sendall(bytes([byte]))
+                except OSError:
+                    continue
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    finally:
+        stop.set()
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(_HEADERS, id="headers"),
+        pytest.param(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" + b"[" * 1_000,
+            id="a-body-that-ends-with-the-connection",
+        ),
+        pytest.param(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+            + b"1\r\n[\r\n" * 1_000,
+            id="chunks",
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", ["openapi", None])
+def test_a_source_that_drips_is_unavailable_at_its_deadline(content: bytes, kind: Any) -> None:
+    with _dripping(content, pause=0.002 if b"\r\n\r\n" in content else 0.05) as url:
+        source = {"url": url, "format": kind, "timeout_s": 1.5 if kind else 4}
+        read_once = CatalogSettings(name="x", folder=Path(), source=(source,))
+        started = time.monotonic()
+        with pytest.raises(Unavailable):
+            read(read_once)
+        assert time.monotonic() - started < 12  # the headers alone would take minutes
+
+
+def test_a_hook_that_drips_its_headers_fails_at_its_deadline() -> None:
+    with _dripping(_HEADERS) as url:
+        started = time.monotonic()
+        with pytest.raises(HookFailed, match=r"took more than 0\.5 s"):
+            post(NotifySettings(url=url, timeout_s=0.5), {})
+        assert time.monotonic() - started < 5
+
+
+def test_a_receiver_of_metrics_that_drips_its_headers_fails_at_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
+    with _dripping(_HEADERS) as url:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "0.5")
+        started = time.monotonic()
+        with pytest.raises(otlp.NotSent):
+            otlp.send("x", ())
+        assert time.monotonic() - started < 10
