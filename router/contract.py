@@ -114,7 +114,9 @@ class Manifest:
     why the quality gate withheld the snapshot; empty where it passed. `degraded` lists what its build went without,
     such as a source that did not answer. `stale_sources` lists the sources whose last known records it holds, each with
     `source`, `reason`, `last_read_at`, `age_s` and `tools`; `stale_expansions` counts the tools whose expansion answers
-    an earlier question. `languages` are those of the phrases, English first. `evaluation` has the metrics on the
+    an earlier question. `quarantined` lists the tools that its build held back alone, each with `tool_id`, `kind`,
+    `since`, `requests`, `probes`, `distance`, `examples` and `content_hash`.
+    `languages` are those of the phrases, English first. `evaluation` has the metrics on the
     catalog's judged requests; None without any. `tuning` maps what was learned to its evidence, or to the reason why it
     was not learned. `field_lengths` is the mean number of English terms of a document, per lexical signal, for BM25's
     length normalisation.
@@ -141,6 +143,7 @@ class Manifest:
     languages: tuple[str, ...] = (ENGLISH,)
     evaluation: Mapping[str, Any] | None = None
     tuning: Mapping[str, Any] = field(default_factory=dict)
+    quarantined: tuple[Mapping[str, Any], ...] = ()
     field_lengths: Mapping[str, float] = field(default_factory=dict)
     token_formats: tuple[str, ...] = UNNAMED_TOKEN_FORMATS
     token_details: tuple[str, ...] = UNNAMED_TOKEN_DETAILS
@@ -179,6 +182,7 @@ class Manifest:
             raw["held"] = tuple(raw["held"])
             raw["degraded"] = tuple(raw.get("degraded", ()))
             raw["stale_sources"] = tuple(raw.get("stale_sources", ()))
+            raw["quarantined"] = tuple(raw.get("quarantined", ()))
             raw["stale_expansions"] = int(raw.get("stale_expansions", 0))
             raw["languages"] = tuple(raw["languages"])
             raw["token_formats"] = tuple(raw.get("token_formats", UNNAMED_TOKEN_FORMATS))

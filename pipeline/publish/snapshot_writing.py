@@ -19,6 +19,7 @@ from pipeline.ledger import Ledger
 from pipeline.phrase_checks.catalog import ASSESSMENT_VERSION
 from pipeline.phrase_checks.record import SCREEN_VERSION
 from pipeline.progress import Progress
+from pipeline.publish.quarantine import QuarantinedTool
 from pipeline.publish.regression_gate import RegressionCheck
 from pipeline.publish.served_files import ServedCatalog, slow_search_note, write_served_files
 from pipeline.publish.snapshot_learning import CalibrationSource, calibrate_snapshot, learn_from_past_requests
@@ -53,7 +54,7 @@ class SnapshotContents:
     `recipe` is its default, `inputs_hash` is as in `Manifest`, `held` are the reasons why it must not serve, `degraded`
     is what the build went without, `stale_sources` are the sources whose last known records it holds, as JSON. `past`
     are past requests with their vectors, `fit_weights` says to fit the recipe to them, `calibration` what abstention is
-    calibrated on, None where it is not.
+    calibrated on, None where it is not, `quarantined` the tools that are held back alone.
     """
 
     catalog_name: str
@@ -73,6 +74,7 @@ class SnapshotContents:
     past: PastRequests | None = None
     fit_weights: bool = False
     calibration: CalibrationSource | None = None
+    quarantined: Sequence[QuarantinedTool] = ()
     coverage: Sequence[Coverage] = ()
 
 
@@ -200,6 +202,7 @@ def _manifest(
         held=contents.held,
         degraded=contents.degraded,
         stale_sources=contents.stale_sources,
+        quarantined=tuple(one.to_json() for one in contents.quarantined),
         stale_expansions=len(contents.enrichment.stale),
         agreement=vectors.export.agreement if vectors else None,
         languages=contents.languages,
