@@ -96,8 +96,8 @@ def test_a_new_tool_that_takes_requests_is_left_out_and_the_rest_is_published(ca
 
 
 def test_a_changed_tool_keeps_the_record_and_the_phrases_that_serve(catalog: Catalog) -> None:
-    changed = _tool(3, "Does task 3, and everything else.")
-    report = catalog.night((changed, _phrases(5)))
+    changed = _tool(3, "Tells the phase of the moon.")
+    report = catalog.night((changed, [_phrases(number)[0] for number in range(12) if number != 3]))
     assert [(one.tool_id, one.kind) for one in report.quarantined] == [(_GREEDY, "changed")]
     router = Router.open(report.snapshot)
     record = router.record(_GREEDY)
