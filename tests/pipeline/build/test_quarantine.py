@@ -49,7 +49,7 @@ class Catalog:
         words = [{"id": tool_id, "user_phrases": phrases} for tool_id, (_, phrases) in tools.items()]
         _write(self.folder / "tools.jsonl", rows)
         _write(self.folder / "expansions.jsonl", words)
-        sections = {
+        sections: dict[str, dict[str, Any]] = {
             "vectors": {"encoder": str(self._encoder) if vectors else "none"},
             "enrichment": {"generator": "lexicon"},
             "assessment": {"enabled": False},
