@@ -132,10 +132,11 @@ class Manifest:
     why the quality gate withheld the snapshot; empty where it passed. `degraded` lists what its build went without,
     such as a source that did not answer. `stale_sources` lists the sources whose last known records it holds, each with
     `source`, `reason`, `last_read_at`, `age_s` and `tools`; `stale_expansions` counts the tools whose expansion answers
-    an earlier question. `languages` are those of the phrases, English first. `evaluation` has the metrics on the
-    catalog's judged requests; None without any. `tuning` maps what was learned to its evidence, or to the reason why it
-    was not learned. `field_lengths` is the mean number of English terms of a document, per lexical signal, for BM25's
-    length normalisation.
+    an earlier question. `quarantined` lists the tools that its build held back alone, each with `tool_id`, `kind`,
+    `since`, `requests`, `probes`, `distance`, `examples` and `content_hash`. `languages` are those of the phrases,
+    English first. `evaluation` has the metrics on the catalog's judged requests; None without any. `tuning` maps what
+    was learned to its evidence, or to the reason why it was not learned. `field_lengths` is the mean number of English
+    terms of a document, per lexical signal, for BM25's length normalisation.
     `token_formats` and `token_details` name the provider formats and details of the token counts, in their order.
     """
 
@@ -159,6 +160,7 @@ class Manifest:
     languages: Annotated[tuple[_Name, ...], _Few] = (ENGLISH,)
     evaluation: Mapping[str, Any] | None = None
     tuning: Mapping[str, Any] = field(default_factory=dict)
+    quarantined: Annotated[tuple[Mapping[str, Any], ...], _Many] = ()
     field_lengths: Annotated[Mapping[str, float], _Few] = field(default_factory=dict)
     token_formats: Annotated[tuple[_Name, ...], _Few] = UNNAMED_TOKEN_FORMATS
     token_details: Annotated[tuple[_Name, ...], _Few] = UNNAMED_TOKEN_DETAILS

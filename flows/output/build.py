@@ -11,6 +11,7 @@ from pipeline.build.report import BuildReport
 from pipeline.enrichment import GenerationFailure
 from pipeline.enrichment.generator import UNASKED
 from pipeline.publish import use_command
+from pipeline.settings import DEFAULT_WORKSPACE
 
 _MAX_EXAMPLES = 5
 _CALIBRATIONS = {
@@ -43,6 +44,7 @@ def show_report(report: BuildReport, *, reasons: bool = True) -> None:
     _show_changes(report)
     _show_problems(report)
     show_coverage(report.coverage)
+    _show_quarantined(report)
     if reasons:
         _show_reasons(report)
     _show_way_out(report)
@@ -95,6 +97,16 @@ def _what_failed(failure: GenerationFailure) -> str:
 def _meanwhile(report: BuildReport, failure: GenerationFailure) -> str:
     stale = report.stale_expansions.get(failure.tool_id)
     return f"; its expansion {stale} serves meanwhile" if stale else ""
+
+
+def _show_quarantined(report: BuildReport) -> None:
+    if not report.quarantined:
+        return
+    _list("tools held back alone", [str(one) for one in report.quarantined])
+    workspace = report.snapshot.parent.parent.parent
+    place = "" if workspace == DEFAULT_WORKSPACE else f" --workspace {shlex.quote(str(workspace))}"
+    command = f"quartermaster quarantine {shlex.quote(report.snapshot.parent.name)}{place}"
+    err.print(f"To see what they would take, and to release them: {command}", soft_wrap=True, markup=False)
 
 
 def _show_reasons(report: BuildReport) -> None:

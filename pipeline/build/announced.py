@@ -94,6 +94,7 @@ class AnnouncedBuild:
             report.outcome,
             snapshot=report.snapshot.name,
             held=report.held,
+            quarantined=tuple(map(str, report.newly_quarantined)),
             use_command=use_command(report.snapshot) if report.held else "",
             degraded=report.degraded,
             stale=stale_sources(report),
@@ -152,6 +153,7 @@ def _counts(report: BuildReport) -> dict[str, int]:
         "added": len(report.added),
         "changed": len(report.changed),
         "removed": len(report.removed_tools),
+        "quarantined": len(report.quarantined),
         "failures": sum(not failure.postponed for failure in report.failures),
         "postponed": sum(failure.postponed for failure in report.failures),
     }

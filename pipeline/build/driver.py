@@ -4,6 +4,7 @@ from pipeline.build.context import BuildContext
 from pipeline.build.expanding import estimate_cost, expand, resolve_encoder
 from pipeline.build.identifying import find_unchanged, identify
 from pipeline.build.publishing import accept_readings, note_missing_signature, publish, tidy_up
+from pipeline.build.quarantining import quarantine
 from pipeline.build.reading import read_catalog
 from pipeline.build.report import BuildReport, make_report
 from pipeline.build.state import BuildState
@@ -17,6 +18,7 @@ def run_stages(context: BuildContext, force: bool) -> BuildReport:
     encoder = resolve_encoder(context)
     estimated = estimate_cost(context, read)
     state = BuildState(read, encoder, estimated, expand(context, read, encoder))
+    state = quarantine(context, state)
     put_counts(context, state)  # what was paid lasts, whatever the gates meet
     identity = identify(context, state)
     put_counts(context, state, identity)
@@ -30,5 +32,7 @@ def run_stages(context: BuildContext, force: bool) -> BuildReport:
         note_missing_signature(context, unchanged)
     accept_readings(context, read, outcome)
     outcome = tidy_up(context, outcome)
+    if any(not one.told for one in state.quarantined):
+        context.ledger.set_quarantine_told(context.settings.name, context.area)
     context.clock.stop()
     return make_report(state, identity, outcome, context.clock)

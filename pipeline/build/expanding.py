@@ -1,5 +1,7 @@
 """The stages from records to field text: the encoder, the estimate, and expansions that passed all checks."""
 
+from collections.abc import Sequence
+
 from pipeline import vectors
 from pipeline.build.context import BuildContext
 from pipeline.build.enriching import Enriching
@@ -11,6 +13,7 @@ from pipeline.enrichment import Enrichment, EnrichmentContext
 from pipeline.enrichment.estimate import Estimate, estimate
 from pipeline.phrase_checks.record.cached_screen import CachedScreen
 from pipeline.phrase_checks.support import reduced
+from router.tools.field_text import FieldDocuments
 
 
 def resolve_encoder(context: BuildContext) -> BuildEncoder | None:
@@ -37,7 +40,6 @@ def estimate_cost(context: BuildContext, read: CatalogRead) -> Estimate:
 
 def expand(context: BuildContext, read: CatalogRead, encoder: BuildEncoder | None) -> ExpandedCatalog:
     """Have expansions written and checked, project documents, and see what can be reused of what was learned."""
-    settings, catalog = context.settings, read.catalog
     enrichment = _enrich(context, read, encoder)
     context.clock.start("project", None)
     documents = context.execution.run(
@@ -45,13 +47,24 @@ def expand(context: BuildContext, read: CatalogRead, encoder: BuildEncoder | Non
         project_documents,
         [
             reduced(record, enrichment.steering[record.tool_id]) if record.tool_id in enrichment.steering else record
-            for record in catalog.records
+            for record in read.catalog.records
         ],
         {tool_id: written.expansion for tool_id, written in enrichment.written.items()},
-        settings.enrichment.languages,
+        context.settings.enrichment.languages,
     )
-    exports = encoder.exports if encoder else None
-    training_set = training_set_of(settings.tuning, catalog, enrichment, documents, exports, context.serving)
+    return with_reuse(context, read, encoder, enrichment, documents)
+
+
+def with_reuse(
+    context: BuildContext,
+    read: CatalogRead,
+    encoder: BuildEncoder | None,
+    enrichment: Enrichment,
+    documents: Sequence[FieldDocuments],
+) -> ExpandedCatalog:
+    """Return an expanded catalog, after seeing what can be reused of what was learned."""
+    settings, exports = context.settings, encoder.exports if encoder else None
+    training_set = training_set_of(settings.tuning, read.catalog, enrichment, documents, exports, context.serving)
     calibration = reusable_calibration(
         settings.tuning,
         training_set,

@@ -16,6 +16,7 @@ from pipeline.errors import RecordRejected
 from pipeline.inspection.difference import ToolDifference
 from pipeline.progress import StageClock
 from pipeline.publish.missing_tools import MissingTools
+from pipeline.publish.quarantine import QuarantinedTool
 from pipeline.records import Notice
 from pipeline.sources.coverage import Coverage, by_source
 from pipeline.sources.last_reading import StaleSource
@@ -52,6 +53,7 @@ class BuildReport:
         freed_bytes: Bytes on disk that old snapshots gave back.
         missing: Sources that gave no tool.
         stale_sources: Sources that could not be read and keep their last known records.
+        quarantined: Tools that are held back alone, because they would take other tools' requests.
         difference: The tools compared with those of the snapshot that served before.
         evaluation: The figures on judged requests, as in the manifest.
         tuning: What was learned, as in the manifest.
@@ -83,6 +85,7 @@ class BuildReport:
     freed_bytes: int = 0
     missing: MissingTools = field(default_factory=MissingTools)
     stale_sources: tuple[StaleSource, ...] = ()
+    quarantined: tuple[QuarantinedTool, ...] = ()
     difference: ToolDifference = field(default_factory=ToolDifference)
     evaluation: Mapping[str, Any] | None = None
     tuning: Mapping[str, Any] = field(default_factory=dict)
@@ -105,12 +108,26 @@ class BuildReport:
         """Return the ids of the tools that only the snapshot before has."""
         return self.difference.removed
 
+    @property
+    def newly_quarantined(self) -> tuple[QuarantinedTool, ...]:
+        """Return the tools that are held back alone, and that no build has told of before."""
+        return tuple(one for one in self.quarantined if not one.told)
+
+    @property
+    def exit_code(self) -> int:
+        """Return the exit code of a build that ended: 1 where something is newly held back.
+
+        A tool that waits in quarantine for a decision ends with 1 once, and not each night.
+        """
+        return 1 if self.held or self.newly_quarantined else 0
+
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict, for programs."""
         return {
             "snapshot": str(self.snapshot),
             "outcome": self.outcome,
             "held": list(self.held),
+            "quarantined": [one.to_json() for one in self.quarantined],
             "degraded": list(self.degraded),
             "counts": dict(self.counts),
             "before": self.difference.snapshot,
@@ -168,6 +185,7 @@ def run_counts(state: BuildState, difference: ToolDifference | None = None) -> d
         **catalog_counts(state.read),
         **(difference.to_json(_NAMED_IN_LEDGER) if difference else {}),
         "stale_sources": [source.to_json() for source in state.read.reading.stale],
+        "quarantined": [one.tool_id for one in state.quarantined],
         "asked": dict(enrichment.asked),
         "embedded": state.encoder.embedding.embedded if state.encoder else 0,
         "cost_usd": enrichment.usage.cost_usd,
@@ -194,6 +212,7 @@ def make_report(
         rejected=read.rejected,
         missing=read.missing,
         stale_sources=reading.stale,
+        quarantined=state.quarantined,
         notices=catalog.notices,
         generators=enrichment.generators,
         stale_expansions=enrichment.stale,

@@ -12,6 +12,7 @@ from pipeline.inspection.difference import ToolDifference
 from pipeline.learning import PastRequests, ReusedCalibration
 from pipeline.publish import VERSIONS
 from pipeline.publish.missing_tools import MissingTools
+from pipeline.publish.quarantine import QuarantinedTool
 from pipeline.records import Catalog
 from pipeline.settings import CatalogSettings
 from pipeline.sources import Reading
@@ -59,12 +60,16 @@ class ExpandedCatalog:
 
 @dataclass(frozen=True)
 class BuildState:
-    """All that a build has gathered before it writes a snapshot."""
+    """All that a build has gathered before it writes a snapshot.
+
+    `quarantined` are the tools that are held back alone: `read.catalog` and `expanded` are without them.
+    """
 
     read: CatalogRead
     encoder: BuildEncoder | None
     estimated: Estimate
     expanded: ExpandedCatalog
+    quarantined: tuple[QuarantinedTool, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -126,7 +131,9 @@ def hashes_of(settings: CatalogSettings, state: BuildState) -> tuple[str, str]:
     adapter = expanded.training_set.content() if expanded.training_set else None
     # The manifest counts what is stale. No answer depends on it, so content that was rolled back from stays the same.
     stale = sorted(enrichment.stale)
-    content_hash = fingerprint({**inputs, "adapter": adapter, "stale": stale})
+    # So does what is held back; without any the hash is as in earlier versions.
+    held = {"quarantined": [one.content_hash for one in state.quarantined]} if state.quarantined else {}
+    content_hash = fingerprint({**inputs, "adapter": adapter, "stale": stale, **held})
     if expanded.calibration is not None:
         content_hash = expanded.calibration.named_in(content_hash)
     return content_hash, fingerprint(inputs)

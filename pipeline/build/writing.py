@@ -75,6 +75,7 @@ def _contents(
         fit_weights=settings.tuning.fit_weights,
         calibration=_calibration_source(context, expanded),
         coverage=read.reading.coverage,
+        quarantined=state.quarantined,
     )
 
 

@@ -182,3 +182,12 @@ COMMENT ON COLUMN judged_metrics.metric IS 'The metric''s JSON key: recall@10 is
 COMMENT ON COLUMN judged_metrics.value IS 'The mean over the requests.';
 COMMENT ON COLUMN judged_metrics.low IS 'The lower end of its 95 % interval.';
 COMMENT ON COLUMN judged_metrics.high IS 'The upper end of its 95 % interval.';
+
+COMMENT ON TABLE quarantine IS 'Tools that the build held back alone, because they would take other tools'' requests. quartermaster quarantine releases them.';
+COMMENT ON COLUMN quarantine.tool_id IS 'The tool.';
+COMMENT ON COLUMN quarantine.kind IS 'new: it is left out; changed: it serves as it was before its change.';
+COMMENT ON COLUMN quarantine.since IS 'When it was first held back.';
+COMMENT ON COLUMN quarantine.requests IS 'How many requests of other providers'' tools it would enter the first five of.';
+COMMENT ON COLUMN quarantine.probes IS 'How many requests it was tried on.';
+COMMENT ON COLUMN quarantine.distance IS 'How far these requests are from its name and first sentence, in the mean: 0 is nearest, 0.5 is by chance.';
+COMMENT ON COLUMN quarantine.examples IS 'A few of these requests, the farthest first.';

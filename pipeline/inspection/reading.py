@@ -77,6 +77,21 @@ class Inspection(AbstractContextManager["Inspection"]):
         """Return the generator of each expansion, by tool id."""
         return dict(self._connection.execute("SELECT tool_id, generator FROM expansions").fetchall())
 
+    def texts(self) -> list[tuple[str, ...]]:
+        """Return the id, the record's hash and the four documents of each tool."""
+        return self._connection.execute(
+            "SELECT tool_id, record_hash, name_document, description_document, expansion_document, dense_document "
+            "FROM tools"
+        ).fetchall()
+
+    def expansions(self, tool_ids: Sequence[str]) -> list[tuple[Any, ...]]:
+        """Return the id, generator, model, key and texts of the expansions of some tools."""
+        return self._connection.execute(
+            "SELECT tool_id, generator, model, expansion_key, when_to_use, user_phrases, synonyms, related_concepts, "
+            "task_categories, translations FROM expansions WHERE tool_id IN (SELECT unnest(?::VARCHAR[]))",
+            [list(tool_ids)],
+        ).fetchall()
+
     def comment(self, name: str) -> str:
         """Return the comment on a table or view. Raises SettingsInvalid where there is none of that name."""
         kind, comment = self._listed.get(name, ("", ""))

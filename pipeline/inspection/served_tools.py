@@ -1,6 +1,6 @@
 """Read from the serving snapshot, once, what a build compares itself with."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,6 +9,15 @@ import duckdb
 from pipeline.errors import SnapshotInvalid
 from pipeline.inspection.reading import Inspection
 from router.contract import Manifest
+from router.expansion import Expansion
+
+
+@dataclass(frozen=True, slots=True)
+class ServedTexts:
+    """The hash of a serving tool's record, and its documents: name, description, expansion, dense."""
+
+    record_hash: str
+    texts: tuple[str, str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +64,38 @@ def _has_this_format(folder: Path) -> bool:
     except SnapshotInvalid:
         return False
     return True
+
+
+def served_texts(folder: Path) -> dict[str, ServedTexts]:
+    """Return the texts of each tool in a snapshot's folder, by id. Raises SnapshotInvalid."""
+    with Inspection.open(folder) as inspection:
+        return {
+            tool_id: ServedTexts(record_hash, (name, description, expansion, dense))
+            for tool_id, record_hash, name, description, expansion, dense in inspection.texts()
+        }
+
+
+def served_expansions(folder: Path, tool_ids: Sequence[str]) -> dict[str, tuple[str, str, str, Expansion]]:
+    """Return generator, model, key and expansion of some tools in a snapshot's folder, by id.
+
+    Raises SnapshotInvalid.
+    """
+    with Inspection.open(folder) as inspection:
+        return {
+            tool_id: (
+                generator,
+                model,
+                key,
+                Expansion(
+                    when,
+                    tuple(phrases),
+                    tuple(synonyms),
+                    tuple(concepts),
+                    tuple(categories),
+                    {code: tuple(texts) for code, texts in translations.items()},
+                ),
+            )
+            for tool_id, generator, model, key, when, phrases, synonyms, concepts, categories, translations in (
+                inspection.expansions(tool_ids)
+            )
+        }

@@ -27,6 +27,23 @@ def snapshot(manifest: Manifest, run: int) -> pa.Table:
     return pa.table(columns)
 
 
+def quarantine(manifest: Manifest) -> pa.Table:
+    """Return one row per tool that the build held back alone."""
+    rows = manifest.quarantined
+    columns = {
+        "tool_id": pa.array([row["tool_id"] for row in rows], pa.string()),
+        "kind": pa.array([row["kind"] for row in rows], pa.string()),
+        "since": pa.array([_utc(row["since"]) for row in rows], _TIME),
+        "requests": pa.array([row["requests"] for row in rows], pa.int32()),
+        "probes": pa.array([row["probes"] for row in rows], pa.int32()),
+        "distance": pa.array([row["distance"] for row in rows], pa.float64()),
+        "examples": pa.array(
+            [[example["request"] for example in row["examples"]] for row in rows], pa.list_(pa.string())
+        ),
+    }
+    return pa.table(columns)
+
+
 def judged_metrics(manifests: Sequence[Manifest]) -> pa.Table:
     """Return one row per metric of each snapshot that was measured on judged requests, oldest first."""
     rows = [
@@ -53,4 +70,8 @@ def judged_metrics(manifests: Sequence[Manifest]) -> pa.Table:
 
 def _built_at(manifest: Manifest) -> datetime:
     """Return the time of a manifest in UTC, without a zone, as everywhere in the file."""
-    return datetime.fromisoformat(manifest.created_at).astimezone(UTC).replace(tzinfo=None)
+    return _utc(manifest.created_at)
+
+
+def _utc(moment: str) -> datetime:
+    return datetime.fromisoformat(moment).astimezone(UTC).replace(tzinfo=None)

@@ -76,6 +76,7 @@ def write(
             ("notices", source_tables.notices(catalog)),
             ("coverage", source_tables.coverage(coverage)),
             ("unread_keys", source_tables.unread_keys(coverage)),
+            ("quarantine", snapshot_tables.quarantine(manifest)),
             ("judged_metrics", snapshot_tables.judged_metrics([*stored, manifest])),
         ):
             connection.register("arrow_rows", table)

@@ -23,6 +23,22 @@ _COMPLETION = (
     "The text that the model wrote, unread; one text for all tools of a request that asks about several. "
     "NULL where no model wrote, and for rows of versions that did not keep it."
 )
+_QUARANTINE = {
+    "catalog": "The catalog.",
+    "area": "The folder of the snapshots, as in runs.",
+    "tool_id": _TOOL,
+    "content_hash": "The hash of the record and the texts that the row is about. Other content is tried anew.",
+    "kind": "new: it is left out; changed: it serves as it was.",
+    "state": "held or released.",
+    "since": "When it was first held back, UTC.",
+    "run_id": "The run that held it back first, as in runs.",
+    "requests": "How many requests of other providers' tools it would enter the first five of.",
+    "probes": "How many requests it was tried on.",
+    "distance": "The mean share of the probes that are nearer to its name and first sentence than these.",
+    "examples": "A few of these requests, each with the tools that serve it: a JSON list.",
+    "told": "Whether a build has told of it.",
+    "decided_at": "When it was released, UTC; NULL where it was not.",
+}
 
 # By table or view: its comment, and those on its columns.
 COMMENTS: dict[str, tuple[str, dict[str, str]]] = {
@@ -183,6 +199,14 @@ COMMENTS: dict[str, tuple[str, dict[str, str]]] = {
             "tool_ids": "The ids of the tools, as a JSON list.",
             "content": "The definitions and rejections as they were read: JSON, compressed by gzip.",
         },
+    ),
+    "quarantine": (
+        "Tools that were held back alone, because they would take other tools' requests, and those that were released.",
+        _QUARANTINE,
+    ),
+    "quarantined": (
+        "The tools that are held back now: the rows of quarantine that nobody has released.",
+        {name: text for name, text in _QUARANTINE.items() if name not in ("state", "told", "decided_at")},
     ),
     "phrases": (
         "Each user phrase of each stored answer, checks aside.",

@@ -6,6 +6,7 @@ from pipeline.ledger.earlier import EarlierQueries
 from pipeline.ledger.history import HistoryQueries
 from pipeline.ledger.keys import KeyQueries
 from pipeline.ledger.outcomes import OutcomeQueries
+from pipeline.ledger.quarantine import QuarantineTables
 from pipeline.ledger.source_readings import SourceReadingTables
 from pipeline.ledger.vectors import VectorTables
 
@@ -15,6 +16,7 @@ class Ledger(
     VectorTables,
     BatchTables,
     SourceReadingTables,
+    QuarantineTables,
     HistoryQueries,
     KeyQueries,
     EarlierQueries,

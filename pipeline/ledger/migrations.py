@@ -56,6 +56,12 @@ CREATE TABLE IF NOT EXISTS source_readings (
     content_hash VARCHAR, snapshot VARCHAR, accepted BOOLEAN);
 CREATE TABLE IF NOT EXISTS source_contents (content_hash VARCHAR, tool_ids JSON, content BLOB);
 """
+_QUARANTINE = """
+CREATE TABLE IF NOT EXISTS quarantine (
+    catalog VARCHAR, area VARCHAR, tool_id VARCHAR, content_hash VARCHAR, kind VARCHAR, state VARCHAR, since TIMESTAMP,
+    run_id BIGINT, requests INTEGER, probes INTEGER, distance DOUBLE, examples JSON, told BOOLEAN,
+    decided_at TIMESTAMP);
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,7 @@ class Migration:
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "The tables of the versions before numbers, whole.", _FIRST),
     Migration(2, "What each source gave at its last reads.", _SOURCE_READINGS),
+    Migration(3, "Tools that are held back alone, and those that were released.", _QUARANTINE),
 )
 
 _HISTORY = "CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, sentence VARCHAR, applied_at TIMESTAMP)"

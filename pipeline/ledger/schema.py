@@ -15,6 +15,8 @@ _VIEWS = """
 CREATE OR REPLACE VIEW phrases AS
     SELECT tool_id, generator, model, unnest(from_json(expansion -> 'user_phrases', '["VARCHAR"]')) AS phrase
     FROM expansions;
+CREATE OR REPLACE VIEW quarantined AS
+    SELECT * EXCLUDE (state, told, decided_at) FROM quarantine WHERE state = 'held' ORDER BY since, tool_id;
 CREATE OR REPLACE VIEW answers AS
     SELECT expansion_key, tool_id, generator, model, expansions.prompt_version, message AS question, instructions,
         parameters, completion, expansion, NULL::VARCHAR AS kind, NULL::VARCHAR AS failure, prompt_tokens,

@@ -53,6 +53,8 @@ def _log(run: MonitoredRun) -> None:
         _logger.warning("degraded: %s", run.redact(reason), extra={"event": "degraded"})
     for reason in run.held:
         _logger.warning("gate: %s", run.redact(reason), extra={"event": "held"})
+    for reason in run.quarantined:
+        _logger.warning("quarantined: %s", run.redact(reason), extra={"event": "quarantined"})
     fields = {"outcome": run.outcome, "seconds": round(run.duration_s, 3), "exit_code": run.exit_code}
     if run.failure is not None:
         _logger.error("failed: %s", run.redact(run.failure.message), extra={**fields, "event": "failed"})

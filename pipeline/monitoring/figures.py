@@ -52,6 +52,8 @@ def _all(run: MonitoredRun) -> Iterator[Figure]:
     yield _one("records_rejected", "Records that the last build could not use.", "{record}", counts.get("rejected"))
     changes = {change: counts[change] for change in ("added", "changed", "removed") if change in counts}
     yield _by("tools_changed", "Tools that differ from the serving snapshot before.", "{tool}", "change", changes)
+    quarantined = "Tools that are held back alone, and wait for a decision."
+    yield _one("tools_quarantined", quarantined, "{tool}", counts.get("quarantined"))
     yield _by("asked", "Tools that the last build asked a generator about.", "{tool}", "generator", run.asked)
     yield _one("failures", "Tools that the model failed on in the last build.", "{tool}", counts.get("failures"))
     yield _one("cost_usd", "US dollars that the last build spent.", "USD", run.cost_usd)

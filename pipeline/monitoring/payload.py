@@ -42,12 +42,15 @@ def _text(run: MonitoredRun, event: Event, reasons: list[str]) -> str:
     what = {
         "failed": "the build failed",
         "held": "the snapshot is held back",
+        "quarantined": "a tool is held back",
         "stale": "the catalog is not up to date",
         "degraded": "the build went without something",
         "recovered": "the build is good again",
     }[event]
     why = f": {'; '.join(reasons)}" if reasons else ""
     way_out = f". To serve it all the same: {run.use_command}" if run.use_command else ""
+    if run.quarantined and not way_out:
+        way_out = f". To see and release tools: quartermaster quarantine {run.catalog}"
     return f"{run.catalog}: {what}{why}"[: _LONGEST_TEXT - len(way_out)] + way_out
 
 

@@ -23,6 +23,7 @@ class MonitoredRun:
         snapshot: The id of the snapshot that it ended with; None where it failed.
         failure: Why it failed; None where it did not.
         held: The gates' reasons.
+        quarantined: The tools that are held back alone since this run, each as a sentence.
         use_command: The command that lets a held snapshot serve; empty where none is held.
         degraded: What the build went without.
         stale: The sources whose last known records were used, or none.
@@ -47,6 +48,7 @@ class MonitoredRun:
     snapshot: str | None = None
     failure: Failure | None = None
     held: tuple[str, ...] = ()
+    quarantined: tuple[str, ...] = ()
     use_command: str = ""
     degraded: tuple[str, ...] = ()
     stale: tuple[str, ...] = ()
@@ -66,7 +68,7 @@ class MonitoredRun:
         """Return the exit code that the command line ends with."""
         if self.failure is not None:
             return self.failure.exit_code
-        return 1 if self.held else 0
+        return 1 if self.held or self.quarantined else 0
 
     @property
     def duration_s(self) -> float:
@@ -79,6 +81,7 @@ class MonitoredRun:
         happened: dict[Event, bool] = {
             "failed": self.failure is not None,
             "held": bool(self.held),
+            "quarantined": bool(self.quarantined),
             "stale": bool(self.stale),
             "degraded": bool(self.degraded),
         }
@@ -91,7 +94,7 @@ class MonitoredRun:
     def reasons(self) -> tuple[str, ...]:
         """Return why the run is not a good one, without secrets."""
         failed = () if self.failure is None else (self.failure.message,)
-        return tuple(self.redact(reason) for reason in (*failed, *self.held, *self.degraded))
+        return tuple(self.redact(reason) for reason in (*failed, *self.held, *self.quarantined, *self.degraded))
 
     def redact(self, text: str) -> str:
         """Return a text with "…" in place of each secret."""

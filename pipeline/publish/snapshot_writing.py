@@ -19,6 +19,7 @@ from pipeline.ledger import Ledger
 from pipeline.phrase_checks.catalog import ASSESSMENT_VERSION
 from pipeline.phrase_checks.record import SCREEN_VERSION
 from pipeline.progress import Progress
+from pipeline.publish.quarantine import QuarantinedTool
 from pipeline.publish.regression_gate import RegressionCheck
 from pipeline.publish.served_files import ServedCatalog, slow_search_note, write_served_files
 from pipeline.publish.snapshot_learning import CalibrationSource, calibrate_snapshot, learn_from_past_requests
@@ -35,6 +36,7 @@ from router.store import WritableStore, current_folder, decisions, share_unchang
 from router.text import TEXT_VERSION
 from router.tools.field_text import PROJECTION_VERSION, FieldDocuments
 
+_MOST_QUARANTINED = 500  # in the manifest, which is read only up to a size
 # In the content hash of every snapshot.
 VERSIONS = {
     "format": FORMAT_VERSION,
@@ -54,7 +56,7 @@ class SnapshotContents:
     `recipe` is its default, `inputs_hash` is as in `Manifest`, `held` are the reasons why it must not serve, `degraded`
     is what the build went without, `stale_sources` are the sources whose last known records it holds, as JSON. `past`
     are past requests with their vectors, `fit_weights` says to fit the recipe to them, `calibration` what abstention is
-    calibrated on, None where it is not.
+    calibrated on, None where it is not, `quarantined` the tools that are held back alone.
     """
 
     catalog_name: str
@@ -74,6 +76,7 @@ class SnapshotContents:
     past: PastRequests | None = None
     fit_weights: bool = False
     calibration: CalibrationSource | None = None
+    quarantined: Sequence[QuarantinedTool] = ()
     coverage: Sequence[Coverage] = ()
 
 
@@ -207,6 +210,7 @@ def _manifest(
         held=contents.held,
         degraded=contents.degraded,
         stale_sources=contents.stale_sources,
+        quarantined=tuple(one.to_json() for one in contents.quarantined[:_MOST_QUARANTINED]),
         stale_expansions=len(contents.enrichment.stale),
         agreement=vectors.export.agreement if vectors else None,
         languages=contents.languages,

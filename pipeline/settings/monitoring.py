@@ -9,7 +9,7 @@ from pipeline.settings.access import check_headers
 from pipeline.settings.base import Section
 from pipeline.settings.sources import may_be_web
 
-Event = Literal["held", "failed", "degraded", "stale", "recovered"]
+Event = Literal["held", "quarantined", "failed", "degraded", "stale", "recovered"]
 EVENTS: tuple[Event, ...] = get_args(Event)
 
 
@@ -27,7 +27,8 @@ class NotifySettings(Section):
     headers: dict[str, SecretStr] = Field(default_factory=dict)
     """Headers of the request to the `url`; `${VARIABLE}` is filled in from the environment."""
     events: tuple[Event, ...] = EVENTS
-    """What the hook is called for. `recovered` is the first good build after another."""
+    """What the hook is called for. `recovered` is the first good build after another. `quarantined` happens once
+    for each tool that is held back alone."""
     timeout_s: float = Field(10.0, gt=0, le=300)
     """Seconds that the command, or the address, may take."""
 

@@ -123,6 +123,16 @@ class PublishSettings(Section):
     """A smaller loss holds nothing back: with thousands of requests a loss that nobody notices is beyond chance."""
     max_judged: int = Field(1000, ge=1)
     """The most requests of one measurement, spread evenly over the file. See decision 0027."""
+    quarantine: bool = True
+    """Hold back a new or changed tool alone that takes other tools' requests which its name and the first sentence of
+    its description do not fit. The rest of the build is published. It takes vectors."""
+    quarantine_requests: int = Field(5, ge=1)
+    """The fewest requests of other providers' tools that such a tool enters the first five of."""
+    quarantine_distance: Share = 0.36
+    """How far these requests may be from it, in the mean: a request is far where other requests are nearer to the
+    tool's name and first sentence, and other tools' are nearer to the request. 0.5 is by chance. See decision 0074."""
+    max_probes: int = Field(1000, ge=1)
+    """The most requests that new and changed tools are tried on: judged ones, and phrases of the tools that serve."""
 
     @field_validator("sign_key")
     @classmethod

@@ -124,8 +124,8 @@ def build(
         else:
             show_report(report, reasons=log_format is LogFormat.TEXT)
             out.print(plain_text(str(report.snapshot), "bold"), soft_wrap=True)
-    if report.held:
-        raise typer.Exit(1)
+    if report.exit_code:
+        raise typer.Exit(report.exit_code)
 
 
 def _run_flow(bars: Progress, path: Path, workspace: Path, **parameters: Any) -> "BuildReport":

@@ -10,7 +10,7 @@ estimated. Vectors come from the request encoder, which may be int8 where the bu
 the catalog is taken as unchanged. See docs/decisions/0019-tools-at-run-time.md.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -61,6 +61,19 @@ def apply_overlay(base: Snapshot, overlay: Overlay, before: Snapshot | None = No
     if not tools and not hidden:
         return replace(base, overlay=overlay)
     return _combined(base, overlay, tools, base_ordinals, hidden)
+
+
+def lay_indexed(base: Snapshot, tools: Sequence[IndexedTool], gone: Collection[int] = ()) -> Snapshot:
+    """Return a snapshot of the base's tools and some that a build has indexed, each replacing the one with its id.
+
+    `gone` are ordinals of the base that are not served any more. Raises ValueError where the base has an overlay.
+    """
+    if base.overlay:
+        raise ValueError("the snapshot has an overlay already: lay tools over the one that it was laid over")
+    records = [tool.entry.record for tool in tools]
+    replaced = [base.records.ordinal(record.tool_id) for record in records]
+    hidden = {*gone, *(ordinal for ordinal in replaced if ordinal is not None)}
+    return _combined(base, Overlay().registered(records), tools, replaced, hidden)
 
 
 def _indexed(base: Snapshot, entries: Sequence[ToolEntry], before: Snapshot | None) -> tuple[IndexedTool, ...]:

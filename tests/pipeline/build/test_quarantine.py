@@ -1,0 +1,188 @@
+"""A tool that takes other tools' requests is held back alone; the rest of the night's build is published."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from pipeline import records
+from pipeline.build import build
+from pipeline.build.report import BuildReport
+from pipeline.build.without_tools import served_as_before
+from pipeline.enrichment import Enrichment
+from pipeline.inspection.reading import Inspection
+from pipeline.inspection.served_tools import served_texts
+from pipeline.ledger import Ledger
+from pipeline.settings import load
+from router import Router
+from router.contract import Manifest
+from router.store import SnapshotStore, current_folder
+
+# Any tool that enters a request of another provider is held: the encoder of the tests has random weights.
+_STRICT = {"quarantine_requests": 1, "quarantine_distance": 0.0, "max_removed_share": 1.0}
+_GREEDY = "t3/task3"
+
+
+def _tool(number: int, description: str = "") -> dict[str, Any]:
+    return {
+        "id": f"t{number}/task{number}",
+        "name": f"task{number}",
+        "provider": f"t{number}",
+        "description": description or f"Does task {number}.",
+    }
+
+
+def _phrases(number: int) -> list[str]:
+    return [f"order{number} item{number}x{way}" for way in range(11)]
+
+
+class Catalog:
+    """Twelve tools of twelve providers, and their nights."""
+
+    def __init__(self, folder: Path, encoder: Path) -> None:
+        self.folder, self.workspace, self._encoder = folder / "office", folder / "ws", encoder
+        self.folder.mkdir(exist_ok=True)
+
+    def night(self, *more: tuple[dict[str, Any], list[str]], vectors: bool = True, **publish: Any) -> BuildReport:
+        """Build the twelve tools and others, each with its phrases; one of the same id replaces one of the twelve."""
+        tools = {tool["id"]: (tool, _phrases(number)) for number in range(12) for tool in [_tool(number)]}
+        tools |= {tool["id"]: (tool, phrases) for tool, phrases in more}
+        rows = [tool for tool, _ in tools.values()]
+        words = [{"id": tool_id, "user_phrases": phrases} for tool_id, (_, phrases) in tools.items()]
+        _write(self.folder / "tools.jsonl", rows)
+        _write(self.folder / "expansions.jsonl", words)
+        sections: dict[str, dict[str, Any]] = {
+            "vectors": {"encoder": str(self._encoder) if vectors else "none"},
+            "enrichment": {"generator": "lexicon"},
+            "assessment": {"enabled": False},
+            "tuning": {"adapter": False, "calibrate": False},
+            "publish": {**_STRICT, **publish},
+        }
+        return build(load(self.folder, sections, environment={}), workspace=self.workspace)
+
+    def ledger(self) -> Ledger:
+        """Open the ledger."""
+        return Ledger.open(self.workspace)
+
+
+def _write(path: Path, rows: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory, encoder_folder: Path) -> Path:
+    """The folder of the catalog, published once."""
+    folder = tmp_path_factory.mktemp("quarantine")
+    Catalog(folder, encoder_folder).night()
+    return folder
+
+
+@pytest.fixture
+def catalog(tmp_path: Path, published: Path, encoder_folder: Path) -> Catalog:
+    """A copy of the published catalog."""
+    shutil.copytree(published, tmp_path / "copy")
+    return Catalog(tmp_path / "copy", encoder_folder)
+
+
+_NEW = ({"id": "z/moon", "name": "moon", "provider": "z", "description": "Tells the phase of the moon."}, _phrases(3))
+_HONEST = ({"id": "y/sail", "name": "sail", "provider": "y", "description": "Sails."}, ["hoist mainsails 77"])
+
+
+def test_a_new_tool_that_takes_requests_is_left_out_and_the_rest_is_published(catalog: Catalog) -> None:
+    report = catalog.night(_NEW, (_tool(4), [*_phrases(4), "another way"]), quarantine_distance=0.3)
+    assert [one.tool_id for one in report.quarantined] == ["z/moon"]
+    assert (report.outcome, report.held, report.exit_code) == ("published", (), 1)
+    router = Router.open(report.snapshot)
+    assert router.record("z/moon") is None
+    assert "another way" in router.phrases("t4/task4")
+
+
+def test_a_changed_tool_keeps_the_record_and_the_phrases_that_serve(catalog: Catalog) -> None:
+    changed = _tool(3, "Tells the phase of the moon.")
+    report = catalog.night((changed, [_phrases(number)[0] for number in range(12) if number != 3]))
+    assert [(one.tool_id, one.kind) for one in report.quarantined] == [(_GREEDY, "changed")]
+    router = Router.open(report.snapshot)
+    record = router.record(_GREEDY)
+    assert record is not None
+    assert record.description == "Does task 3."
+    assert set(router.phrases(_GREEDY)) == set(_phrases(3))
+
+
+def test_a_record_that_is_not_indexed_whole_stays_so_while_its_change_is_held_back(published: Path) -> None:
+    serving = current_folder(SnapshotStore(published / "ws", "office"))
+    before = served_texts(serving)[_GREEDY]
+    reduced = replace(before, texts=(before.texts[0], "Reduced.", *before.texts[2:]))
+    nothing = records.Catalog((), {}, ())
+    _, _, (document,) = served_as_before(serving, {_GREEDY: reduced}, {_GREEDY}, nothing, Enrichment(), [], [])
+    assert (document.description, document.dense) == ("Reduced.", before.texts[3])
+
+
+def test_the_next_night_measures_nothing_changes_nothing_and_still_tells(catalog: Catalog) -> None:
+    first = catalog.night(_NEW)
+    second = catalog.night(_NEW)
+    assert (second.outcome, second.snapshot) == ("unchanged", first.snapshot)
+    assert "quarantine" in first.seconds
+    assert "quarantine" not in second.seconds
+    assert [one.tool_id for one in second.quarantined] == ["z/moon"]
+    assert (second.exit_code, second.newly_quarantined) == (0, ())
+
+
+def test_a_released_tool_serves_until_it_changes(catalog: Catalog) -> None:
+    held = catalog.night(_NEW)
+    with catalog.ledger() as ledger:
+        ledger.release_quarantine("office", "snapshots", ["z/moon"])
+    released = catalog.night(_NEW)
+    assert (released.outcome, released.quarantined, released.exit_code) == ("published", (), 0)
+    assert Manifest.read(released.snapshot).content_hash != Manifest.read(held.snapshot).content_hash
+    assert Router.open(released.snapshot).record("z/moon") is not None
+    changed = catalog.night((_NEW[0], _phrases(6)))
+    assert [(one.tool_id, one.kind) for one in changed.quarantined] == [("z/moon", "changed")]
+
+
+def test_a_tool_that_no_longer_takes_requests_leaves_the_quarantine(catalog: Catalog) -> None:
+    catalog.night(_NEW)
+    report = catalog.night(_NEW, quarantine_distance=1.0)
+    assert (report.outcome, report.quarantined) == ("published", ())
+    with catalog.ledger() as ledger:
+        assert ledger.quarantine("office", "snapshots") == []
+
+
+def test_manifest_and_database_tell_of_it(catalog: Catalog) -> None:
+    snapshot = catalog.night(_NEW).snapshot
+    (told,) = Manifest.read(snapshot).quarantined
+    assert (told["tool_id"], told["kind"]) == ("z/moon", "new")
+    assert told["examples"][0]["served"]
+    with Inspection.open(snapshot) as inspection:
+        assert inspection.table("quarantine").column("tool_id") == ("z/moon",)
+
+
+def test_a_manifest_without_the_field_opens(catalog: Catalog) -> None:
+    from tests.support.publishing import sign
+
+    snapshot = catalog.night(_HONEST, quarantine_distance=1.0).snapshot
+    (snapshot / "manifest.json").chmod(0o644)
+    sign(snapshot, lambda manifest: manifest.pop("quarantined"))
+    assert Manifest.read(snapshot).quarantined == ()
+
+
+def test_new_words_for_most_tools_hold_nothing_back(catalog: Catalog) -> None:
+    rewritten = [(_tool(number), _phrases((number + 1) % 12)) for number in range(12)]
+    report = catalog.night(*rewritten)
+    assert (report.outcome, report.quarantined) == ("published", ())
+
+
+@pytest.mark.parametrize("settings", [{"quarantine": False}, {"vectors": False}, {"max_probes": 50}])
+def test_without_the_setting_vectors_or_enough_requests_nothing_is_tried(
+    catalog: Catalog, settings: dict[str, Any]
+) -> None:
+    assert catalog.night(_NEW, **settings).quarantined == ()
+
+
+def test_the_view_of_the_ledger_lists_what_is_held(catalog: Catalog) -> None:
+    catalog.night(_NEW)
+    with duckdb.connect(str(catalog.workspace / "ledger.duckdb"), read_only=True) as connection:
+        assert connection.execute("SELECT tool_id, kind FROM quarantined").fetchall() == [("z/moon", "new")]
