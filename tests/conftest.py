@@ -35,6 +35,10 @@ def pytest_configure(config: pytest.Config) -> None:
         cache = TemporaryDirectory(prefix="quartermaster-cache-")
         config.add_cleanup(cache.cleanup)
         os.environ[CACHE_VARIABLE] = cache.name
+    # What a test allows is forgotten, and of no other worker.
+    state = TemporaryDirectory(prefix="quartermaster-state-")
+    config.add_cleanup(state.cleanup)
+    os.environ["XDG_STATE_HOME"] = state.name
     # Hugging Face reads it when it is imported.
     os.environ["HF_HUB_OFFLINE"] = "1"
     # torch takes every core, as each worker does: a build of the demo is 29 s of CPU so, and 16 with a thread each.
