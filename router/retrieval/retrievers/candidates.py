@@ -103,14 +103,10 @@ def _require_layout(index: Any) -> None:
 def _bounded(size: int) -> Iterator[None]:
     """Keep faiss from reading more into one vector than a file of so many bytes can hold.
 
-    The limit is one of the whole process, so it is put back; indexes are opened one at a time. With a version of faiss
-    that has none, the header alone is checked.
+    The limit is one of the whole process, so it is put back; indexes are opened one at a time.
     """
     import faiss
 
-    if not hasattr(faiss, "set_deserialization_vector_byte_limit"):
-        yield
-        return
     with _limiting:
         before = faiss.get_deserialization_vector_byte_limit()
         faiss.set_deserialization_vector_byte_limit(size)
