@@ -18,6 +18,7 @@ import yaml
 from pipeline.settings.catalog import CatalogSettings
 from router import Selection
 from router.serving.profiles import ProfilesFile
+from router.signing.trusted_keys import read_keys_file
 from tests.pipeline.enrichment.model_server import ModelServer
 from tests.router.adapters.agent_model import call_the_first_tool
 from tests.support.command_line import Done, called, started
@@ -26,6 +27,7 @@ from tests.support.places import ROOT
 
 # Held by tests of their own, beside what they need: a server, Prefect.
 ELSEWHERE = {"serve", "schedule", "prefect"}
+MARKS = {"", "model", "agent", "toml: selection", "toml: profiles", "toml: keys", "toml: plain"}
 SHOWN = {
     "text",
     "mermaid",
@@ -82,9 +84,7 @@ def test_a_block_that_does_not_run_says_why_and_every_mark_is_known(path: Path) 
             assert len(block.not_run.split()) >= 2, f"{block}: say why it is not run"
         else:
             assert block.language in SHOWN | CHECKS.keys() | {"sh", "python"}, f"{block}: {block.language!r}"
-            assert (
-                block.mark in {"", "model", "agent", "toml: selection", "toml: profiles", "toml: plain"} | ELSEWHERE
-            ), str(block)
+            assert block.mark in MARKS | ELSEWHERE, str(block)
 
 
 @contextmanager
@@ -123,7 +123,7 @@ def run_python(block: Block) -> None:
 
 
 def check_toml(block: Block, folder: Path) -> None:
-    """Hold a part of a catalog.toml, or a file of a selection or of profiles, against its typed settings."""
+    """Hold a part of a catalog.toml, or a file of a selection, profiles or keys, against its typed settings."""
     values = tomllib.loads(block.text)
     if block.mark == "toml: selection":
         (folder / "selection.toml").write_text(block.text, encoding="utf-8")
@@ -131,6 +131,9 @@ def check_toml(block: Block, folder: Path) -> None:
     elif block.mark == "toml: profiles":
         (folder / "profiles.toml").write_text(block.text, encoding="utf-8")
         ProfilesFile.load(folder / "profiles.toml", {"MONITORING_TOKEN": "a-token-of-the-page"})
+    elif block.mark == "toml: keys":
+        (folder / "trusted.toml").write_text(block.text, encoding="utf-8")
+        read_keys_file(folder / "trusted.toml")
     elif block.mark != "toml: plain":
         CatalogSettings(**{"name": "page", "folder": folder, "source": [{"path": "tools.json"}], **values})
 

@@ -38,7 +38,7 @@ def hostile_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "category": script,
             "examples": [script],
         },
-        {**TOOLS[1], "id": "../../healthz", "description": "refund " + "W" * 1_000_000},
+        {**TOOLS[1], "id": "../../healthz", "description": "refund " + "W" * 900_000},
     ]
     (folder / "tools.jsonl").write_text("".join(json.dumps(tool) + "\n" for tool in tools), encoding="utf-8")
     rows = ({**expansion_row(TOOLS[1]), "id": tool["id"], "user_phrases": ["refund </td>it", script]} for tool in tools)
