@@ -137,7 +137,7 @@ class AssessmentSettings(Section):
     """See `inconsistent_fit`."""
     unsupported_fit: float = 1.5
     """A text with a lower fit than this to its tool's name and subject sentence is unsupported. It is dropped only if
-    the record may have asked for it: see docs/decisions/0086-support-by-the-subject.md."""
+    the record may have asked for it: see docs/decisions/0075-support-by-the-subject.md."""
     foreign_fit: float = 1.0
     """A part of a record with a lower fit than this to its own name and subject sentence is about something else."""
     echo_similarity: float = Field(0.6, gt=0, le=1)

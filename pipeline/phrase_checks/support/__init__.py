@@ -4,7 +4,7 @@ A phrase in other words than the record's is worth most, and looks like a poison
 the poison came from: a remark in the record that is about something else than the tool. `subject` divides a record
 into its subject and its remarks, `fit` measures support by the subject, `readability` finds remarks in no language,
 `echoes` finds phrases that repeat a remark, and `steering` decides. See
-docs/decisions/0086-support-by-the-subject.md.
+docs/decisions/0075-support-by-the-subject.md.
 """
 
 from pipeline.phrase_checks.support.steering import SupportFindings, check_support
