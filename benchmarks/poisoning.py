@@ -1,4 +1,4 @@
-"""Measure what hostile tools gain: `python -m benchmarks.poisoning ATTACKS.jsonl [--catalog FOLDER] [--json FILE]`.
+"""Measure what hostile tools gain: `python -m benchmarks.poisoning [ATTACKS] [--catalog FOLDER] [--json FILE]`.
 
 Each line of ATTACKS has an `honest_tool`, an `attack_tool` of the same id, and the answers of a model that obeys the
 attack and of one that reads the honest tool (`obedient_answer`, `honest_answer`). The catalog is built for real with
@@ -31,7 +31,7 @@ Attack = Mapping[str, Any]
 def main() -> None:
     """Measure a file of attacks and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("attacks", type=Path)
+    parser.add_argument("attacks", type=Path, nargs="?", default=Path("benchmarks/data/poisoned_tools.jsonl"))
     parser.add_argument("--catalog", type=Path, default=Path("catalogs/demo"))
     parser.add_argument("--set", action="append", default=[], help="SECTION.FIELD=VALUE of the build, as JSON")
     parser.add_argument("--json", type=Path)

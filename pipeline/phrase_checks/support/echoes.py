@@ -12,6 +12,7 @@ from router.tools.text_overlap import term_set
 # spread over parameters.
 _SHARED = 0.75
 _FEWEST_TERMS = 3
+_VERBATIM = 0.9  # cosine
 _LONG_REMARK = 8  # words
 
 
@@ -27,6 +28,10 @@ class EmbeddedRemarks:
         """Return the remarks where a mask is true."""
         texts = [text for text, chosen in zip(self.texts, mask.tolist(), strict=True) if chosen]
         return EmbeddedRemarks(texts, self.vectors[mask], self.subject_terms)
+
+    def repeated_by(self, vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """Return for each remark whether a text of vectors (texts, dim) repeats it word by word, or nearly."""
+        return np.asarray((self.vectors @ vectors.T > _VERBATIM).any(axis=1), bool)
 
     def echoed_by(self, texts: Sequence[str], vectors: NDArray[np.float32], similarity: float) -> NDArray[np.bool_]:
         """Return for each text, of `vectors` (texts, dim), whether it repeats a remark or is made of their terms."""

@@ -10,7 +10,7 @@ from pipeline.enrichment.verdict import Consequence, TextVerdict
 from pipeline.phrase_checks.support.echoes import EmbeddedRemarks
 from pipeline.phrase_checks.support.fit import SubjectFit
 from pipeline.phrase_checks.support.readability import Readability
-from pipeline.phrase_checks.support.subject import Remark, WrittenTool, remarks
+from pipeline.phrase_checks.support.subject import Remark, WrittenTool, remarks, subject, subject_claim
 from pipeline.settings import AssessmentSettings
 from router.tools.text_overlap import term_set
 
@@ -63,8 +63,13 @@ def check_support(
     judged = vectors[len(tools) :]
     if len(tools) < _FEWEST_TOOLS or not len(judged):
         return SupportFindings()
-    catalog = _Catalog(tools, SubjectFit(vectors[: len(tools)]), settings)
-    found = catalog.findings(judged, embed)
+    readability = Readability(text for tool in tools for text in (tool.subject, *tool.judged))
+    fit = SubjectFit(_subject_vectors(tools, vectors[: len(tools)], readability, embed, settings))
+    catalog = _Catalog(tools, fit, readability, settings)
+    counts = [len(tool.judged) for tool in tools]
+    owners = np.repeat(np.arange(len(tools)), counts)
+    fits = fit.of(judged, owners)
+    found = catalog.findings(judged, owners, fits, embed)
     steered = [ordinal for ordinal, finding in found.items() if finding.steered]
     of_texts = _vectors_by_text((text for ordinal in steered for text in tools[ordinal].all_texts), embed)
     sound = len(steered) <= settings.max_share * len(tools)
@@ -77,25 +82,50 @@ def check_support(
     return SupportFindings(tuple(verdicts), steering if sound else {})
 
 
+def _subject_vectors(
+    tools: Sequence[WrittenTool],
+    subjects: NDArray[np.float32],
+    readability: Readability,
+    embed: Embed,
+    settings: AssessmentSettings,
+) -> NDArray[np.float32]:
+    """Return the vectors of subjects (tools, dim), by the name alone where a subject is in none of the languages."""
+    unreadable = [
+        place
+        for place, tool in enumerate(tools)
+        if (claim := subject_claim(tool.record)) and readability.share(claim) < settings.readable_share
+    ]
+    if not unreadable:
+        return subjects
+    subjects = subjects.copy()
+    subjects[unreadable] = embed([subject(tools[place].record, named_only=True) for place in unreadable])
+    return subjects
+
+
 class _Catalog:
     """Checks the texts of tools, one tool at a time."""
 
-    def __init__(self, tools: Sequence[WrittenTool], fit: SubjectFit, settings: AssessmentSettings) -> None:
+    def __init__(
+        self,
+        tools: Sequence[WrittenTool],
+        fit: SubjectFit,
+        readability: Readability,
+        settings: AssessmentSettings,
+    ) -> None:
         self._tools = tools
         self._fit = fit
         self._settings = settings
+        self._readability = readability
         self._remarks: dict[int, EmbeddedRemarks] = {}
-        self._readability: Readability | None = None
 
-    def findings(self, judged: NDArray[np.float32], embed: Embed) -> dict[int, _Finding]:
-        """Return the findings by tool, given the vectors (texts, dim) of all judged texts."""
-        counts = [len(tool.judged) for tool in self._tools]
-        owners = np.repeat(np.arange(len(self._tools)), counts)
-        fits = self._fit.of(judged, owners)
+    def findings(
+        self, judged: NDArray[np.float32], owners: NDArray[np.int64], fits: NDArray[np.float64], embed: Embed
+    ) -> dict[int, _Finding]:
+        """Return the findings by tool, given vectors (texts, dim), owners and fits of all judged texts."""
         suspects = np.unique(owners[fits < self._settings.unsupported_fit]).tolist()
         parts = {ordinal: remarks(self._tools[ordinal].record) for ordinal in suspects}
         by_text = _vectors_by_text((part.text for of_tool in parts.values() for part in of_tool), embed)
-        ends = np.cumsum(counts)
+        starts = np.searchsorted(owners, np.arange(len(self._tools) + 1))
         found: dict[int, _Finding] = {}
         for ordinal, of_tool in parts.items():
             if not of_tool:
@@ -103,7 +133,7 @@ class _Catalog:
             texts = [part.text for part in of_tool]
             subject_terms = term_set(self._tools[ordinal].subject)
             self._remarks[ordinal] = EmbeddedRemarks(texts, np.array([by_text[text] for text in texts]), subject_terms)
-            rows = slice(int(ends[ordinal]) - counts[ordinal], int(ends[ordinal]))
+            rows = slice(*starts[ordinal : ordinal + 2].tolist())
             finding = self._finding(ordinal, of_tool, judged[rows], fits[rows] < self._settings.unsupported_fit)
             if finding is not None:
                 found[ordinal] = finding
@@ -124,16 +154,22 @@ class _Catalog:
         tool, similarity = self._tools[ordinal], self._settings.echo_similarity
         everything = self._remarks[ordinal]
         is_foreign = self._fit.of_one(everything.vectors, ordinal) < self._settings.foreign_fit
+        # A demand that is repeated word by word may name something by chance that the subject is near to.
+        is_foreign |= everything.repeated_by(judged[unsupported])
+        is_foreign |= np.array([self._is_code(text) for text in everything.texts], bool)
         if not is_foreign.any():
             return None
         foreign = everything.where(is_foreign)
-        echoes = unsupported & foreign.echoed_by(tool.judged, judged, similarity)
-        steered = int(echoes.sum()) >= _FEWEST_ECHOES and foreign.carry_requests(judged[echoes])
+        if self._has_code(everything.texts):  # what it says cannot be read, so any unsupported text may be its echo
+            echoes = unsupported
+            steered = int(echoes.sum()) >= _FEWEST_ECHOES
+        else:
+            echoes = unsupported & foreign.echoed_by(tool.judged, judged, similarity)
+            steered = int(echoes.sum()) >= _FEWEST_ECHOES and foreign.carry_requests(judged[echoes])
         if not steered:
-            echoes &= foreign.echoed_by(tool.judged, judged, self._settings.repeat_similarity)
+            echoes = echoes & foreign.echoed_by(tool.judged, judged, self._settings.repeat_similarity)
         if not steered and unsupported.sum() >= _FEWEST_UNSUPPORTED:
             steered = foreign.echoed_together(judged[unsupported]) > similarity + _MORE_TOGETHER
-            steered |= bool(unsupported.mean() >= 0.5) and self._has_code(foreign.texts)
         if not steered and not echoes.any():
             return None
         return _Finding(
@@ -144,10 +180,10 @@ class _Catalog:
 
     def _has_code(self, texts: Sequence[str]) -> bool:
         """Return whether remarks long enough to carry a phrase are in none of the catalog's languages."""
-        if self._readability is None:
-            self._readability = Readability(text for tool in self._tools for text in (tool.subject, *tool.judged))
-        readable = self._settings.readable_share
-        return sum(len(text) for text in texts if self._readability.share(text) < readable) >= _LEAST_CODE
+        return sum(len(text) for text in texts if self._is_code(text)) >= _LEAST_CODE
+
+    def _is_code(self, text: str) -> bool:
+        return self._readability.share(text) < self._settings.readable_share
 
 
 def _verdicts(

@@ -1,13 +1,13 @@
 """Divide a record into its subject and its remarks, and list what was written for it."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from router.expansion import Expansion
 from router.record import Parameter, ToolRecord
 from router.text import identifier_words
-from router.tools.provider_labels import short_label
 from router.tools.text_overlap import term_set
 from router.tools.trust import sanitize
 
@@ -22,6 +22,10 @@ _LONG_CODE = 40  # without a space: a name or an address, if it is shorter
 _LONGEST = 400  # characters of a part that are embedded
 _LISTS = ("user_phrases", "synonyms", "related_concepts", "task_categories")
 _SENTENCE_TERMS = 4
+# A claim is made in a few words: of longer sentences the first clauses are the subject, and the others are remarks.
+_SUBJECT_WORDS = 20
+_LABEL_WORDS = 2
+_CLAUSE_END = re.compile(r"(?<=[,;:、，])\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,25 +72,47 @@ class WrittenTool:
         )
 
 
-def subject(record: ToolRecord) -> str:
-    """Return what a record says first of all that its tool is: provider, name, and one sentence without quotations."""
-    label = short_label(record.provider)
+def subject(record: ToolRecord, *, named_only: bool = False) -> str:
+    """Return what a record says first of all that its tool is: provider, name, and a sentence without quotations.
+
+    With `named_only` the sentence is left out, as is right where it is in none of the catalog's languages.
+    """
+    label = _label(record.provider)
     name = f"{label}: {record.name}" if label else record.name
-    sentence = _subject_sentence(record)
-    return f"{name}. {_unquoted(sentence)[:_LONGEST]}" if sentence else name
+    claim = "" if named_only else subject_claim(record)
+    return f"{name}. {claim}" if claim else name
 
 
 def remarks(record: ToolRecord) -> list[Remark]:
     """Return the parts of a record beside its subject, each once, in the order of the record."""
-    sentence = _subject_sentence(record)
-    parts = [("description", part) for part in _parts(record.description.replace(sentence, "\n", 1))]
-    parts += [("description", part) for part in _parts(sentence)[1:]]
+    claim = subject_claim(record)
+    parts = [("provider", part) for part in _clauses(record.provider or "")]
+    parts += [("description", part) for part in _parts(record.description) if part != claim and part not in claim]
     for parameter in record.parameters:
         for text in (_parameter_name(parameter), parameter.description, *parameter.enum):
             parts += [("parameters", part) for part in _parts(text)]
+    parts += [("parameters", part) for text in _schema_texts(record.input_schema) for part in _parts(text)]
     for field in ("categories", "examples"):
         parts += [(field, part) for text in getattr(record, field) for part in _parts(text)]
     return [Remark(field, text[:_LONGEST]) for field, text in dict.fromkeys(parts)]
+
+
+def _schema_texts(schema: object) -> Iterator[str]:
+    """Yield the titles, defaults and examples of a schema at any depth, which a prompt may show."""
+    remaining = [schema]
+    while remaining:
+        node = remaining.pop()
+        if isinstance(node, Mapping):
+            for key in ("title", "default", "examples", "example"):
+                values = node.get(key)
+                yield from (value for value in (values if isinstance(values, list) else [values]) if _is_text(value))
+            remaining.extend(node.values())
+        elif isinstance(node, list):
+            remaining.extend(node)
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    return isinstance(value, str)
 
 
 def reduced(record: ToolRecord, foreign: Collection[str]) -> ToolRecord:
@@ -97,7 +123,8 @@ def reduced(record: ToolRecord, foreign: Collection[str]) -> ToolRecord:
     record, _ = sanitize(record)
     return replace(
         record,
-        description=_unquoted(_subject_sentence(record))[:_LONGEST],
+        provider=_label(record.provider) or record.provider,
+        description=subject_claim(record),
         parameters=tuple(
             replace(parameter, description="", enum=())
             for parameter in record.parameters
@@ -108,15 +135,35 @@ def reduced(record: ToolRecord, foreign: Collection[str]) -> ToolRecord:
     )
 
 
+def _label(provider: str | None) -> str:
+    """Return the first words of a provider's label: the rest of a long one may say anything."""
+    return " ".join((provider or "").split()[:_LABEL_WORDS])
+
+
+def _clauses(text: str) -> list[str]:
+    return [part.strip(_TRIMMED) for part in _CLAUSE_END.split(text) if len(part.split()) > _LABEL_WORDS]
+
+
 def _parameter_name(parameter: Parameter) -> str:
     return " ".join(identifier_words(parameter.path.rsplit(".", 1)[-1]))
 
 
-def _subject_sentence(record: ToolRecord) -> str:
-    """Return the first sentence that shares a word with the name; the first of all where none does."""
-    sentences = _sentences(record.description)
+def subject_claim(record: ToolRecord) -> str:
+    """Return the first sentence that shares a word with the name, or the first of all where none does, shortened."""
+    sentences = [_unquoted(sentence) for sentence in _sentences(record.description)]
     named = term_set(" ".join((record.name, *identifier_words(record.name))))
-    return next((one for one in sentences if term_set(_unquoted(one)) & named), sentences[0] if sentences else "")
+    claim = next((one for one in sentences if term_set(one) & named), sentences[0] if sentences else "")
+    return _first_clauses(claim)[:_LONGEST]
+
+
+def _first_clauses(sentence: str) -> str:
+    """Return as many of a sentence's clauses as have the words of a subject, and one at least."""
+    kept = ""
+    for clause in _CLAUSE_END.split(sentence):
+        if kept and len(f"{kept} {clause}".split()) > _SUBJECT_WORDS:
+            break
+        kept = f"{kept} {clause}".strip()
+    return kept
 
 
 def _unquoted(sentence: str) -> str:
@@ -126,7 +173,12 @@ def _unquoted(sentence: str) -> str:
 
 def _parts(text: str) -> list[str]:
     """Return the sentences, quotations and cells of a text that have two words or more, and long codes."""
-    parts = (part.strip(_TRIMMED) for sentence in _sentences(text) for part in _APART.split(sentence))
+    parts = (
+        part.strip(_TRIMMED)
+        for sentence in _sentences(text)
+        for piece in _APART.split(sentence)
+        for part in (_CLAUSE_END.split(piece) if len(piece.split()) > _SUBJECT_WORDS else [piece])
+    )
     return [part for part in parts if len(part) >= (_FEWEST_CHARACTERS if " " in part else _LONG_CODE)]
 
 
