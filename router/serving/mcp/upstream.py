@@ -69,7 +69,7 @@ def read_upstreams(path: Path, variables: Mapping[str, str] = os.environ) -> tup
     """
     try:
         servers = msgspec.json.decode(path.read_bytes(), type=_Servers).servers
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # of reading, of UTF-8, of JSON and its types
         raise SettingsInvalid(f'{path} is not a file of MCP servers ({{"mcpServers": …}}): {error}') from error
     return tuple(_upstream(name, server, path, variables) for name, server in servers.items())
 

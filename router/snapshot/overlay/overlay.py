@@ -84,11 +84,12 @@ class Overlay:
         """
         if isinstance(tool_ids, str) or not isinstance(tool_ids, Iterable):  # a text would be read as its letters
             raise SettingsInvalid(f"the ids are {tool_ids!r:.80}, they must be a list of tool ids")
-        ids = frozenset(tool_ids)
+        named = list(tool_ids)
         if invalid := [
-            tool_id for tool_id in ids if not isinstance(tool_id, str) or replace_unstorable(tool_id) != tool_id
+            tool_id for tool_id in named if not isinstance(tool_id, str) or replace_unstorable(tool_id) != tool_id
         ]:
             raise SettingsInvalid(f"the id {invalid[0]!r:.80} is not a text")
+        ids = frozenset(named)
         return replace(self.without(ids), gone=self.gone | ids)
 
     def replaced(

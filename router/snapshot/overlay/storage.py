@@ -54,7 +54,7 @@ def load_overlay(path: Path) -> Overlay:
         stored = _DECODER.decode(path.read_bytes())
     except FileNotFoundError:
         raise SnapshotInvalid(f"there is no overlay {path}: `save_overlay` writes one") from None
-    except (OSError, ValueError) as error:  # of reading, of JSON, of its types
+    except (OSError, ValueError, RecursionError) as error:  # of reading, of JSON, of its types and its depth
         raise SnapshotInvalid(f"the overlay {path} cannot be read: {error}") from error
     if stored.format != _FORMAT:
         raise SnapshotInvalid(f"the overlay {path} has format {stored.format}, this router reads format {_FORMAT}")

@@ -1,0 +1,98 @@
+"""Mutations of trees: nodes are replaced, removed, repeated, swapped, wrapped, grafted; keys are renamed and doubled."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from random import Random
+
+from tests.fuzz.mutation.text_level import mutate_text
+from tests.fuzz.mutation.trees import Members, Slot, Tree, node, put, slots
+from tests.fuzz.mutation.values import KEYS, nasty_text, nasty_value
+
+Mutation = Callable[[Random, list[Slot], list[Slot]], None]
+_REPEATS = (2, 3, 20, 300)
+
+
+def mutate_tree(tree: Tree, other: Tree, random: Random) -> Tree:
+    """Return a tree after one mutation, in place where it can be. `other` gives parts for grafts."""
+    root = [tree]
+    places, donors = slots(root), slots([other])
+    random.choice(_MUTATIONS)(random, places, donors)
+    return root[0]
+
+
+def _replace(random: Random, places: list[Slot], _: list[Slot]) -> None:
+    put(*random.choice(places), nasty_value(random))
+
+
+def _change_scalar(random: Random, places: list[Slot], _: list[Slot]) -> None:
+    place = random.choice([slot for slot in places if not isinstance(node(*slot), list)] or places)
+    value = node(*place)
+    if isinstance(value, bool) or value is None or isinstance(value, list):
+        put(*place, random.choice((True, False, None, 0, "", [])))
+    elif isinstance(value, str):
+        put(*place, mutate_text(str(value), random))
+    else:
+        put(*place, random.choice((value + 1, -value, value * 1000, str(value), [value], float(value % 97) / 7)))
+
+
+def _remove(random: Random, places: list[Slot], _: list[Slot]) -> None:
+    holder, index = random.choice(places[1:] or places)
+    del holder[index : index + random.choice((1, 1, 1, 5))]
+    if not holder and holder is places[0][0]:
+        holder.append(None)
+
+
+def _repeat(random: Random, places: list[Slot], _: list[Slot]) -> None:
+    holder, index = random.choice(places[1:] or places)
+    if holder is not places[0][0]:
+        holder[index:index] = [holder[index]] * random.choice(_REPEATS)
+
+
+def _swap(random: Random, places: list[Slot], _: list[Slot]) -> None:
+    one, two = random.choice(places), random.choice(places)
+    first, second = deepcopy(node(*one)), deepcopy(node(*two))
+    put(*one, second)
+    if two[1] < len(two[0]):
+        put(*two, first)
+
+
+def _wrap(random: Random, places: list[Slot], _: list[Slot]) -> None:
+    place = random.choice(places)
+    value: Tree = node(*place)
+    for _level in range(random.choice((1, 1, 2, 40))):
+        value = [value] if random.random() < 0.5 else Members([(random.choice(KEYS), value)])
+    put(*place, value)
+
+
+def _unwrap(random: Random, places: list[Slot], _: list[Slot]) -> None:
+    place = random.choice(places)
+    value = node(*place)
+    if isinstance(value, list) and value:
+        put(*place, node(value, random.randrange(len(value))))
+
+
+def _rename(random: Random, places: list[Slot], _: list[Slot]) -> None:
+    members = [slot for slot in places if isinstance(slot[0], Members)]
+    if members:
+        holder, index = random.choice(members)
+        key = random.choice(members)[0][0][0] if random.random() < 0.3 else random.choice((*KEYS, nasty_text(random)))
+        holder[index] = (key, holder[index][1])
+
+
+def _insert(random: Random, places: list[Slot], donors: list[Slot]) -> None:
+    holders = [node(*slot) for slot in places if isinstance(node(*slot), list)]
+    if not holders:
+        return
+    holder = random.choice(holders)
+    value = nasty_value(random) if random.random() < 0.5 else deepcopy(node(*random.choice(donors)))
+    entry = (random.choice(KEYS), value) if isinstance(holder, Members) else value
+    holder.insert(random.randint(0, len(holder)), entry)
+
+
+def _graft(random: Random, places: list[Slot], donors: list[Slot]) -> None:
+    put(*random.choice(places), deepcopy(node(*random.choice(donors))))
+
+
+_MUTATIONS: tuple[Mutation, ...] = (
+    _replace, _replace, _change_scalar, _change_scalar, _remove, _repeat, _swap, _wrap, _unwrap, _rename, _insert, _graft,
+)  # fmt: skip
