@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.fuzz.engine.campaign import Campaign
 from tests.fuzz.engine.corpus import read_known
 from tests.fuzz.engine.report import summary, table
-from tests.fuzz.targets import TARGETS
+from tests.fuzz.registry import TARGETS
 
 
 def _main() -> int:

@@ -11,8 +11,8 @@ import pytest
 from tests.fuzz.engine.corpus import FAILURES, Known, pinned, read_corpus, read_known
 from tests.fuzz.engine.oracle import judge
 from tests.fuzz.mutation import Mutator
+from tests.fuzz.registry import TARGETS
 from tests.fuzz.target import Resources, Run, Target
-from tests.fuzz.targets import TARGETS
 
 _RunOf = Callable[[Target], Run]
 _KNOWN = read_known()

@@ -1,10 +1,13 @@
-"""The snapshot whose files and answers are fuzzed: eight tools, vectors, calibration, past requests, two languages."""
+"""The snapshot whose files and answers are fuzzed: small, yet calibrated, with duplicates and German phrases."""
 
 import json
 from pathlib import Path
+from typing import Any
 
 from tests.support.factories import TOOLS, expansion_row
 from tests.support.small_encoder import save
+
+_TEAMS = ("north", "south", "east", "west", "sea")  # 40 tools: fewer are not calibrated
 
 
 def build_snapshot(folder: Path) -> Path:
@@ -14,10 +17,35 @@ def build_snapshot(folder: Path) -> Path:
 
     catalog = folder / "office"
     catalog.mkdir(parents=True)
-    rows = [{**expansion_row(tool), "translations": {"de": [f"Bitte {tool['name']} aufrufen"]}} for tool in TOOLS]
-    uses = [{"request": f"please {row['user_phrases'][0]}", "tools": [row["id"]]} for row in rows]
-    tools = [*TOOLS, {**TOOLS[0], "id": "mirror/list_charges", "provider": "mirror"}]  # a duplicate
-    for name, lines in (("tools.jsonl", tools), ("expansions.jsonl", rows), ("usage.jsonl", uses)):
-        (catalog / name).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    settings = {"vectors": {"encoder": str(save(folder / "encoder"))}, "tuning": {"usage": str(catalog / "usage.jsonl")}}
+    expansions = [_expansion(tool, team) for team in _TEAMS for tool in TOOLS]
+    uses = [{"request": f"please {row['user_phrases'][0]}", "tools": [row["id"]]} for row in expansions]
+    tools = [_tool(tool, team) for team in _TEAMS for tool in TOOLS]
+    duplicate = {**tools[0], "id": "mirror/list_charges", "provider": "mirror"}
+    for name, rows in (("tools", [*tools, duplicate]), ("expansions", expansions), ("usage", uses)):
+        (catalog / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    settings = {
+        "vectors": {"encoder": str(save(folder / "encoder"))},
+        "tuning": {"usage": str(catalog / "usage.jsonl")},
+    }
     return build(load(catalog, settings, environment={}), workspace=folder / "workspace").snapshot
+
+
+def _tool(tool: dict[str, Any], team: str) -> dict[str, Any]:
+    """Return a tool of one team; the first team's have their plain names."""
+    if team == _TEAMS[0]:
+        return tool
+    name = f"{tool['name']}_{team}"
+    description = f"For the {team} team: {tool['description']}"
+    return {**tool, "id": f"{tool['provider']}/{name}", "name": name, "description": description}
+
+
+def _expansion(tool: dict[str, Any], team: str) -> dict[str, Any]:
+    row = expansion_row(tool)
+    phrases = [f"{phrase} of the {team} team" for phrase in row["user_phrases"]]
+    german = {"de": [f"{tool['name']} für {team} aufrufen"]}
+    return {
+        **row,
+        "id": _tool(tool, team)["id"],
+        "user_phrases": [*phrases, f"{team} {phrases[0]}"],
+        "translations": german,
+    }

@@ -6,7 +6,6 @@ from random import Random
 
 from tests.fuzz.engine.worker import Worker
 from tests.fuzz.mutation import Mutator
-from tests.fuzz.mutation.byte_level import mutate_bytes
 from tests.fuzz.mutation.mutator import MAX_INPUT
 
 _ROOMS = ["router", "pipeline"]

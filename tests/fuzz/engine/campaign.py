@@ -16,7 +16,7 @@ from tests.fuzz.engine.oracle import WAITS
 from tests.fuzz.engine.tally import Tally
 from tests.fuzz.target import Resources, Target
 
-_SLICE_S = (5.0, 60.0)  # the shortest and longest time of one worker
+_SLICE_S = (5.0, 20.0)  # the shortest and longest time of one worker
 _START_S = 120.0  # imports, a server's start
 _GRACE_S = 10.0  # beyond a target's own bound, which cannot interrupt C code
 _MINIMISING_S = 60.0
@@ -69,7 +69,17 @@ class _Slice:
 
     def run(self, snapshot: Path) -> Tally:
         """Run one worker to its end, and say what ended it where that was no end of its own."""
-        arguments = ("--target", self.target.name, "--seconds", f"{self.seconds}", "--seed", self.seed)
+        module = self.target.prepare.__module__
+        arguments = (
+            "--module",
+            module,
+            "--target",
+            self.target.name,
+            "--seconds",
+            f"{self.seconds}",
+            "--seed",
+            self.seed,
+        )
         places = ("--place", str(self.place), "--snapshot", str(snapshot), "--engine", self.engine)
         command = [sys.executable, "-m", "tests.fuzz.engine.worker", *arguments, *places]
         with (self.place / "log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:

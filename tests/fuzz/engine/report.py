@@ -23,7 +23,10 @@ def table(figures: Mapping[str, Any]) -> str:
     total = figures["total"]
     rows.append(("all", *(_shown(total.get(key, "")) for key in _KEYS[1:])))
     widths = [max(len(row[i]) for row in [_HEAD, *rows]) for i in range(len(_HEAD))]
-    lines = ["  ".join(_padded(cell, w, i) for i, (cell, w) in enumerate(zip(row, widths, strict=True))) for row in (_HEAD, *rows)]  # noqa: E501
+    lines = [
+        "  ".join(_padded(cell, w, i) for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
+        for row in (_HEAD, *rows)
+    ]  # noqa: E501
     for row in figures["targets"]:
         lines += [f"{row['target']}: {count} × {signature}" for signature, count in row["findings"].items()]
     return "\n".join(lines)

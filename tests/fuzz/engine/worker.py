@@ -5,6 +5,8 @@ import json
 import logging
 import resource
 import time
+import warnings
+from importlib import import_module
 from pathlib import Path
 from random import Random
 
@@ -115,6 +117,7 @@ def _bound_memory() -> None:
 def main() -> None:
     """Run a target as the arguments say."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--module", required=True, help="The module of the target.")
     parser.add_argument("--target", required=True)
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--seed", required=True)
@@ -127,12 +130,14 @@ def main() -> None:
         from tests.fuzz.engine import atheris_engine
 
         atheris_engine.instrument()  # before anything of ours is imported
-    from tests.fuzz.targets import TARGETS
-
+    # That module alone: a worker for documents starts in a second, one with all servers in five.
+    targets: tuple[Target, ...] = import_module(options.module).TARGETS
     resources = Resources(options.snapshot)
     try:
-        worker = Worker(TARGETS[options.target], resources, options.place, options.seed)
+        (target,) = (target for target in targets if target.name == options.target)
+        worker = Worker(target, resources, options.place, options.seed)
         _bound_memory()
+        warnings.simplefilter("error")  # what a warning quotes is not ours to print
         worker.load(read_corpus(options.target), prune=options.engine == "mutation")
         found = options.place / "found"
         if options.engine == "atheris":

@@ -96,5 +96,3 @@ def _toml(tree: Tree) -> str:
     if isinstance(tree, list):
         return "[" + ", ".join(map(_toml, tree)) + "]"
     return _json(tree)
-
-

@@ -36,9 +36,8 @@ class Mutator:
         """Return an input whose tree was mutated; None where it has none."""
         try:
             tree = read(self.form, data)
-            donor = read(self.form, other)
             while True:
-                tree = mutate_tree(tree, donor, self.random)
+                tree = mutate_tree(tree, lambda: read(self.form, other), self.random)
                 if self.random.random() >= _MORE:
                     return write(self.form, tree, self.random)
         except (ValueError, RecursionError):

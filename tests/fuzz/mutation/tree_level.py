@@ -8,23 +8,23 @@ from tests.fuzz.mutation.text_level import mutate_text
 from tests.fuzz.mutation.trees import Members, Slot, Tree, node, put, slots
 from tests.fuzz.mutation.values import KEYS, nasty_text, nasty_value
 
-Mutation = Callable[[Random, list[Slot], list[Slot]], None]
+Donor = Callable[[], Tree]
+Mutation = Callable[[Random, list[Slot], Donor], None]
 _REPEATS = (2, 3, 20, 300)
 
 
-def mutate_tree(tree: Tree, other: Tree, random: Random) -> Tree:
-    """Return a tree after one mutation, in place where it can be. `other` gives parts for grafts."""
+def mutate_tree(tree: Tree, donor: Donor, random: Random) -> Tree:
+    """Return a tree after one mutation, in place where it can be. `donor` makes another tree, for grafts of its parts."""
     root = [tree]
-    places, donors = slots(root), slots([other])
-    random.choice(_MUTATIONS)(random, places, donors)
+    random.choice(_MUTATIONS)(random, slots(root), donor)
     return root[0]
 
 
-def _replace(random: Random, places: list[Slot], _: list[Slot]) -> None:
+def _replace(random: Random, places: list[Slot], _: Donor) -> None:
     put(*random.choice(places), nasty_value(random))
 
 
-def _change_scalar(random: Random, places: list[Slot], _: list[Slot]) -> None:
+def _change_scalar(random: Random, places: list[Slot], _: Donor) -> None:
     place = random.choice([slot for slot in places if not isinstance(node(*slot), list)] or places)
     value = node(*place)
     if isinstance(value, bool) or value is None or isinstance(value, list):
@@ -35,20 +35,20 @@ def _change_scalar(random: Random, places: list[Slot], _: list[Slot]) -> None:
         put(*place, random.choice((value + 1, -value, value * 1000, str(value), [value], float(value % 97) / 7)))
 
 
-def _remove(random: Random, places: list[Slot], _: list[Slot]) -> None:
+def _remove(random: Random, places: list[Slot], _: Donor) -> None:
     holder, index = random.choice(places[1:] or places)
     del holder[index : index + random.choice((1, 1, 1, 5))]
     if not holder and holder is places[0][0]:
         holder.append(None)
 
 
-def _repeat(random: Random, places: list[Slot], _: list[Slot]) -> None:
+def _repeat(random: Random, places: list[Slot], _: Donor) -> None:
     holder, index = random.choice(places[1:] or places)
     if holder is not places[0][0]:
         holder[index:index] = [holder[index]] * random.choice(_REPEATS)
 
 
-def _swap(random: Random, places: list[Slot], _: list[Slot]) -> None:
+def _swap(random: Random, places: list[Slot], _: Donor) -> None:
     one, two = random.choice(places), random.choice(places)
     first, second = deepcopy(node(*one)), deepcopy(node(*two))
     put(*one, second)
@@ -56,7 +56,7 @@ def _swap(random: Random, places: list[Slot], _: list[Slot]) -> None:
         put(*two, first)
 
 
-def _wrap(random: Random, places: list[Slot], _: list[Slot]) -> None:
+def _wrap(random: Random, places: list[Slot], _: Donor) -> None:
     place = random.choice(places)
     value: Tree = node(*place)
     for _level in range(random.choice((1, 1, 2, 40))):
@@ -64,14 +64,14 @@ def _wrap(random: Random, places: list[Slot], _: list[Slot]) -> None:
     put(*place, value)
 
 
-def _unwrap(random: Random, places: list[Slot], _: list[Slot]) -> None:
+def _unwrap(random: Random, places: list[Slot], _: Donor) -> None:
     place = random.choice(places)
     value = node(*place)
     if isinstance(value, list) and value:
         put(*place, node(value, random.randrange(len(value))))
 
 
-def _rename(random: Random, places: list[Slot], _: list[Slot]) -> None:
+def _rename(random: Random, places: list[Slot], _: Donor) -> None:
     members = [slot for slot in places if isinstance(slot[0], Members)]
     if members:
         holder, index = random.choice(members)
@@ -79,18 +79,22 @@ def _rename(random: Random, places: list[Slot], _: list[Slot]) -> None:
         holder[index] = (key, holder[index][1])
 
 
-def _insert(random: Random, places: list[Slot], donors: list[Slot]) -> None:
+def _insert(random: Random, places: list[Slot], donor: Donor) -> None:
     holders = [node(*slot) for slot in places if isinstance(node(*slot), list)]
     if not holders:
         return
     holder = random.choice(holders)
-    value = nasty_value(random) if random.random() < 0.5 else deepcopy(node(*random.choice(donors)))
+    value = nasty_value(random) if random.random() < 0.5 else _part(donor, random)
     entry = (random.choice(KEYS), value) if isinstance(holder, Members) else value
     holder.insert(random.randint(0, len(holder)), entry)
 
 
-def _graft(random: Random, places: list[Slot], donors: list[Slot]) -> None:
-    put(*random.choice(places), deepcopy(node(*random.choice(donors))))
+def _graft(random: Random, places: list[Slot], donor: Donor) -> None:
+    put(*random.choice(places), _part(donor, random))
+
+
+def _part(donor: Donor, random: Random) -> Tree:
+    return node(*random.choice(slots([donor()])))
 
 
 _MUTATIONS: tuple[Mutation, ...] = (

@@ -34,7 +34,9 @@ def _requests(resources: Resources) -> Run:
         row = read_object(data)
         body = row.get("body")
         content = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else json.dumps(body).encode()
-        answer = served.ask(str(row.get("method")), _bytes(row.get("path")), _bytes(row.get("query")), _headers(row), content)
+        answer = served.ask(
+            str(row.get("method")), _bytes(row.get("path")), _bytes(row.get("query")), _headers(row), content
+        )
         _check(answer, json_only=_bytes(row.get("path")).startswith(b"/v1/"))
         if answer.status == 200 and row.get("path") == "/v1/route":
             assert len(json.loads(answer.body)["tools"]) <= body.get("k", 10), "there are more tools than k"
@@ -79,12 +81,11 @@ def _socket(resources: Resources) -> Run:
 def _exchange(address: tuple[str, int], data: bytes, wait_s: float) -> bytes:
     """Send bytes and return what comes back until there is a pause, or the end."""
     answer = b""
-    with socket.create_connection(address, timeout=30) as client:
-        with suppress(TimeoutError, ConnectionError):
-            client.sendall(data)
-            client.settimeout(wait_s)
-            while part := client.recv(65_536):
-                answer += part
+    with socket.create_connection(address, timeout=30) as client, suppress(TimeoutError, ConnectionError):
+        client.sendall(data)
+        client.settimeout(wait_s)
+        while part := client.recv(65_536):
+            answer += part
     return answer
 
 
@@ -93,7 +94,9 @@ def _serving(router: Router, failures: list[str]) -> Iterator[tuple[str, int]]:
     """Serve a router as `serve` does, in a thread. What it logs as an error goes to `failures`."""
     settings = HttpSettings(port=0, requests_per_minute=None, body_timeout_s=0.5)
     listening = listen(settings)
-    config = uvicorn.Config(app(router, settings), log_config=None, access_log=False, ws="none", http="h11", lifespan="on")
+    config = uvicorn.Config(
+        app(router, settings), log_config=None, access_log=False, ws="none", http="h11", lifespan="on"
+    )
     server = uvicorn.Server(config)
     handler = _Collect(failures)
     logging.getLogger("uvicorn.error").addHandler(handler)
@@ -113,7 +116,9 @@ class _Collect(logging.Handler):
         self._failures = failures
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._failures.append(record.getMessage() if record.exc_info is None else f"{record.getMessage()}: {record.exc_info[1]!r}")
+        self._failures.append(
+            record.getMessage() if record.exc_info is None else f"{record.getMessage()}: {record.exc_info[1]!r}"
+        )
 
 
 def _plan(method: str, path: str, body: Any = None, query: str = "") -> bytes:
@@ -144,6 +149,6 @@ _RAW = (
     b"GET /v1/tools/a%2Fb?x=%00%ff#f HTTP/1.1\r\nHost: localhost:80\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
 )
 TARGETS = (
-    Target("http_requests", Form.JSON, _PLANS, _requests, ()),
-    Target("http_bytes", Form.RAW, _RAW, _socket, (), gate=10),
+    Target("http_requests", Form.JSON, _PLANS, _requests, (), gate=60),
+    Target("http_bytes", Form.RAW, _RAW, _socket, (), gate=5),
 )

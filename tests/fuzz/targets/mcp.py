@@ -101,6 +101,6 @@ _MESSAGES = [
     *_FIRST,
 ]  # fmt: skip
 TARGETS = (
-    Target("mcp_lines", Form.LINES, (seeds.lines(_MESSAGES),), _lines, (), gate=40),
-    Target("mcp_bodies", Form.JSON, tuple(map(seeds.document, _MESSAGES)), _bodies, (), gate=100),
+    Target("mcp_lines", Form.LINES, (seeds.lines(_MESSAGES),), _lines, (), gate=15),
+    Target("mcp_bodies", Form.JSON, tuple(map(seeds.document, _MESSAGES)), _bodies, (), gate=60),
 )

@@ -93,6 +93,6 @@ _OPERATIONS = [
 ]
 _FILES = (_stored(make_record("read", "files"), make_record("list_charges", "stripe")),)
 TARGETS = (
-    Target("overlay_operations", Form.JSON, (seeds.document({"operations": _OPERATIONS}),), _operations, gate=40),
-    Target("overlay_file", Form.JSON, _FILES, _file, (SnapshotInvalid,), gate=60),
+    Target("overlay_operations", Form.JSON, (seeds.document({"operations": _OPERATIONS}),), _operations, gate=12),
+    Target("overlay_file", Form.JSON, _FILES, _file, (SnapshotInvalid,), gate=15),
 )

@@ -57,7 +57,9 @@ def _selection(resources: Resources) -> Run:
         routed = router.route("undo the payment", selection=selection, k=50)
         for tool in routed.tools:
             assert _may_answer(selection, tool.record), f"the selection lets {tool.tool_id} through"
-        assert {tool.tool_id for tool in routed.always} <= set(selection.always), "`always` has a tool that is not named"
+        assert {tool.tool_id for tool in routed.always} <= set(selection.always), (
+            "`always` has a tool that is not named"
+        )
         blocked = Selection.from_json({**selection.to_json(), "block": [*selection.block, *routed.ids[:1]]})
         if routed.ids:
             narrower = router.route("undo the payment", selection=_quiet(blocked), k=50)
@@ -125,8 +127,8 @@ embed = 1.0
 """
 TARGETS = (
     # TypeError is the documented error of an unknown option.
-    Target("route", InputForm.JSON, tuple(map(seeds.document, _REQUESTS)), _route, (QuartermasterError, TypeError)),
-    Target("selection", InputForm.JSON, tuple(map(seeds.document, (_SELECTION, _NARROW))), _selection),
+    Target("route", InputForm.JSON, tuple(map(seeds.document, _REQUESTS)), _route, (QuartermasterError, TypeError), gate=60),
+    Target("selection", InputForm.JSON, tuple(map(seeds.document, (_SELECTION, _NARROW))), _selection, gate=60),
     Target("selection_json", InputForm.JSON, (seeds.document({"selection": _SELECTION}),), _selection_file(".json"), (SettingsInvalid,)),
     Target("selection_toml", InputForm.TOML, (_TOML,), _selection_file(".toml"), (SettingsInvalid,)),
 )  # fmt: skip

@@ -122,6 +122,6 @@ _SCRIPT = {
 }  # fmt: skip
 _SEEDS = (seeds.document(_SCRIPT), seeds.document({**_SCRIPT, "raw": {"tools/call": '{"jsonrpc": "2.0", "id": 2}'}}))
 TARGETS = (
-    Target("upstream_calls", Form.JSON, _SEEDS, _calls, (UpstreamFailed,), gate=8),
-    Target("upstream_lists", Form.JSON, _SEEDS[:1], _listed, gate=8),
+    Target("upstream_calls", Form.JSON, _SEEDS, _calls, (UpstreamFailed,), gate=4),
+    Target("upstream_lists", Form.JSON, _SEEDS[:1], _listed, gate=4),
 )
