@@ -10,7 +10,8 @@ from pathlib import Path
 
 from tests.fuzz.engine.campaign import Campaign
 from tests.fuzz.engine.corpus import read_known
-from tests.fuzz.engine.report import summary, table
+from tests.fuzz.engine.report import earlier_tallies, summary, table
+from tests.fuzz.engine.tally import Tally
 from tests.fuzz.registry import TARGETS
 
 
@@ -22,11 +23,16 @@ def _main() -> int:
     parser.add_argument("--workers", type=int, default=1, help="Processes at a time.")
     parser.add_argument("--engine", choices=("mutation", "atheris"), default="mutation")
     parser.add_argument("--json", type=Path, help="Write the figures to this file.")
+    parser.add_argument("--add", action="store_true", help="Add the counts to those that the file has.")
     options = parser.parse_args()
     targets = [TARGETS[name] for name in options.target or TARGETS]
     campaign = Campaign(targets, options.minutes, options.seed, options.workers, options.engine)
     run = {"minutes": options.minutes, "seed": options.seed, "workers": options.workers, "engine": options.engine}
-    figures = summary(campaign.run().values(), read_known(), **run)
+    tallies = campaign.run()
+    if options.json and options.add and options.json.exists():
+        for earlier in earlier_tallies(json.loads(options.json.read_text(encoding="utf-8"))):
+            tallies.setdefault(earlier.target, Tally(earlier.target)).add(earlier)
+    figures = summary(tallies.values(), read_known(), **run)
     print(table(figures))
     if options.json:
         options.json.write_text(json.dumps(figures, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

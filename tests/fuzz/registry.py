@@ -1,4 +1,4 @@
-"""All targets by name. A new one is a `Target` in one of these modules, or in a module of its own that is named here."""
+"""All targets by name. A new one is a `Target` in one of these modules, or in a module that is named here too."""
 
 from tests.fuzz.target import Target
 from tests.fuzz.targets import (

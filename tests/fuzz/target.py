@@ -18,6 +18,11 @@ _MEMORY = "/dev/shm"
 Run = Callable[[bytes], object]
 
 
+def in_memory() -> str | None:
+    """Return a folder in memory; None where the machine has none. Some disks take 3 ms for a file."""
+    return _MEMORY if os.access(_MEMORY, os.W_OK) else None
+
+
 class NoInput(Exception):
     """Raised by a run for bytes that stand for no input of its target."""
 
@@ -44,11 +49,11 @@ def read_object(data: bytes, values: Mapping[str, Any] | None = None) -> dict[st
 class Resources:
     """What runs need of the machine: a scratch folder, a snapshot, servers. All of it ends with `close`."""
 
-    def __init__(self, snapshot: Path | None = None) -> None:
-        """Take a built snapshot, or build one when a target first asks for it."""
+    def __init__(self, snapshot: Path | None = None, within: Path | None = None) -> None:
+        """Take a built snapshot, or build one when a target first asks for it. The scratch folder lies `within`."""
         self.stack = ExitStack()
-        memory = _MEMORY if os.access(_MEMORY, os.W_OK) else None  # some disks take 3 ms for a file
-        self.scratch = Path(self.stack.enter_context(TemporaryDirectory(prefix="quartermaster-fuzz-", dir=memory)))
+        scratch = TemporaryDirectory(prefix="quartermaster-fuzz-", dir=within or in_memory())
+        self.scratch = Path(self.stack.enter_context(scratch))
         self._snapshot = snapshot
         self.stack.callback(setattr, tempfile, "tempdir", tempfile.tempdir)
         tempfile.tempdir = str(self.scratch)  # a router links an index's files there
@@ -95,7 +100,7 @@ class Target:
     prepare: Callable[[Resources], Run]
     errors: tuple[type[Exception], ...] = (QuartermasterError,)
     cpu_s: float = 5.0
-    gate: int = 120
+    gate: int = 80
 
     def seed_inputs(self, resources: Resources) -> tuple[bytes, ...]:
         """Return the seeds; some are made of the snapshot."""

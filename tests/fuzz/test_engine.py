@@ -12,7 +12,7 @@ from tests.fuzz.engine.current import CurrentInput, read_current
 from tests.fuzz.engine.lines import Lines
 from tests.fuzz.engine.minimise import minimise
 from tests.fuzz.engine.oracle import Finding, judge
-from tests.fuzz.engine.report import summary, table
+from tests.fuzz.engine.report import earlier_tallies, summary, table
 from tests.fuzz.engine.tally import Tally
 from tests.fuzz.mutation import Form
 from tests.fuzz.registry import TARGETS
@@ -96,6 +96,7 @@ def test_known_failures_are_counted_apart() -> None:
     figures = summary([tally], [told], seed=1)
     assert figures["total"] == {"inputs": 10, "untyped": 1, "hangs": 1, "known": 2}
     assert "t: 1 × TypeError at b" in table(figures)
+    assert list(earlier_tallies(json.loads(json.dumps(figures)))) == [tally]
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -1,6 +1,7 @@
 """Workers under a watchdog: slices of time for each target in turn, until the time is up."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -10,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.fuzz.engine.corpus import pin, read_known
+from tests.fuzz.engine.corpus import is_known, keep, pin
 from tests.fuzz.engine.current import read_current
 from tests.fuzz.engine.oracle import WAITS
 from tests.fuzz.engine.tally import Tally
-from tests.fuzz.target import Resources, Target
+from tests.fuzz.target import Resources, Target, in_memory
 
 _SLICE_S = (5.0, 20.0)  # the shortest and longest time of one worker
 _START_S = 120.0  # imports, a server's start
@@ -36,7 +37,10 @@ class Campaign:
         """Return the counts by target, when the time is up."""
         tallies = {target.name: Tally(target.name) for target in self.targets}
         resources = Resources()
-        with TemporaryDirectory(prefix="quartermaster-fuzz-") as folder, ThreadPoolExecutor(self.workers) as pool:
+        with (
+            TemporaryDirectory(prefix="quartermaster-fuzz-", dir=in_memory()) as folder,
+            ThreadPoolExecutor(self.workers) as pool,
+        ):
             until = time.monotonic() + 60 * self.minutes
             slices = self._slices(until, Path(folder))
             try:
@@ -70,21 +74,18 @@ class _Slice:
     def run(self, snapshot: Path) -> Tally:
         """Run one worker to its end, and say what ended it where that was no end of its own."""
         module = self.target.prepare.__module__
-        arguments = (
-            "--module",
-            module,
-            "--target",
-            self.target.name,
-            "--seconds",
-            f"{self.seconds}",
-            "--seed",
-            self.seed,
-        )
-        places = ("--place", str(self.place), "--snapshot", str(snapshot), "--engine", self.engine)
-        command = [sys.executable, "-m", "tests.fuzz.engine.worker", *arguments, *places]
-        with (self.place / "log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
+        what = ("--module", module, "--target", self.target.name, "--engine", self.engine)
+        bounds = ("--seconds", f"{self.seconds}", "--seed", self.seed)
+        places = ("--place", str(self.place), "--snapshot", str(snapshot))
+        command = [sys.executable, "-m", "tests.fuzz.engine.worker", *what, *bounds, *places]
+        environment = {**os.environ, "RUST_BACKTRACE": "0"}  # a panic in Rust writes kilobytes otherwise
+        with (self.place / "log").open("wb") as log:
+            process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
             hangs = self._watch(process)
+            process.wait()
         tally = self._tally()
+        for path in sorted(self.place.glob("found/*"), key=lambda found: found.stat().st_size):
+            keep(self.target.name, path.read_bytes())  # the next worker removes those that reach no new line
         if hangs or process.returncode:
             self._note_end(tally, "Hang" if hangs else f"Exit {process.returncode}")
         return tally
@@ -115,6 +116,6 @@ class _Slice:
         log = (self.place / "log").read_text(encoding="utf-8", errors="replace")
         signature = f"{what} at {'the start' if not count else 'C code'}"
         tally.findings[signature] = tally.findings.get(signature, 0) + 1
-        if signature not in {known.signature for known in read_known() if known.target == self.target.name}:
-            path = pin(self.target.name, signature, data)
-            path.with_suffix(".log").write_text(log[-4_000:], encoding="utf-8") if log else None
+        if not is_known(self.target.name, signature):
+            pin(self.target.name, signature, data)
+            print(f"{self.target.name}: {signature}\n{log[-2_000:]}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The input that a worker runs now, in shared memory of a file: what the watchdog saves where the worker ends or hangs."""
+"""The input that a worker runs now, in memory shared through a file: the watchdog saves it where the worker dies."""
 
 import mmap
 import struct

@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 
-_SECONDS = 30.0
+_SECONDS = 15.0
 _TRIALS = 3_000
 
 
@@ -21,8 +22,12 @@ def minimise(data: bytes, fails: Callable[[bytes], bool], seconds: float = _SECO
 
     for separator in (b"\n", b",", b""):
         parts = data.split(separator) if separator else [data[i : i + 1] for i in range(len(data))]
-        data = separator.join(_reduced(parts, lambda kept, by=separator: still_fails(by.join(kept))))
+        data = separator.join(_reduced(parts, partial(_fails_joined, separator, still_fails)))
     return data
+
+
+def _fails_joined(separator: bytes, fails: Callable[[bytes], bool], parts: list[bytes]) -> bool:
+    return fails(separator.join(parts))
 
 
 def _reduced(parts: list[bytes], fails: Callable[[list[bytes]], bool]) -> list[bytes]:

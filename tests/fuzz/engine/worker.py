@@ -6,11 +6,12 @@ import logging
 import resource
 import time
 import warnings
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from random import Random
 
-from tests.fuzz.engine.corpus import keep, pin, read_corpus, read_known
+from tests.fuzz.engine.corpus import is_known, keep, pin, read_corpus
 from tests.fuzz.engine.current import CurrentInput
 from tests.fuzz.engine.lines import Lines
 from tests.fuzz.engine.minimise import minimise
@@ -36,20 +37,17 @@ class Worker:
         self.pool = list(target.seed_inputs(resources))
         self._place = place
         self._current = CurrentInput(place / "current")
-        self._known = {known.signature for known in read_known() if known.target == target.name}
         self._written = 0.0
         self._base_mb = _peak_mb()
 
-    def load(self, corpus: dict[Path, bytes], *, prune: bool) -> None:
-        """Try the seeds and a corpus. `prune` removes the files that reach no new line."""
+    def load(self, corpus: dict[Path, bytes]) -> None:
+        """Try the seeds and a corpus; remove the corpus's files that reach no new line."""
         for data in self.pool:
-            self.lines.watch(lambda data=data: self.try_input(data))
+            self.lines.watch(partial(self.try_input, data))
         for path, data in corpus.items():
-            if self.lines.watch(lambda data=data: self.try_input(data)):
+            if self.lines.watch(partial(self.try_input, data)):
                 self.pool.append(data)
-                if not prune:
-                    keep(self.target.name, data)
-            elif prune:
+            else:
                 path.unlink()
 
     def mutate(self, seconds: float) -> None:
@@ -60,7 +58,7 @@ class Worker:
             data = mutator.mutate(self.pool)
             if self.tally.inputs % _TRACE_EVERY:
                 self.try_input(data)
-            elif self.lines.watch(lambda data=data: self.try_input(data)) and len(self.pool) < _MOST_IN_POOL:
+            elif self.lines.watch(partial(self.try_input, data)) and len(self.pool) < _MOST_IN_POOL:
                 self.pool.append(data)
                 keep(self.target.name, data)
         self.write()
@@ -71,7 +69,8 @@ class Worker:
         outcome = judge(self.target, self.run, data)
         self._count(outcome)
         finding = outcome.finding
-        if finding and self.tally.findings[finding.signature] == 1 and finding.signature not in self._known:
+        is_first = finding is not None and self.tally.findings[finding.signature] == 1
+        if finding and is_first and not is_known(self.target.name, finding.signature):
             pin(self.target.name, finding.signature, self._minimised(data, finding.signature))
         if time.monotonic() - self._written > 1:
             self.write()
@@ -132,17 +131,17 @@ def main() -> None:
         atheris_engine.instrument()  # before anything of ours is imported
     # That module alone: a worker for documents starts in a second, one with all servers in five.
     targets: tuple[Target, ...] = import_module(options.module).TARGETS
-    resources = Resources(options.snapshot)
+    resources = Resources(options.snapshot, options.place)
     try:
         (target,) = (target for target in targets if target.name == options.target)
         worker = Worker(target, resources, options.place, options.seed)
         _bound_memory()
         warnings.simplefilter("error")  # what a warning quotes is not ours to print
-        worker.load(read_corpus(options.target), prune=options.engine == "mutation")
-        found = options.place / "found"
+        worker.load(read_corpus(options.target))
         if options.engine == "atheris":
-            atheris_engine.fuzz(worker, options.seconds, found)
-        worker.mutate(options.seconds)
+            atheris_engine.fuzz(worker, options.seconds, options.place / "found")
+        else:
+            worker.mutate(options.seconds)
     finally:
         resources.close()
 

@@ -1,4 +1,4 @@
-"""Mutations of trees: nodes are replaced, removed, repeated, swapped, wrapped, grafted; keys are renamed and doubled."""
+"""Mutations of trees: nodes are replaced, removed, repeated, swapped, wrapped, grafted; keys are renamed."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -14,7 +14,7 @@ _REPEATS = (2, 3, 20, 300)
 
 
 def mutate_tree(tree: Tree, donor: Donor, random: Random) -> Tree:
-    """Return a tree after one mutation, in place where it can be. `donor` makes another tree, for grafts of its parts."""
+    """Return a tree after one mutation, in place where it can be. `donor` makes another tree, for its parts."""
     root = [tree]
     random.choice(_MUTATIONS)(random, slots(root), donor)
     return root[0]
@@ -98,5 +98,6 @@ def _part(donor: Donor, random: Random) -> Tree:
 
 
 _MUTATIONS: tuple[Mutation, ...] = (
-    _replace, _replace, _change_scalar, _change_scalar, _remove, _repeat, _swap, _wrap, _unwrap, _rename, _insert, _graft,
+    _replace, _replace, _change_scalar, _change_scalar, _remove, _repeat, _swap, _wrap, _unwrap, _rename, _insert,
+    _graft,
 )  # fmt: skip

@@ -32,9 +32,7 @@ def _lines(resources: Resources) -> Run:
         rows = read_source_lines(write(data))
         origins = [row.origin if isinstance(row, RecordRejected) else row[0] for row in rows]
         assert len(set(origins)) == len(origins), "two lines have one place"
-        assert all(row.reason for row in rows if isinstance(row, RecordRejected)), (
-            "a line was rejected without a reason"
-        )
+        assert all(row.reason for row in rows if isinstance(row, RecordRejected)), "a line was rejected untold"
 
     return run
 

@@ -34,11 +34,10 @@ def _requests(resources: Resources) -> Run:
         row = read_object(data)
         body = row.get("body")
         content = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else json.dumps(body).encode()
-        answer = served.ask(
-            str(row.get("method")), _bytes(row.get("path")), _bytes(row.get("query")), _headers(row), content
-        )
-        _check(answer, json_only=_bytes(row.get("path")).startswith(b"/v1/"))
-        if answer.status == 200 and row.get("path") == "/v1/route":
+        path, query = _bytes(row.get("path")), _bytes(row.get("query"))
+        answer = served.ask(str(row.get("method")), path, query, _headers(row), content)
+        _check(answer, json_only=path.startswith(b"/v1/"))
+        if answer.status == 200 and path == b"/v1/route" and isinstance(body, dict):
             assert len(json.loads(answer.body)["tools"]) <= body.get("k", 10), "there are more tools than k"
 
     return run
@@ -146,9 +145,9 @@ _RAW = (
     _POST + b"Content-Length: %d\r\n\r\n" % len(_BODY) + _BODY,
     _POST + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(_BODY) + _BODY + b"\r\n0\r\n\r\n",
     _POST + b"Transfer-Encoding: chunked\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n0\r\n\r\n",
-    b"GET /v1/tools/a%2Fb?x=%00%ff#f HTTP/1.1\r\nHost: localhost:80\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+    b"GET /v1/tools/a%2Fb?x=%00%ff#f HTTP/1.1\r\nHost: localhost:80\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
 )
 TARGETS = (
-    Target("http_requests", Form.JSON, _PLANS, _requests, (), gate=60),
+    Target("http_requests", Form.JSON, _PLANS, _requests, (), gate=40),
     Target("http_bytes", Form.RAW, _RAW, _socket, (), gate=5),
 )

@@ -39,7 +39,7 @@ class _Output:
         self.last = asyncio.Event()
 
     async def write(self, text: str) -> None:
-        for line in text.splitlines():
+        for line in text.removesuffix("\n").split("\n"):
             self.lines.append(message := json.loads(line))
             if message.get("id") == _LAST["id"]:
                 self.last.set()
@@ -92,14 +92,15 @@ def _call(number: int, name: str, arguments: Any) -> dict[str, Any]:
 
 
 _MESSAGES = [
-    _call(1, "find_tools", {"request": "undo a payment", "k": 2, "token_budget": 300, "detail": "short", "read_only": True}),
+    _call(1, "find_tools", {"request": "undo a payment", "k": 2, "token_budget": 300, "detail": "short"}),
+    _call(6, "find_tools", {"request": "will it rain", "read_only": True, "category": "sky"}),
     _call(2, "describe_tool", {"tool_id": TOOLS[0]["id"]}),
     _call(3, "call_tool", {"tool_id": TOOLS[0]["id"], "arguments": {"status": "failed"}}),
     {"jsonrpc": "2.0", "id": 4, "method": "tools/list", "params": {"cursor": "x", "_meta": {"progressToken": 1}}},
     {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1, "reason": "late"}},
     {"jsonrpc": "2.0", "id": 5, "result": {}},
     *_FIRST,
-]  # fmt: skip
+]
 TARGETS = (
     Target("mcp_lines", Form.LINES, (seeds.lines(_MESSAGES),), _lines, (), gate=15),
     Target("mcp_bodies", Form.JSON, tuple(map(seeds.document, _MESSAGES)), _bodies, (), gate=60),

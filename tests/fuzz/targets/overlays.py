@@ -44,11 +44,11 @@ def _carry_out(router: Router, operation: Any) -> None:
         return
     method, arguments = operation
     if method == "register":
-        router.register(arguments.get("tools"), provider=arguments.get("provider"), phrases=arguments.get("phrases"))  # type: ignore[arg-type]
+        router.register(arguments.get("tools"), provider=arguments.get("provider"), phrases=arguments.get("phrases"))
     elif method == "replace":
-        router.replace(arguments.get("source"), arguments.get("tools"), phrases=arguments.get("phrases"))  # type: ignore[arg-type]
+        router.replace(arguments.get("source"), arguments.get("tools"), phrases=arguments.get("phrases"))
     elif method == "remove":
-        router.remove(arguments.get("ids"))  # type: ignore[arg-type]
+        router.remove(arguments.get("ids"))
 
 
 def _file(resources: Resources) -> Run:

@@ -55,4 +55,4 @@ _SEEDS = (
     seeds.document({"tools": [*seeds.FUNCTIONS, *TOOLS[:3]], "expansion": _EXPANSION}),
     seeds.document({"tools": {"files": seeds.MCP["result"]["tools"]}, "expansion": seeds.EXPANSIONS[1]}),
 )
-TARGETS = (Target("records", InputForm.JSON, _SEEDS, _prepared, (SettingsInvalid,), gate=60),)
+TARGETS = (Target("records", InputForm.JSON, _SEEDS, _prepared, (SettingsInvalid,), gate=15),)

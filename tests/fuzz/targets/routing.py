@@ -57,9 +57,7 @@ def _selection(resources: Resources) -> Run:
         routed = router.route("undo the payment", selection=selection, k=50)
         for tool in routed.tools:
             assert _may_answer(selection, tool.record), f"the selection lets {tool.tool_id} through"
-        assert {tool.tool_id for tool in routed.always} <= set(selection.always), (
-            "`always` has a tool that is not named"
-        )
+        assert {tool.tool_id for tool in routed.always} <= set(selection.always), "`always` has an unnamed tool"
         blocked = Selection.from_json({**selection.to_json(), "block": [*selection.block, *routed.ids[:1]]})
         if routed.ids:
             narrower = router.route("undo the payment", selection=_quiet(blocked), k=50)
@@ -105,8 +103,8 @@ _SELECTION: dict[str, Any] = {
 }  # fmt: skip
 _NARROW = {"block": ["stripe/*", "*issue*"], "always": ["github/create_issue"]}
 _OPTIONS = {
-    "k": 3, "explain": True, "recipe": "default", "selection": _SELECTION, "category": "sky", "category_confidence": 0.9,
-    "token_budget": 300, "form": "openai", "detail": "full", "shorten": True,
+    "k": 3, "explain": True, "recipe": "default", "selection": _SELECTION, "category": "sky",
+    "category_confidence": 0.9, "token_budget": 300, "form": "openai", "detail": "full", "shorten": True,
 }  # fmt: skip
 _DIALOGUE = [
     {"role": "user", "content": "give Bob his money back, then tell the team in slack"},
@@ -125,10 +123,13 @@ min_combined_score = 0.5
 [selection.weights]
 embed = 1.0
 """
+_ROUTES = tuple(map(seeds.document, _REQUESTS))
+_FILE = seeds.document({"selection": _SELECTION})
+_REFUSED = (SettingsInvalid,)
 TARGETS = (
     # TypeError is the documented error of an unknown option.
-    Target("route", InputForm.JSON, tuple(map(seeds.document, _REQUESTS)), _route, (QuartermasterError, TypeError), gate=60),
-    Target("selection", InputForm.JSON, tuple(map(seeds.document, (_SELECTION, _NARROW))), _selection, gate=60),
-    Target("selection_json", InputForm.JSON, (seeds.document({"selection": _SELECTION}),), _selection_file(".json"), (SettingsInvalid,)),
-    Target("selection_toml", InputForm.TOML, (_TOML,), _selection_file(".toml"), (SettingsInvalid,)),
+    Target("route", InputForm.JSON, _ROUTES, _route, (QuartermasterError, TypeError), gate=30),
+    Target("selection", InputForm.JSON, tuple(map(seeds.document, (_SELECTION, _NARROW))), _selection, gate=30),
+    Target("selection_json", InputForm.JSON, (_FILE,), _selection_file(".json"), _REFUSED),
+    Target("selection_toml", InputForm.TOML, (_TOML,), _selection_file(".toml"), _REFUSED),
 )  # fmt: skip

@@ -6,11 +6,12 @@ from typing import Any
 from tests.support.factories import TOOLS, expansion_row
 
 _POINT = {"type": "object", "properties": {"x": {"type": "number"}, "y": {"$ref": "#/components/schemas/Name"}}}
+_TREE = {"$ref": "#/components/schemas/Tree"}
 _SCHEMAS = {
     "Name": {"type": ["string", "null"], "enum": ["a", "b"], "maxLength": 9},
     "Point": {"allOf": [_POINT, {"required": ["x"]}]},
-    "Tree": {"type": "object", "properties": {"children": {"type": "array", "items": {"$ref": "#/components/schemas/Tree"}}}},
-}  # fmt: skip
+    "Tree": {"type": "object", "properties": {"children": {"type": "array", "items": _TREE}}},
+}
 OPENAPI: dict[str, Any] = {
     "openapi": "3.1.0",
     "info": {"title": "Office", "version": "1"},
@@ -38,6 +39,7 @@ OPENAPI: dict[str, Any] = {
         "requestBodies": {"Tree": {"content": {"*/*": {"schema": {"$ref": "#/components/schemas/Tree"}}}}},
     },
 }
+_FILE = {"type": "file"}
 SWAGGER: dict[str, Any] = {
     "swagger": "2.0",
     "info": {"title": "Office"},
@@ -48,14 +50,14 @@ SWAGGER: dict[str, Any] = {
                 "consumes": ["application/json"],
                 "parameters": [
                     {"name": "notify", "in": "query", "type": "boolean"},
-                    {"name": "ids", "in": "query", "type": "array", "items": {"type": "integer"}, "collectionFormat": "csv"},
+                    {"name": "ids", "in": "query", "type": "array", "items": {"type": "integer"}},
                     {"name": "person", "in": "body", "schema": {"$ref": "#/definitions/Person"}},
                 ],
             }
         }
     },
-    "definitions": {"Person": {"required": ["email"], "properties": {"email": {"type": "string"}, "photo": {"type": "file"}}}},
-}  # fmt: skip
+    "definitions": {"Person": {"required": ["email"], "properties": {"email": {"type": "string"}, "photo": _FILE}}},
+}
 YAML_TEXT = b"""openapi: 3.0.0
 info: &info {title: Office, version: "1"}
 x-base: &base
@@ -71,12 +73,10 @@ paths:
     post: {<<: [*base, {tags: [a]}], operationId: "add\\u0020Person"}
 """
 FUNCTIONS: list[dict[str, Any]] = [
-    {"type": "function", "function": {"name": tool["name"], "description": tool["description"], "parameters": tool["parameters"]}}
-    for tool in TOOLS[:2]
-] + [
+    *({"type": "function", "function": {key: tool[key] for key in ("name", "parameters")}} for tool in TOOLS[:2]),
     {"name": "deep", "input_schema": {"$defs": _SCHEMAS, "properties": {"tree": {"$ref": "#/$defs/Tree"}}}},
     {"name": "flat", "parameters": {"city": "the city", "days": {"type": "int", "required": True}}, "tags": ["sky"]},
-]  # fmt: skip
+]
 MCP: dict[str, Any] = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -96,8 +96,13 @@ MCP: dict[str, Any] = {
     },
 }
 SERVERS: dict[str, Any] = {
-    "servers": [{"title": "Files", "apis": [{"api": {"label": "read", "text": "Reads."}, "args": [{"name": "p", "type": "str"}]}]}]
-}  # fmt: skip
+    "servers": [
+        {
+            "title": "Files",
+            "apis": [{"api": {"label": "read", "text": "Reads."}, "args": [{"name": "p", "type": "str"}]}],
+        }
+    ]
+}
 EXPANSIONS = [{**expansion_row(tool), "translations": {"de": ["zeige alles"]}} for tool in TOOLS[:3]]
 JUDGEMENTS: list[dict[str, Any]] = [
     {"id": "1", "query": "undo a payment", "required": ["a/b"], "acceptable": ["a/b", "a/c"], "kind": "single"},

@@ -48,9 +48,9 @@ def _upstreams(resources: Resources) -> Run:
 _SERVERS = {
     "mcpServers": {
         "files": {"command": "files-server", "args": ["--root", "/srv"], "env": {"KEY": "${TOKEN}"}, "cwd": "run"},
-        "web": {"type": "http", "url": "https://a.example/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"}, "timeout_s": 5},
+        "web": {"type": "http", "url": "https://a.example/mcp", "headers": {"X-Key": "${TOKEN}"}, "timeout_s": 5},
     }
-}  # fmt: skip
+}
 _TOML = b"""name = "office"
 [[source]]
 path = "a.json"

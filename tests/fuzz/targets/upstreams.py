@@ -110,8 +110,9 @@ def _listed(resources: Resources) -> Run:
 
 
 _INFO = {"name": "files", "version": "1", "title": "Files"}
+_TOOLS = {"tools": {"listChanged": True}}
 _SCRIPT = {
-    "initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {"listChanged": True}}, "serverInfo": _INFO},
+    "initialize": {"protocolVersion": "2025-06-18", "capabilities": _TOOLS, "serverInfo": _INFO},
     "tools/list": {"tools": seeds.MCP["result"]["tools"]},
     "tools/call": {
         "content": [{"type": "text", "text": "42"}, {"type": "image", "data": "aGk=", "mimeType": "image/png"}],
@@ -119,7 +120,7 @@ _SCRIPT = {
         "isError": False,
         "_meta": {"a": 1},
     },
-}  # fmt: skip
+}
 _SEEDS = (seeds.document(_SCRIPT), seeds.document({**_SCRIPT, "raw": {"tools/call": '{"jsonrpc": "2.0", "id": 2}'}}))
 TARGETS = (
     Target("upstream_calls", Form.JSON, _SEEDS, _calls, (UpstreamFailed,), gate=4),
