@@ -76,7 +76,7 @@ def read_upstreams(path: Path, variables: Mapping[str, str] = os.environ) -> tup
 
 def _upstream(name: str, server: _Server, path: Path, variables: Mapping[str, str]) -> Upstream:
     where = f"{path}, mcpServers.{name}"
-    if (server.command is None) == (server.url is None):
+    if bool(server.command) == bool(server.url):
         raise SettingsInvalid(f"{where}: a server has either a command or a url")
     if server.type == "sse":
         raise SettingsInvalid(f"{where}: type is 'sse', which is not supported: give its streamable HTTP address")
@@ -84,8 +84,8 @@ def _upstream(name: str, server: _Server, path: Path, variables: Mapping[str, st
         raise SettingsInvalid(f"{where}: timeout_s is {server.timeout_s}, it must be seconds above 0, up to 3600")
     return Upstream(
         name,
-        command=(server.command, *server.args) if server.command is not None else (),
-        url=server.url,
+        command=(server.command, *server.args) if server.command else (),
+        url=server.url or None,
         provider=name,
         folder=path.parent / server.cwd if server.cwd else None,
         environment={key: _expand(value, f"{where}.env.{key}", variables) for key, value in server.env.items()},
