@@ -8,6 +8,7 @@ import json
 import sys
 from pathlib import Path
 
+from benchmarks.support.measuring import about
 from tests.fuzz.engine.campaign import Campaign
 from tests.fuzz.engine.corpus import read_known
 from tests.fuzz.engine.report import earlier_tallies, summary, table
@@ -27,12 +28,15 @@ def _main() -> int:
     options = parser.parse_args()
     targets = [TARGETS[name] for name in options.target or TARGETS]
     campaign = Campaign(targets, options.minutes, options.seed, options.workers, options.engine)
+    conditions = about()  # the load as it was before
     run = {"minutes": options.minutes, "seed": options.seed, "workers": options.workers, "engine": options.engine}
     tallies = campaign.run()
     if options.json and options.add and options.json.exists():
-        for earlier in earlier_tallies(json.loads(options.json.read_text(encoding="utf-8"))):
+        stored = json.loads(options.json.read_text(encoding="utf-8"))
+        run["minutes"] += stored["run"]["minutes"]
+        for earlier in earlier_tallies(stored):
             tallies.setdefault(earlier.target, Tally(earlier.target)).add(earlier)
-    figures = summary(tallies.values(), read_known(), **run)
+    figures = summary(tallies.values(), read_known(), **run, **conditions)
     print(table(figures))
     if options.json:
         options.json.write_text(json.dumps(figures, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
