@@ -5,12 +5,13 @@ from copy import deepcopy
 from random import Random
 
 from tests.fuzz.mutation.text_level import mutate_text
-from tests.fuzz.mutation.trees import Members, Slot, Tree, node, put, slots
+from tests.fuzz.mutation.trees import Members, Slot, Tree, node, put, slots, weight
 from tests.fuzz.mutation.values import KEYS, nasty_text, nasty_value
 
 Donor = Callable[[], Tree]
 Mutation = Callable[[Random, list[Slot], Donor], None]
 _REPEATS = (2, 3, 20, 300)
+_MOST_ADDED = 200_000  # bytes
 
 
 def mutate_tree(tree: Tree, donor: Donor, random: Random) -> Tree:
@@ -45,7 +46,8 @@ def _remove(random: Random, places: list[Slot], _: Donor) -> None:
 def _repeat(random: Random, places: list[Slot], _: Donor) -> None:
     holder, index = random.choice(places[1:] or places)
     if holder is not places[0][0]:
-        holder[index:index] = [holder[index]] * random.choice(_REPEATS)
+        times = min(random.choice(_REPEATS), _MOST_ADDED // weight(node(holder, index), _MOST_ADDED))
+        holder[index:index] = [holder[index]] * times  # one node in many places: repeats of repeats multiply
 
 
 def _swap(random: Random, places: list[Slot], _: Donor) -> None:

@@ -52,6 +52,17 @@ def node(holder: list[Any], index: int) -> Tree:
     return holder[index][1] if isinstance(holder, Members) else holder[index]
 
 
+def weight(tree: Tree, most: int) -> int:
+    """Return about how many bytes a tree is written in; at least `most` where it is more."""
+    total, waiting = 0, [tree]
+    while waiting and total < most:
+        item = waiting.pop()
+        total += len(item) + 2 if isinstance(item, str | list) else 4
+        if isinstance(item, list):
+            waiting.extend(node(item, index) for index in range(len(item)))
+    return total
+
+
 def put(holder: list[Any], index: int, tree: Tree) -> None:
     """Put another node at a place, under the same key."""
     holder[index] = (holder[index][0], tree) if isinstance(holder, Members) else tree

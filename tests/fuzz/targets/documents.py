@@ -40,6 +40,6 @@ def _lines(resources: Resources) -> Run:
 _TREES = tuple(map(seeds.document, (seeds.OPENAPI, seeds.FUNCTIONS, seeds.SERVERS)))
 TARGETS = (
     Target("json_document", Form.JSON, _TREES, _document(".json")),
-    Target("yaml_document", Form.YAML, (seeds.YAML_TEXT, *_TREES[:2]), _document(".yaml")),
+    Target("yaml_document", Form.YAML, (seeds.YAML_TEXT, seeds.MERGES, *_TREES[:2]), _document(".yaml")),
     Target("json_lines", Form.LINES, (seeds.lines(seeds.FUNCTIONS), seeds.lines(seeds.USAGE)), _lines),
 )

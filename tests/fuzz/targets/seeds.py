@@ -72,6 +72,12 @@ paths:
         - {name: no, in: query, schema: {type: integer, default: 12:30, enum: [0o7, 1_000, ~, on]}}
     post: {<<: [*base, {tags: [a]}], operationId: "add\\u0020Person"}
 """
+MERGES = b"""a: &a {k: v, l: [1, 2]}
+b: &b {<<: [*a, *a], m: 1}
+c: &c {<<: [*b, *b], n: {<<: *b}}
+d: &d {<<: [*c, *c, *b]}
+openapi: {<<: [*d, *d]}
+"""
 FUNCTIONS: list[dict[str, Any]] = [
     *({"type": "function", "function": {key: tool[key] for key in ("name", "parameters")}} for tool in TOOLS[:2]),
     {"name": "deep", "input_schema": {"$defs": _SCHEMAS, "properties": {"tree": {"$ref": "#/$defs/Tree"}}}},
