@@ -1,6 +1,7 @@
 """Requests with all options, and selections: what a client sends to a router."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -71,10 +72,10 @@ def _quiet(selection: Selection) -> Selection:
 
 
 def _may_answer(selection: Selection, record: ToolRecord) -> bool:
-    """Return whether lists of exact values let a record through; globs and case are left to the tests of selection."""
-    if selection.providers and record.provider not in selection.providers:
+    """Return whether a selection's lists let a record through; globs are left to the tests of selection."""
+    if selection.providers and not _folded(selection.providers) & _folded([record.provider or ""]):
         return False
-    if selection.categories and not set(selection.categories) & set(record.categories):
+    if selection.categories and not _folded(selection.categories) & _folded(record.categories):
         return False
     if any(record.annotations.get(key) != value for key, value in selection.annotations.items()):
         return False
@@ -92,6 +93,10 @@ def _selection_file(suffix: str) -> Any:
         return run
 
     return prepare
+
+
+def _folded(names: Iterable[str]) -> set[str]:
+    return {name.strip().casefold() for name in names}
 
 
 _SELECTION: dict[str, Any] = {
