@@ -62,6 +62,7 @@ SLOW = (
     "tests/docs/",
     "tests/examples/",
     "tests/flows/",
+    "tests/fuzz/",
     "tests/month/",
     "tests/pipeline/build/",
     "tests/pipeline/enrichment/",

@@ -69,6 +69,8 @@ def check(expression: str) -> None:
         ) from None
     except JMESPathError:
         raise ValueError("it is empty: a JMESPath expression such as function.name is expected") from None
+    except RecursionError:
+        raise ValueError(f"{expression[:60]!r}… is nested too deeply") from None
     for name in _named(parsed, "function_expression"):
         if name not in _FUNCTIONS:
             known = ", ".join(sorted(_FUNCTIONS))

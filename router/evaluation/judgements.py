@@ -61,7 +61,7 @@ def read_judgements(path: Path) -> list[Judgement]:
             continue
         try:
             judgement = _judgement(parse_json(line))
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
             raise SettingsInvalid(f"{path}, line {number}: not a judged request: {error!r}") from error
         if judgement.id in judgements:
             # Requests are paired by id: between two settings, and in the files of other tools.

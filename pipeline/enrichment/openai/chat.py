@@ -82,7 +82,7 @@ def read_completion(completion: Any, headers: Mapping[str, str]) -> Completion:
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = getattr(choice, "message", None)
     if not isinstance(message, ChatCompletionMessage):
-        shown = completion.to_dict() if isinstance(completion, ChatCompletion) else completion
+        shown = completion.to_dict(warnings=False) if isinstance(completion, ChatCompletion) else completion
         raise ValueError(f"the server's answer holds no message: {str(shown)[:200]}")
     usage = getattr(completion, "usage", None)
     prompt, completed = getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None)

@@ -83,14 +83,14 @@ def read_upstreams(path: Path, variables: Mapping[str, str] = os.environ) -> tup
     """
     try:
         servers = msgspec.json.decode(path.read_bytes(), type=_Servers).servers
-    except (OSError, msgspec.DecodeError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # of reading, of UTF-8, of JSON and its types
         raise SettingsInvalid(f'{path} is not a file of MCP servers ({{"mcpServers": …}}): {error}') from error
     return tuple(_upstream(name, server, path, variables) for name, server in servers.items())
 
 
 def _upstream(name: str, server: _Server, path: Path, variables: Mapping[str, str]) -> Upstream:
     where = f"{path}, mcpServers.{name}"
-    if (server.command is None) == (server.url is None):
+    if bool(server.command) == bool(server.url):
         raise SettingsInvalid(f"{where}: a server has either a command or a url")
     if server.type == "sse":
         raise SettingsInvalid(f"{where}: type is 'sse', which is not supported: give its streamable HTTP address")
@@ -98,8 +98,8 @@ def _upstream(name: str, server: _Server, path: Path, variables: Mapping[str, st
         raise SettingsInvalid(f"{where}: timeout_s is {server.timeout_s}, it must be seconds above 0, up to 3600")
     return Upstream(
         name,
-        command=(server.command, *server.args) if server.command is not None else (),
-        url=server.url,
+        command=(server.command, *server.args) if server.command else (),
+        url=server.url or None,
         provider=name,
         folder=path.parent / server.cwd if server.cwd else None,
         environment={key: _expand(value, f"{where}.env.{key}", variables) for key, value in server.env.items()},

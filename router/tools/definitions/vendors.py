@@ -199,6 +199,8 @@ def _provider(fields: FieldReader, read: _AuxiliaryFields, listed: str | None) -
 def _shorten(value: Any) -> str:
     """Return a value as a short text; of a list only the first item and the length."""
     if isinstance(value, list):
+        if not value:
+            return "[]"
         first = _shorten(value[0]) if len(value) == 1 else f"{_shorten(value[0])}, … {len(value):,} items"
         return f"[{first}]"
     if isinstance(value, dict):

@@ -53,7 +53,6 @@ def _result(row: dict[str, Any]) -> BatchResult:
 def _error(row: dict[str, Any]) -> tuple[object, str]:
     """Return the code and message of an error in OpenAI's format."""
     error = row.get("error")
-    if not isinstance(error, dict):
-        return None, f"no reason is given: {str(row)[:_LONGEST_MESSAGE]}"
-    code, message = error.get("code"), str(error.get("message"))[:_LONGEST_MESSAGE]
-    return (code if isinstance(code, str) else None), message
+    fields = error if isinstance(error, dict) else {}
+    code, message = fields.get("code"), str(fields.get("message") or f"no reason is given: {row}")
+    return (code if isinstance(code, str) else None), message[:_LONGEST_MESSAGE]

@@ -1,0 +1,1 @@
+"""Runs targets: one input against the oracle, a worker process with a corpus, workers under a watchdog, the report."""

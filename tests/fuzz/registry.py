@@ -1,0 +1,22 @@
+"""All targets by name. A new one is a `Target` in one of these modules, or in a module that is named here too."""
+
+from tests.fuzz.target import Target
+from tests.fuzz.targets import (
+    answers,
+    documents,
+    http,
+    mcp,
+    overlays,
+    readers,
+    records,
+    routing,
+    settings,
+    snapshots,
+    upstreams,
+    written_files,
+)
+
+_MODULES = (
+    documents, readers, records, written_files, settings, answers, routing, overlays, snapshots, http, mcp, upstreams,
+)  # fmt: skip
+TARGETS: dict[str, Target] = {target.name: target for module in _MODULES for target in module.TARGETS}
