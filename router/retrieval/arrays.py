@@ -3,6 +3,7 @@
 import math
 import os
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO, Any, Literal
 
 import numpy as np
@@ -34,7 +35,10 @@ def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], Literal["C", "F"], np.d
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"it has version {version} of numpy's format, 1.0 and 2.0 are read")
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, is_fortran, dtype = read(stream)
+    try:
+        shape, is_fortran, dtype = read(stream)
+    except TokenError as error:  # numpy reads headers of Python 2 by its tokenizer
+        raise ValueError(f"its header cannot be read: {error}") from error
     return shape, "F" if is_fortran else "C", dtype
 
 

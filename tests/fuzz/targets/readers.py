@@ -12,6 +12,7 @@ from pipeline.settings import FieldSettings
 from pipeline.settings.source_formats import SourceFormat
 from pipeline.sources.formats import READERS, mapped
 from pipeline.sources.formats.detect import detect
+from pipeline.sources.formats.document import DEFAULT_LIMITS
 from router.errors import QuartermasterError
 from router.record import ToolRecord
 from router.tools.definitions.raw_tool import RawTool
@@ -40,7 +41,7 @@ def check_tools(items: Iterable[RawTool | RecordRejected]) -> None:
 def _reader(kind: SourceFormat, suffix: str) -> Callable[[Resources], Run]:
     def prepare(resources: Resources) -> Run:
         write = resources.file(f"tools{suffix}")
-        return lambda data: check_tools(READERS[kind](write(data)))
+        return lambda data: check_tools(READERS[kind](write(data), DEFAULT_LIMITS))
 
     return prepare
 
@@ -51,7 +52,7 @@ def _detected(suffix: str) -> Callable[[Resources], Run]:
 
         def run(data: bytes) -> None:
             path: Path = write(data)
-            check_tools(READERS[detect(path)](path))
+            check_tools(READERS[detect(path)](path, DEFAULT_LIMITS))
 
         return run
 
