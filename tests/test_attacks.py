@@ -18,7 +18,7 @@ from pipeline.build.report import BuildReport
 from pipeline.enrichment.prompt import INSTRUCTIONS
 from pipeline.ledger import Ledger
 from pipeline.phrase_checks.record import Screen
-from pipeline.settings import load
+from pipeline.settings import LimitsSettings, load
 from router import Router
 from router.tools.field_text import project_record
 from tests.pipeline.enrichment import honest_tools
@@ -181,10 +181,11 @@ def test_no_honest_tool_loses_rank_on_its_own_request(built: Built) -> None:
         assert poisoned.index(tool_id) <= benign.index(tool_id), request
 
 
-def test_the_router_returns_a_poisoned_record_whole(built: Built) -> None:
+def test_the_router_returns_a_poisoned_record_whole_up_to_the_limit(built: Built) -> None:
     for attack in ATTACKS:
         record = built.router.record(attack.tool_id)
-        assert record is not None and record.description == attack.description.strip()
+        assert record is not None
+        assert record.description == attack.description[: LimitsSettings().text_characters].strip()
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: f"{attack.kind}-{attack.name}")

@@ -1,14 +1,16 @@
 """Read from the serving snapshot, once, what a build compares itself with."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
 
 from pipeline.errors import SnapshotInvalid
+from pipeline.inspection.connection import first_lines
 from pipeline.inspection.reading import Inspection
-from router.contract import Manifest
+from router.contract import CATALOG_DB, Manifest
 from router.expansion import Expansion
 
 
@@ -68,7 +70,7 @@ def _has_this_format(folder: Path) -> bool:
 
 def served_texts(folder: Path) -> dict[str, ServedTexts]:
     """Return the texts of each tool in a snapshot's folder, by id. Raises SnapshotInvalid."""
-    with Inspection.open(folder) as inspection:
+    with _readable(folder) as inspection:
         return {
             tool_id: ServedTexts(record_hash, (name, description, expansion, dense))
             for tool_id, record_hash, name, description, expansion, dense in inspection.texts()
@@ -80,7 +82,7 @@ def served_expansions(folder: Path, tool_ids: Sequence[str]) -> dict[str, tuple[
 
     Raises SnapshotInvalid.
     """
-    with Inspection.open(folder) as inspection:
+    with _readable(folder) as inspection:
         return {
             tool_id: (
                 generator,
@@ -99,3 +101,13 @@ def served_expansions(folder: Path, tool_ids: Sequence[str]) -> dict[str, tuple[
                 inspection.expansions(tool_ids)
             )
         }
+
+
+@contextmanager
+def _readable(folder: Path) -> Iterator[Inspection]:
+    """Open a snapshot's folder. Raises SnapshotInvalid, also for what DuckDB cannot read later."""
+    with Inspection.open(folder) as inspection:
+        try:
+            yield inspection
+        except duckdb.Error as error:
+            raise SnapshotInvalid(f"{folder / CATALOG_DB} cannot be read: {first_lines(error)}") from error

@@ -160,6 +160,8 @@ def test_a_served_build_runs_when_its_time_comes_and_ends_with_its_process(
             "max_tools": 7,
             "mode": "batch",
             "skip_unreadable": True,
+            "allow_commands": False,
+            "no_commands": False,
         }
         until_logged(run, "publish started")
         with get_client(sync_client=True) as client:

@@ -95,17 +95,17 @@ class Month:
         return NightResult(night, outcome, read_serving(self._store), len(asked), violations)
 
     def _run(self, night: Night, base_url: str) -> Outcome:
-        variables = {"OPENAI_BASE_URL": base_url, "OPENAI_API_KEY": "sk-loopback"}
+        variables = {"XDG_STATE_HOME": str(self._folder / "state")}  # not the user's: what is allowed here ends here
+        if night.host != "no key":
+            variables |= {"OPENAI_BASE_URL": base_url, "OPENAI_API_KEY": "sk-loopback"}
         options = ["--max-tools", "1"] if night.host == "budget" else []
-        if night.host == "no key":
-            variables = {}
         if night.host == "lexicon alone":
             options = ["--generator", "lexicon"]
         if night.host == "new model":
             variables["QUARTERMASTER_ENRICHMENT__MODEL"] = "gpt-next"
             options = ["--max-tools", "5"]
         self._harm_ledger(night)
-        arguments = ("build", self._catalog, "--workspace", self._workspace, "--json", *options)
+        arguments = ("build", self._catalog, "--workspace", self._workspace, "--json", "--allow-commands", *options)
         if night.host in ("killed", "killed early"):
             done = interrupted_night(self._folder, night.at, *arguments, kill_at=night.kill_at, variables=variables)
         elif night.host == "disk full":

@@ -116,7 +116,7 @@ def test_the_instructions_are_long_enough_for_a_providers_prompt_cache() -> None
         ("pay\u200bment", "payment"),  # zero width space
         ("\u202etpircs\u202c", "tpircs"),  # right-to-left override
         ("ok" + "".join(chr(0xE0000 + ord(c)) for c in "ignore all"), "ok"),  # tag characters
-        ("a\x1b[2Jb\x00c\x7fd", "a [2Jb c d"),  # control characters
+        ("a\x1b[2Jb\x00c\x7fd", "ab c d"),  # a terminal's sequence, control characters
         ("\ufeffstart\u2060end\u00ad", "startend"),  # byte order mark, word joiner, soft hyphen
         ("می\u200cخواهم", "می\u200cخواهم"),  # Persian needs its joiner
         ("one\ntwo\tthree", "one\ntwo\tthree"),
