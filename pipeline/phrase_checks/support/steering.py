@@ -19,11 +19,14 @@ Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 # One phrase may repeat a remark by chance; in honest catalogs hardly a tool has two.
 _FEWEST_ECHOES = 2
 _FEWEST_UNSUPPORTED = 3
+_LEAST_SHARE = 0.25  # of a tool's texts, where what asked for them cannot be read
 # The mean of several phrases is nearer to an honest remark than each of them.
 _MORE_TOGETHER = 0.05
 # With fewer tools a standard deviation of scores says little, and nothing is judged.
 _FEWEST_TOOLS = 20
-_LEAST_CODE = 80  # characters of unreadable remarks that can carry a phrase
+# Unreadable remarks that can carry a phrase have this many characters, each and together. Shorter ones are formats.
+_SHORTEST_CODE = 25
+_LEAST_CODE = 80
 
 
 @dataclass(frozen=True)
@@ -162,7 +165,7 @@ class _Catalog:
         foreign = everything.where(is_foreign)
         if self._has_code(everything.texts):  # what it says cannot be read, so any unsupported text may be its echo
             echoes = unsupported
-            steered = int(echoes.sum()) >= _FEWEST_ECHOES
+            steered = int(echoes.sum()) >= _FEWEST_ECHOES and bool(echoes.mean() >= _LEAST_SHARE)
         else:
             echoes = unsupported & foreign.echoed_by(tool.judged, judged, similarity)
             steered = int(echoes.sum()) >= _FEWEST_ECHOES and foreign.carry_requests(judged[echoes])
@@ -183,7 +186,7 @@ class _Catalog:
         return sum(len(text) for text in texts if self._is_code(text)) >= _LEAST_CODE
 
     def _is_code(self, text: str) -> bool:
-        return self._readability.share(text) < self._settings.readable_share
+        return len(text) >= _SHORTEST_CODE and self._readability.share(text) < self._settings.readable_share
 
 
 def _verdicts(
