@@ -79,6 +79,11 @@ def _show_problems(report: BuildReport) -> None:
         f"{tool_id}: {stale} (run {stale.run}, {stale.model})" for tool_id, stale in report.stale_expansions.items()
     ]
     _list("tools that keep an earlier expansion", earlier)
+    foreign: dict[str, str] = {}
+    for verdict in report.verdicts:
+        if verdict.check == "foreign":
+            foreign.setdefault(verdict.tool_id, f"{verdict.tool_id}: {verdict.text}")
+    _list("records that asked for phrases of other tools", list(foreign.values()))
     dropped = Counter(verdict.check for verdict in report.verdicts if verdict.dropped)
     if dropped:
         checks = ", ".join(f"{check} {count:,}" for check, count in dropped.most_common())
