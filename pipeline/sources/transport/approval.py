@@ -6,6 +6,7 @@ user's own state folder: `~/.local/state/quartermaster/approved_commands.json`, 
 
 import hashlib
 import json
+import logging
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -18,6 +19,8 @@ from pydantic import SecretStr
 from pipeline.errors import SettingsInvalid
 from pipeline.settings import CatalogSettings
 from router.fingerprint import fingerprint
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,11 @@ def approve(commands: Iterable[CatalogCommand]) -> None:
 
 
 def require_approved(settings: CatalogSettings, *, allow: bool = False) -> None:
-    """Raise SettingsInvalid where a catalog names commands that were not allowed; `allow` allows and remembers them."""
+    """Raise SettingsInvalid where a catalog names commands that were not allowed.
+
+    `allow` allows and remembers them. Where they cannot be remembered, as in a read-only container, that is logged, and
+    they are allowed this once.
+    """
     if not settings.sources.run_commands:
         return
     if new := not_approved(commands_of(settings)):
@@ -87,7 +94,10 @@ def require_approved(settings: CatalogSettings, *, allow: bool = False) -> None:
                 f"the catalog {settings.name!r} names commands that nobody has allowed here yet:{listed}\n"
                 "read them, then pass --allow-commands (allow_commands of the flow); --no-commands runs none"
             )
-        approve(new)
+        try:
+            approve(new)
+        except SettingsInvalid as error:
+            _logger.warning("these commands are allowed this once: %s", error)
 
 
 def approvals_path() -> Path:

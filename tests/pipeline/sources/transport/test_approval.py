@@ -89,6 +89,17 @@ def test_what_was_allowed_stays_so_until_the_command_its_script_or_folder_change
     assert not_approved(commands_of(loaded(catalog.with_name("elsewhere"))))
 
 
+def test_allowed_commands_run_where_they_cannot_be_remembered(
+    catalog: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "quartermaster").symlink_to(tmp_path / "nowhere")
+    require_approved(loaded(catalog), allow=True)
+    assert "cannot be written" in caplog.text
+    with pytest.raises(SettingsInvalid, match="nobody has allowed"):
+        require_approved(loaded(catalog))
+
+
 def test_approvals_that_others_can_write_are_refused(catalog: Path) -> None:
     require_approved(loaded(catalog), allow=True)
     os.chmod(approvals_path(), 0o666)
