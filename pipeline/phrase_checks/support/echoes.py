@@ -13,6 +13,8 @@ from router.tools.text_overlap import term_set
 _SHARED = 0.75
 _FEWEST_TERMS = 3
 _VERBATIM = 0.9  # cosine
+_REQUEST_WORDS = 5
+_REQUEST_CHARACTERS = 10  # in languages without spaces
 _LONG_REMARK = 8  # words
 
 
@@ -41,25 +43,18 @@ class EmbeddedRemarks:
         return made | (nearest > similarity)
 
     def carry_requests(self, echoes: NDArray[np.float32]) -> bool:
-        """Return whether texts of vectors (echoes, dim) repeat two remarks, or one that is long enough for several.
+        """Return whether texts of vectors (echoes, dim) repeat two requests, or a remark that has room for several.
 
         Several phrases that repeat one short remark are about it: "Only agents see it."
         """
-        nearest = np.unique((echoes @ self.vectors.T).argmax(axis=1)).tolist()
-        return len(nearest) > 1 or any(len(self.texts[remark].split()) >= _LONG_REMARK for remark in nearest)
+        nearest = [self.texts[remark] for remark in np.unique((echoes @ self.vectors.T).argmax(axis=1)).tolist()]
+        return sum(map(_may_be_request, nearest)) > 1 or any(len(text.split()) >= _LONG_REMARK for text in nearest)
 
-    def echoed_together(self, vectors: NDArray[np.float32]) -> float:
-        """Return the cosine of the mean of `vectors` (texts, dim) with the nearest remark, or with all of them."""
-        mean = _normalised(vectors.mean(axis=0))
-        together = _normalised(self.vectors.mean(axis=0))
-        return float(max((self.vectors @ mean).max(), together @ mean))
+
+def _may_be_request(text: str) -> bool:
+    return len(text.split()) >= _REQUEST_WORDS or (" " not in text and len(text) >= _REQUEST_CHARACTERS)
 
 
 def _made_of(text: str, terms: frozenset[str]) -> bool:
     own = term_set(text)
     return len(own) >= _FEWEST_TERMS and len(own & terms) >= _SHARED * len(own)
-
-
-def _normalised(vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    length = float(np.linalg.norm(vector))
-    return vector / np.float32(length) if length else vector

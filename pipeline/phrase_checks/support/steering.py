@@ -18,10 +18,7 @@ Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 
 # One phrase may repeat a remark by chance; in honest catalogs hardly a tool has two.
 _FEWEST_ECHOES = 2
-_FEWEST_UNSUPPORTED = 3
 _LEAST_SHARE = 0.25  # of a tool's texts, where what asked for them cannot be read
-# The mean of several phrases is nearer to an honest remark than each of them.
-_MORE_TOGETHER = 0.05
 # With fewer tools a standard deviation of scores says little, and nothing is judged.
 _FEWEST_TOOLS = 20
 # Unreadable remarks that can carry a phrase have this many characters, each and together. Shorter ones are formats.
@@ -171,8 +168,6 @@ class _Catalog:
             steered = int(echoes.sum()) >= _FEWEST_ECHOES and foreign.carry_requests(judged[echoes])
         if not steered:
             echoes = echoes & foreign.echoed_by(tool.judged, judged, self._settings.repeat_similarity)
-        if not steered and unsupported.sum() >= _FEWEST_UNSUPPORTED:
-            steered = foreign.echoed_together(judged[unsupported]) > similarity + _MORE_TOGETHER
         if not steered and not echoes.any():
             return None
         return _Finding(

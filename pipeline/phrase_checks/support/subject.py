@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TypeGuard
 
 from router.expansion import Expansion
@@ -25,6 +26,7 @@ _SENTENCE_TERMS = 4
 # A claim is made in a few words: of longer sentences the first clauses are the subject, and the others are remarks.
 _SUBJECT_WORDS = 20
 _LABEL_WORDS = 2
+_MOST_REMARKS = 2_000  # embedded of a record: the largest honest one of 15,927 has some hundreds
 _CLAUSE_END = re.compile(r"(?<=[,;:、，])\s*")
 
 
@@ -94,7 +96,7 @@ def remarks(record: ToolRecord) -> list[Remark]:
     parts += [("parameters", part) for text in _schema_texts(record.input_schema) for part in _parts(text)]
     for field in ("categories", "examples"):
         parts += [(field, part) for text in getattr(record, field) for part in _parts(text)]
-    return [Remark(field, text[:_LONGEST]) for field, text in dict.fromkeys(parts)]
+    return [Remark(field, text[:_LONGEST]) for field, text in islice(dict.fromkeys(parts), _MOST_REMARKS)]
 
 
 def _schema_texts(schema: object) -> Iterator[str]:
