@@ -53,9 +53,9 @@ def build_catalog(
     """Build a catalog's snapshot, publish it, and evaluate it if it is new and the catalog's folder has judgements.
 
     The parameters are those of `quartermaster build`. Returns the BuildReport. The run ends as Completed; or, with a
-    state of type Failed, as Held if a gate kept the snapshot from serving, as Degraded if the build went without
-    something, as Unmeasured if the snapshot serves but its evaluation failed, and as Failed, with the reason, if the
-    build stopped: then the previous snapshot still serves.
+    state of type Failed, as Held if a gate kept the snapshot from serving, as Quarantined if single tools are newly
+    held back, as Degraded if the build went without something, as Unmeasured if the snapshot serves but its evaluation
+    failed, and as Failed, with the reason, if the build stopped: then the previous snapshot still serves.
     """
     result = current_result()
     server = ServerReports()
@@ -135,6 +135,8 @@ def _final_state(report: BuildReport, unmeasured: str | None) -> State[Any]:
     """Return the state of a build that ended. Only a build that lacks nothing is Completed."""
     if report.held:
         return Failed(name="Held", message="; ".join(report.held), data=report)
+    if report.newly_quarantined:
+        return Failed(name="Quarantined", message="; ".join(map(str, report.newly_quarantined)), data=report)
     if report.degraded:
         lacks = [*report.degraded, *([f"the snapshot could not be measured: {unmeasured}"] if unmeasured else [])]
         return Failed(name="Degraded", message="; ".join(lacks), data=report)

@@ -27,7 +27,7 @@ from pipeline.settings import load
 from router import QuartermasterError
 
 WORKSPACE = Path(os.environ.get("QUARTERMASTER_WORKSPACE", ".quartermaster"))
-HELD, FAILED = 1, 3
+FAILED = 3
 
 
 def summary(report: BuildReport) -> str:
@@ -38,6 +38,7 @@ def summary(report: BuildReport) -> str:
     lines += [f"rejected: {record.origin.file} {record.origin.pointer}: {record.reason}" for record in report.rejected]
     lines += [f"no phrases from the model: {failure.tool_id}: {failure.message}" for failure in report.failures]
     lines += [f"held back: {reason}" for reason in report.held]
+    lines += [f"held back alone: {tool}" for tool in report.quarantined]
     lines += [f"went without: {reason}" for reason in report.degraded]
     asked = ", ".join(f"{count} by {generator}" for generator, count in report.asked.items()) or "none"
     cost = report.usage.cost_usd  # None: [enrichment.prices] does not have the model
@@ -62,7 +63,7 @@ def main() -> int:
         print(f"{started} failed: {error}")
         return FAILED
     print(started, summary(report))
-    return HELD if report.held else 0
+    return report.exit_code
 
 
 if __name__ == "__main__":

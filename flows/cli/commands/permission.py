@@ -30,8 +30,6 @@ def permit_commands(settings: CatalogSettings, *, allow: bool, may_ask: bool = T
     """
     from pipeline.sources.transport.approval import approve, require_approved
 
-    if not settings.sources.run_commands:
-        return
     new = show_commands(settings)
     asks = new and not allow and may_ask and sys.stdin.isatty() and sys.stderr.isatty()
     if asks and typer.confirm("Run the new ones, now and at later builds?", err=True):

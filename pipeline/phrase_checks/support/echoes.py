@@ -13,8 +13,8 @@ from router.tools.text_overlap import term_set
 _SHARED = 0.75
 _FEWEST_TERMS = 3
 _VERBATIM = 0.9  # cosine
-_REQUEST_WORDS = 5
-_REQUEST_CHARACTERS = 10  # in languages without spaces
+_REQUEST_WORDS = 4
+_REQUEST_CHARACTERS = 20
 _LONG_REMARK = 8  # words
 
 
@@ -52,7 +52,9 @@ class EmbeddedRemarks:
 
 
 def _may_be_request(text: str) -> bool:
-    return len(text.split()) >= _REQUEST_WORDS or (" " not in text and len(text) >= _REQUEST_CHARACTERS)
+    if " " not in text:
+        return len(text) >= _REQUEST_CHARACTERS // 2  # a language without spaces
+    return len(text.split()) >= _REQUEST_WORDS and len(text) >= _REQUEST_CHARACTERS
 
 
 def _made_of(text: str, terms: frozenset[str]) -> bool:

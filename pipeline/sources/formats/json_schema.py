@@ -46,14 +46,14 @@ class SchemaBudget:
 
     def __init__(self, limits: LimitsSettings = DEFAULT_LIMITS) -> None:
         self.operation = limits.schema_characters
-        self.document = limits.document_bytes
-        self._sizes: dict[int, int] = {}
+        self.document = self.most = limits.document_bytes
+        self._sizes: dict[int, tuple[Any, int]] = {}  # with the value, so that no other takes its id
 
     def size_of(self, data: Any) -> int:
         """Return the length of a value of the document as JSON. It is measured once: many operations may share it."""
-        if (size := self._sizes.get(id(data))) is None:
-            size = self._sizes[id(data)] = len(msgspec.json.encode(data))
-        return size
+        if (known := self._sizes.get(id(data))) is None:
+            known = self._sizes[id(data)] = (data, len(msgspec.json.encode(data)))
+        return known[1]
 
 
 class _TooLarge(Exception):
@@ -109,9 +109,11 @@ class SchemaScope:
         return rewritten
 
     def _leave_open(self) -> None:
-        least = self._budget.operation <= self._budget.document
-        limit = "limits.schema_characters" if least else "limits.document_bytes, for all operations together,"
-        told = f"its schemas exceed the {self._budget.operation:,} characters of {limit} and are left open in part"
+        if self._budget.operation <= self._budget.document:
+            limit = f"{self._budget.operation:,} characters of limits.schema_characters"
+        else:
+            limit = f"{self._budget.most:,} characters of limits.document_bytes, for all operations together,"
+        told = f"its schemas exceed the {limit} and are left open in part"
         if told not in self.notices:
             self.notices.append(told)
 

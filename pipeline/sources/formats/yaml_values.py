@@ -6,7 +6,7 @@ lines stand for billions. PyYAML's own constructor copies merged keys first, and
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import yaml
@@ -89,8 +89,8 @@ class _Builder:
         is_key = self._awaits_key()
         value = _MERGE if is_key and _is_merge(event) else _scalar_value(event, is_key)
         built = _Built(value, 1, len(event.value), 0, event.value)
-        if event.anchor:
-            self._anchors[event.anchor] = built
+        if event.anchor:  # an alias of the key `<<` is a text
+            self._anchors[event.anchor] = replace(built, value=event.value) if value is _MERGE else built
         self._add(built, event)
 
     def _alias(self, event: Any) -> None:

@@ -42,8 +42,9 @@ class CatalogCommand:
 
 
 def commands_of(settings: CatalogSettings) -> tuple[CatalogCommand, ...]:
-    """Return the commands of a catalog's sources and of its hook, each once."""
-    env = [(source.command, source.env) for source in settings.source if source.command]
+    """Return the commands that a build would run, each once: those of the sources, if they are run, and of the hook."""
+    sources = settings.source if settings.sources.run_commands else ()
+    env = [(source.command, source.env) for source in sources if source.command]
     commands = [catalog_command(command, settings.folder, variables) for command, variables in env]
     if settings.notify.command:
         commands.append(catalog_command(settings.notify.command, settings.folder))
@@ -85,8 +86,6 @@ def require_approved(settings: CatalogSettings, *, allow: bool = False) -> None:
     `allow` allows and remembers them. Where they cannot be remembered, as in a read-only container, that is logged, and
     they are allowed this once.
     """
-    if not settings.sources.run_commands:
-        return
     if new := not_approved(commands_of(settings)):
         if not allow:
             listed = "".join(f"\n  {command}" for command in new)

@@ -73,6 +73,7 @@ def test_a_key_may_be_an_alias_of_a_text_and_of_nothing_else(tmp_path: Path) -> 
         ("<<: [{a: 1}, {a: 2, b: 3}]", {"a": 1, "b": 3}),
         ("a: 2\n<<: {a: 1, b: 1}", {"a": 2, "b": 1}),
         ('"<<": 1', {"<<": 1}),
+        ("{&key <<: {a: 1}, b: *key, c: [*key]}", {"a": 1, "b": "<<", "c": ["<<"]}),
     ],
 )
 def test_merged_keys_count_after_a_mappings_own(tmp_path: Path, text: str, value: object) -> None:

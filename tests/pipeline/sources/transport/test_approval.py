@@ -105,3 +105,11 @@ def test_approvals_that_others_can_write_are_refused(catalog: Path) -> None:
     os.chmod(approvals_path(), 0o666)
     with pytest.raises(SettingsInvalid, match="written by others"):
         require_approved(loaded(catalog))
+
+
+def test_a_catalog_that_runs_no_source_still_needs_leave_for_its_hook(catalog: Path) -> None:
+    text = '[sources]\nrun_commands = false\n[notify]\ncommand = ["./tell.sh"]\n'
+    (catalog / "catalog.toml").write_text(f'{text}[[source]]\npath = "more.jsonl"\n', encoding="utf-8")
+    with pytest.raises(SettingsInvalid, match=r"tell\.sh"):
+        require_approved(loaded(catalog))
+    require_approved(without_commands(loaded(catalog)))
