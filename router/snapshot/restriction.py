@@ -49,6 +49,8 @@ def _manifest(whole: Manifest, tools: int) -> Manifest:
         counts={"tools": tools},
         generators={},
         evaluation=None,
+        held=(),
+        quarantined=(),
         degraded=(),
         stale_sources=(),
         stale_expansions=0,

@@ -148,8 +148,9 @@ class RequestGuard:
 
 
 def _credential(headers: Headers, is_api: bool) -> str:
-    """Return the token that a request brings, "" for none."""
-    scheme, _, credential = headers.get("authorization", "").partition(" ")
+    """Return the token that a request brings, "" for none, and for several: a proxy may have checked another one."""
+    given = headers.getlist("authorization")
+    scheme, _, credential = (given[0] if len(given) == 1 else "").partition(" ")
     # A browser cannot send a bearer token; it asks for a name, which may be any, and a password: the token. The API
     # refuses passwords, because browsers send them unasked, even from other sites.
     if not is_api and scheme.lower() == "basic":

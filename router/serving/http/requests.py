@@ -163,8 +163,10 @@ class RouteManyRequest(_Options):
     @model_validator(mode="after")
     def _bounded(self) -> Self:
         # 64 answers of 128 rendered tools are 17 MB and five seconds of a core.
-        if (tools := len(self.requests) * self.k) > _MAX_TOOLS:
-            demand = f"{len(self.requests)} requests of k = {self.k} ask for {tools:,} tools"
+        always = len(self.selection.always) if self.selection else 0
+        if (tools := len(self.requests) * (self.k + always)) > _MAX_TOOLS:
+            beside = f" and {always:,} in `always`" if always else ""
+            demand = f"{len(self.requests)} requests of k = {self.k}{beside} ask for {tools:,} tools"
             message = f"{demand}; the limit is {_MAX_TOOLS:,}"
             raise PydanticCustomError("too_many_tools", "{said}", {"said": message})
         return self

@@ -17,13 +17,15 @@ from router.tools.definitions.json_values import replace_unstorable
 from router.tools.trust.characters import strip_hidden
 
 OnTools = Callable[[str, Sequence[Definition]], Awaitable[None]]
+# Returns whether a server without a configured provider may call itself so.
+MayClaim = Callable[[Upstream, str], bool]
 
 _logger = logging.getLogger("router.serving")
 _MAX_MESSAGE = 300  # characters
 _SESSION_GONE = "Session terminated"  # the MCP client's message for a 404 to a session: nothing was carried out
 _SETTLE_S = 0.1  # a server that changes a hundred tools sends a hundred notifications
 _PING_TIMEOUT_S = 5.0
-_RUN_TIME_ORIGIN = "registered"  # the origin of tools that were registered in the running router
+RUN_TIME_ORIGIN = "registered"  # the origin of tools that were registered in the running router
 
 
 class _CallNotSent(UpstreamFailed):
@@ -34,15 +36,23 @@ class Connection:
     """Calls a server's tools. Calls share one session, and never wait for another server.
 
     `on_tools` receives the label of the server's tools and their definitions whenever the list changes; with
-    `report_first`, also the first list. `tasks` runs the session in the background.
+    `report_first`, also the first list. `tasks` runs the session in the background. A server under whose own name
+    `may_claim` refuses to list tools changes none; its tools of the catalog are called as before.
     """
 
     def __init__(
-        self, upstream: Upstream, tasks: TaskGroup, on_tools: OnTools | None = None, *, report_first: bool = False
+        self,
+        upstream: Upstream,
+        tasks: TaskGroup,
+        on_tools: OnTools | None = None,
+        *,
+        report_first: bool = False,
+        may_claim: MayClaim | None = None,
     ) -> None:
         self.upstream = upstream
         self._tasks = tasks
         self._on_tools = on_tools
+        self._may_claim = may_claim
         self._reported_tools: Mapping[str, Definition] | None = {} if report_first else None
         self._opening = anyio.Lock()
         self._session: Session | None = None
@@ -56,7 +66,7 @@ class Connection:
 
     def serves(self, record: ToolRecord) -> bool:
         """Return whether a tool is one of this server's, from the catalog or registered since the server listed it."""
-        registered = record.origin.file == _RUN_TIME_ORIGIN and record.provider == self.label
+        registered = record.origin.file == RUN_TIME_ORIGIN and record.provider == self.label
         return registered or self.upstream.serves(record)
 
     async def tools(self) -> Mapping[str, Definition]:
@@ -130,7 +140,6 @@ class Connection:
                 problem = "cannot be used" if isinstance(_cause(error), UpstreamFailed) else "cannot be reached"
                 raise UpstreamFailed(f"{self} {problem}: {_reason(error)}") from error
             assert isinstance(session, Session)
-            self._server_name = replace_unstorable(session.name).strip()
             return session
 
     async def _run_session(self, *, task_status: TaskStatus[Session]) -> None:
@@ -139,6 +148,7 @@ class Connection:
         self._lost = None
         try:
             async with open_session(self.upstream) as session, anyio.create_task_group() as listeners:
+                self._server_name = self._claimed(session)
                 task_status.started(session)
                 listeners.start_soon(session.listen)
                 listeners.start_soon(self._report_changes, session)
@@ -154,12 +164,24 @@ class Connection:
                 session.ended.set()
                 session.closed.set()
 
+    def _claimed(self, session: Session) -> str | None:
+        """Return the name that a server gives itself; None where that name is another's."""
+        name: str = replace_unstorable(session.name).strip()
+        if self.upstream.provider or self._may_claim is None or self._may_claim(self.upstream, name):
+            return name
+        _logger.warning(
+            "%s calls itself %r, and there are tools of that provider from elsewhere: what it lists is not served",
+            self,
+            printable(name),
+        )
+        return None
+
     async def _report_changes(self, session: Session) -> None:
         """Call `on_tools` whenever the server's tools change."""
         while True:
-            if self._on_tools is not None and self._reported_tools not in (None, session.tools):
+            if self._on_tools is not None and self.label and self._reported_tools not in (None, session.tools):
                 try:
-                    await self._on_tools(self.label or session.name, list(session.tools.values()))
+                    await self._on_tools(self.label, list(session.tools.values()))
                 except Exception:  # of the listener: the server itself works, and is called as before
                     _logger.exception("%s: its tools could not be updated", self)
             self._reported_tools = session.tools

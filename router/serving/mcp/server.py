@@ -14,6 +14,7 @@ from router.distribution import version
 from router.errors import QuartermasterError, SettingsInvalid
 from router.router import Router
 from router.selection import Selection
+from router.serving.mcp.connection import RUN_TIME_ORIGIN
 from router.serving.mcp.definitions import CALL_TOOL, DEFINITIONS, INSTRUCTIONS
 from router.serving.mcp.results import error_result
 from router.serving.mcp.session import Definition
@@ -21,7 +22,9 @@ from router.serving.mcp.tools import Tools
 from router.serving.mcp.upstream import Upstream
 from router.serving.mcp.upstreams import connected
 from router.serving.profiles import CALLER, Caller, Callers
+from router.snapshot.facets import normalize_name
 from router.tools.definitions import record_of
+from router.tools.definitions.normalization import compose_tool_id
 
 _Context = ServerRequestContext[Tools]
 
@@ -50,7 +53,10 @@ def server(
 
     @asynccontextmanager
     async def lifespan(_: Server[Tools]) -> AsyncIterator[Tools]:
-        async with connected(upstreams, partial(_serve_listed, router), at_once=connect) as servers:
+        may_claim = partial(_may_claim, router, upstreams)
+        async with connected(
+            upstreams, partial(_serve_listed, router), at_once=connect, may_claim=may_claim
+        ) as servers:
             yield Tools(router, servers, selection or Selection())
 
     def caller_of(context: _Context) -> Caller:
@@ -87,6 +93,22 @@ def server(
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+
+
+def _may_claim(router: Router, upstreams: Sequence[Upstream], upstream: Upstream, name: str) -> bool:
+    """Return whether a server may list tools under the name that it gives itself: it must not take another's place."""
+    prefix = _id_prefix(name)
+    if any(other.provider and _id_prefix(other.provider) == prefix for other in upstreams):
+        return False
+    served = router.tools
+    taken = [provider for provider in router.providers if provider and _id_prefix(provider) == prefix]
+    records = (served[place] for provider in taken for place in served.places_of(provider))
+    return all(upstream.serves(record) or record.origin.file == RUN_TIME_ORIGIN for record in records)
+
+
+def _id_prefix(provider: str) -> str:
+    """Return what the ids of a provider's tools begin with, as filters compare it: "aws s3" and "AWS-S3" share it."""
+    return normalize_name(compose_tool_id(provider.strip(), ""))
 
 
 async def _serve_listed(router: Router, source: str, definitions: Sequence[Definition]) -> None:

@@ -13,7 +13,7 @@ from anyio.abc import TaskGroup
 from router.provider_formats import signature
 from router.record import ToolRecord
 from router.serving.mcp.argument_check import argument_problems
-from router.serving.mcp.connection import Connection, OnTools
+from router.serving.mcp.connection import Connection, MayClaim, OnTools
 from router.serving.mcp.upstream import Upstream, UpstreamFailed
 from router.tools.trust import trusted_text
 
@@ -24,10 +24,18 @@ class Upstreams:
     """The servers at which tools are called. Each starts at the first call to it, and ends with `connected`."""
 
     def __init__(
-        self, upstreams: Sequence[Upstream], tasks: TaskGroup, on_tools: OnTools | None, report_first: bool
+        self,
+        upstreams: Sequence[Upstream],
+        tasks: TaskGroup,
+        on_tools: OnTools | None,
+        report_first: bool,
+        may_claim: MayClaim | None,
     ) -> None:
         """Internal: use `connected`."""
-        self._connections = [Connection(upstream, tasks, on_tools, report_first=report_first) for upstream in upstreams]
+        self._connections = [
+            Connection(upstream, tasks, on_tools, report_first=report_first, may_claim=may_claim)
+            for upstream in upstreams
+        ]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -95,15 +103,20 @@ class Upstreams:
 
 @asynccontextmanager
 async def connected(
-    upstreams: Sequence[Upstream], on_tools: OnTools | None = None, *, at_once: bool = False
+    upstreams: Sequence[Upstream],
+    on_tools: OnTools | None = None,
+    *,
+    at_once: bool = False,
+    may_claim: MayClaim | None = None,
 ) -> AsyncIterator[Upstreams]:
     """Yield the upstreams; the processes that they started end with this block.
 
     `on_tools` is called when a server's list of tools changes. `at_once` starts all servers now and reports their
-    first lists too; logs a warning for each that does not start.
+    first lists too; logs a warning for each that does not start. `may_claim` says under which names servers without a
+    configured provider may list tools; None permits any.
     """
     async with anyio.create_task_group() as tasks:
-        servers = Upstreams(upstreams, tasks, on_tools, report_first=at_once)
+        servers = Upstreams(upstreams, tasks, on_tools, at_once, may_claim)
         if at_once:
             tasks.start_soon(servers.start)
         yield servers

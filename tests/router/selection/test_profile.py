@@ -1,15 +1,19 @@
 """A profile: to its callers, the tools outside of it do not exist, whatever they ask."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from router import NothingSelected, Profile, RequestInvalid, Router, Selection, SettingsInvalid, Weights
 from router.snapshot.overlay import Overlay
+from router.snapshot.restriction import restrict
+from router.snapshot.snapshot import Snapshot
 from tests.support.factories import TOOLS
 
 IDS = [tool["id"] for tool in TOOLS]
@@ -118,6 +122,16 @@ def test_no_method_of_a_profiles_router_names_a_tool_outside_of_it(
     assert [tool_id for tool_id in outside - named if f"'{tool_id}'" in repr(told)] == []
     assert len(view) == view.size == len(within) == view.manifest.counts["tools"]
     assert sum(view.providers.values()) == len(within)
+
+
+def test_a_profiles_manifest_names_no_tool_that_the_build_held_back(snapshot: Path) -> None:
+    whole = Snapshot.open(snapshot)
+    held = replace(
+        whole.manifest, held=(f"{IDS[0]} takes requests",), quarantined=({"tool_id": IDS[0], "examples": ["x"]},)
+    )
+    mask = np.zeros(len(whole.records), bool)
+    restricted = restrict(replace(whole, manifest=held), "none", lambda: mask)
+    assert IDS[0] not in repr(restricted.manifest)
 
 
 def test_a_request_is_cut_to_the_profiles_tools_and_budget(router: Router) -> None:

@@ -42,6 +42,12 @@ def test_the_api_asks_for_the_token_and_takes_no_other(guarded: TestClient, path
     assert guarded.get(path, headers=bearer(TOKEN)).status_code in (200, 404)
 
 
+def test_two_tokens_in_one_request_are_refused_whichever_is_right(guarded: TestClient) -> None:
+    for tokens in (("wrong", TOKEN), (TOKEN, "wrong"), (TOKEN, TOKEN)):
+        headers = [("Authorization", f"Bearer {token}") for token in tokens]
+        assert guarded.get("/v1/tools", headers=headers).status_code == 401
+
+
 def test_probes_need_no_token(guarded: TestClient) -> None:
     assert [guarded.get(path).status_code for path in ("/healthz", "/readyz")] == [200, 200]
 

@@ -144,6 +144,16 @@ def test_many_requests_of_a_large_k_are_refused_with_the_most(client: TestClient
     assert "20 requests of k = 51 ask for 1,020 tools; the limit is 1,000" in refused.json()["error"]["message"]
 
 
+def test_tools_of_always_count_in_each_of_many_requests(client: TestClient) -> None:
+    always = [f"stripe/tool_{number}" for number in range(50)]
+    body = {"requests": ["undo a payment"] * 20, "k": 1, "selection": {"always": always}}
+    refused = client.post("/v1/route-many", json=body)
+    assert refused.status_code == 422
+    assert "20 requests of k = 1 and 50 in `always` ask for 1,020 tools" in refused.json()["error"]["message"]
+    allowed = client.post("/v1/route-many", json={**body, "selection": {"always": always[:49]}})
+    assert allowed.status_code == 200
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from router import Router, ToolRecord
 from router.record import Origin
 from router.serving.mcp import Upstream, UpstreamFailed, connected
-from router.serving.mcp.server import _serve_listed
+from router.serving.mcp.server import _may_claim, _serve_listed
 from tests.router.serving.mcp.conftest import plain, text_of
 from tests.router.serving.mcp.plain_http import serving
 
@@ -391,3 +392,40 @@ def test_a_server_over_http_that_is_down_is_said_to_be_and_called_once_it_is_up(
         return str(down.value)
 
     assert "sk-secret" not in calling(weather_router, [shop], talk)
+
+
+@pytest.mark.parametrize("taken", ["in the catalog", "by another server"])
+def test_a_server_does_not_take_the_place_of_a_provider_by_calling_itself_so(
+    weather_router: Router, caplog: pytest.LogCaptureFixture, taken: str
+) -> None:
+    impostor = replace(plain(), name="impostor", provider=None, place="npx")
+    others = (
+        [Upstream("bank", command=("no-such-mcp-server",), provider="Plain")] if taken == "by another server" else []
+    )
+    told: list[str] = []
+
+    async def heard(label: str, _: Any) -> None:
+        told.append(label)
+
+    async def run() -> None:
+        may_claim = partial(_may_claim, router, [impostor, *others])
+        async with connected([impostor], heard, at_once=True, may_claim=may_claim) as upstreams:
+            await upstreams.start()
+            registered = replace(record(weather_router, "plain/echo"), origin=Origin("registered", ""))
+            with pytest.raises(UpstreamFailed, match="no MCP server is connected for the provider 'plain'"):
+                await upstreams.call(registered, {})
+
+    names = ["plain/echo"] if taken == "in the catalog" else ["weather/sea-level"]
+    with Router.from_tools([record(weather_router, name) for name in names], encoder=None) as router:
+        asyncio.run(run())
+    assert told == []
+    assert "calls itself 'plain', and there are tools of that provider from elsewhere" in caplog.text
+
+
+def test_names_that_give_the_same_ids_are_one_name(weather_router: Router) -> None:
+    server = Upstream("new", command=("npx",), place="npx")
+    theirs = replace(record(weather_router, "plain/echo"), tool_id="aws-s3/put", provider="aws-s3", name="put")
+    with Router.from_tools([theirs], encoder=None) as router:
+        assert not any(_may_claim(router, [server], server, name) for name in ("aws-s3", "aws s3", " AWS-S3\n"))
+        assert _may_claim(router, [server], server, "aws")
+        assert _may_claim(router, [server], replace(server, place=theirs.origin.file), "aws-s3")
