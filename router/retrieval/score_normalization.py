@@ -86,7 +86,8 @@ class BackgroundScores:
                 continue
             ordinals = rankings[signal].ordinals
             scores = length_normalized(signal, rankings[signal].scores, request_terms)
-            standard = (scores - mean[ordinals]) / deviation[ordinals]
+            with np.errstate(over="ignore"):  # a deviation next to nothing: as sure as can be
+                standard = (scores - mean[ordinals]) / deviation[ordinals]
             if signal is Signal.DENSE:
                 features[signal] = float(np.sort(standard)[-_NEAREST:].mean())
             else:

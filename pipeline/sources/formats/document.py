@@ -134,7 +134,7 @@ def _breaks_off(line: str) -> bool:
     except json.JSONDecodeError as error:
         # A cut within `true`, a number or an escape is told at its start.
         return error.pos >= len(line) or (not line.endswith("}") and error.msg != "Extra data")
-    except RecursionError:
+    except (ValueError, RecursionError):  # a number of thousands of digits, a nesting of thousands
         return False
     return False
 
