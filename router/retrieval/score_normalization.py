@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.contract import BACKGROUND_SCORES, BACKGROUND_VECTOR, Signal
+from router.errors import SnapshotInvalid
 from router.retrieval.arrays import load_float32
 from router.retrieval.retrievers import MAX_QUERY_TERMS, Ranking
 
@@ -66,7 +67,10 @@ class BackgroundScores:
         # A snapshot made before the last members of `Signal` were added has fewer rows.
         table = load_float32(folder / BACKGROUND_SCORES, (None, 2, tools))
         statistics = {signal: rows for signal, rows in zip(Signal, table, strict=False) if not np.isnan(rows).any()}
-        return cls(statistics, None if dim is None else load_float32(folder / BACKGROUND_VECTOR, (dim,)))
+        direction = None if dim is None else load_float32(folder / BACKGROUND_VECTOR, (dim,))
+        if direction is not None and not np.isfinite(direction).all():
+            raise SnapshotInvalid(f"{folder / BACKGROUND_VECTOR} holds numbers that are not finite")
+        return cls(statistics, direction)
 
     def features(
         self,
@@ -86,8 +90,7 @@ class BackgroundScores:
                 continue
             ordinals = rankings[signal].ordinals
             scores = length_normalized(signal, rankings[signal].scores, request_terms)
-            with np.errstate(over="ignore"):  # a deviation next to nothing: as sure as can be
-                standard = (scores - mean[ordinals]) / deviation[ordinals]
+            standard = (scores - mean[ordinals]) / deviation[ordinals]
             if signal is Signal.DENSE:
                 features[signal] = float(np.sort(standard)[-_NEAREST:].mean())
             else:
