@@ -6,9 +6,9 @@
     ├── NothingSelected    a selection left no tool, and its settings ask for an error  (exit code 3)
     ├── RerankingFailed    a reranker gave no usable scores (`router.answer.reranking`) (exit code 3)
     ├── EncoderInvalid     an encoder cannot be read or exported                       (exit code 3)
-    ├── RecordRejected     one record cannot be used: a build reports it and continues
-    └── SnapshotInvalid    a snapshot is missing, corrupt or of another version: fail closed (exit code 4)
-        └── SnapshotUntrusted  no trusted key signed it, or it is older than what served        (exit code 4)
+    ├── SnapshotInvalid    a snapshot is missing, corrupt or of another version: fail closed (exit code 4)
+    │   └── SnapshotUntrusted  no trusted key signed it, or it is older than what served        (exit code 4)
+    └── RecordRejected     one record cannot be used: a build reports it and continues
 
 `pipeline.errors` adds the errors that only a build raises.
 """
