@@ -6,6 +6,7 @@ from random import Random
 from tests.fuzz.mutation.byte_level import mutate_bytes
 from tests.fuzz.mutation.forms import Form, read, write
 from tests.fuzz.mutation.tree_level import mutate_tree
+from tests.fuzz.mutation.trees import weight
 
 MAX_INPUT = 1 << 20
 _BYTES_ALONE = 0.2  # the share of inputs with a tree that are mutated as bytes
@@ -33,11 +34,13 @@ class Mutator:
                 return data
 
     def _tree(self, data: bytes, other: bytes) -> bytes | None:
-        """Return an input whose tree was mutated; None where it has none."""
+        """Return an input whose tree was mutated; None where it has none, or would be too large."""
         try:
             tree = read(self.form, data)
             while True:
                 tree = mutate_tree(tree, lambda: read(self.form, other), self.random)
+                if weight(tree, MAX_INPUT) >= MAX_INPUT:  # a part may stand in it many times over
+                    return None
                 if self.random.random() >= _MORE:
                     return write(self.form, tree, self.random)
         except (ValueError, RecursionError):
