@@ -13,7 +13,7 @@ from pipeline.build.stages import assess_phrases
 from pipeline.enrichment.verdict import Consequence, TextVerdict
 from pipeline.execution import Execution
 from pipeline.phrase_checks.catalog import ASSESSMENT_VERSION, AssessedTool, ComparisonCache
-from pipeline.phrase_checks.support import Remark, WrittenTool, check_support
+from pipeline.phrase_checks.support import Remark, WrittenTool, check_support, schema_texts
 from pipeline.settings import AssessmentSettings
 from pipeline.vectors import Embedding
 from router.expansion import Expansion
@@ -74,7 +74,10 @@ class Assessor:
 
     def _key(self, expansions: Mapping[str, Expansion]) -> str:
         """Return the hash of everything that an assessment reads."""
-        records = [[record.tool_id, *record_texts(record)] for record in self.context.catalog.records]
+        records = [
+            [record.tool_id, [*record_texts(record)], [*schema_texts(record.input_schema)]]
+            for record in self.context.catalog.records
+        ]
         answers = {tool_id: expansion.to_json() for tool_id, expansion in expansions.items()}
         settings = self.settings.model_dump()
         return fingerprint([ASSESSMENT_VERSION, settings, self.embedding.model.key, records, answers])

@@ -8,6 +8,6 @@ docs/decisions/0075-support-by-the-subject.md.
 """
 
 from pipeline.phrase_checks.support.steering import SupportFindings, check_support
-from pipeline.phrase_checks.support.subject import Remark, WrittenTool, reduced
+from pipeline.phrase_checks.support.subject import Remark, WrittenTool, reduced, schema_texts
 
-__all__ = ["Remark", "SupportFindings", "WrittenTool", "check_support", "reduced"]
+__all__ = ["Remark", "SupportFindings", "WrittenTool", "check_support", "reduced", "schema_texts"]

@@ -93,13 +93,13 @@ def remarks(record: ToolRecord) -> list[Remark]:
     for parameter in record.parameters:
         for text in (_parameter_name(parameter), parameter.description, *parameter.enum):
             parts += [("parameters", part) for part in _parts(text)]
-    parts += [("parameters", part) for text in _schema_texts(record.input_schema) for part in _parts(text)]
+    parts += [("parameters", part) for text in schema_texts(record.input_schema) for part in _parts(text)]
     for field in ("categories", "examples"):
         parts += [(field, part) for text in getattr(record, field) for part in _parts(text)]
     return [Remark(field, text[:_LONGEST]) for field, text in islice(dict.fromkeys(parts), _MOST_REMARKS)]
 
 
-def _schema_texts(schema: object) -> Iterator[str]:
+def schema_texts(schema: object) -> Iterator[str]:
     """Yield the titles, defaults and examples of a schema at any depth, which a prompt may show."""
     remaining = [schema]
     while remaining:
