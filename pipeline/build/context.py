@@ -8,6 +8,7 @@ from pipeline.execution import Execution
 from pipeline.ledger import Ledger
 from pipeline.progress import StageClock
 from pipeline.publish import serving_folder
+from pipeline.scratch import ScratchFolder
 from pipeline.settings import CatalogSettings
 from router.signing.ed25519 import Signer
 from router.store import WritableStore
@@ -17,7 +18,8 @@ from router.store import WritableStore
 class BuildContext:
     """One build: its settings, where it reads and writes, `run` of the ledger, and who carries out and times stages.
 
-    `area` is as in the runs of the ledger. `signer` signs the snapshot; None signs none.
+    `scratch` holds what need not outlive the build. `area` is as in the runs of the ledger. `signer` signs the
+    snapshot; None signs none.
     """
 
     settings: CatalogSettings
@@ -27,6 +29,7 @@ class BuildContext:
     run: int
     execution: Execution
     clock: StageClock
+    scratch: ScratchFolder
     area: str = "snapshots"
     signer: Signer | None = None
 

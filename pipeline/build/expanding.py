@@ -1,6 +1,7 @@
 """The stages from records to field text: the encoder, the estimate, and expansions that passed all checks."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from pipeline import vectors
 from pipeline.build.context import BuildContext
@@ -11,8 +12,12 @@ from pipeline.build.stages import make_screen, project_documents
 from pipeline.build.state import BuildEncoder, CatalogRead, ExpandedCatalog
 from pipeline.enrichment import Enrichment, EnrichmentContext
 from pipeline.enrichment.estimate import Estimate, estimate
+from pipeline.execution import parts
 from pipeline.phrase_checks.record.cached_screen import CachedScreen
 from pipeline.phrase_checks.support import reduced
+from pipeline.scratch import SHARD_SIZE, Shards, open_documents
+from pipeline.scratch.shards import shard_name
+from router.record import ToolRecord
 from router.tools.field_text import FieldDocuments
 
 
@@ -27,7 +32,9 @@ def resolve_encoder(context: BuildContext) -> BuildEncoder | None:
     cache = vectors.user_cache(model, context.workspace, clock)
     exports = vectors.EncoderExports(settings, model, execution, cache)
     exports.make()
-    embedding = vectors.Embedding(model, exports.of_tools(), settings.batch_size, context.ledger, execution, clock)
+    embedding = vectors.Embedding(
+        model, exports.of_tools(), settings.batch_size, context.ledger, execution, clock, context.scratch
+    )
     return BuildEncoder(exports, embedding)
 
 
@@ -42,17 +49,23 @@ def expand(context: BuildContext, read: CatalogRead, encoder: BuildEncoder | Non
     """Have expansions written and checked, project documents, and see what can be reused of what was learned."""
     enrichment = _enrich(context, read, encoder)
     context.clock.start("project", None)
-    documents = context.execution.run(
-        "project",
-        project_documents,
-        [
-            reduced(record, enrichment.steering[record.tool_id]) if record.tool_id in enrichment.steering else record
-            for record in read.catalog.records
-        ],
-        {tool_id: written.expansion for tool_id, written in enrichment.written.items()},
-        context.settings.enrichment.languages,
-    )
-    return with_reuse(context, read, encoder, enrichment, documents)
+    return with_reuse(context, read, encoder, enrichment, _project(context, read.catalog.records, enrichment))
+
+
+def _project(context: BuildContext, records: Sequence[ToolRecord], enrichment: Enrichment) -> Shards[FieldDocuments]:
+    """Return the documents of records, which lie in shards of the scratch folder."""
+    folder = context.scratch.file("documents")
+    folder.mkdir()
+    shards: list[Path] = []
+    for label, part in parts(records, SHARD_SIZE):
+        shards.append(folder / shard_name(len(shards)))
+        expansions = {
+            r.tool_id: enrichment.written[r.tool_id].expansion for r in part if r.tool_id in enrichment.written
+        }
+        read = [reduced(r, enrichment.steering[r.tool_id]) if r.tool_id in enrichment.steering else r for r in part]
+        languages = context.settings.enrichment.languages
+        context.execution.run("project", project_documents, read, expansions, languages, shards[-1], label=label)
+    return open_documents(shards, len(records))
 
 
 def with_reuse(

@@ -6,6 +6,7 @@ The other stages of this kind live with their rooms: `records.catalog_records`, 
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,11 @@ from pipeline.enrichment.verdict import TextVerdict
 from pipeline.phrase_checks.catalog import AssessedTool, Assessment, ComparisonCache, assess
 from pipeline.phrase_checks.catalog.comparison_cache import ComparedTexts
 from pipeline.phrase_checks.record import Screen
+from pipeline.scratch import write_document_shard
 from pipeline.settings import AssessmentSettings
 from router.expansion import Expansion
 from router.record import ToolRecord
-from router.tools.field_text import FieldDocuments, project_record
+from router.tools.field_text import project_record
 
 
 def make_screen(records: Sequence[ToolRecord], languages: Sequence[str]) -> Screen:
@@ -49,7 +51,8 @@ def assess_phrases(
 
 
 def project_documents(
-    records: Sequence[ToolRecord], expansions: Mapping[str, Expansion], languages: Sequence[str]
-) -> list[FieldDocuments]:
-    """Return the field documents of records, in their order; `expansions` are by tool id."""
-    return [project_record(record, expansions.get(record.tool_id), languages) for record in records]
+    records: Sequence[ToolRecord], expansions: Mapping[str, Expansion], languages: Sequence[str], shard: Path
+) -> None:
+    """Write the field documents of records into the file `shard`, in their order; `expansions` are by tool id."""
+    documents = [project_record(record, expansions.get(record.tool_id), languages) for record in records]
+    write_document_shard(shard, documents)
