@@ -59,9 +59,8 @@ def _project(context: BuildContext, records: Sequence[ToolRecord], enrichment: E
     shards: list[Path] = []
     for label, part in parts(records, SHARD_SIZE):
         shards.append(folder / shard_name(len(shards)))
-        expansions = {
-            r.tool_id: enrichment.written[r.tool_id].expansion for r in part if r.tool_id in enrichment.written
-        }
+        written = ((record.tool_id, enrichment.written.get(record.tool_id)) for record in part)
+        expansions = {tool_id: one.expansion for tool_id, one in written if one is not None}
         read = [reduced(r, enrichment.steering[r.tool_id]) if r.tool_id in enrichment.steering else r for r in part]
         languages = context.settings.enrichment.languages
         context.execution.run("project", project_documents, read, expansions, languages, shards[-1], label=label)

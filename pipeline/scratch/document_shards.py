@@ -1,4 +1,4 @@
-"""Field documents as shards: the stage `project` writes them, in the driver or in workers, and later stages read them."""
+"""Field documents as shards: the stage `project` writes them, in the driver or in workers; later stages read them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields

@@ -45,7 +45,7 @@ class ScratchFolder:
         return self.path / f"{next(self._numbers)}-{name}"
 
     def array(self, shape: tuple[int, ...], dtype: DTypeLike = np.float32) -> NDArray[Any]:
-        """Return a new array of zeros that lies in a file, mapped into memory. Raises OSError where the disk is full."""
+        """Return a new array of zeros, mapped from a file. Raises OSError where the disk has no room for it."""
         return mapped_array(self.file("array.npy"), shape, dtype)
 
 

@@ -14,10 +14,10 @@ from router.tools.field_text import FieldDocuments
 
 @dataclass(frozen=True)
 class CatalogVectors:
-    """All vectors of a catalog, in memory or mapped from files: `documents` (tools, dim), `phrases` (phrases, dim), both float32 and L2-normalised.
+    """All vectors of a catalog, in memory or mapped from files: float32 and L2-normalised.
 
-    Tool i owns phrases[offsets[i]:offsets[i+1]]. `document_hashes` and `phrase_hashes` are the hashes of their texts.
-    `export` is the encoder that the router runs.
+    `documents` has the shape (tools, dim), `phrases` (phrases, dim); tool i owns phrases[offsets[i]:offsets[i+1]].
+    `document_hashes` and `phrase_hashes` are the hashes of their texts. `export` is the encoder that the router runs.
     """
 
     documents: NDArray[np.float32]
