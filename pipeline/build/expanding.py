@@ -64,7 +64,7 @@ def _project(context: BuildContext, records: Sequence[ToolRecord], enrichment: E
         read = [reduced(r, enrichment.steering[r.tool_id]) if r.tool_id in enrichment.steering else r for r in part]
         languages = context.settings.enrichment.languages
         context.execution.run("project", project_documents, read, expansions, languages, shards[-1], label=label)
-    return open_documents(shards, len(records))
+    return open_documents(shards, len(records), SHARD_SIZE)
 
 
 def with_reuse(

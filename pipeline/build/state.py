@@ -10,7 +10,7 @@ from pipeline.enrichment import Enrichment, Generator
 from pipeline.enrichment.estimate import Estimate
 from pipeline.errors import RecordRejected
 from pipeline.inspection.difference import ToolDifference
-from pipeline.learning import PastRequests, ReusedCalibration
+from pipeline.learning import MOST_TRAINED, PastRequests, ReusedCalibration
 from pipeline.publish import VERSIONS
 from pipeline.publish.missing_tools import MissingTools
 from pipeline.publish.quarantine import QuarantinedTool
@@ -126,6 +126,8 @@ def hashes_of(settings: CatalogSettings, state: BuildState) -> tuple[str, str]:
         "recipe": settings.retrieval.resolve().to_json(),
     }
     adapter = expanded.training_set.content() if expanded.training_set else None
+    if adapter is not None and len(catalog.records) > MOST_TRAINED:
+        adapter = f"{adapter} of {MOST_TRAINED} tools"
     # The manifest counts what is stale. No answer depends on it, so content that was rolled back from stays the same.
     stale = sorted(enrichment.stale)
     # So does what is held back; without any the hash is as in earlier versions.
