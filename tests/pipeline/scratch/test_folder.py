@@ -16,7 +16,7 @@ import os, signal, sys
 from pathlib import Path
 from pipeline.scratch import ScratchFolder
 with ScratchFolder.open(Path(sys.argv[1])) as scratch:
-    scratch.array((1000,))
+    scratch.file("shard").write_text("left")
     os.kill(os.getpid(), signal.SIGKILL)
 """
 _LIMITED = """
@@ -56,10 +56,19 @@ def _run(code: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
 
 def test_nothing_is_left_of_a_folder_after_the_block(tmp_path: Path) -> None:
     with ScratchFolder.open(tmp_path) as scratch:
-        array = scratch.array((3, 2))
-        assert scratch.file("a") != scratch.file("a")
+        paths = [scratch.file("a"), scratch.file("a")]
+        for path in paths:
+            path.touch()
+        assert len(set(paths)) == 2
     assert list(tmp_path.iterdir()) == []
-    assert array.tolist() == [[0, 0]] * 3  # mapped files outlive their names
+
+
+def test_an_array_takes_room_on_the_disk_only_while_it_is_held(tmp_path: Path) -> None:
+    with ScratchFolder.open(tmp_path) as scratch:
+        array = scratch.array((3, 2))
+        array[1] = 7
+        assert list(scratch.path.iterdir()) == []
+    assert array.tolist() == [[0, 0], [7, 7], [0, 0]]
 
 
 def test_nothing_is_left_of_a_folder_after_an_error(tmp_path: Path) -> None:
@@ -70,7 +79,7 @@ def test_nothing_is_left_of_a_folder_after_an_error(tmp_path: Path) -> None:
 
 def test_what_a_killed_build_left_goes_with_the_next(tmp_path: Path) -> None:
     assert _run(_KILLED, str(tmp_path)).returncode == -signal.SIGKILL
-    left = list(tmp_path.rglob("*.npy"))
+    left = list(tmp_path.rglob("*-shard"))
     assert len(left) == 1
     with ScratchFolder.open(tmp_path):
         assert not left[0].exists()
