@@ -31,7 +31,7 @@ class ScratchFolder:
         The caller holds the workspace's lock: what a killed build left there is removed first. Raises OSError where the
         folder cannot be made.
         """
-        parent = workspace / _NAME
+        parent = workspace.absolute() / _NAME  # workers may have another current folder
         shutil.rmtree(parent, ignore_errors=True)
         parent.mkdir(parents=True, exist_ok=True)
         folder = Path(mkdtemp(dir=parent))
