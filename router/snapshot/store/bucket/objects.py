@@ -1,0 +1,161 @@
+"""Objects of a bucket, read and written through obstore. Every error is an OSError that names the object."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from router.errors import SettingsInvalid
+from router.snapshot.store.bucket.url import allows_http, checked_url
+
+_CONNECT, _REQUEST = timedelta(seconds=5), timedelta(seconds=60)
+_MULTIPART = 16 << 20  # bytes from which an object is sent in parts
+
+
+class ObjectUnavailable(OSError):
+    """An object could not be read or written: the bucket does not answer, or refuses. Another try may succeed."""
+
+
+class ObjectChanged(OSError):
+    """Somebody else wrote an object since it was read, so the conditional write was refused: nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """An object in a listing: its name, size in bytes, and when it was written, with a time zone."""
+
+    name: str
+    size: int
+    modified: datetime
+
+
+class Objects:
+    """The objects of one catalog. Names are relative to its URL. May be used from any thread."""
+
+    def __init__(self, url: str, patience_s: float = 60.0) -> None:
+        """Connect to nothing yet. What fails is tried again, with growing pauses, for `patience_s` seconds.
+
+        Raises SettingsInvalid for a wrong URL, and where obstore is not installed.
+        """
+        self.url = checked_url(url)
+        try:
+            import obstore
+            from obstore.store import from_url
+        except ImportError as error:
+            raise SettingsInvalid(
+                f"{self.url}: buckets need obstore: pip install 'tool-quartermaster[bucket]'"
+            ) from error
+        self._obstore: Any = obstore
+        is_file = self.url.startswith("file:")
+        network: dict[str, Any] = {
+            "client_options": {"connect_timeout": _CONNECT, "timeout": _REQUEST, "allow_http": allows_http()},
+            "retry_config": {"max_retries": 10, "retry_timeout": timedelta(seconds=patience_s)},
+        }
+        try:
+            self._store: Any = from_url(self.url, **({"mkdir": True} if is_file else network))
+        except (ValueError, obstore.exceptions.BaseError) as error:
+            raise SettingsInvalid(f"{self.url} cannot be used: {_told(error)}") from error
+
+    def read(self, name: str, most: int) -> tuple[bytes, str]:
+        """Return an object of at most `most` bytes, and its ETag. Raises FileNotFoundError and ObjectUnavailable."""
+        with self._explained(name):
+            answer = self._obstore.get(self._store, name)
+            if answer.meta["size"] > most:
+                raise OSError(f"{self.url}/{name} is larger than {most:,} bytes, the most that is read")
+            return bytes(answer.bytes()), str(answer.meta["e_tag"])
+
+    def read_if_changed(self, name: str, etag: str | None, most: int) -> tuple[bytes, str] | None:
+        """Return as `read` does; None where the object still has the ETag."""
+        if etag is None:
+            return self.read(name, most)
+        try:
+            with self._explained(name):
+                answer = self._obstore.get(self._store, name, options={"if_none_match": etag})
+                if answer.meta["size"] > most:
+                    raise OSError(f"{self.url}/{name} is larger than {most:,} bytes, the most that is read")
+                return bytes(answer.bytes()), str(answer.meta["e_tag"])
+        except self._obstore.exceptions.NotModifiedError:
+            return None
+
+    def stream(self, name: str, chunk: int = 1 << 20) -> Iterator[bytes]:
+        """Yield the bytes of an object. Raises FileNotFoundError and ObjectUnavailable."""
+        with self._explained(name):
+            yield from (bytes(part) for part in self._obstore.get(self._store, name).stream(min_chunk_size=chunk))
+
+    def create(self, name: str, data: bytes) -> bool:
+        """Write an object that does not exist; return False where it does. Raises ObjectUnavailable."""
+        try:
+            with self._explained(name):
+                self._obstore.put(self._store, name, data, mode="create", use_multipart=False)
+        except ObjectChanged:
+            return False
+        return True
+
+    def put(self, name: str, content: bytes | Path) -> None:
+        """Write an object, whatever is there; a large file in parts. Raises ObjectUnavailable."""
+        with self._explained(name):
+            self._obstore.put(self._store, name, content, chunk_size=_MULTIPART, max_concurrency=2)
+
+    def replace(self, name: str, data: bytes, etag: str | None) -> str:
+        """Write an object that has this ETag, or where that is None does not exist, and return the new one.
+
+        Raises ObjectChanged where it has another, and ObjectUnavailable: then it may have been written all the same.
+        """
+        mode: Any = "create" if etag is None else {"e_tag": etag}
+        with self._explained(name):
+            return str(self._obstore.put(self._store, name, data, mode=mode, use_multipart=False)["e_tag"])
+
+    def stat(self, name: str) -> StoredObject | None:
+        """Return what a listing would tell of an object; None where there is none. Raises ObjectUnavailable."""
+        try:
+            with self._explained(name):
+                return _stored(self._obstore.head(self._store, name))
+        except FileNotFoundError:
+            return None
+
+    def list(self, prefix: str) -> Iterator[StoredObject]:
+        """Yield the objects whose names begin with whole folders `prefix`. Raises ObjectUnavailable."""
+        with self._explained(prefix):
+            for batch in self._obstore.list(self._store, prefix=prefix.rstrip("/")):
+                yield from map(_stored, batch)
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Remove objects; one that is gone is no error. Raises ObjectUnavailable."""
+        for name in names:
+            try:
+                with self._explained(name):
+                    self._obstore.delete(self._store, name)
+            except FileNotFoundError:
+                continue
+
+    @contextmanager
+    def _explained(self, name: str) -> Iterator[None]:
+        """Turn obstore's errors into an OSError."""
+        errors = self._obstore.exceptions
+        place = f"{self.url}/{name}"
+        try:
+            yield
+        except (FileNotFoundError, errors.NotFoundError) as error:
+            raise FileNotFoundError(f"{place} does not exist") from error
+        except (errors.AlreadyExistsError, errors.PreconditionError) as error:
+            raise ObjectChanged(f"{place} was written by somebody else") from error
+        except errors.NotModifiedError:
+            raise
+        except (errors.PermissionDeniedError, errors.UnauthenticatedError) as error:
+            raise ObjectUnavailable(
+                f"{place}: the bucket refuses these credentials ({_told(error)}). They come from the environment, such "
+                "as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+            ) from error
+        except errors.BaseError as error:
+            raise ObjectUnavailable(f"{place}: the bucket does not answer as it should ({_told(error)})") from error
+
+
+def _stored(meta: Any) -> StoredObject:
+    return StoredObject(meta["path"], meta["size"], meta["last_modified"])
+
+
+def _told(error: Exception) -> str:
+    """Return the first line of an error of obstore, which goes on with a debug text."""
+    return str(error).split("\n")[0].strip()[:300]
