@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
 from typing import Any
@@ -27,11 +28,12 @@ class FaultyProxy:
         stopping: Set when it ends, so that no request hangs on.
     """
 
-    def __init__(self, target: int, seed: int = 0) -> None:
+    def __init__(self, target: int, seed: int = 0, history: History | None = None) -> None:
+        """Listen in front of the server on port `target`. Proxies of one server share a history."""
         self.upstream = Upstream(target)
         self.port = 0
         self.plan = Plan(seed)
-        self.history = History()
+        self.history = history or History()
         self.stopping = Event()
         self._server: _Server | None = None
         self.accept()
@@ -181,7 +183,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def _record(self, status: int, received: int, done: bool) -> None:
-        self.proxy.plan.record(Logged(self.method, self.key, status, len(self.body), received, self._kind, done))
+        if self.fault and self.fault.act:
+            self.fault.act()
+        kept = self.body if fnmatchcase(self.key, self.proxy.plan.keep) else b""
+        condition = self.headers.get("if-match") or self.headers.get("if-none-match") or ""
+        self.proxy.plan.record(
+            Logged(self.method, self.key, status, len(self.body), received, self._kind, done, kept, condition)
+        )
 
     def log_message(self, *_: Any) -> None:
         """Log nothing."""
@@ -192,9 +200,9 @@ def _done(answer: Answer) -> bool:
 
 
 @contextmanager
-def faulty_proxy(target: int, seed: int = 0) -> Iterator[FaultyProxy]:
+def faulty_proxy(target: int, seed: int = 0, history: History | None = None) -> Iterator[FaultyProxy]:
     """Yield a proxy to the S3 server on a port of this machine; its faults are drawn by the seed."""
-    proxy = FaultyProxy(target, seed)
+    proxy = FaultyProxy(target, seed, history)
     try:
         yield proxy
     finally:
