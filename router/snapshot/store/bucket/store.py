@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from router.contract import SIGNATURE
+from router.contract import MANIFEST, SIGNATURE
 from router.errors import SnapshotInvalid
 from router.files import read_in
 from router.signing.envelope import MOST_BYTES as MOST_SIGNATURE_BYTES
@@ -109,7 +109,11 @@ class BucketStore:
 
     def local_folder(self, name: str) -> Path:
         """Return the folder of a snapshot in the cache, fetched where it is not there. Raises SnapshotInvalid."""
-        return fetch(self._remote, self.cache, name)
+        was_there = (self.cache.folder / name / MANIFEST).is_file()
+        folder = fetch(self._remote, self.cache, name)
+        if not was_there:
+            mirror(self.cache, self._transactions.head())
+        return folder
 
     def signature(self, name: str) -> bytes | None:
         """Return a snapshot's signatures; None where it has none."""
@@ -120,15 +124,13 @@ class BucketStore:
         data, _ = read_in(self.cache.folder / name, SIGNATURE, MOST_SIGNATURE_BYTES)
         add_signatures(self.objects, name, data)
 
-    def begin_build(self) -> None:
-        """Note what is current, and fetch it. Raises StoreUnavailable where the bucket cannot be written to."""
-        self._now()
+    def begin_build(self, *, writes: bool = True) -> None:
+        """Note what is current. Raises StoreUnavailable, also where `writes` and the bucket cannot be written to."""
+        if writes:
+            self._now()
         mark(self.cache, self.label)
         head = self._transactions.head()
         self._base = head.snapshot
-        if self._base is not None:
-            with suppress(SnapshotInvalid):  # it is damaged: the build replaces it
-                self.local_folder(self._base)
         mirror(self.cache, head)
 
     @contextmanager
