@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from router.contract import MANIFEST, SIGNATURE
+from router.contract import MANIFEST, SIGNATURE, Manifest
 from router.errors import SnapshotInvalid
 from router.files import read_in
 from router.signing.envelope import MOST_BYTES as MOST_SIGNATURE_BYTES
@@ -168,17 +168,18 @@ class BucketStore:
 
         Raises as `SnapshotUpload.run` does.
         """
-        if folder.name in self._transactions.head().removed:
-            self._transactions.change(lambda head: head.without_removed([folder.name]))
+        name = Manifest.read(folder).snapshot
+        if name in self._transactions.head().removed:
+            self._transactions.change(lambda head: head.without_removed([name]))
         head = self._transactions.head()
-        others = self._remote.names(head.named | self._sealed) - set(head.removed) - {folder.name}
+        others = self._remote.names(head.named | self._sealed) - set(head.removed) - {name}
         young = self._now() - self._grace / 2
         upload = SnapshotUpload(self._remote, folder, relied_on(self._remote, others), young, again=again)
         with ToldBytes(self._progress, upload.size) as told:
             if (folder / SIGNATURE).is_file():
-                add_signatures(self.objects, folder.name, (folder / SIGNATURE).read_bytes())
+                add_signatures(self.objects, name, (folder / SIGNATURE).read_bytes())
             upload.run(told.add)
-        self._sealed.add(folder.name)
+        self._sealed.add(name)
 
     def publish(self, snapshot: str) -> None:
         """Make a snapshot the current one. Raises SnapshotInvalid where the bucket has none of that name."""
