@@ -146,6 +146,22 @@ def test_the_log_tells_what_was_uploaded_and_how_many_bytes_moved(proxy: FaultyP
     assert proxy.plan.bytes_moved() == 3000
 
 
+def test_the_log_keeps_what_was_written_and_under_which_condition(proxy: FaultyProxy, through: S3Store) -> None:
+    proxy.plan.keep = "*CURRENT"
+    etag = obstore.put(through, "a/CURRENT", b"1", mode="create")["e_tag"]
+    obstore.put(through, "a/CURRENT", b"2", mode={"e_tag": etag})
+    obstore.put(through, "a/file", b"3")
+    assert [entry.body for entry in proxy.plan.log] == [b"1", b"2", b""]
+    assert [entry.condition for entry in proxy.plan.log] == ["*", etag, ""]
+
+
+def test_a_fault_can_act_when_the_request_was_done(bucket: Bucket, proxy: FaultyProxy, through: S3Store) -> None:
+    found: list[bytes] = []
+    proxy.plan.set(Fault("lost answer", act=lambda: found.append(bytes(obstore.get(bucket.store(), "key").bytes()))))
+    assert _outcome(lambda: obstore.put(through, "key", b"1")) == "error"
+    assert found == [b"1"]
+
+
 def test_a_stale_listing_hides_what_is_new_and_shows_what_was_deleted(proxy: FaultyProxy, through: S3Store) -> None:
     for key in ("files/kept", "files/deleted", "files/deleted in bulk"):
         obstore.put(through, key, b"1")

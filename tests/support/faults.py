@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from threading import Lock
@@ -38,6 +38,7 @@ class Fault:
         skip: So many matching requests pass first.
         times: At most so many requests meet it.
         seconds: How long it takes; see `Kind`.
+        act: Called before the client gets its answer, or loses the connection: such as what kills the client.
     """
 
     kind: Kind
@@ -47,6 +48,7 @@ class Fault:
     skip: int = 0
     times: int = 1_000_000_000
     seconds: float = 0.0
+    act: Callable[[], object] | None = None
 
     def matches(self, method: str, key: str) -> bool:
         """Whether a request could meet this fault."""
@@ -67,6 +69,8 @@ class Logged:
         received: Bytes of body that the client was answered.
         fault: The kind of the fault that it met; empty for none.
         done: Whether the server did what was asked: it answered 2xx.
+        body: The body that the client sent, where the plan keeps that of this key.
+        condition: The ETag in If-Match, or "*" of If-None-Match; empty for a request without a condition.
     """
 
     method: str
@@ -76,6 +80,8 @@ class Logged:
     received: int
     fault: str
     done: bool
+    body: bytes = b""
+    condition: str = ""
 
 
 @dataclass
@@ -83,11 +89,14 @@ class Plan:
     """Says which requests meet a fault, and remembers what came. Safe to use from several threads.
 
     Attributes:
+        seed: Draws which of the requests that match meet a fault, where that is a share of them.
+        keep: A pattern of the keys of which the log keeps what was written to them.
         log: The requests in the order in which they ended.
         counts: By kind, how many requests met that fault.
     """
 
     seed: int = 0
+    keep: str = ""
     log: list[Logged] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
 

@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
 from typing import Any
@@ -14,7 +15,6 @@ from tests.support.stale_listing import History
 
 # Headers of one connection, which are not passed on.
 _HOP = ("connection", "keep-alive", "transfer-encoding", "content-length", "expect")
-_BROKEN = "break", "hang", "cut request", "lost answer"
 
 
 class FaultyProxy:
@@ -28,11 +28,12 @@ class FaultyProxy:
         stopping: Set when it ends, so that no request hangs on.
     """
 
-    def __init__(self, target: int, seed: int = 0) -> None:
+    def __init__(self, target: int, seed: int = 0, history: History | None = None) -> None:
+        """Listen in front of the server on port `target`. Proxies of one server share a history."""
         self.upstream = Upstream(target)
         self.port = 0
         self.plan = Plan(seed)
-        self.history = History()
+        self.history = history or History()
         self.stopping = Event()
         self._server: _Server | None = None
         self.accept()
@@ -73,7 +74,7 @@ class _Server(ThreadingHTTPServer):
         self._connections.discard(request)
         super().shutdown_request(request)
 
-    def handleerror(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing: clients that are killed hang up in the middle."""
 
     def break_connections(self) -> None:
@@ -89,63 +90,64 @@ class _Handler(BaseHTTPRequestHandler):
     def setup(self) -> None:
         super().setup()
         self.proxy = self.server.proxy
+        self.fault: Fault | None = None
 
     def _handle(self) -> None:
         url = urlsplit(self.path)
-        query = {name: values[0] for name, values in parse_qs(url.query, keep_blank_values=True).items()}
+        self.query = {name: values[0] for name, values in parse_qs(url.query, keep_blank_values=True).items()}
         self.key = unquote(url.path).lstrip("/").partition("/")[2]
         self.method = self.command
         if self.command == "GET" and not self.key:
-            self.method, self.key = "LIST", query.get("prefix", "")
-        self.body = self.rfile.read(int(self.headers.get("content-length") or 0))
-        fault = self.proxy.plan.draw(self.method, self.key)
-        answer = self._result(fault, query)
-        done = answer is not None and 200 <= answer.status < 300
-        if fault is not None and fault.kind == "failed answer" and answer is not None:
-            answer = error(500, "InternalError")
-        broken = answer is None or (fault is not None and fault.kind in _BROKEN)
-        if answer is None or broken:
-            reset(self.connection)
-            self.close_connection = True
-            self._record(0, 0, fault, done)
+            self.method, self.key = "LIST", self.query.get("prefix", "")
+        length = int(self.headers.get("content-length") or 0)
+        self.body = self.rfile.read(length)
+        self.fault = None
+        if len(self.body) < length:  # the client died in the middle
+            self._hang_up(None)
+            return
+        self.fault = self.proxy.plan.draw(self.method, self.key)
+        answer = self._result()
+        if answer is None or self._kind == "lost answer":
+            self._hang_up(answer)
+        elif self._kind == "failed answer":
+            self._send(error(500, "InternalError"), done=_done(answer))
         else:
-            cut = fault is not None and fault.kind == "cut answer"
-            # Before the answer: who has it finds the request in the log.
-            self._record(answer.status, len(answer.body) // (2 if cut else 1), fault, done)
-            self._send(answer, cut=cut)
+            self._send(answer, done=_done(answer), cut=self._kind == "cut answer")
 
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _handle
 
-    def _result(self, fault: Fault | None, query: dict[str, str]) -> Answer | None:
-        """Return the answer to this request under its fault; None where the server was not asked and none is sent."""
-        match fault.kind if fault else "":
+    @property
+    def _kind(self) -> str:
+        return self.fault.kind if self.fault else ""
+
+    @property
+    def _seconds(self) -> float:
+        return self.fault.seconds if self.fault else 0.0
+
+    def _result(self) -> Answer | None:
+        """Return the answer to this request under its fault; None where the server answered nothing."""
+        match self._kind:
             case "hang":
-                self._wait(fault)
+                self.proxy.stopping.wait(self._seconds)
             case "break":
                 pass
-            case "slow down":
-                return error(503, "SlowDown", retry_after=fault.seconds if fault else 0)
-            case "error":
-                return error(500, "InternalError")
             case "cut request":
                 self.proxy.upstream.send_half(self.command, self.path, self.body, self._passed_on())
+            case "slow down":
+                return error(503, "SlowDown", retry_after=self._seconds)
+            case "error":
+                return error(500, "InternalError")
             case "flip request":
                 return self._pass_on(flipped(self.body))
             case "flip answer":
                 return self._pass_on(self.body).flipped()
             case "stale list":
-                return self.proxy.history.listing(
-                    self.proxy.upstream.ask, self.path, query, fault.seconds if fault else 0
-                )
-            case "delay":
-                self._wait(fault)
-                return self._pass_on(self.body)
-            case _:
+                return self.proxy.history.listing(self.proxy.upstream.ask, self.path, self.query, self._seconds)
+            case kind:
+                if kind == "delay":
+                    self.proxy.stopping.wait(self._seconds)
                 return self._pass_on(self.body)
         return None
-
-    def _wait(self, fault: Fault | None) -> None:
-        self.proxy.stopping.wait(fault.seconds if fault else 0)
 
     def _pass_on(self, body: bytes) -> Answer:
         self.proxy.history.before(self.proxy.upstream.ask, self.command, self.path, body)
@@ -156,7 +158,14 @@ class _Handler(BaseHTTPRequestHandler):
     def _passed_on(self) -> dict[str, str]:
         return {name: value for name, value in self.headers.items() if name.lower() not in _HOP}
 
-    def _send(self, answer: Answer, *, cut: bool) -> None:
+    def _hang_up(self, answer: Answer | None) -> None:
+        self._record(0, 0, answer is not None and _done(answer))
+        reset(self.connection)
+        self.close_connection = True
+
+    def _send(self, answer: Answer, *, done: bool, cut: bool = False) -> None:
+        body = answer.body[: len(answer.body) // 2] if cut else answer.body
+        self._record(answer.status, len(body), done)  # before the answer: who has it finds the request in the log
         self.send_response_only(answer.status)
         length = str(len(answer.body))
         for name, value in answer.headers:
@@ -167,24 +176,33 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("content-length", length)
         self.end_headers()
         if self.command != "HEAD" and answer.status not in (204, 304):
-            self.wfile.write(answer.body[: len(answer.body) // 2] if cut else answer.body)
+            self.wfile.write(body)
         if cut:
             self.wfile.flush()
             self.connection.shutdown(socket.SHUT_RDWR)
             self.close_connection = True
 
-    def _record(self, status: int, received: int, fault: Fault | None, done: bool) -> None:
-        kind = fault.kind if fault else ""
-        self.proxy.plan.record(Logged(self.method, self.key, status, len(self.body), received, kind, done))
+    def _record(self, status: int, received: int, done: bool) -> None:
+        if self.fault and self.fault.act:
+            self.fault.act()
+        kept = self.body if fnmatchcase(self.key, self.proxy.plan.keep) else b""
+        condition = self.headers.get("if-match") or self.headers.get("if-none-match") or ""
+        self.proxy.plan.record(
+            Logged(self.method, self.key, status, len(self.body), received, self._kind, done, kept, condition)
+        )
 
     def log_message(self, *_: Any) -> None:
         """Log nothing."""
 
 
+def _done(answer: Answer) -> bool:
+    return 200 <= answer.status < 300
+
+
 @contextmanager
-def faulty_proxy(target: int, seed: int = 0) -> Iterator[FaultyProxy]:
+def faulty_proxy(target: int, seed: int = 0, history: History | None = None) -> Iterator[FaultyProxy]:
     """Yield a proxy to the S3 server on a port of this machine; its faults are drawn by the seed."""
-    proxy = FaultyProxy(target, seed)
+    proxy = FaultyProxy(target, seed, history)
     try:
         yield proxy
     finally:
