@@ -12,12 +12,14 @@ from typing import Any
 from router.errors import SettingsInvalid
 from router.snapshot.store.bucket.url import allows_http
 
-_CONNECT, _REQUEST = timedelta(seconds=5), timedelta(seconds=60)
+_CONNECT = timedelta(seconds=5)
 _MOST_RETRIES = 10
 
 
-def connect(url: str, patience: timedelta) -> Any:
+def connect(url: str, patience: timedelta, request: timedelta) -> Any:
     """Return obstore's store for a checked address; nothing is sent yet. What fails is tried again for `patience`.
+
+    One request takes at most `request`.
 
     Raises SettingsInvalid, ValueError or an error of obstore where the environment does not fit.
     """
@@ -27,7 +29,7 @@ def connect(url: str, patience: timedelta) -> Any:
     if scheme == "file":
         return from_url(url, mkdir=True)
     options: dict[str, Any] = {
-        "client_options": {"connect_timeout": _CONNECT, "timeout": _REQUEST, "allow_http": allows_http()},
+        "client_options": {"connect_timeout": _CONNECT, "timeout": request, "allow_http": allows_http()},
         "retry_config": {"max_retries": _MOST_RETRIES, "retry_timeout": patience},
     }
     if scheme in ("s3", "s3a"):

@@ -37,10 +37,11 @@ class StoredObject:
 class Objects:
     """The objects of one catalog. Names are relative to its URL. May be used from any thread."""
 
-    def __init__(self, url: str, patience_s: float = 60.0) -> None:
+    def __init__(self, url: str, patience_s: float = 60.0, request_s: float = 60.0) -> None:
         """Connect to nothing yet. What fails is tried again, with growing pauses, for `patience_s` seconds.
 
-        Raises SettingsInvalid for a wrong URL, and where obstore is not installed.
+        One request takes at most `request_s` seconds. Raises SettingsInvalid for a wrong URL, and where obstore is not
+        installed.
         """
         self.url = checked_url(url)
         try:
@@ -52,7 +53,7 @@ class Objects:
         self._obstore: Any = obstore
         self._folder = folder_of(self.url)
         try:
-            self._store: Any = connect(self.url, timedelta(seconds=patience_s))
+            self._store: Any = connect(self.url, timedelta(seconds=patience_s), timedelta(seconds=request_s))
         except (ValueError, obstore.exceptions.BaseError) as error:
             raise SettingsInvalid(f"{self.url} cannot be used: {_told(error)}") from error
 
@@ -81,6 +82,16 @@ class Objects:
         """Yield the bytes of an object. Raises FileNotFoundError and ObjectUnavailable."""
         with self._explained(name):
             yield from (bytes(part) for part in self._obstore.get(self._store, name).stream(min_chunk_size=chunk))
+
+    def stream_range(self, name: str, start: int, length: int, chunk: int = 1 << 20) -> Iterator[bytes]:
+        """Yield the bytes of an object from `start` on, `length` of them, or more where the server errs.
+
+        Raises FileNotFoundError and ObjectUnavailable.
+        """
+        with self._explained(name):
+            options = {"range": (start, start + length)}
+            answer = self._obstore.get(self._store, name, options=options)
+            yield from (bytes(part) for part in answer.stream(min_chunk_size=chunk))
 
     def create(self, name: str, data: bytes) -> bool:
         """Write an object that does not exist; return False where it does. Raises ObjectUnavailable."""
