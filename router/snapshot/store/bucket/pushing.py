@@ -43,7 +43,6 @@ def _reasons_against(store: BucketStore, manifest: Manifest) -> tuple[str, ...]:
         return (*manifest.held, to_serve)
     current = find_current(store.snapshots())
     if current is not None and (manifest.sequence, manifest.snapshot) < current.order:
-        return (
-            f"{current.name} serves, which has the number {current.order[0]}, and this one {manifest.sequence}",
-        ) + (to_serve,)
+        older = f"{current.name} serves, which has the number {current.order[0]}, and this one {manifest.sequence}"
+        return older, to_serve
     return ()

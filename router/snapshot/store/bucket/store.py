@@ -7,12 +7,12 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from router.contract import MANIFEST, SIGNATURE, Manifest
+from router.contract import SIGNATURE, Manifest
 from router.errors import SnapshotInvalid
 from router.files import read_in
 from router.signing.envelope import MOST_BYTES as MOST_SIGNATURE_BYTES
 from router.snapshot.store import decisions
-from router.snapshot.store.bucket.fetching import fetch
+from router.snapshot.store.bucket.fetching import fetch, is_cached
 from router.snapshot.store.bucket.head import Head
 from router.snapshot.store.bucket.layout import CLOCK, manifest_object, reservation_object
 from router.snapshot.store.bucket.objects import Objects
@@ -109,8 +109,8 @@ class BucketStore:
 
     def local_folder(self, name: str) -> Path:
         """Return the folder of a snapshot in the cache, fetched where it is not there. Raises SnapshotInvalid."""
-        was_there = (self.cache.folder / name / MANIFEST).is_file()
-        folder = fetch(self._remote, self.cache, name)
+        was_there = is_cached(self.cache.folder, name)
+        folder = fetch(self._remote, self.cache.folder, name)
         if not was_there:
             mirror(self.cache, self._transactions.head())
         return folder
