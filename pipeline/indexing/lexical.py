@@ -26,10 +26,7 @@ def write_lexical(
     """
     with TemporaryDirectory(prefix=".segments-", dir=folder) as parts:
         return assemble(
-            [
-                write_segment(shard, first, Path(parts), languages)
-                for first, shard in _shards(documents, segment_tools)
-            ],
+            [write_segment(shard, first, Path(parts), languages) for first, shard in _shards(documents, segment_tools)],
             folder,
         )
 

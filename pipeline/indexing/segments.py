@@ -151,7 +151,9 @@ def _check(parts: Sequence[SegmentPart]) -> None:
                 "same version everywhere"
             )
         if any(part.fields[signal].header != parts[0].fields[signal].header for signal in LEXICAL_SIGNALS):
-            raise RunAborted("parts of the lexical indexes were written with other languages than the first; build again")
+            raise RunAborted(
+                "parts of the lexical indexes were written with other languages than the first; build again"
+            )
         expected += part.tools
 
 
