@@ -3,8 +3,10 @@
 import json
 import os
 import pickle
+import random
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice, product
 from pathlib import Path
 from typing import NoReturn
 
@@ -114,16 +116,14 @@ def test_an_index_that_tantivy_itself_named_opens_as_before(tmp_path: Path) -> N
 
 def test_texts_too_long_for_one_segment_are_indexed_in_halves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexing, "_HEAP_BYTES", 15_000_000)  # the least that Tantivy takes
-    words = [f"word{number:x}x" for number in range(240_000)]
+    words = ["".join(letters) + "q" for letters in islice(product("bcdfghjklm", repeat=5), 80_000)]
     documents = [document(" ".join(words[first : first + 2_000])) for first in range(0, len(words), 2_000)]
-    folder = made(tmp_path / "halves")
-    write_lexical(documents, folder)
-    segments = json.loads((folder / "description" / "meta.json").read_bytes())["segments"]
-    assert len(segments) > 1 and sum(segment["max_doc"] for segment in segments) == len(documents)
-    retriever = LexicalRetriever.open(folder / "description", len(documents))
-    for ordinal in (0, 59, 60, 119):
-        request = terms(words[2_000 * ordinal])[:1]
-        assert retriever.rank_terms(request, 5).ordinals.tolist() == [ordinal]
+    write_lexical(documents, tmp_path)
+    segments = json.loads((tmp_path / "description" / "meta.json").read_bytes())["segments"]
+    assert len(segments) > 1 and sum(segment["max_doc"] for segment in segments) == 40
+    retriever = LexicalRetriever.open(tmp_path / "description", 40)
+    for ordinal in (0, 19, 20, 39):
+        assert retriever.rank_terms(terms(words[2_000 * ordinal]), 5).ordinals.tolist() == [ordinal]
 
 
 def test_a_missing_part_is_named(tmp_path: Path) -> None:
@@ -147,34 +147,55 @@ def test_parts_of_different_languages_are_refused(tmp_path: Path) -> None:
 
 WORDS = "refund charge customer money list create".split()
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
+REQUESTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
 
 
-@settings(max_examples=40, deadline=None)
+def assert_same_rankings(
+    one: Path, several: Path, tools: int, request: str, depth: int, admitted: Admitted | None
+) -> None:
+    for signal in (Signal.DESCRIPTION, Signal.EXPANSION):
+        languages = LANGUAGES if signal is Signal.EXPANSION else ("en",)
+        words = list(terms_by_language(request, languages))
+        expected, found = (
+            LexicalRetriever.open(at / signal, tools, languages).rank_by_language(words, depth, admitted)
+            for at in (one, several)
+        )
+        assert np.array_equal(expected.ordinals, found.ordinals)
+        assert np.array_equal(expected.scores, found.scores) and expected.spread == found.spread
+
+
+@settings(max_examples=8, deadline=None)
 @given(
-    documents=st.lists(st.builds(document, TEXTS, TEXTS, TEXTS), min_size=2, max_size=40),
-    size=st.integers(1, 12),
-    request=st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join),
-    depth=st.integers(1, 40),
-    seed=st.integers(0, 2**16),
+    documents=st.lists(st.builds(document, TEXTS, TEXTS, TEXTS), max_size=10),
+    size=st.integers(3, 6),
+    request=REQUESTS,
+    depth=st.integers(1, 10),
 )
 def test_several_segments_rank_as_one_to_the_last_bit(
-    tmp_path_factory: pytest.TempPathFactory,
-    documents: list[FieldDocuments],
-    size: int,
-    request: str,
-    depth: int,
-    seed: int,
+    tmp_path_factory: pytest.TempPathFactory, documents: list[FieldDocuments], size: int, request: str, depth: int
 ) -> None:
-    one, several = (Path(tmp_path_factory.mktemp("indexes")) for _ in range(2))
-    lengths = write_lexical(documents, one, LANGUAGES)
-    assert write_lexical(documents, several, LANGUAGES, segment_tools=size) == lengths
-    masks = [None, Admitted(np.random.default_rng(seed).random(len(documents)) < 0.5)]
-    for signal in lengths:
-        languages = LANGUAGES if signal is Signal.EXPANSION else ("en",)
-        expected, found = (
-            [retriever.rank_by_language(terms_by_language(request, languages), depth, admitted) for admitted in masks]
-            for retriever in (LexicalRetriever.open(at / signal, len(documents), languages) for at in (one, several))
-        )
-        for left, right in zip(expected, found, strict=True):
-            assert np.array_equal(left.ordinals, right.ordinals)
-            assert np.array_equal(left.scores, right.scores) and left.spread == right.spread
+    documents = [document("charge", "money"), *documents]
+    one, several = (tmp_path_factory.mktemp("indexes") for _ in range(2))
+    assert write_lexical(documents, several, LANGUAGES, segment_tools=size) == write_lexical(documents, one, LANGUAGES)
+    assert_same_rankings(one, several, len(documents), request, depth, None)
+
+
+@pytest.fixture(scope="module")
+def thousand(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The indexes of a thousand tools of six words, most of which tie: in one segment, and in seven."""
+    drawn = random.Random(20)
+    texts = [" ".join(drawn.choices(WORDS, k=drawn.randrange(7))) for _ in range(3_000)]
+    documents = [document(*texts[first : first + 3]) for first in range(0, 3_000, 3)]
+    one, several = (tmp_path_factory.mktemp("indexes") for _ in range(2))
+    write_lexical(documents, one, LANGUAGES)
+    write_lexical(documents, several, LANGUAGES, segment_tools=150)
+    return one, several
+
+
+@settings(max_examples=60, deadline=None)
+@given(request=REQUESTS, depth=st.integers(1, 1_000), share=st.sampled_from([1, 0.5, 0.02]), seed=st.integers(0, 99))
+def test_ties_and_filters_are_cut_alike_in_one_segment_and_in_seven(
+    thousand: tuple[Path, Path], request: str, depth: int, share: float, seed: int
+) -> None:
+    mask = np.random.default_rng(seed).random(1_000) < share
+    assert_same_rankings(*thousand, 1_000, request, depth, None if share == 1 else Admitted(mask))
