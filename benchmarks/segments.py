@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.large_catalogs import real_tools, requests, tools
 from benchmarks.support.measuring import about, percentiles, report
-from pipeline.indexing.segments import assemble, write_segment
+from pipeline.indexing.segments import assemble, shards, write_segment
 from pipeline.sources import RawTool
 from router.expansion import Expansion
 from router.record import Origin
@@ -46,8 +46,8 @@ def documents(real: Sequence[dict[str, Any]], count: int, seed: int) -> Iterator
 def build(projected: Sequence[FieldDocuments], size: int, folder: Path) -> dict[str, float]:
     """Index the documents, `size` tools a segment; return what it took, the parts as if workers had written them."""
     begun, parts = time.perf_counter(), []
-    for first in range(0, len(projected), size):
-        parts.append(write_segment(projected[first : first + size], first, folder / "parts"))
+    for shard in shards(len(projected), size):
+        parts.append(write_segment(projected[shard.start : shard.stop], shard.start, folder / "parts"))
     indexed = time.perf_counter()
     assemble(parts, folder / "index")
     return {

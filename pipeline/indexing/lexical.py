@@ -1,10 +1,10 @@
 """Writes field documents into a Tantivy index for each lexical signal, in this process."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pipeline.indexing.segments import SEGMENT_TOOLS, assemble, write_segment
+from pipeline.indexing.segments import SEGMENT_TOOLS, assemble, shards, write_segment
 from router.contract import Signal
 from router.text import ENGLISH
 from router.tools.field_text import FieldDocuments
@@ -25,14 +25,9 @@ def write_lexical(
     English field. Raises RunAborted where an index does not hold every tool after its commit.
     """
     with TemporaryDirectory(prefix=".segments-", dir=folder) as parts:
-        return assemble(
-            [write_segment(shard, first, Path(parts), languages) for first, shard in _shards(documents, segment_tools)],
-            folder,
-        )
-
-
-def _shards(documents: Sequence[FieldDocuments], size: int) -> Iterator[tuple[int, Sequence[FieldDocuments]]]:
-    """Yield consecutive documents, `size` at a time, with the ordinal of the first."""
-    for first in range(0, len(documents), size):
-        # One by one: documents may be read from disk, and slices are not theirs.
-        yield first, [documents[place] for place in range(first, min(first + size, len(documents)))]
+        written = []
+        for shard in shards(len(documents), segment_tools):
+            # One by one: documents may be read from disk, where there are no slices.
+            texts = [documents[ordinal] for ordinal in shard]
+            written.append(write_segment(texts, shard.start, Path(parts), languages))
+        return assemble(written, folder)

@@ -24,7 +24,7 @@ from router.retrieval.retrievers.indexing import has_text, index_field
 from router.text import ENGLISH
 from router.tools.field_text import FieldDocuments
 
-__all__ = ["SEGMENT_TOOLS", "FieldSegments", "Segment", "SegmentPart", "assemble", "write_segment"]
+__all__ = ["SEGMENT_TOOLS", "FieldSegments", "Segment", "SegmentPart", "assemble", "shards", "write_segment"]
 
 # Tools of one part: a constant, as another number gives other bytes.
 SEGMENT_TOOLS = 65_536
@@ -62,6 +62,11 @@ class SegmentPart:
     tools: int
     fields: Mapping[Signal, FieldSegments]
     tantivy: str
+
+
+def shards(tools: int, size: int = SEGMENT_TOOLS) -> list[range]:
+    """Return the ordinals of each part of a catalog of so many tools: `size` of them, and in the last what is left."""
+    return [range(first, min(first + size, tools)) for first in range(0, tools, size)]
 
 
 def write_segment(

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pipeline.errors import RunAborted
 from pipeline.indexing.lexical import write_lexical
-from pipeline.indexing.segments import SegmentPart, assemble, write_segment
+from pipeline.indexing.segments import SegmentPart, assemble, shards, write_segment
 from router import Signal
 from router.retrieval.retrievers import LexicalRetriever, indexing
 from router.retrieval.retrievers.indexing import index_field
@@ -49,8 +49,8 @@ def written(folder: Path) -> dict[str, bytes]:
 
 def parts_of(documents: Sequence[FieldDocuments], size: int, folder: Path) -> list[SegmentPart]:
     return [
-        write_segment(documents[first : first + size], first, folder, LANGUAGES)
-        for first in range(0, len(documents), size)
+        write_segment(documents[shard.start : shard.stop], shard.start, folder, LANGUAGES)
+        for shard in shards(len(documents), size)
     ]
 
 
