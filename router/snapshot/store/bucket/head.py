@@ -1,4 +1,4 @@
-"""What the object CURRENT holds: all that changes of a catalog in a bucket, so that one conditional write changes it."""
+"""What the object CURRENT holds: all of a catalog that changes, so that one conditional write changes it."""
 
 import json
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ class Head:
 
     `snapshot` is the current one; None where nothing was published. `pointer` is the text of the signed statement about
     the snapshot that an operator went back to; empty where there is none. `revision` grows by one with each change, so
-    that no two versions have the same bytes, and so the same ETag. `change` is a random name of the last change, by which a
-    writer whose answer was lost knows its own write. `left` maps snapshots that were current to when they
+    that no two versions have the same bytes, and so the same ETag. `change` is a random name of the last change, by
+    which a writer whose answer was lost knows its own write. `left` maps snapshots that were current to when they
     ceased to be: UTC, ISO 8601.
     """
 
