@@ -24,7 +24,8 @@ def resolve_encoder(context: BuildContext) -> BuildEncoder | None:
     model = execution.run("resolve", vectors.resolve_encoder, settings, clock)
     if model is None:
         return None
-    cache = vectors.user_cache(model, context.workspace, clock)
+    storage = execution.storage.lasting if execution.storage else None
+    cache = vectors.user_cache(model, context.workspace, clock, storage)
     exports = vectors.EncoderExports(settings, model, execution, cache)
     exports.make()
     embedding = vectors.Embedding(model, exports.of_tools(), settings.batch_size, context.ledger, execution, clock)

@@ -26,7 +26,7 @@ def make_screen(records: Sequence[ToolRecord], languages: Sequence[str]) -> Scre
 
 
 def screen_answers(
-    screen: Screen, answers: Sequence[tuple[ToolRecord, Expansion]]
+    answers: Sequence[tuple[ToolRecord, Expansion]], screen: Screen
 ) -> list[tuple[Expansion, tuple[TextVerdict, ...]]]:
     """Return for each answer what passes the screen, and a verdict for each text that does not."""
     return [screen(record, answer) for record, answer in answers]

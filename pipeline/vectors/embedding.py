@@ -42,11 +42,14 @@ class Embedding:
         known = self._ledger.known_vectors(list(hashes), self.model.key, self.model.dim)
         missing = [hashes[digest] for digest in sorted(set(hashes) - known)]
         self._progress.start("embed", len(missing))
-        for label, batch in parts(missing, _TEXTS_A_STAGE):
-            with forward_advance(self._progress, len(batch)):
-                vectors = self._execution.run("embed", embed_texts, batch, self._export, self._batch_size, label=label)
-            self._ledger.put_vectors([fingerprint(text) for text in batch], vectors, self.model.key)
-            self.embedded += len(batch)
+        batches, threads = parts(missing, _TEXTS_A_STAGE), self._execution.threads
+        with forward_advance(self._progress, len(missing)) as ended:
+            for batch, vectors in self._execution.map(
+                "embed", embed_texts, batches, self._export, self._batch_size, threads
+            ):
+                self._ledger.put_vectors([fingerprint(text) for text in batch], vectors, self.model.key)
+                self.embedded += len(batch)
+                ended(len(batch))
 
     def matrix(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of embedded texts, float32 of shape (len(texts), dim), row by row."""
