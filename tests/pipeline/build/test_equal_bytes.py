@@ -1,7 +1,6 @@
 """Two builds of the same inputs give files of the same bytes, except those that hold times."""
 
 import json
-from pathlib import Path
 
 import pytest
 
