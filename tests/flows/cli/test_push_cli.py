@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from functools import partial
+from functools import partial, partialmethod
 from pathlib import Path
 
 import pytest
@@ -143,7 +143,7 @@ def test_what_cannot_be_is_told_with_a_code_of_its_own(
     code: int,
     said: str,
 ) -> None:
-    monkeypatch.setitem(BucketStore.__init__.__kwdefaults__, "patience_s", 0.1)
+    monkeypatch.setattr(BucketStore, "__init__", partialmethod(BucketStore.__init__, patience_s=0.1))
     nowhere = partial(run, AWS_ENDPOINT_URL="http://127.0.0.1:9", AWS_ACCESS_KEY_ID="x", AWS_SECRET_ACCESS_KEY="x")
     done = nowhere(tmp_path, *arguments)
     assert done.returncode == code and said in done.stderr.replace("\n", " ")
