@@ -208,8 +208,8 @@ class SharedStore(WritableStore, Protocol):
         """Return the snapshot that was current when the build began; its own once it has published."""
         ...
 
-    def begin_build(self) -> None:
-        """Note what is current, fetched, and that the store can be written to. Raises StoreUnavailable."""
+    def begin_build(self, *, writes: bool = True) -> None:
+        """Note what is current. Raises StoreUnavailable, also where `writes` and the store cannot be written to."""
         ...
 
 

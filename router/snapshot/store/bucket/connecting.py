@@ -12,16 +12,15 @@ from typing import Any
 from router.errors import SettingsInvalid
 from router.snapshot.store.bucket.url import allows_http
 
-_CONNECT = timedelta(seconds=5)
+_CONNECT_S = 5.0
 _MOST_RETRIES = 10
 
 
-def connect(url: str, patience: timedelta, request: timedelta) -> Any:
-    """Return obstore's store for a checked address; nothing is sent yet. What fails is tried again for `patience`.
+def connect(url: str, patience_s: float, request_s: float) -> Any:
+    """Return obstore's store for a checked address; nothing is sent yet.
 
-    One request takes at most `request`.
-
-    Raises SettingsInvalid, ValueError or an error of obstore where the environment does not fit.
+    A request may take `request_s` seconds, and what fails is tried again for `patience_s`. Raises SettingsInvalid,
+    ValueError or an error of obstore where the environment does not fit.
     """
     from obstore.store import from_url
 
@@ -29,8 +28,12 @@ def connect(url: str, patience: timedelta, request: timedelta) -> Any:
     if scheme == "file":
         return from_url(url, mkdir=True)
     options: dict[str, Any] = {
-        "client_options": {"connect_timeout": _CONNECT, "timeout": request, "allow_http": allows_http()},
-        "retry_config": {"max_retries": _MOST_RETRIES, "retry_timeout": patience},
+        "client_options": {
+            "connect_timeout": timedelta(seconds=min(_CONNECT_S, request_s)),
+            "timeout": timedelta(seconds=request_s),
+            "allow_http": allows_http(),
+        },
+        "retry_config": {"max_retries": _MOST_RETRIES, "retry_timeout": timedelta(seconds=patience_s)},
     }
     if scheme in ("s3", "s3a"):
         options |= _aws_options()
@@ -44,7 +47,7 @@ def _aws_options() -> dict[str, Any]:
         options["checksum_algorithm"] = "SHA256"  # of what is sent: the server refuses what arrives otherwise
     if _uses_profile():
         try:
-            from boto3 import Session
+            from boto3 import Session  # type: ignore[import-untyped]
             from obstore.auth.boto3 import Boto3CredentialProvider
         except ImportError as error:
             if "AWS_PROFILE" not in os.environ:

@@ -1,4 +1,4 @@
-"""What the object CURRENT holds: all that changes of a catalog in a bucket, so that one conditional write changes it."""
+"""What the object CURRENT holds: all of a catalog that changes, so that one conditional write changes it."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping
@@ -30,6 +30,12 @@ class Head:
     revision: int = 0
     changes: tuple[str, ...] = ()
     removed: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def named(self) -> set[str]:
+        """Return the snapshots that must be there: the current one and the pinned one."""
+        pin = self.state.pin
+        return {name for name in (self.snapshot, pin and pin.snapshot) if name}
 
     def publishing(self, snapshot: str) -> "Head":
         """Return the head in which a snapshot serves."""

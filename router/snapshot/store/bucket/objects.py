@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from router.errors import SettingsInvalid
@@ -40,8 +40,8 @@ class Objects:
     def __init__(self, url: str, patience_s: float = 60.0, request_s: float = 60.0) -> None:
         """Connect to nothing yet. What fails is tried again, with growing pauses, for `patience_s` seconds.
 
-        One request takes at most `request_s` seconds. Raises SettingsInvalid for a wrong URL, and where obstore is not
-        installed.
+        A request may take `request_s` seconds, so that no call lasts longer than both together. Raises SettingsInvalid
+        for a wrong URL, and where obstore is not installed.
         """
         self.url = checked_url(url)
         try:
@@ -53,7 +53,7 @@ class Objects:
         self._obstore: Any = obstore
         self._folder = folder_of(self.url)
         try:
-            self._store: Any = connect(self.url, timedelta(seconds=patience_s), timedelta(seconds=request_s))
+            self._store: Any = connect(self.url, patience_s, request_s)
         except (ValueError, obstore.exceptions.BaseError) as error:
             raise SettingsInvalid(f"{self.url} cannot be used: {_told(error)}") from error
 
