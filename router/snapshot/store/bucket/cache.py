@@ -92,12 +92,12 @@ class Cache:
         It stays until `hold_only` lets go of it, or the process ends.
         """
         folder = self.folder / name
-        if name not in self._held:
+        if not self._holds(folder):
+            self._let_go_of(name)
             descriptor = hold_folder(folder)
             if descriptor is None:
                 return None
-            if self._held.setdefault(name, descriptor) != descriptor:
-                os.close(descriptor)
+            self._held[name] = descriptor
         try:
             Manifest.read(folder)
         except SnapshotInvalid:
@@ -147,6 +147,14 @@ class Cache:
         for folder in stored_folders(self.folder):
             with suppress(SnapshotInvalid):
                 yield folder, Manifest.read(folder)
+
+    def _holds(self, folder: Path) -> bool:
+        """Return whether the lock of a folder is held, and not that of one which was replaced."""
+        if (descriptor := self._held.get(folder.name)) is None:
+            return False
+        with suppress(FileNotFoundError):
+            return os.path.samestat(os.fstat(descriptor), os.stat(folder))
+        return False
 
     def _let_go_of(self, name: str) -> None:
         descriptor = self._held.pop(name, None)

@@ -188,6 +188,7 @@ class BucketReader:
                 if not anew and self.cache.hold(name):  # another process has fetched it meanwhile
                     return None
                 pulled = pull(self._catalog, self.cache, name, self._stop, self._admit, report)
+                self.cache.hold(name)  # before anybody can remove it
         except BlockingIOError as error:
             raise ObjectUnavailable(f"another process pulls into this cache for a long time: {error}") from error
         except BaseException:

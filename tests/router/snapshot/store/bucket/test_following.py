@@ -267,9 +267,7 @@ def test_a_damaged_cache_is_not_served_without_the_bucket(
 
 
 @pytest.mark.parametrize("text", ["", "../b", "\xff", "none"])
-def test_a_damaged_current_of_the_cache_is_written_anew(
-    opened: Callable[[], Router], cache: Path, text: str
-) -> None:
+def test_a_damaged_current_of_the_cache_is_written_anew(opened: Callable[[], Router], cache: Path, text: str) -> None:
     opened().close()
     (cache / CURRENT).write_bytes(text.encode("latin-1"))
     assert opened().manifest.snapshot == "a"

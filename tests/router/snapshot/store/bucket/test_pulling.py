@@ -69,7 +69,9 @@ def fetched(proxy: FaultyProxy) -> Counter[str]:
     return Counter(e.key.rpartition("/")[2] for e in proxy.plan.log if e.method == "GET" and "/files/" in e.key)
 
 
-def test_a_pulled_snapshot_is_byte_for_byte_the_one_that_was_uploaded(store: BucketReader, office: Publications) -> None:
+def test_a_pulled_snapshot_is_byte_for_byte_the_one_that_was_uploaded(
+    store: BucketReader, office: Publications
+) -> None:
     folder = store.local_folder("a")
     Snapshot.open(folder, whole=True)
     assert (folder / MANIFEST).read_bytes() == (office.folder / "a" / MANIFEST).read_bytes()
@@ -185,9 +187,7 @@ def test_what_a_killed_pull_has_fetched_is_not_fetched_again(
     assert kept.isdisjoint(fetched(proxy))
 
 
-def test_a_file_is_continued_where_it_broke_off(
-    store: BucketReader, office: Publications, proxy: FaultyProxy
-) -> None:
+def test_a_file_is_continued_where_it_broke_off(store: BucketReader, office: Publications, proxy: FaultyProxy) -> None:
     source = office.folder / "a" / CATALOG_DB
     sha256, content = file_sha256(source), source.read_bytes()
     store.cache.pulling.mkdir()
