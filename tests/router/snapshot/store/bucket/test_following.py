@@ -19,7 +19,7 @@ from router.serving.http.metrics import Metrics
 from router.snapshot import reloading
 from router.snapshot.snapshot import Snapshot
 from router.snapshot.store.bucket import reader
-from router.snapshot.store.bucket.cache import cache_place
+from router.snapshot.store.bucket.place import cache_place
 from router.snapshot.store.bucket.reader import BucketReader
 from tests.support.faults import Fault
 from tests.support.faulty_proxy import FaultyProxy, faulty_proxy

@@ -16,8 +16,8 @@ from router.contract import CATALOG_DB, MANIFEST, Manifest
 from router.fingerprint import file_sha256
 from router.snapshot.snapshot import Snapshot
 from router.snapshot.store.bucket import downloading, pulling, reader
-from router.snapshot.store.bucket.cache import cache_place
 from router.snapshot.store.bucket.daemons import Stopped
+from router.snapshot.store.bucket.place import cache_place
 from router.snapshot.store.bucket.reader import BucketReader
 from router.store import SnapshotStore
 from tests.support.faults import Fault

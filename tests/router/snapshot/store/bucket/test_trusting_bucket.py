@@ -11,7 +11,7 @@ import pytest
 from router import Router, SnapshotUntrusted
 from router.contract import POINTER_SIGNATURE, SIGNATURE
 from router.snapshot.store.bucket import reader
-from router.snapshot.store.bucket.cache import cache_place
+from router.snapshot.store.bucket.place import cache_place
 from router.store import Signing as By
 from router.store import SnapshotStore, decisions
 from tests.support.faulty_proxy import FaultyProxy, faulty_proxy
