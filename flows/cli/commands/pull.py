@@ -19,7 +19,9 @@ def pull(
     url: Annotated[str, typer.Argument(metavar="URL", help="The catalog's address: s3://, gs://, az:// or file://.")],
     folder: Annotated[
         Optional[Path],
-        typer.Argument(help="The catalog's folder; by default snapshots/<catalog> of the workspace."),
+        typer.Argument(
+            metavar="[FOLDER]", help="The catalog's folder; by default snapshots/<catalog> of the workspace."
+        ),
     ] = None,
     workspace: Annotated[
         Optional[Path], typer.Option(help=f"The workspace to pull into; by default {WORKSPACE}.")
@@ -36,7 +38,8 @@ def pull(
     pull: with --cache-dir, the snapshot is there before they start.
 
     Credentials come from the environment, such as AWS_ACCESS_KEY_ID, never from the address. The exit code is 1 where
-    a catalog that was built here has a pin, so that another snapshot goes on serving there; 3 where the bucket does not answer.
+    a catalog that was built here has a pin, so that another snapshot goes on serving there; 3 where the bucket does not
+    answer.
 
     \b
     quartermaster pull s3://bucket/catalogs/demo && quartermaster search "refund a customer"
