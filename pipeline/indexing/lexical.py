@@ -16,17 +16,17 @@ def write_lexical(
     documents: Sequence[FieldDocuments],
     folder: Path,
     languages: Sequence[str] = (ENGLISH,),
-    segment_tools: int = SEGMENT_TOOLS,
+    most_in_one: int = SEGMENT_TOOLS,
 ) -> dict[Signal, float]:
     """Write an index for each lexical signal that any tool has text for; a document's position is its tool's ordinal.
 
     The expansion's has a field for each of `languages`, which include English; the others are in English only. An index
-    has a segment for each `segment_tools` tools. Returns the signals written, each with the mean number of terms of its
-    English field. Raises RunAborted where an index does not hold every tool after its commit.
+    has one segment up to `most_in_one` tools, else two. Returns the signals written, each with the mean number of terms
+    of its English field. Raises RunAborted where an index does not hold every tool after its commit.
     """
     with TemporaryDirectory(prefix=".segments-", dir=folder) as parts:
         written = []
-        for shard in shards(len(documents), segment_tools):
+        for shard in shards(len(documents), most_in_one):
             # One by one: documents may be read from disk, where there are no slices.
             texts = [documents[ordinal] for ordinal in shard]
             written.append(write_segment(texts, shard.start, Path(parts), languages))
