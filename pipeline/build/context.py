@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 from pipeline.build.source_memory import SourceMemory
 from pipeline.execution import Execution
@@ -42,3 +43,10 @@ class BuildContext:
     def memory(self) -> SourceMemory:
         """Return what the ledger remembers of the catalog's sources."""
         return SourceMemory(self.ledger, self.settings.name, self.area, self.serving, self.clock.note)
+
+    def shared_folder(self, name: str) -> Path:
+        """Return a new folder that workers see, too; it goes when the build ends."""
+        storage = self.execution.storage
+        folder = self.scratch.file(name) if storage is None else storage.of_build / f"{name}-{uuid4().hex}"
+        folder.mkdir()
+        return folder

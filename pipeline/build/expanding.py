@@ -1,6 +1,6 @@
 """The stages from records to field text: the encoder, the estimate, and expansions that passed all checks."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pipeline import vectors
@@ -8,7 +8,7 @@ from pipeline.build.context import BuildContext
 from pipeline.build.enriching import Enriching
 from pipeline.build.learning import reusable_calibration, training_set_of
 from pipeline.build.screening import prepare_screen
-from pipeline.build.stages import make_screen, project_documents
+from pipeline.build.stages import ProjectedShard, make_screen, project_documents
 from pipeline.build.state import BuildEncoder, CatalogRead, ExpandedCatalog
 from pipeline.enrichment import Enrichment, EnrichmentContext
 from pipeline.enrichment.estimate import Estimate, estimate
@@ -29,7 +29,8 @@ def resolve_encoder(context: BuildContext) -> BuildEncoder | None:
     model = execution.run("resolve", vectors.resolve_encoder, settings, clock)
     if model is None:
         return None
-    cache = vectors.user_cache(model, context.workspace, clock)
+    storage = execution.storage.lasting if execution.storage else None
+    cache = vectors.user_cache(model, context.workspace, clock, storage)
     exports = vectors.EncoderExports(settings, model, execution, cache)
     exports.make()
     embedding = vectors.Embedding(
@@ -53,18 +54,23 @@ def expand(context: BuildContext, read: CatalogRead, encoder: BuildEncoder | Non
 
 
 def _project(context: BuildContext, records: Sequence[ToolRecord], enrichment: Enrichment) -> Shards[FieldDocuments]:
-    """Return the documents of records, which lie in shards of the scratch folder."""
-    folder = context.scratch.file("documents")
-    folder.mkdir()
-    shards: list[Path] = []
-    for label, part in parts(records, SHARD_SIZE):
-        shards.append(folder / shard_name(len(shards)))
+    """Return the documents of records, which lie in shards of a folder that goes with the build."""
+    folder = context.shared_folder("documents")
+    shards = _shards_to_project(records, enrichment, folder)
+    projected = context.execution.map("project", project_documents, shards, context.settings.enrichment.languages)
+    paths = sorted(shard.path for shard, _ in projected)
+    return open_documents(paths, len(records), SHARD_SIZE)
+
+
+def _shards_to_project(
+    records: Sequence[ToolRecord], enrichment: Enrichment, folder: Path
+) -> Iterator[tuple[str, ProjectedShard]]:
+    """Yield the records of each shard with what was written for them, without the remarks that steered."""
+    for number, (label, part) in enumerate(parts(records, SHARD_SIZE)):
         written = ((record.tool_id, enrichment.written.get(record.tool_id)) for record in part)
         expansions = {tool_id: one.expansion for tool_id, one in written if one is not None}
-        read = [reduced(r, enrichment.steering[r.tool_id]) if r.tool_id in enrichment.steering else r for r in part]
-        languages = context.settings.enrichment.languages
-        context.execution.run("project", project_documents, read, expansions, languages, shards[-1], label=label)
-    return open_documents(shards, len(records), SHARD_SIZE)
+        kept = [reduced(r, enrichment.steering[r.tool_id]) if r.tool_id in enrichment.steering else r for r in part]
+        yield label, ProjectedShard(kept, expansions, folder / shard_name(number))
 
 
 def with_reuse(

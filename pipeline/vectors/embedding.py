@@ -1,6 +1,6 @@
 """Texts → vectors through the ledger: known texts are not embedded again, new ones are committed batch by batch."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,15 +69,20 @@ class Embedding:
 
     def _embed_missing(self, count: int) -> None:
         self._progress.start("embed", count)
-        for first in range(0, count, _TEXTS_A_STAGE):
-            batch = self._ledger.missing_texts(first, _TEXTS_A_STAGE)
-            label = f"{first + 1:,}–{first + len(batch):,} of {count:,}"
-            with forward_advance(self._progress, len(batch)):
-                vectors = self._execution.run("embed", embed_texts, batch, self._export, self._batch_size, label=label)
-            self._ledger.put_vectors([fingerprint(text) for text in batch], vectors, self.model.key)
-            self.embedded += len(batch)
+        shared = self._export, self._batch_size, self._execution.threads
+        with forward_advance(self._progress, count) as ended:
+            for batch, vectors in self._execution.map("embed", embed_texts, self._missing(count), *shared):
+                self._ledger.put_vectors([fingerprint(text) for text in batch], vectors, self.model.key)
+                self.embedded += len(batch)
+                ended(len(batch))
         if count:
             self._ledger.close_missing_texts()
+
+    def _missing(self, count: int) -> Iterator[tuple[str, Sequence[str]]]:
+        """Yield the batches of new texts, each with its label."""
+        for first in range(0, count, _TEXTS_A_STAGE):
+            batch = self._ledger.missing_texts(first, _TEXTS_A_STAGE)
+            yield f"{first + 1:,}–{first + len(batch):,} of {count:,}", batch
 
     def matrix(self, texts: Iterable[str]) -> NDArray[np.float32]:
         """Return the vectors of embedded texts, float32 of shape (texts, dim), row by row, mapped from a file."""

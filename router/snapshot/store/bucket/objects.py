@@ -1,0 +1,195 @@
+"""Objects of a bucket, read and written through obstore. Every error is an OSError that names the object."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from router.errors import SettingsInvalid
+from router.snapshot.store.bucket.connecting import connect
+from router.snapshot.store.bucket.url import checked_url, folder_of
+from router.snapshot.store.locking import lock_file
+from router.snapshot.store.protocol import StoreChanged, StoreUnavailable
+
+PART = 8 << 20  # bytes of a part; a larger object is sent in parts
+_PARTS_AT_ONCE = 2
+_LOCK = ".lock"
+
+
+class ObjectUnavailable(StoreUnavailable):
+    """An object could not be read or written: the bucket does not answer, or refuses. Another try may succeed."""
+
+
+class ObjectChanged(StoreChanged):
+    """Somebody else wrote an object since it was read, so the conditional write was refused: nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """An object in a listing: its name, size in bytes, and when it was written, with a time zone."""
+
+    name: str
+    size: int
+    modified: datetime
+
+
+class Objects:
+    """The objects of one catalog. Names are relative to its URL. May be used from any thread."""
+
+    def __init__(self, url: str, patience_s: float = 60.0, request_s: float = 60.0) -> None:
+        """Connect to nothing yet. What fails is tried again, with growing pauses, for `patience_s` seconds.
+
+        A request may take `request_s` seconds, so that no call lasts longer than both together. Raises SettingsInvalid
+        for a wrong URL, and where obstore is not installed.
+        """
+        self.url = checked_url(url)
+        try:
+            import obstore
+        except ImportError as error:
+            raise SettingsInvalid(
+                f"{self.url}: buckets need obstore: pip install 'tool-quartermaster[bucket]'"
+            ) from error
+        self._obstore: Any = obstore
+        self._folder = folder_of(self.url)
+        try:
+            self._store: Any = connect(self.url, patience_s, request_s)
+        except (ValueError, obstore.exceptions.BaseError) as error:
+            raise SettingsInvalid(f"{self.url} cannot be used: {_told(error)}") from error
+
+    def read(self, name: str, most: int) -> tuple[bytes, str]:
+        """Return an object of at most `most` bytes, and its ETag. Raises FileNotFoundError and ObjectUnavailable."""
+        with self._explained(name):
+            answer = self._obstore.get(self._store, name)
+            if answer.meta["size"] > most:
+                raise OSError(f"{self.url}/{name} is larger than {most:,} bytes, the most that is read")
+            return bytes(answer.bytes()), str(answer.meta["e_tag"])
+
+    def read_if_changed(self, name: str, etag: str | None, most: int) -> tuple[bytes, str] | None:
+        """Return as `read` does; None where the object still has the ETag."""
+        if etag is None:
+            return self.read(name, most)
+        try:
+            with self._explained(name):
+                answer = self._obstore.get(self._store, name, options={"if_none_match": etag})
+                if answer.meta["size"] > most:
+                    raise OSError(f"{self.url}/{name} is larger than {most:,} bytes, the most that is read")
+                return bytes(answer.bytes()), str(answer.meta["e_tag"])
+        except self._obstore.exceptions.NotModifiedError:
+            return None
+
+    def stream(self, name: str, chunk: int = 1 << 20) -> Iterator[bytes]:
+        """Yield the bytes of an object. Raises FileNotFoundError and ObjectUnavailable."""
+        with self._explained(name):
+            yield from (bytes(part) for part in self._obstore.get(self._store, name).stream(min_chunk_size=chunk))
+
+    def stream_range(self, name: str, start: int, length: int, chunk: int = 1 << 20) -> Iterator[bytes]:
+        """Yield the bytes of an object from `start` on, `length` of them, or more where the server errs.
+
+        Raises FileNotFoundError and ObjectUnavailable.
+        """
+        with self._explained(name):
+            options = {"range": (start, start + length)}
+            answer = self._obstore.get(self._store, name, options=options)
+            yield from (bytes(part) for part in answer.stream(min_chunk_size=chunk))
+
+    def create(self, name: str, data: bytes) -> bool:
+        """Write an object that does not exist; return False where it does. Raises ObjectUnavailable."""
+        try:
+            with self._explained(name):
+                self._obstore.put(self._store, name, data, mode="create", use_multipart=False)
+        except ObjectChanged:
+            return False
+        return True
+
+    def put(self, name: str, content: bytes | Iterable[bytes]) -> None:
+        """Write an object, whatever is there: bytes at once, pieces in parts. Raises ObjectUnavailable.
+
+        What the pieces raise is raised, and nothing is written.
+        """
+        whole = isinstance(content, bytes)
+        with self._explained(name):
+            self._obstore.put(
+                self._store,
+                name,
+                content,
+                use_multipart=not whole,
+                chunk_size=PART,
+                max_concurrency=_PARTS_AT_ONCE,
+            )
+
+    def replace(self, name: str, data: bytes, etag: str | None) -> str:
+        """Write an object that has this ETag, or where that is None does not exist, and return the new one.
+
+        Raises ObjectChanged where it has another, and ObjectUnavailable: then it may have been written all the same.
+        Both may be raised where a lost answer hid that the write succeeded.
+        """
+        if etag is not None and self._folder is not None:
+            return self._replace_file(name, data, etag)
+        mode: Any = "create" if etag is None else {"e_tag": etag}
+        try:
+            with self._explained(name):
+                return str(self._obstore.put(self._store, name, data, mode=mode, use_multipart=False)["e_tag"])
+        except FileNotFoundError as error:
+            raise ObjectChanged(f"{self.url}/{name} was removed by somebody else") from error
+
+    def _replace_file(self, name: str, data: bytes, etag: str) -> str:
+        """Replace a file as `replace` does: obstore compares no ETags in a folder, so a lock does for this machine."""
+        assert self._folder is not None
+        with lock_file(self._folder / _LOCK), self._explained(name):
+            if self._obstore.head(self._store, name)["e_tag"] != etag:
+                raise ObjectChanged(f"{self.url}/{name} was written by somebody else")
+            return str(self._obstore.put(self._store, name, data, use_multipart=False)["e_tag"])
+
+    def stat(self, name: str) -> StoredObject | None:
+        """Return what a listing would tell of an object; None where there is none. Raises ObjectUnavailable."""
+        try:
+            with self._explained(name):
+                return _stored(self._obstore.head(self._store, name))
+        except FileNotFoundError:
+            return None
+
+    def list(self, prefix: str) -> Iterator[StoredObject]:
+        """Yield the objects whose names begin with whole folders `prefix`. Raises ObjectUnavailable."""
+        with self._explained(prefix):
+            for batch in self._obstore.list(self._store, prefix=prefix.rstrip("/")):
+                yield from map(_stored, batch)
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Remove objects; one that is gone is no error. Raises ObjectUnavailable."""
+        for name in names:
+            try:
+                with self._explained(name):
+                    self._obstore.delete(self._store, name)
+            except FileNotFoundError:
+                continue
+
+    @contextmanager
+    def _explained(self, name: str) -> Iterator[None]:
+        """Turn obstore's errors into an OSError."""
+        errors = self._obstore.exceptions
+        place = f"{self.url}/{name}"
+        try:
+            yield
+        except (FileNotFoundError, errors.NotFoundError) as error:
+            raise FileNotFoundError(f"{place} does not exist") from error
+        except (errors.AlreadyExistsError, errors.PreconditionError) as error:
+            raise ObjectChanged(f"{place} was written by somebody else") from error
+        except errors.NotModifiedError:
+            raise
+        except (errors.PermissionDeniedError, errors.UnauthenticatedError) as error:
+            raise ObjectUnavailable(
+                f"{place}: the bucket refuses these credentials ({_told(error)}). They come from the environment, such "
+                "as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+            ) from error
+        except errors.BaseError as error:
+            raise ObjectUnavailable(f"{place}: the bucket does not answer as it should ({_told(error)})") from error
+
+
+def _stored(meta: Any) -> StoredObject:
+    return StoredObject(meta["path"], meta["size"], meta["last_modified"])
+
+
+def _told(error: Exception) -> str:
+    """Return the first line of an error of obstore, which goes on with a debug text."""
+    return str(error).split("\n")[0].strip()[:300]

@@ -1,0 +1,62 @@
+"""Addresses of catalogs in buckets, as users give them."""
+
+import os
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+from router.errors import SettingsInvalid
+
+SCHEMES = ("s3", "s3a", "gs", "az", "adl", "azure", "abfs", "abfss", "file")
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+
+
+def is_url(source: object) -> bool:
+    """Return whether a snapshot source is an address rather than a path."""
+    return isinstance(source, str) and _URL.match(source) is not None
+
+
+def checked_url(url: str) -> str:
+    """Return an address without a slash at its end.
+
+    Raises SettingsInvalid where its scheme is unknown, it names no catalog, or it holds a secret.
+    """
+    match = _URL.match(url)
+    scheme = match[1].lower() if match else ""
+    if scheme not in SCHEMES:
+        raise SettingsInvalid(
+            f"{_without_secret(url)!r} is no address of a bucket: it must begin with one of "
+            f"{', '.join(f'{scheme}://' for scheme in SCHEMES)}"
+        )
+    if "@" in url or "?" in url or "#" in url:
+        raise SettingsInvalid(
+            f"{_without_secret(url)!r} must hold no credentials and no options: they come from the environment, such "
+            "as AWS_ACCESS_KEY_ID"
+        )
+    address = url.rstrip("/")
+    bucket, _, path = address.partition("://")[2].partition("/")
+    if not path or (scheme != "file" and not bucket) or ".." in path.split("/") or "" in path.split("/"):
+        raise SettingsInvalid(f"{url!r} names no catalog: it must be like {scheme}://bucket/catalogs/demo")
+    return address
+
+
+def catalog_of(url: str) -> str:
+    """Return the catalog's name: the last part of its address."""
+    return url.rsplit("/", 1)[-1]
+
+
+def folder_of(url: str) -> Path | None:
+    """Return the folder of a file:// address; None for any other."""
+    scheme, _, path = url.partition("://")
+    return Path(unquote(path)) if scheme.lower() == "file" else None
+
+
+def allows_http() -> bool:
+    """Return whether the environment names an endpoint without TLS, such as a MinIO of one's own."""
+    names = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+    return any(os.environ.get(name, "").lower().startswith("http://") for name in names)
+
+
+def _without_secret(url: str) -> str:
+    """Return the part of an address that may stand in a message."""
+    return re.split(r"[?#]", re.sub(r"://[^/@]*@", "://…@", url))[0][:200]
