@@ -1,21 +1,29 @@
-"""How a build's stages are carried out: called one after the other, each as a task of a flow, or in other processes."""
+"""How a build's stages are carried out: called one after the other, each as a task of a flow, or on workers."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Protocol, TypeVar, TypeVarTuple
 
 T = TypeVar("T")
+Batch = TypeVar("Batch")
 Arguments = TypeVarTuple("Arguments")
 
 # Stages that hold the ledger, the store, progress, a network connection or a budget: they run in the build's own
 # process. Every other stage is a module-level function of picklable data that returns picklable data.
-# See docs/decisions/0024-stages-of-plain-data.md.
+# See docs/decisions/0024-stages-of-plain-data.md and docs/decisions/0088-stages-on-workers.md.
 DRIVER_STAGES = frozenset({"read", "resolve", "export", "enrich", "contrast", "inspect", "learn", "verify", "publish"})
 
 
 class Execution(Protocol):
-    """Carries out the stages of a build. `batch_size` is how many tools one enrichment stage holds; None for all."""
+    """Carries out the stages of a build.
+
+    Attributes:
+        batch_size: How many tools one enrichment stage holds; None for all.
+        storage: A folder that this process and every worker see under the same path; None where all stages run here.
+    """
 
     batch_size: int | None
+    storage: Path | None
 
     def run(self, stage_name: str, function: Callable[[*Arguments], T], *arguments: *Arguments, label: str = "") -> T:
         """Return what `function` returns for `arguments`, or raise what it raises.
@@ -24,15 +32,41 @@ class Execution(Protocol):
         """
         ...
 
+    def map(
+        self,
+        stage_name: str,
+        function: Callable[[Batch, *Arguments], T],
+        batches: Iterable[tuple[str, Batch]],
+        *shared: *Arguments,
+    ) -> Iterator[tuple[Batch, T]]:
+        """Yield each batch with what `function` returns for it and `shared`, in the order in which they end.
+
+        Batches come with a label, as from `parts`, and are taken as they are needed. `shared` goes to a worker once,
+        not with each batch. After an error no other batch begins; what has ended by then is yielded before it is raised.
+        """
+        ...
+
 
 class DirectExecution:
     """Calls each stage in this process."""
 
     batch_size: int | None = None
+    storage: Path | None = None
 
     def run(self, stage_name: str, function: Callable[[*Arguments], T], *arguments: *Arguments, label: str = "") -> T:
         """Return what `function` returns for `arguments`."""
         return function(*arguments)
+
+    def map(
+        self,
+        stage_name: str,
+        function: Callable[[Batch, *Arguments], T],
+        batches: Iterable[tuple[str, Batch]],
+        *shared: *Arguments,
+    ) -> Iterator[tuple[Batch, T]]:
+        """Yield each batch with what `function` returns for it and `shared`, in their order."""
+        for _, batch in batches:
+            yield batch, function(batch, *shared)
 
 
 def parts(items: Sequence[T], size: int | None) -> Iterator[tuple[str, Sequence[T]]]:

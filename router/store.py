@@ -13,8 +13,11 @@ from router.snapshot.store.protocol import (
     DecisionStore,
     PointerStore,
     ReadableStore,
+    SharedStore,
     SignedStore,
+    StoreChanged,
     Stored,
+    StoreUnavailable,
     WritableStore,
     current_folder,
 )
@@ -23,9 +26,11 @@ from router.snapshot.store.serviceable import is_held, is_rolled_back
 from router.snapshot.store.signing import (
     UNSIGNED,
     Signing,
+    sign_in,
     sign_manifest,
     sign_snapshot,
     signing_keys,
+    signing_keys_in,
 )
 from router.snapshot.store.state import RolledBack, StoreState
 from router.snapshot.store.workspace import catalogs, last_built
@@ -37,11 +42,14 @@ __all__ = [
     "PointerStore",
     "ReadableStore",
     "RolledBack",
+    "SharedStore",
     "SignedStore",
     "Signing",
     "SnapshotPath",
     "SnapshotStore",
+    "StoreChanged",
     "StoreState",
+    "StoreUnavailable",
     "Stored",
     "WritableStore",
     "catalogs",
@@ -54,7 +62,9 @@ __all__ = [
     "open_store",
     "removable",
     "share_unchanged",
+    "sign_in",
     "sign_manifest",
     "sign_snapshot",
     "signing_keys",
+    "signing_keys_in",
 ]

@@ -1,7 +1,8 @@
 """What an operator decides for a catalog: which snapshot serves, and what builds may publish.
 
 Each decision is stored before CURRENT moves. A process that is killed between the two leaves what served serving; the
-operator repeats the command.
+operator repeats the command. A store elsewhere writes both at once; where another writer was first, the decision is
+made again from what is there then.
 """
 
 from dataclasses import replace
@@ -9,7 +10,15 @@ from dataclasses import replace
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.signing.ed25519 import Signer
 from router.snapshot.snapshot import Snapshot
-from router.snapshot.store.protocol import DecisionStore, PointerStore, ReadableStore, Stored, WritableStore
+from router.snapshot.store.conflicts import retried
+from router.snapshot.store.protocol import (
+    DecisionStore,
+    PointerStore,
+    ReadableStore,
+    SharedStore,
+    Stored,
+    WritableStore,
+)
 from router.snapshot.store.serviceable import after_leaving, find_current, now, rollback_target
 from router.snapshot.store.signing import (
     UNSIGNED,
@@ -55,8 +64,13 @@ def reasons_against(store: ReadableStore, catalog: str, content_hash: str, input
     return tuple(reasons)
 
 
+@retried
 def publish_build(store: WritableStore, name: str) -> tuple[str, ...]:
-    """Publish what a build wrote, unless an operator has decided otherwise since; return the reasons against it."""
+    """Publish what a build wrote, unless it was decided otherwise since; return the reasons against it.
+
+    An operator may have pinned or rolled back. In a `SharedStore` another build may have published: what this one
+    was compared with serves no more.
+    """
     if not isinstance(store, DecisionStore):
         store.publish(name)
         return ()
@@ -67,6 +81,8 @@ def publish_build(store: WritableStore, name: str) -> tuple[str, ...]:
             reasons := reasons_against(store, manifest.catalog, manifest.content_hash, manifest.inputs_hash)
         ):
             return reasons
+        if reasons := _published_meanwhile(store, name):
+            return reasons
         state = store.state()
         if (in_effect := _in_effect(state, find_current(stored))) != state:
             store.write_state(in_effect)
@@ -74,6 +90,7 @@ def publish_build(store: WritableStore, name: str) -> tuple[str, ...]:
     return ()
 
 
+@retried
 def sign_published(store: WritableStore, name: str, signer: Signer) -> None:
     """Sign a pointer to what a build has published, where a later number was given meanwhile, by a rollback."""
     if not isinstance(store, PointerStore):
@@ -86,6 +103,7 @@ def sign_published(store: WritableStore, name: str, signer: Signer) -> None:
             sign_stored(store, target, signer, last + 1)
 
 
+@retried
 def use(store: DecisionStore, name: str, signing: Signing = UNSIGNED) -> None:
     """Serve a snapshot, verified whole. An older one than the current counts as a rollback.
 
@@ -102,9 +120,19 @@ def rollback(store: DecisionStore, signing: Signing = UNSIGNED) -> str:
 
     A pin moves with it. Raises SettingsInvalid where there is nothing to roll back to, and as `use` does.
     """
+    return _rollback_from(store, store.current(), signing)
+
+
+@retried
+def _rollback_from(store: DecisionStore, current: str | None, signing: Signing) -> str:
+    """Roll back from the snapshot that the operator means, and from no other that was published meanwhile."""
     with store.locked():
-        if (current := store.current()) is None:
+        if current is None:
             raise SettingsInvalid(f"{store.label} serves no snapshot: there is nothing to roll back from")
+        if (now_current := store.current()) != current:
+            raise SettingsInvalid(
+                f"{now_current} was published meanwhile: nothing was changed; repeat the command to roll back from it"
+            )
         stored, state = store.snapshots(), store.state()
         target = rollback_target(store, stored, state)
         if target is None:
@@ -120,6 +148,12 @@ def pin(store: DecisionStore, name: str | None, signing: Signing = UNSIGNED) -> 
     name = name or store.current()
     if name is None:
         raise SettingsInvalid(f"{store.label} serves no snapshot: name the one to pin")
+    _pin(store, name, signing)
+    return name
+
+
+@retried
+def _pin(store: DecisionStore, name: str, signing: Signing) -> None:
     Snapshot.open(store.local_folder(name), whole=True)
     with store.locked():
         stored = _find(store, store.snapshots(), name)
@@ -128,9 +162,9 @@ def pin(store: DecisionStore, name: str | None, signing: Signing = UNSIGNED) -> 
             store.write_state(state)
         else:
             _serve(store, stored, state, signing)
-    return name
 
 
+@retried
 def unpin(store: DecisionStore) -> str:
     """Let builds publish again and return the snapshot that was pinned. Raises SettingsInvalid where none was."""
     with store.locked():
@@ -141,6 +175,7 @@ def unpin(store: DecisionStore) -> str:
         return state.pin.snapshot
 
 
+@retried
 def release(store: DecisionStore, name: str) -> None:
     """Let builds publish content again that was rolled back from. Raises SettingsInvalid where it was not.
 
@@ -156,6 +191,20 @@ def release(store: DecisionStore, name: str) -> None:
             left = ", ".join(left.snapshot for left in before.rolled_back) or "none"
             raise SettingsInvalid(f"{name!r} was not rolled back from; rolled back from: {left}")
         store.write_state(after)
+
+
+def _published_meanwhile(store: ReadableStore, name: str) -> tuple[str, ...]:
+    """Return why a build must not publish over what another one has published since it began."""
+    if not isinstance(store, SharedStore):
+        return ()
+    current = store.current()
+    if current in (store.base, name):
+        return ()
+    before = store.base or "nothing"
+    return (
+        f"{current or 'nothing'} serves since this build began, and it was compared with {before}: build again, so "
+        f"that its gates compare it with what serves; {name} is stored and does not serve",
+    )
 
 
 def _serve(store: DecisionStore, target: Stored, state: StoreState, signing: Signing) -> None:

@@ -15,6 +15,14 @@ from router.errors import SnapshotInvalid
 from router.snapshot.store.state import StoreState
 
 
+class StoreUnavailable(OSError):
+    """A store elsewhere does not answer, or refuses. Another try may succeed."""
+
+
+class StoreChanged(OSError):
+    """Somebody else changed a store between a decision's reading and its writing: nothing was written."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stored:
     """A complete snapshot in a store, with its manifest; `problem` says why the manifest is None.
@@ -154,7 +162,8 @@ class DecisionStore(WritableStore, Protocol):
         """Return a context in which no other process changes the state or the current snapshot.
 
         It may wait for one that does. It is not entered twice by one thread. A store elsewhere that has no lock may
-        return one of this process alone: a decision made in the instant of a publication may then be lost.
+        instead write all that changed at the end of the block, in one step, and raise StoreChanged there where another
+        process was first: `conflicts.retried` then runs the decision again.
         """
         ...
 
@@ -169,6 +178,36 @@ class PointerStore(SignedStore, DecisionStore, Protocol):
 
     def write_signed_pointer(self, text: str) -> None:
         """Replace the signed pointer in one step. The caller holds `locked`."""
+        ...
+
+
+@runtime_checkable
+class SignatureStore(Protocol):
+    """A store elsewhere, whose signatures are read and written without fetching the snapshot."""
+
+    def signature(self, name: str) -> bytes | None:
+        """Return a snapshot's signatures; None where it has none."""
+        ...
+
+    def store_signature(self, name: str) -> None:
+        """Store the signatures that lie in a snapshot's local folder, beside those that the store has."""
+        ...
+
+
+@runtime_checkable
+class SharedStore(WritableStore, Protocol):
+    """A store that builds on several machines may write to at once.
+
+    Such a build compares its snapshot with what was current when it began, and publishes only while that still is.
+    """
+
+    @property
+    def base(self) -> str | None:
+        """Return the snapshot that was current when the build began; its own once it has published."""
+        ...
+
+    def begin_build(self) -> None:
+        """Note what is current, fetched, and that the store can be written to. Raises StoreUnavailable."""
         ...
 
 

@@ -2,6 +2,8 @@
 
 import os
 import re
+from pathlib import Path
+from urllib.parse import unquote
 
 from router.errors import SettingsInvalid
 
@@ -41,6 +43,12 @@ def checked_url(url: str) -> str:
 def catalog_of(url: str) -> str:
     """Return the catalog's name: the last part of its address."""
     return url.rsplit("/", 1)[-1]
+
+
+def folder_of(url: str) -> Path | None:
+    """Return the folder of a file:// address; None for any other."""
+    scheme, _, path = url.partition("://")
+    return Path(unquote(path)) if scheme.lower() == "file" else None
 
 
 def allows_http() -> bool:
