@@ -1,6 +1,7 @@
 """Builders that publish at once, round after round, through a bucket that loses answers.
 
-`python -m tests.cluster_month.publishers --rounds 200 --seed 1` plays them and exits with 1 where a publication was lost or mixed.
+`python -m tests.cluster_month.publishers --rounds 200 --seed 1` plays them, and exits with 1 where a publication was
+lost or mixed.
 """
 
 import argparse
