@@ -12,12 +12,12 @@ from router.errors import SnapshotInvalid
 from router.files import read_in
 from router.signing.envelope import MOST_BYTES as MOST_SIGNATURE_BYTES
 from router.snapshot.store import decisions
-from router.snapshot.store.bucket.cache import mark, mirror
+from router.snapshot.store.bucket.fetching import fetch
 from router.snapshot.store.bucket.head import Head
 from router.snapshot.store.bucket.layout import CLOCK, manifest_object, reservation_object
 from router.snapshot.store.bucket.objects import Objects
+from router.snapshot.store.bucket.origin import mark, mirror
 from router.snapshot.store.bucket.progress import ToldBytes, UploadProgress
-from router.snapshot.store.bucket.pulling import pull
 from router.snapshot.store.bucket.remote import RemoteCatalog
 from router.snapshot.store.bucket.signatures import add_signatures
 from router.snapshot.store.bucket.sweeping import sweep
@@ -109,7 +109,7 @@ class BucketStore:
 
     def local_folder(self, name: str) -> Path:
         """Return the folder of a snapshot in the cache, fetched where it is not there. Raises SnapshotInvalid."""
-        return pull(self._remote, self.cache, name)
+        return fetch(self._remote, self.cache, name)
 
     def signature(self, name: str) -> bytes | None:
         """Return a snapshot's signatures; None where it has none."""

@@ -14,7 +14,7 @@ from router.snapshot.store.local import SnapshotStore
 from router.snapshot.store.modes import make_read_only
 
 
-def pull(remote: RemoteCatalog, cache: SnapshotStore, name: str) -> Path:
+def fetch(remote: RemoteCatalog, cache: SnapshotStore, name: str) -> Path:
     """Return the folder of a snapshot in the cache, fetched if it is not there. Raises SnapshotInvalid and OSError."""
     folder = cache.folder / name
     if (folder / MANIFEST).is_file():
