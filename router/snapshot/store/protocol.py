@@ -14,6 +14,8 @@ from router.contract import Manifest
 from router.errors import SnapshotInvalid
 from router.snapshot.store.state import StoreState
 
+_LOOKS = 3
+
 
 class StoreUnavailable(OSError):
     """A store elsewhere does not answer, or refuses. Another try may succeed."""
@@ -206,8 +208,8 @@ class SharedStore(WritableStore, Protocol):
         """Return the snapshot that was current when the build began; its own once it has published."""
         ...
 
-    def begin_build(self) -> None:
-        """Note what is current, fetched, and that the store can be written to. Raises StoreUnavailable."""
+    def begin_build(self, *, writes: bool = True) -> None:
+        """Note what is current. Raises StoreUnavailable, also where `writes` and the store cannot be written to."""
         ...
 
 
@@ -217,10 +219,16 @@ def current_folder(store: ReadableStore) -> Path:
     Raises SnapshotInvalid where none was published, or the store cannot be read.
     """
     try:
-        name = store.current()
-        if name is None:
-            raise SnapshotInvalid(f"{store.label} serves no snapshot: none was published")
-        # A link that is set anew while the folder is read would give files of two snapshots.
-        return store.local_folder(name).resolve()
+        for left in reversed(range(_LOOKS)):
+            name = store.current()
+            if name is None:
+                raise SnapshotInvalid(f"{store.label} serves no snapshot: none was published")
+            try:
+                # A link that is set anew while the folder is read would give files of two snapshots.
+                return store.local_folder(name).resolve()
+            except SnapshotInvalid:  # removed since, perhaps, because another was published
+                if not left or store.current() == name:
+                    raise
     except (OSError, UnicodeDecodeError) as error:
         raise SnapshotInvalid(f"{store.label} cannot be read: {error}") from error
+    raise AssertionError  # the last look returns or raises

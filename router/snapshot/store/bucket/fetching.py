@@ -1,46 +1,41 @@
-"""Fetches a snapshot of a bucket into the cache's folder."""
+"""Fetches a snapshot for whoever writes to a bucket: a build that compares with it, an operator who decides."""
 
-import hashlib
-import os
-import shutil
+import threading
 from pathlib import Path
 
-from router.contract import MANIFEST, SIGNATURE
+from router.contract import Manifest
 from router.errors import SnapshotInvalid
-from router.snapshot.store.bucket.layout import file_object
+from router.files import name_problem
+from router.snapshot.store.bucket.cache import Cache
+from router.snapshot.store.bucket.objects import ObjectUnavailable
+from router.snapshot.store.bucket.pulling import pull
 from router.snapshot.store.bucket.remote import RemoteCatalog
-from router.snapshot.store.durable import sync_tree
-from router.snapshot.store.local import SnapshotStore
-from router.snapshot.store.modes import make_read_only
+
+_WAIT_S = 300.0  # for another process that fetches into the same cache
 
 
-def fetch(remote: RemoteCatalog, cache: SnapshotStore, name: str) -> Path:
-    """Return the folder of a snapshot in the cache, fetched if it is not there. Raises SnapshotInvalid and OSError."""
-    folder = cache.folder / name
-    if (folder / MANIFEST).is_file():
-        return folder
-    manifest, data = remote.manifest(name), remote.manifest_bytes(name)
-    staged = cache.folder / f".pulling-{name}-{os.getpid()}"
-    shutil.rmtree(staged, ignore_errors=True)
+def is_cached(cache: Path, name: str) -> bool:
+    """Return whether a cache has a snapshot, with a manifest that can be read."""
     try:
-        for path, sha256 in manifest.files.items():
-            target = staged / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            digest = hashlib.sha256()
-            with target.open("wb") as stream:
-                for piece in remote.objects.stream(file_object(sha256)):
-                    digest.update(piece)
-                    stream.write(piece)
-            if digest.hexdigest() != sha256:
-                raise SnapshotInvalid(f"{remote.url}/{file_object(sha256)} is not what its name says")
-        if signature := remote.signature(name):
-            (staged / SIGNATURE).write_bytes(signature)
-        (staged / MANIFEST).write_bytes(data)
-        make_read_only(staged)
-        sync_tree(staged)
-        staged.rename(folder)
-    except FileNotFoundError as error:
-        raise SnapshotInvalid(f"{remote.url} lacks a file of {name}: {error}") from error
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
-    return folder
+        Manifest.read(cache / name)
+    except SnapshotInvalid:
+        return False
+    return True
+
+
+def fetch(remote: RemoteCatalog, folder: Path, name: str) -> Path:
+    """Return the folder of a snapshot in the cache's folder, fetched if it is not there.
+
+    Raises SnapshotInvalid where the bucket has none of the name, or a damaged one, and OSError.
+    """
+    if name_problem(name) or "/" in name or name.startswith("."):
+        raise SnapshotInvalid(f"{remote.url} has no snapshot {name!r:.100}")
+    if not is_cached(folder, name):
+        cache = Cache(folder)
+        try:
+            with cache.locked(_WAIT_S, threading.Event()):
+                if not is_cached(folder, name):
+                    pull(remote, cache, name, threading.Event())
+        except BlockingIOError as error:
+            raise ObjectUnavailable(f"another process fetches into {folder} for a long time: {error}") from error
+    return folder / name

@@ -1,4 +1,4 @@
-"""What the object CURRENT holds: all that changes of a catalog in a bucket, so that one conditional write does it."""
+"""What the object CURRENT holds: all of a catalog that changes, so that one conditional write changes it."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping

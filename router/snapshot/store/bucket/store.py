@@ -7,12 +7,12 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from router.contract import SIGNATURE
+from router.contract import SIGNATURE, Manifest
 from router.errors import SnapshotInvalid
 from router.files import read_in
 from router.signing.envelope import MOST_BYTES as MOST_SIGNATURE_BYTES
 from router.snapshot.store import decisions
-from router.snapshot.store.bucket.fetching import fetch
+from router.snapshot.store.bucket.fetching import fetch, is_cached
 from router.snapshot.store.bucket.head import Head
 from router.snapshot.store.bucket.layout import CLOCK, manifest_object, reservation_object
 from router.snapshot.store.bucket.objects import Objects
@@ -109,7 +109,11 @@ class BucketStore:
 
     def local_folder(self, name: str) -> Path:
         """Return the folder of a snapshot in the cache, fetched where it is not there. Raises SnapshotInvalid."""
-        return fetch(self._remote, self.cache, name)
+        was_there = is_cached(self.cache.folder, name)
+        folder = fetch(self._remote, self.cache.folder, name)
+        if not was_there:
+            mirror(self.cache, self._transactions.head())
+        return folder
 
     def signature(self, name: str) -> bytes | None:
         """Return a snapshot's signatures; None where it has none."""
@@ -120,15 +124,13 @@ class BucketStore:
         data, _ = read_in(self.cache.folder / name, SIGNATURE, MOST_SIGNATURE_BYTES)
         add_signatures(self.objects, name, data)
 
-    def begin_build(self) -> None:
-        """Note what is current, and fetch it. Raises StoreUnavailable where the bucket cannot be written to."""
-        self._now()
+    def begin_build(self, *, writes: bool = True) -> None:
+        """Note what is current. Raises StoreUnavailable, also where `writes` and the bucket cannot be written to."""
+        if writes:
+            self._now()
         mark(self.cache, self.label)
         head = self._transactions.head()
         self._base = head.snapshot
-        if self._base is not None:
-            with suppress(SnapshotInvalid):  # it is damaged: the build replaces it
-                self.local_folder(self._base)
         mirror(self.cache, head)
 
     @contextmanager
@@ -166,17 +168,18 @@ class BucketStore:
 
         Raises as `SnapshotUpload.run` does.
         """
-        if folder.name in self._transactions.head().removed:
-            self._transactions.change(lambda head: head.without_removed([folder.name]))
+        name = Manifest.read(folder).snapshot
+        if name in self._transactions.head().removed:
+            self._transactions.change(lambda head: head.without_removed([name]))
         head = self._transactions.head()
-        others = self._remote.names(head.named | self._sealed) - set(head.removed) - {folder.name}
+        others = self._remote.names(head.named | self._sealed) - set(head.removed) - {name}
         young = self._now() - self._grace / 2
         upload = SnapshotUpload(self._remote, folder, relied_on(self._remote, others), young, again=again)
         with ToldBytes(self._progress, upload.size) as told:
             if (folder / SIGNATURE).is_file():
-                add_signatures(self.objects, folder.name, (folder / SIGNATURE).read_bytes())
+                add_signatures(self.objects, name, (folder / SIGNATURE).read_bytes())
             upload.run(told.add)
-        self._sealed.add(folder.name)
+        self._sealed.add(name)
 
     def publish(self, snapshot: str) -> None:
         """Make a snapshot the current one. Raises SnapshotInvalid where the bucket has none of that name."""

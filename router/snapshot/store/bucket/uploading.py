@@ -60,7 +60,7 @@ class SnapshotUpload:
         self._remote, self._objects = remote, remote.objects
         self._folder, self._relied, self._young, self._again = folder, relied, young, again
         self._data, manifest = read_manifest(folder)
-        self.name = folder.name
+        self.name = manifest.snapshot
         self._files = _files(folder, manifest.files)
         self._stop = threading.Event()
 

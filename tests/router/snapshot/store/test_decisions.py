@@ -28,9 +28,7 @@ def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Snapshot
         return store
 
     def in_bucket(built: SnapshotStore) -> DecisionStore:
-        for variable, value in request.getfixturevalue("bucket").environment.items():
-            request.getfixturevalue("monkeypatch").setenv(variable, value)
-        store = BucketStore(f"{request.getfixturevalue('bucket').url}/office", tmp_path / "cache/office")
+        store = BucketStore(f"file://{tmp_path}/bucket/office", tmp_path / "cache/office")
         for stored in reversed(built.snapshots()):
             store.upload(built.folder / stored.name)
         return store
