@@ -46,3 +46,7 @@ class BucketCatalog:
     def overwrite(self, sha256: str, content: bytes) -> None:
         """Put a wrong content in the place of a file."""
         obstore.put(self.store, file_object(sha256), content)
+
+    def content(self, sha256: str) -> bytes:
+        """Return a file's content."""
+        return bytes(obstore.get(self.store, file_object(sha256)).bytes())

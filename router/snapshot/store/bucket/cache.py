@@ -19,6 +19,7 @@ from pathlib import Path
 
 from router.contract import POINTER_SIGNATURE, Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
+from router.files import name_problem
 from router.snapshot.store.bucket.url import catalog_of, checked_url
 from router.snapshot.store.durable import make_folder
 from router.snapshot.store.local import SnapshotStore
@@ -77,6 +78,14 @@ class Cache:
         with lock_file_within(self.folder / ".pulling.lock", seconds, stop):
             yield
 
+    def current(self) -> str | None:
+        """Return the name of the snapshot that served last; None where CURRENT holds none."""
+        try:
+            name = self.store.current()
+        except SnapshotInvalid:  # it is written anew with the next snapshot that serves
+            return None
+        return name if name and not name_problem(name) and "/" not in name else None
+
     def hold(self, name: str) -> Path | None:
         """Return the folder of a snapshot that is in the cache, and keep it there; None where it is not, or unreadable.
 
@@ -109,7 +118,7 @@ class Cache:
                     self.store.write_signed_pointer(pointer.decode())
             else:
                 (self.folder / POINTER_SIGNATURE).unlink(missing_ok=True)
-            if self.store.current() != name:
+            if self.current() != name:
                 self.store.publish(name)
 
     def remove_all_but(self, kept: Collection[str]) -> list[str]:

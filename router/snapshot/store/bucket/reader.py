@@ -137,7 +137,7 @@ class BucketReader:
         """Return the folder of the cache's current snapshot; None where it has none that can be read."""
         with self._reading:
             self._head = self._etag = None
-        name = self.cache.store.current()
+        name = self.cache.current()
         return self.cache.hold(name) if name else None
 
     def repair(self, name: str) -> bool:
