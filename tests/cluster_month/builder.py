@@ -18,6 +18,7 @@ from tests.support.object_storage import Bucket
 
 CATALOG = "month"
 CONCURRENCY = 4
+GRACE_S = 20
 _LONGEST_BUILD_S = 120
 _SETTINGS = """
 name = "{catalog}"
@@ -25,7 +26,7 @@ name = "{catalog}"
 [publish]
 to = "{url}"
 keep = 3
-{publish}
+grace = "{grace_s}s"
 
 [vectors]
 encoder = "none"
@@ -71,13 +72,12 @@ class Builder:
     bucket: Bucket
     model: Model
     server: ModelServer
-    publish: str = ""
     tools: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.catalog = self.folder / CATALOG
         self.catalog.mkdir(parents=True)
-        settings = _SETTINGS.format(catalog=CATALOG, url=self.url, publish=self.publish, concurrency=CONCURRENCY)
+        settings = _SETTINGS.format(catalog=CATALOG, url=self.url, grace_s=GRACE_S, concurrency=CONCURRENCY)
         (self.catalog / "catalog.toml").write_text(settings, encoding="utf-8")
         self._process: BaseProcess | None = None
 
@@ -88,16 +88,15 @@ class Builder:
 
     def start_build(self, *options: str) -> None:
         """Start `quartermaster build` as a process; `end` waits for it."""
-        self._start("build", str(self.catalog), "--workspace", str(self.folder / "workspace"), "--json", *options)
-
-    def command(self, *arguments: str) -> Outcome:
-        """Run `quartermaster` as a process on this host and return how it ended."""
-        self._start(*arguments)
-        return self.end()
-
-    def snapshots(self, *arguments: str) -> Outcome:
-        """Run `quartermaster snapshots` of the catalog in the bucket, as an operator does."""
-        return self.command("snapshots", self.url, *arguments)
+        variables = {
+            **self.bucket.environment,
+            "OPENAI_BASE_URL": self.server.base_url,
+            "OPENAI_API_KEY": "sk-loopback",
+            "XDG_STATE_HOME": str(self.folder / "state"),
+            "COLUMNS": "200",
+        }
+        arguments = ("build", str(self.catalog), "--workspace", str(self.folder / "workspace"), "--json", *options)
+        self._process = processes.start(_run_command, self.folder, variables, arguments, *self._streams)
 
     def kill(self) -> None:
         """Kill the build, as a lost host does."""
@@ -106,7 +105,7 @@ class Builder:
                 os.kill(self._process.pid, signal.SIGKILL)
 
     def end(self) -> Outcome:
-        """Wait for the command and return how it ended. One that takes two minutes is killed, as its host would be."""
+        """Wait for the build and return how it ended. One that takes two minutes is killed, as its host would be."""
         assert self._process is not None
         self._process.join(_LONGEST_BUILD_S)
         stuck = self._process.is_alive()
@@ -121,16 +120,6 @@ class Builder:
     @property
     def _streams(self) -> tuple[Path, Path]:
         return self.folder / "stdout", self.folder / "stderr"
-
-    def _start(self, *arguments: str) -> None:
-        variables = {
-            **self.bucket.environment,
-            "OPENAI_BASE_URL": self.server.base_url,
-            "OPENAI_API_KEY": "sk-loopback",
-            "XDG_STATE_HOME": str(self.folder / "state"),
-            "COLUMNS": "200",
-        }
-        self._process = processes.start(_run_command, self.folder, variables, arguments, *self._streams)
 
 
 def _run_command(

@@ -64,18 +64,10 @@ def publications(chain: Sequence[Version]) -> list[str]:
     return names
 
 
-def follows(served: Sequence[str], published: Sequence[str], start: int = 0) -> int | None:
-    """Return the place in `published`, from `start`, where a router that served these names is at the earliest.
-
-    None where it served something that was not published, or went back without a publication that did.
-    """
-    place = start
-    for name in served:
-        try:
-            place = published.index(name, place)
-        except ValueError:
-            return None
-    return place
+def follows(served: Sequence[str], published: Sequence[str]) -> bool:
+    """Whether a router may have served these names in this order: some of the publications, none before another."""
+    left = iter(published)
+    return all(name in left for name in served)
 
 
 def _version(body: bytes, condition: str) -> Version:

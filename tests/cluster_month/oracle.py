@@ -41,14 +41,13 @@ class Oracle:
     """Checks each night against what it knows of the world.
 
     `grace` is how long the bucket keeps what nothing refers to. `swept` is when a build last cleaned the bucket up.
-    `places` is where in the publications each router was last seen. `forgiven` are, by builder, questions that may be
-    paid for once more, and how many of them: their answers were in flight when the build was killed.
+    `forgiven` are, by builder, questions that may be paid for once more, and how many of them: their answers were in
+    flight when the build was killed.
     """
 
     reader: BucketReader
     grace: timedelta
     swept: datetime | None = None
-    places: dict[int, int] = field(default_factory=dict)
     forgiven: dict[str, tuple[set[str], int]] = field(default_factory=dict)
 
     def violations(self, evening: Evening, builders: Sequence[Builder], truth: Mapping[str, str]) -> Iterator[str]:
@@ -66,10 +65,6 @@ class Oracle:
             yield from self._router(number, status, evening)
         if evening.night.quiet and not any(outcome and outcome.told for outcome in evening.outcomes):
             yield from self._fresh(evening.contents, truth)
-
-    def restarted(self, number: int) -> None:
-        """Let a router start anew: from its cache it may serve an older snapshot than before."""
-        self.places.pop(number, None)
 
     def forgive(self, builder: Builder) -> None:
         """Let a builder that was killed pay once more for answers that were in flight."""
@@ -99,10 +94,8 @@ class Oracle:
             yield f"{router} serves a snapshot that is not whole: {status.problem}"
         if status.answered_from != status.snapshot:
             yield f"{router} serves {status.snapshot} and answered from {status.answered_from}"
-        place = follows(status.served, published, self.places.get(number, 0))
-        if place is None:
+        if not follows(status.served, published):
             yield f"{router} served {', '.join(status.served)}: it went back, or served what was not published"
-        self.places[number] = 0 if place is None else place
         if status.snapshot != evening.contents.current:
             yield f"{router} serves {status.snapshot} and not {evening.contents.current}: {status.refusal or 'no word'}"
             return

@@ -7,6 +7,7 @@ lost or mixed.
 import argparse
 import hashlib
 import json
+import re
 import sys
 import tempfile
 from collections import Counter
@@ -29,6 +30,7 @@ from tests.support.stale_listing import History
 PUBLISHERS = 3
 _ANSWER_S = 120
 _ONE_FILE = "marker.txt"
+_SNAPSHOT = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}")
 
 
 def _faults() -> list[Fault]:
@@ -170,7 +172,7 @@ def _publish(store: Any, content: str) -> tuple[str, str]:
         reasons = decisions.publish_build(store, name)
     except OSError as error:
         return name, f"{type(error).__name__}: {str(error).partition('(')[0]}"
-    return name, "; ".join(reason.replace(name, "it") for reason in reasons)
+    return name, _SNAPSHOT.sub("another snapshot", "; ".join(reasons))
 
 
 def _main() -> int:

@@ -149,6 +149,7 @@ def _status(router: Any, served: tuple[str, ...], warnings: tuple[str, ...]) -> 
     routed = router.route("cancel an invoice for a customer", k=10)
     descriptions = {result.record.tool_id: result.record.description for result in routed}
     problem = ""
+    assert snapshot.folder is not None
     try:
         Snapshot.open(snapshot.folder, whole=True)
     except Exception as error:  # noqa: BLE001 - told to the simulation, which judges it

@@ -10,9 +10,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tests.cluster_month.bucket import BucketReader
-from tests.cluster_month.builder import CATALOG, Builder
+from tests.cluster_month.builder import CATALOG, GRACE_S, Builder
 from tests.cluster_month.chain import KEPT, Version, publications, read_chain
 from tests.cluster_month.fleet import CACHES, Fleet, damage, empty
+from tests.cluster_month.operator import Decision, decide
 from tests.cluster_month.oracle import Evening, Oracle
 from tests.cluster_month.plan import BUCKET, Night
 from tests.cluster_month.replica import Replica
@@ -24,7 +25,6 @@ from tests.support.faulty_proxy import faulty_proxy
 from tests.support.object_storage import ObjectStorage
 from tests.support.stale_listing import History
 
-GRACE_S = 20
 _BUILD_S = 1.5  # about as long as a build takes: when "anywhere" in it may be
 _TINY_DISK = 2_000  # bytes
 
@@ -75,10 +75,11 @@ class ClusterMonth:
                 stack.enter_context(faulty_proxy(self._storage.port, self._seed + number, history))
                 for number in range(4)
             ]
-            self._fleet_proxy = self._proxies[3]
+            self._fleet_proxy = self._proxies[2]
+            self._operator_bucket = self._bucket.through(self._proxies[3].port)
             for proxy in self._proxies:
                 proxy.plan.keep = KEPT
-            *self._builders, self._operator = [self._new_host(number, stack) for number in range(3)]
+            self._builders = [self._new_builder(number, stack) for number in range(2)]
             variables = {**self._bucket.through(self._fleet_proxy.port).environment}
             self._fleet = Fleet(self._folder / "caches", self._url, variables, self._caches)
             stack.callback(self._fleet.stop)
@@ -89,19 +90,17 @@ class ClusterMonth:
             for night in self._nights:
                 yield self._play(night)
 
-    def _new_host(self, number: int, stack: ExitStack) -> Builder:
-        """Return a builder; the third one is the operator's host, whose way to the bucket is good."""
+    def _new_builder(self, number: int, stack: ExitStack) -> Builder:
         model = Model()
         proxy = self._proxies[number]
         return Builder(
-            f"builder {number}" if number < 2 else "the operator",
-            self._folder / f"host-{number}",
+            f"builder {number}",
+            self._folder / f"builder-{number}",
             self._url,
             proxy,
             self._bucket.through(proxy.port),
             model,
             stack.enter_context(model.server()),
-            publish=f"grace_s = {GRACE_S}",
         )
 
     def _play(self, night: Night) -> NightResult:
@@ -130,20 +129,27 @@ class ClusterMonth:
 
     def _pass_day(self, night: Night) -> list[str]:
         """Let the operator act, and the tools change; return what went wrong with the operator's commands."""
-        problems = []
-        if self._chain() and self._chain()[-1].pinned:
-            problems += _failed(self._operator.snapshots("--unpin"))
-        if night.operator == "pin" and self._chain():
-            problems += _failed(self._operator.snapshots("--pin"))
-        if night.operator == "rollback" and len(publications(self._chain())) > 1:
-            self._operator.snapshots("--rollback")  # there may be nothing to go back to, which it says
-            return problems  # the tools stay: the same content must not come back
+        problems, chain = [], self._chain()
+        if chain and chain[-1].pinned:
+            problems.append(self._decide("unpin"))
+        if night.operator == "pin" and chain:
+            problems.append(self._decide("pin"))
+        if night.operator == "rollback" and chain:
+            self._decide("rollback")  # there may be nothing to go back to, which it says
+            return list(filter(None, problems))  # the tools stay: the same content must not come back
         if night.number:
             self._world.pass_day()
-        return problems
+        return list(filter(None, problems))
+
+    def _decide(self, decision: Decision) -> str:
+        """Let the operator decide, on a host whose way to the bucket is good, and return why that failed."""
+        problem = decide(
+            decision, self._url, self._folder / "operator" / "snapshots" / CATALOG, self._operator_bucket.environment
+        )
+        return f"the operator could not {decision}: {problem}" if problem else ""
 
     def _break_bucket(self, night: Night) -> None:
-        for proxy in (self._fleet_proxy, *(builder.proxy for builder in self._builders)):
+        for proxy in self._proxies[:3]:
             proxy.plan.set(*(BUCKET[night.bucket]() if night.bucket else ()))
         if night.bucket == "away":
             self._fleet_proxy.refuse()
@@ -181,8 +187,6 @@ class ClusterMonth:
         if night.reader.startswith("cache"):
             harmed = self._fleet.sharing(replica)
         self._fleet.stop(*harmed)
-        for one in harmed:
-            self._oracle.restarted(one.number)
         act: Mapping[str, Callable[[Path], object]] = {"cache damaged": damage, "cache emptied": empty}
         if night.reader in act:
             act[night.reader](replica.cache)
@@ -200,7 +204,7 @@ class ClusterMonth:
             unlucky.kill()
         if night.operator == "rollback while builders publish":
             time.sleep(_BUILD_S * night.moment)
-            self._operator.snapshots("--rollback")
+            self._decide("rollback")
         outcomes: list[Outcome | None] = [builder.end() for builder in self._builders]
         for builder, outcome in zip(self._builders, outcomes, strict=True):
             if outcome is not None and outcome.killed:
@@ -216,7 +220,3 @@ class ClusterMonth:
         for replica in self._fleet.replicas:
             if replica.running:
                 replica.limit_files(-1)
-
-
-def _failed(outcome: Outcome) -> list[str]:
-    return [f"the operator's command failed: {outcome.stderr[-300:]}"] if outcome.code else []

@@ -43,13 +43,13 @@ def test_a_missing_version_breaks_the_chain() -> None:
 
 
 def test_a_router_may_leave_publications_out() -> None:
-    assert follows(["a", "c"], ["a", "b", "c"]) == 2
+    assert follows(["a", "c"], ["a", "b", "c"])
 
 
 def test_a_router_may_not_go_back_unless_a_publication_did() -> None:
-    assert follows(["b", "a"], ["a", "b", "c"]) is None
-    assert follows(["b", "a"], ["a", "b", "a"]) == 2
+    assert not follows(["b", "a"], ["a", "b", "c"])
+    assert follows(["b", "a"], ["a", "b", "a"])
 
 
 def test_a_router_may_not_serve_what_was_never_published() -> None:
-    assert follows(["a", "x"], ["a", "b"]) is None
+    assert not follows(["a", "x"], ["a", "b"])
