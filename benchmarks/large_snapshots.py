@@ -7,7 +7,7 @@ from SNAPSHOT: vectors as near_vectors.py says; the query adapter; the recipe; w
 as on the real tool behind it, with the calibration. No phrase is screened or assessed but by SNAPSHOT's own build.
 
 The vectors are also left in fp32 in FOLDER.vectors, for recall.py. Memory is bounded: some 300 bytes a tool for ids and
-their order, what finding duplicates takes, and the heap of Tantivy's writer.
+their order, what finding duplicates takes, the documents of one segment, and the heap of Tantivy's writer.
 """
 
 import argparse

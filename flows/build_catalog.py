@@ -14,7 +14,8 @@ from flows.engine.progress import FlowProgress
 from flows.engine.reporting import SERVER_ERRORS, ServerReports, describe, give_up_server
 from flows.engine.result import current_result
 from flows.engine.run_logs import logs_on_server
-from flows.engine.tasks import TaskExecution, release_frames
+from flows.engine.stage import release_frames
+from flows.engine.tasks import TaskExecution
 from flows.evaluate import evaluate_catalog
 from flows.output.artifacts import show_build
 from pipeline.build import build, failures_announced
@@ -71,14 +72,15 @@ def build_catalog(
                 require_approved(settings, allow=allow_commands)
                 server.wait_s = settings.flow.server_wait_s
                 progress = FlowProgress(settings.name, server)
-                report = build(
-                    settings,
-                    workspace=Path(workspace),
-                    force=force,
-                    progress=progress,
-                    execution=TaskExecution(settings.flow, progress),
-                    wait_s=settings.flow.wait_s,
-                )
+                with TaskExecution.started(settings.flow, progress, Path(workspace)) as execution:
+                    report = build(
+                        settings,
+                        workspace=Path(workspace),
+                        force=force,
+                        progress=progress,
+                        execution=execution,
+                        wait_s=settings.flow.wait_s,
+                    )
         except QuartermasterError as error:
             release_frames(error)
             result.error = error

@@ -1,6 +1,7 @@
 """How a build's stages are carried out: called one after the other, each as a task of a flow, or on workers."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar, TypeVarTuple
 
@@ -14,16 +15,30 @@ Arguments = TypeVarTuple("Arguments")
 DRIVER_STAGES = frozenset({"read", "resolve", "export", "enrich", "contrast", "inspect", "learn", "verify", "publish"})
 
 
+@dataclass(frozen=True, slots=True)
+class SharedStorage:
+    """Folders that this process and every worker see under the same path.
+
+    `of_build` is removed when the build ends. `lasting` stays; None where the workers are on this machine, and see
+    everything that this process sees.
+    """
+
+    of_build: Path
+    lasting: Path | None = None
+
+
 class Execution(Protocol):
     """Carries out the stages of a build.
 
     Attributes:
         batch_size: How many tools one enrichment stage holds; None for all.
-        storage: A folder that this process and every worker see under the same path; None where all stages run here.
+        threads: How many threads the function of a mapped stage may use; None for one a core.
+        storage: What workers read and write files in; None where all stages run in this process.
     """
 
     batch_size: int | None
-    storage: Path | None
+    threads: int | None
+    storage: SharedStorage | None
 
     def run(self, stage_name: str, function: Callable[[*Arguments], T], *arguments: *Arguments, label: str = "") -> T:
         """Return what `function` returns for `arguments`, or raise what it raises.
@@ -51,7 +66,8 @@ class DirectExecution:
     """Calls each stage in this process."""
 
     batch_size: int | None = None
-    storage: Path | None = None
+    threads: int | None = None
+    storage: SharedStorage | None = None
 
     def run(self, stage_name: str, function: Callable[[*Arguments], T], *arguments: *Arguments, label: str = "") -> T:
         """Return what `function` returns for `arguments`."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import Lock
 from typing import Any, Protocol
 
 _logger = logging.getLogger(__name__)
@@ -105,19 +106,30 @@ def advance_stage(count: int) -> None:
 
 
 @contextmanager
-def forward_advance(progress: Progress, total: int) -> Iterator[None]:
-    """Pass to `progress` what a stage function reports inside, and at a normal end the rest of `total`."""
-    reported = 0
+def forward_advance(progress: Progress, total: int) -> Iterator[Callable[[int], None]]:
+    """Pass to `progress` what stage functions report inside, and at a normal end the rest of `total`.
+
+    Call what it yields with the size of each batch that has ended: those in other processes report nothing themselves.
+    """
+    lock = Lock()
+    reported = ended = 0
 
     def advance(count: int) -> None:
         nonlocal reported
-        reported += count
-        progress.advance(count)
+        with lock:  # batches may run on threads
+            reported += count
+            progress.advance(count)
+
+    def end(count: int) -> None:
+        nonlocal ended
+        ended += count
+        if (silent := ended - reported) > 0:
+            advance(silent)
 
     token = _ADVANCE.set(advance)
     try:
-        yield
+        yield end
     finally:
         _ADVANCE.reset(token)
-    if reported < total:
-        progress.advance(total - reported)
+    if (silent := total - reported) > 0:
+        advance(silent)

@@ -14,6 +14,7 @@
 """
 
 import reprlib
+from collections.abc import Callable
 
 from router.record import Origin
 
@@ -71,3 +72,11 @@ class RecordRejected(QuartermasterError):
         self.origin = origin
         self.reason = reason
         self.keys = keys
+
+    def __reduce__(self) -> tuple[Callable[..., "RecordRejected"], tuple[Origin, str, tuple[str, ...]]]:
+        """Return how to make it again from its parts: an exception is pickled with its message alone."""
+        return _rejected, (self.origin, self.reason, self.keys)
+
+
+def _rejected(origin: Origin, reason: str, keys: tuple[str, ...]) -> RecordRejected:
+    return RecordRejected(origin, reason, keys=keys)

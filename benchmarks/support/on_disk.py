@@ -15,7 +15,7 @@ from router.tools.field_text import FieldDocuments
 
 
 class Spilled(Sequence[FieldDocuments]):
-    """Field documents on disk: three indexes are made of them, one after the other."""
+    """Field documents on disk, from which the indexes are made, a segment at a time."""
 
     def __init__(self, path: Path) -> None:
         self._lines = path.open("w+b")

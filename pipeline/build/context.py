@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 from pipeline.build.source_memory import SourceMemory
 from pipeline.execution import Execution
 from pipeline.ledger import Ledger
 from pipeline.progress import StageClock
 from pipeline.publish import serving_folder
+from pipeline.scratch import ScratchFolder
 from pipeline.settings import CatalogSettings
 from router.signing.ed25519 import Signer
 from router.store import WritableStore
@@ -17,7 +19,8 @@ from router.store import WritableStore
 class BuildContext:
     """One build: its settings, where it reads and writes, `run` of the ledger, and who carries out and times stages.
 
-    `area` is as in the runs of the ledger. `signer` signs the snapshot; None signs none.
+    `scratch` holds what need not outlive the build. `area` is as in the runs of the ledger. `signer` signs the
+    snapshot; None signs none.
     """
 
     settings: CatalogSettings
@@ -27,6 +30,7 @@ class BuildContext:
     run: int
     execution: Execution
     clock: StageClock
+    scratch: ScratchFolder
     area: str = "snapshots"
     signer: Signer | None = None
 
@@ -39,3 +43,10 @@ class BuildContext:
     def memory(self) -> SourceMemory:
         """Return what the ledger remembers of the catalog's sources."""
         return SourceMemory(self.ledger, self.settings.name, self.area, self.serving, self.clock.note)
+
+    def shared_folder(self, name: str) -> Path:
+        """Return a new folder that workers see, too; it goes when the build ends."""
+        storage = self.execution.storage
+        folder = self.scratch.file(name) if storage is None else storage.of_build / f"{name}-{uuid4().hex}"
+        folder.mkdir()
+        return folder

@@ -1,18 +1,23 @@
 """The stages from records to field text: the encoder, the estimate, and expansions that passed all checks."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from pipeline import vectors
 from pipeline.build.context import BuildContext
 from pipeline.build.enriching import Enriching
 from pipeline.build.learning import reusable_calibration, training_set_of
 from pipeline.build.screening import prepare_screen
-from pipeline.build.stages import make_screen, project_documents
+from pipeline.build.stages import ProjectedShard, make_screen, project_documents
 from pipeline.build.state import BuildEncoder, CatalogRead, ExpandedCatalog
 from pipeline.enrichment import Enrichment, EnrichmentContext
 from pipeline.enrichment.estimate import Estimate, estimate
+from pipeline.execution import parts
 from pipeline.phrase_checks.record.cached_screen import CachedScreen
 from pipeline.phrase_checks.support import reduced
+from pipeline.scratch import SHARD_SIZE, Shards, open_documents
+from pipeline.scratch.shards import shard_name
+from router.record import ToolRecord
 from router.tools.field_text import FieldDocuments
 
 
@@ -24,10 +29,13 @@ def resolve_encoder(context: BuildContext) -> BuildEncoder | None:
     model = execution.run("resolve", vectors.resolve_encoder, settings, clock)
     if model is None:
         return None
-    cache = vectors.user_cache(model, context.workspace, clock)
+    storage = execution.storage.lasting if execution.storage else None
+    cache = vectors.user_cache(model, context.workspace, clock, storage)
     exports = vectors.EncoderExports(settings, model, execution, cache)
     exports.make()
-    embedding = vectors.Embedding(model, exports.of_tools(), settings.batch_size, context.ledger, execution, clock)
+    embedding = vectors.Embedding(
+        model, exports.of_tools(), settings.batch_size, context.ledger, execution, clock, context.scratch
+    )
     return BuildEncoder(exports, embedding)
 
 
@@ -42,17 +50,27 @@ def expand(context: BuildContext, read: CatalogRead, encoder: BuildEncoder | Non
     """Have expansions written and checked, project documents, and see what can be reused of what was learned."""
     enrichment = _enrich(context, read, encoder)
     context.clock.start("project", None)
-    documents = context.execution.run(
-        "project",
-        project_documents,
-        [
-            reduced(record, enrichment.steering[record.tool_id]) if record.tool_id in enrichment.steering else record
-            for record in read.catalog.records
-        ],
-        {tool_id: written.expansion for tool_id, written in enrichment.written.items()},
-        context.settings.enrichment.languages,
-    )
-    return with_reuse(context, read, encoder, enrichment, documents)
+    return with_reuse(context, read, encoder, enrichment, _project(context, read.catalog.records, enrichment))
+
+
+def _project(context: BuildContext, records: Sequence[ToolRecord], enrichment: Enrichment) -> Shards[FieldDocuments]:
+    """Return the documents of records, which lie in shards of a folder that goes with the build."""
+    folder = context.shared_folder("documents")
+    shards = _shards_to_project(records, enrichment, folder)
+    projected = context.execution.map("project", project_documents, shards, context.settings.enrichment.languages)
+    paths = sorted(shard.path for shard, _ in projected)
+    return open_documents(paths, len(records))
+
+
+def _shards_to_project(
+    records: Sequence[ToolRecord], enrichment: Enrichment, folder: Path
+) -> Iterator[tuple[str, ProjectedShard]]:
+    """Yield the records of each shard with what was written for them, without the remarks that steered."""
+    for number, (label, part) in enumerate(parts(records, SHARD_SIZE)):
+        written = ((record.tool_id, enrichment.written.get(record.tool_id)) for record in part)
+        expansions = {tool_id: one.expansion for tool_id, one in written if one is not None}
+        kept = [reduced(r, enrichment.steering[r.tool_id]) if r.tool_id in enrichment.steering else r for r in part]
+        yield label, ProjectedShard(kept, expansions, folder / shard_name(number))
 
 
 def with_reuse(

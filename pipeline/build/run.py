@@ -18,6 +18,7 @@ from pipeline.errors import RunAborted
 from pipeline.execution import DirectExecution, Execution
 from pipeline.ledger import LEDGER_FILE, Ledger, LedgerDamaged, explained
 from pipeline.progress import Progress, SilentProgress, StageClock
+from pipeline.scratch import ScratchFolder
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
 from pipeline.vectors.encoding import close_encoders
 from router.store import StoreChanged, StoreUnavailable, WritableStore
@@ -67,12 +68,15 @@ def build(
     with AnnouncedBuild(settings, workspace, store, area) as announced:
         try:
             signer = signer_of(settings)  # before anything is paid for
-            begin(store)
-            with Ledger.open(workspace, wait_s, tell=clock.note) as ledger:
+            with (
+                Ledger.open(workspace, wait_s, tell=clock.note) as ledger,
+                ScratchFolder.open(workspace) as scratch,
+            ):
+                begin(store)  # after a build that this one waited for
                 for killed in ledger.close_killed_runs():
                     clock.note(f"run {killed} had been killed: it is closed, and what it paid for is kept")
                 run = ledger.start_run(settings.name, area)
-                context = BuildContext(settings, workspace, store, ledger, run, execution, clock, area, signer)
+                context = BuildContext(settings, workspace, store, ledger, run, execution, clock, scratch, area, signer)
                 return _run(context, announced, force)
         except (StoreUnavailable, StoreChanged) as error:
             raise RunAborted(str(error)) from error

@@ -28,8 +28,8 @@ def prepare_screen(
 ) -> None:
     """Screen the answers that the ledger and the file of expansions have, unless an earlier build has screened them."""
     unknown = remembering.unknown(_known_answers(catalog, chain, ledger))
-    for label, answers in parts(unknown, _ANSWERS_A_STAGE):
-        remembering.prepare(answers, execution.run("screen", screen_answers, screen, answers, label=label))
+    for answers, screened in execution.map("screen", screen_answers, parts(unknown, _ANSWERS_A_STAGE), screen):
+        remembering.prepare(answers, screened)
 
 
 def _known_answers(

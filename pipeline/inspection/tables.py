@@ -1,6 +1,7 @@
 """Build Arrow tables of a build's tools: parameters, expansions, phrases, vectors, verdicts, siblings."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,13 @@ import pyarrow as pa
 from pipeline.enrichment import ScreenedExpansion
 from pipeline.enrichment.verdict import TextVerdict
 from pipeline.records import Catalog
+from pipeline.scratch import release
 from pipeline.vectors import CatalogVectors
 from router.fingerprint import canonical_json
 from router.text import ENGLISH
 from router.tools.field_text import FieldDocuments
+
+_ROWS = 8_192  # vectors in memory at once: 13 MB of 384 dimensions
 
 
 def tools(catalog: Catalog, documents: Sequence[FieldDocuments]) -> pa.Table:
@@ -130,21 +134,46 @@ def siblings(by_tool: Mapping[str, Sequence[str]]) -> pa.Table:
     )
 
 
-def vectors(documents: Sequence[FieldDocuments], embedded: CatalogVectors | None) -> pa.Table:
+def vectors(documents: Sequence[FieldDocuments], embedded: CatalogVectors | None) -> pa.RecordBatchReader:
     """Return one row per vector; a document's has position NULL, a phrase's has the phrase's position.
 
-    Without an encoder there is no row, and vectors have length 1, because DuckDB does not allow 0.
+    Rows are made while they are read, some thousands at a time. Without an encoder there is no row, and vectors have
+    length 1, because DuckDB does not allow 0.
     """
-    owners = [(d.tool_id, position) for d in documents for position in range(len(d.phrases))] if embedded else []
-    matrix = np.concatenate([embedded.documents, embedded.phrases]) if embedded else np.empty((0, 1), np.float32)
-    hashes = [*embedded.document_hashes, *embedded.phrase_hashes] if embedded else []
-    ids = [d.tool_id for d in documents] if embedded else []
-    return pa.table(
+    dim = embedded.documents.shape[1] if embedded else 1
+    schema = pa.schema(
         {
-            "tool_id": pa.array([*ids, *(tool_id for tool_id, _ in owners)], pa.string()),
-            "position": pa.array([*(None for _ in ids), *(position for _, position in owners)], pa.int32()),
-            "text_hash": pa.array(hashes, pa.string()),
-            "model_key": pa.array([embedded.model.key if embedded else ""] * len(matrix), pa.string()),
-            "vector": pa.FixedSizeListArray.from_arrays(pa.array(matrix.reshape(-1)), matrix.shape[1]),
+            "tool_id": pa.string(),
+            "position": pa.int32(),
+            "text_hash": pa.string(),
+            "model_key": pa.string(),
+            "vector": pa.list_(pa.float32(), dim),
         }
     )
+    batches = _vector_batches(documents, embedded, schema) if embedded else ()
+    return pa.RecordBatchReader.from_batches(schema, batches)
+
+
+def _vector_batches(
+    documents: Sequence[FieldDocuments], embedded: CatalogVectors, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    of_phrases = ((d.tool_id, position) for d in documents for position in range(len(d.phrases)))
+    of_documents = ((d.tool_id, None) for d in documents)
+    parts = (
+        (of_documents, embedded.document_hashes, embedded.documents),
+        (of_phrases, embedded.phrase_hashes, embedded.phrases),
+    )
+    for owners, hashes, vectors in parts:
+        for first in range(0, len(vectors), _ROWS):
+            rows = slice(first, first + _ROWS)
+            owned = list(islice(owners, _ROWS))
+            block = np.ascontiguousarray(vectors[rows])
+            columns = (
+                pa.array([tool_id for tool_id, _ in owned], pa.string()),
+                pa.array([position for _, position in owned], pa.int32()),
+                pa.array(list(hashes[rows]), pa.string()),
+                pa.array([embedded.model.key] * len(owned), pa.string()),
+                pa.FixedSizeListArray.from_arrays(pa.array(block.reshape(-1)), block.shape[1]),
+            )
+            yield pa.record_batch(list(columns), schema=schema)
+        release(vectors)

@@ -5,6 +5,7 @@ from importlib import resources
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 
 from pipeline.enrichment import Enrichment, ScreenedExpansion
 from pipeline.errors import RecordRejected
@@ -129,9 +130,11 @@ def _write_ledger(
     """Write what a lost ledger is restored from: answers as they were read, and vectors of texts besides `vectors`."""
     current = list(catalog.hashes.values())
     versions = ledger.versions(name, [record.tool_id for record in catalog.records])["record_hash"].to_pylist()
-    written = {"ledger_answers": ledger.restorable_answers(sorted({*versions, *current}), current)}
+    written: dict[str, pa.Table | pa.RecordBatchReader] = {
+        "ledger_answers": ledger.restorable_answers(sorted({*versions, *current}), current)
+    }
     if vectors is not None:
-        known = (*vectors.document_hashes, *vectors.phrase_hashes)
+        known = (vectors.document_hashes, vectors.phrase_hashes)
         written["ledger_vectors"] = ledger.used_vectors(vectors.model.key, vectors.model.dim, known)
     for table, rows in written.items():
         connection.register("arrow_rows", rows)
@@ -139,7 +142,7 @@ def _write_ledger(
         connection.unregister("arrow_rows")
         about, columns = LEDGER_COMMENTS[table]
         connection.execute(f"COMMENT ON TABLE {table} IS {quoted(about)}")
-        for column in rows.column_names:
+        for column in rows.schema.names:
             if column in columns:
                 connection.execute(f"COMMENT ON COLUMN {table}.{column} IS {quoted(columns[column])}")
 

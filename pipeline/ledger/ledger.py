@@ -5,6 +5,7 @@ from pipeline.ledger.batches import BatchTables
 from pipeline.ledger.earlier import EarlierQueries
 from pipeline.ledger.history import HistoryQueries
 from pipeline.ledger.keys import KeyQueries
+from pipeline.ledger.missing_texts import MissingTextQueue
 from pipeline.ledger.outcomes import OutcomeQueries
 from pipeline.ledger.quarantine import QuarantineTables
 from pipeline.ledger.source_readings import SourceReadingTables
@@ -14,6 +15,7 @@ from pipeline.ledger.vectors import VectorTables
 class Ledger(
     AnswerTables,
     VectorTables,
+    MissingTextQueue,
     BatchTables,
     SourceReadingTables,
     QuarantineTables,

@@ -106,7 +106,7 @@ def write_snapshot(
     execution, progress, vectors = context.execution, context.progress, contents.vectors
     with context.store.staging(contents.content_hash) as folder:
         progress.start("index", None)
-        lengths = execution.run("index", write_lexical, contents.documents, folder, contents.languages)
+        lengths = write_lexical(contents.documents, folder, contents.languages, execution=execution)
         progress.start("write", None)
         served = ServedCatalog(contents.catalog, contents.documents, vectors, _expanded(contents))
         token_counter = execution.run("write", write_served_files, folder, served)

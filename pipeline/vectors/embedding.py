@@ -1,13 +1,15 @@
 """Texts → vectors through the ledger: known texts are not embedded again, new ones are committed batch by batch."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.execution import Execution, parts
+from pipeline.execution import Execution
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress, forward_advance
+from pipeline.scratch import ScratchFolder, TextHashes
+from pipeline.scratch.text_hashes import chunked
 from pipeline.vectors.encoding import embed_texts
 from router.encoding.export import EncoderModel, Export
 from router.fingerprint import fingerprint
@@ -26,8 +28,12 @@ class Embedding:
         ledger: Ledger,
         execution: Execution,
         progress: Progress,
+        scratch: ScratchFolder,
     ) -> None:
-        """Load nothing yet. `export` is the model's fp32 export; `batch_size` bounds the texts encoded at once."""
+        """Load nothing yet. `export` is the model's fp32 export; `batch_size` bounds the texts encoded at once.
+
+        Hashes and vectors of texts lie in `scratch`, whose folder outlives this object.
+        """
         self.model = model
         self.embedded = 0
         self._export = export
@@ -35,19 +41,55 @@ class Embedding:
         self._ledger = ledger
         self._execution = execution
         self._progress = progress
+        self._scratch = scratch
 
-    def embed(self, texts: Iterable[str]) -> None:
-        """Put the vectors of texts into the ledger, where they are not there yet."""
-        hashes = {fingerprint(text): text for text in dict.fromkeys(texts)}
-        known = self._ledger.known_vectors(list(hashes), self.model.key, self.model.dim)
-        missing = [hashes[digest] for digest in sorted(set(hashes) - known)]
-        self._progress.start("embed", len(missing))
-        for label, batch in parts(missing, _TEXTS_A_STAGE):
-            with forward_advance(self._progress, len(batch)):
-                vectors = self._execution.run("embed", embed_texts, batch, self._export, self._batch_size, label=label)
-            self._ledger.put_vectors([fingerprint(text) for text in batch], vectors, self.model.key)
-            self.embedded += len(batch)
+    def embed(self, texts: Iterable[str]) -> TextHashes:
+        """Put the vectors of texts into the ledger, where they are not there yet, and return the hashes of all.
 
-    def matrix(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of embedded texts, float32 of shape (len(texts), dim), row by row."""
-        return self._ledger.vectors([fingerprint(text) for text in texts], self.model.key, self.model.dim)
+        Texts are read once, and but a chunk of them is in memory. New ones are embedded in the order of their hashes,
+        so that the batches do not depend on how they came.
+        """
+        gathered = False
+
+        def hashed(chunk: list[str]) -> list[str]:
+            nonlocal gathered
+            hashes = [fingerprint(text) for text in chunk]
+            by_hash = dict(zip(hashes, chunk, strict=True))
+            known = self._ledger.known_vectors(list(by_hash), self.model.key, self.model.dim)
+            if missing := {digest: text for digest, text in by_hash.items() if digest not in known}:
+                if not gathered:
+                    self._ledger.open_missing_texts()
+                gathered = True
+                self._ledger.add_missing_texts(missing)
+            return hashes
+
+        hashes = TextHashes.write(map(hashed, chunked(texts)), self._scratch)
+        self._embed_missing(self._ledger.sort_missing_texts() if gathered else 0)
+        return hashes
+
+    def _embed_missing(self, count: int) -> None:
+        self._progress.start("embed", count)
+        shared = self._export, self._batch_size, self._execution.threads
+        with forward_advance(self._progress, count) as ended:
+            for batch, vectors in self._execution.map("embed", embed_texts, self._missing(count), *shared):
+                self._ledger.put_vectors([fingerprint(text) for text in batch], vectors, self.model.key)
+                self.embedded += len(batch)
+                ended(len(batch))
+        if count:
+            self._ledger.close_missing_texts()
+
+    def _missing(self, count: int) -> Iterator[tuple[str, Sequence[str]]]:
+        """Yield the batches of new texts, each with its label."""
+        for first in range(0, count, _TEXTS_A_STAGE):
+            batch = self._ledger.missing_texts(first, _TEXTS_A_STAGE)
+            yield f"{first + 1:,}–{first + len(batch):,} of {count:,}", batch
+
+    def matrix(self, texts: Iterable[str]) -> NDArray[np.float32]:
+        """Return the vectors of embedded texts, float32 of shape (texts, dim), row by row, mapped from a file."""
+        chunks = ([fingerprint(text) for text in chunk] for chunk in chunked(texts))
+        return self.vectors(TextHashes.write(chunks, self._scratch))
+
+    def vectors(self, hashes: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of embedded texts by their hashes, as `matrix` does."""
+        vectors = self._scratch.array((len(hashes), self.model.dim))
+        return self._ledger.vectors(hashes, self.model.key, self.model.dim, out=vectors)

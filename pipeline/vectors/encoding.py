@@ -75,9 +75,9 @@ class BatchEncoder:
         return tokenizer
 
 
-def embed_texts(texts: Sequence[str], export: Export, batch_size: int) -> NDArray[np.float32]:
+def embed_texts(texts: Sequence[str], export: Export, batch_size: int, threads: int | None) -> NDArray[np.float32]:
     """Return the vectors of texts, as `BatchEncoder.encode`: a stage of a build. A process opens `export` once."""
-    return _opened(export.folder, export.spec, batch_size).encode(texts, advance_stage)
+    return _opened(export.folder, export.spec, batch_size, threads).encode(texts, advance_stage)
 
 
 def close_encoders() -> None:
@@ -86,8 +86,8 @@ def close_encoders() -> None:
 
 
 @lru_cache(maxsize=1)
-def _opened(folder: Path, spec: EncoderManifest, batch_size: int) -> BatchEncoder:
-    return BatchEncoder(Export(folder, spec, {}), batch_size)
+def _opened(folder: Path, spec: EncoderManifest, batch_size: int, threads: int | None) -> BatchEncoder:
+    return BatchEncoder(Export(folder, spec, {}), batch_size, threads)
 
 
 def batches(lengths: NDArray[np.int64], most: int, tokens: int = _TOKENS) -> Iterator[NDArray[np.int64]]:

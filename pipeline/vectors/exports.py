@@ -50,13 +50,17 @@ class EncoderExports:
         return self._by_precision[precision]
 
 
-def user_cache(model: EncoderModel, workspace: Path, progress: Progress) -> ExportCache:
-    """Return the user's cache of exports, with the workspace as the fallback for a folder that cannot be written."""
+def user_cache(model: EncoderModel, workspace: Path, progress: Progress, storage: Path | None = None) -> ExportCache:
+    """Return the user's cache of exports, with the workspace as the fallback for a folder that cannot be written.
+
+    Where workers are on other machines, the exports are in the `storage` that they share with the build.
+    """
 
     def start_stage() -> None:
         progress.start("export" if unsupported_reason(model) is None else "trace", None)
 
-    return ExportCache([cache_folder(), workspace / "encoders"], progress.note, start_stage)
+    folders = [storage / "encoders"] if storage else [cache_folder(), workspace / "encoders"]
+    return ExportCache(folders, progress.note, start_stage)
 
 
 def export_encoder(model: EncoderModel, precision: str, reference: ReferenceEncoder, cache: ExportCache) -> Export:

@@ -143,7 +143,7 @@ def _run_flow(bars: Progress, path: Path, workspace: Path, **parameters: Any) ->
     from flows.engine.progress import shown_on
     from flows.engine.reporting import SERVER_ERRORS, describe, drop_events
     from flows.engine.result import kept_result
-    from flows.engine.tasks import release_frames
+    from flows.engine.stage import release_frames
     from pipeline.errors import RunAborted
 
     with shown_on(bars), kept_result() as result:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from flows.cli.commands.arguments import WORKSPACE, Encoder, FiguresFile, Generator, Workspace
+from flows.cli.commands.arguments import WORKSPACE, CacheDir, Encoder, FiguresFile, Generator, Workspace, cache_for
 from router import Router
 from router.errors import SettingsInvalid
 
@@ -17,8 +17,10 @@ def compare(
         typer.Option(help="A recipe or a single signal; may be repeated, the first is the baseline. By default, all."),
     ] = None,
     snapshot: Annotated[
-        Optional[list[Path]], typer.Option(help="Snapshots to compare on one bench, instead of building it.")
+        Optional[list[str]],
+        typer.Option(help="Snapshots to compare on one bench, instead of building it: folders, or addresses."),
     ] = None,
+    cache_dir: CacheDir = None,
     generator: Generator = None,
     encoder: Encoder = None,
     workspace: Workspace = WORKSPACE,
@@ -44,8 +46,8 @@ def compare(
     compared: list[dict[str, Any]] = []
     with ProgressBars() as bars:
         for judged in benches:
-            folders = snapshot or [build_bench(judged.folder, workspace, bars, generator=generator, encoder=encoder)]
-            routers = [Router.open(folder) for folder in folders]
+            sources = snapshot or [build_bench(judged.folder, workspace, bars, generator=generator, encoder=encoder)]
+            routers = [Router.open(source, cache_dir=cache_for(source, cache_dir)) for source in sources]
             candidates = [
                 (router, name) for router in routers for name in evaluation.recipes_to_compare(router, recipe)
             ]

@@ -1,4 +1,4 @@
-"""Builds a Tantivy index for each lexical signal: on disk for a build, in memory for `Router.from_tools`.
+"""Builds the Tantivy index of a lexical signal: on disk for a build, in memory for `Router.from_tools`.
 
 Index time and query time share the analyzers of `router.text`. All indexes are written here, so that a tool ranks the
 same wherever its index lies.
@@ -15,72 +15,79 @@ from router.errors import SnapshotInvalid
 from router.text import ENGLISH, analyzer, analyzer_name, pretokenize
 from router.tools.field_text import FieldDocuments
 
-# Enough for one segment of 100,000 tools; within one segment ties have one order.
-_HEAP_BYTES = 128_000_000
+# A limit, not an allocation. Past it Tantivy starts another segment; within one segment ties have one order.
+_HEAP_BYTES = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class FieldIndex:
-    """The index of one signal.
-
-    `mean_length` is the mean number of terms of its English field. BM25 needs it for tools that are registered later.
-    """
+    """The index of one signal over some tools; `terms` is how many terms its English field has in all of them."""
 
     index: tantivy.Index
-    mean_length: float
+    terms: int
+    tools: int
+
+    @property
+    def mean_length(self) -> float:
+        """Return the mean number of terms of its English field. BM25 needs it for tools that are registered later."""
+        return self.terms / self.tools
 
 
-def index_fields(
-    documents: Sequence[FieldDocuments], folder: Path | None = None, languages: Sequence[str] = (ENGLISH,)
-) -> dict[Signal, FieldIndex]:
-    """Index each lexical signal that any tool has text for; a document's position is its tool's ordinal.
+def index_fields(documents: Sequence[FieldDocuments]) -> dict[Signal, FieldIndex]:
+    """Index in memory, in English, each lexical signal that any tool has text for; raise as `index_field` does."""
+    return {
+        signal: index_field(signal, documents) for signal in LEXICAL_SIGNALS if has_text(signal, documents, (ENGLISH,))
+    }
 
-    The indexes are subfolders of `folder`, or in memory where that is None. The expansion's has a field for each of
-    `languages`, which include English; the others are in English only. Raises SnapshotInvalid where an index does not
-    hold every tool after its commit.
+
+def has_text(signal: Signal, documents: Iterable[FieldDocuments], languages: Sequence[str]) -> bool:
+    """Return whether any tool has text for a signal, in any of the languages that its index has."""
+    fields = _languages_of(signal, languages)
+    return any(_text(document, signal, language) for document in documents for language in fields)
+
+
+def index_field(
+    signal: Signal,
+    documents: Sequence[FieldDocuments],
+    languages: Sequence[str] = (ENGLISH,),
+    folder: Path | None = None,
+    first_ordinal: int = 0,
+) -> FieldIndex:
+    """Index one signal of consecutive tools, the first of which has the ordinal `first_ordinal`.
+
+    The index is written into `folder`, which is made, or into memory where that is None. The expansion's has a field
+    for each of `languages`, which include English; the others are in English only. Raises SnapshotInvalid where the
+    index does not hold every tool after its commit.
     """
-    indexes = {}
-    for signal in LEXICAL_SIGNALS:
-        fields = languages if signal is Signal.EXPANSION else (ENGLISH,)
-        if any(_text(document, signal, language) for document in documents for language in fields):
-            rows = ({name: _text(document, signal, name) for name in fields} for document in documents)
-            indexes[signal] = _index(rows, fields, len(documents), signal, folder)
-    return indexes
+    fields = _languages_of(signal, languages)
+    index = _empty(_schema(fields), folder)
+    for language in fields:
+        index.register_tokenizer(analyzer_name(language), analyzer(language))
+    rows = ({name: _text(document, signal, name) for name in fields} for document in documents)
+    terms = _add(index, rows, first_ordinal)
+    # A document that Tantivy rejects drops its whole batch, and the next commit still reports success.
+    count = index.searcher().num_docs
+    if count != len(documents):
+        raise SnapshotInvalid(f"the index {signal} holds {count} tools of {len(documents)} after its commit")
+    return FieldIndex(index, terms, count)
+
+
+def _languages_of(signal: Signal, languages: Sequence[str]) -> Sequence[str]:
+    return languages if signal is Signal.EXPANSION else (ENGLISH,)
 
 
 def _text(document: FieldDocuments, signal: Signal, language: str) -> str:
     return document.text(signal) if language == ENGLISH else document.translation(language)
 
 
-def _index(
-    rows: Iterable[Mapping[str, str]], languages: Sequence[str], expected: int, signal: Signal, folder: Path | None
-) -> FieldIndex:
-    """Index `expected` rows, each the text of one tool by language."""
+def _schema(languages: Sequence[str]) -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     for language in languages:
         builder.add_text_field(
             text_field(language), stored=False, tokenizer_name=analyzer_name(language), index_option="freq"
         )
     builder.add_unsigned_field(ORDINAL_FIELD, stored=False, indexed=False, fast=True)
-    schema = builder.build()
-    index = _empty(schema, None if folder is None else folder / signal)
-    for language in languages:
-        index.register_tokenizer(analyzer_name(language), analyzer(language))
-    # One thread and one commit: documents lie in the order of ordinals, so ties are cut in that order too.
-    writer = index.writer(_HEAP_BYTES, num_threads=1)
-    terms = 0
-    for ordinal, texts in enumerate(rows):
-        fields = {text_field(language): pretokenize(text) for language, text in texts.items()}
-        writer.add_document(tantivy.Document.from_dict({**fields, ORDINAL_FIELD: ordinal}, schema))
-        terms += len(analyzer().analyze(fields[text_field(ENGLISH)]))
-    writer.commit()
-    writer.wait_merging_threads()
-    index.reload()
-    # A document that Tantivy rejects drops its whole batch, and the next commit still reports success.
-    count = index.searcher().num_docs
-    if count != expected:
-        raise SnapshotInvalid(f"the index {signal} holds {count} tools of {expected} after its commit")
-    return FieldIndex(index, terms / expected)
+    return builder.build()
 
 
 def _empty(schema: tantivy.Schema, path: Path | None) -> tantivy.Index:
@@ -88,3 +95,18 @@ def _empty(schema: tantivy.Schema, path: Path | None) -> tantivy.Index:
         return tantivy.Index(schema)
     path.mkdir(parents=True)
     return tantivy.Index(schema, path=str(path))
+
+
+def _add(index: tantivy.Index, rows: Iterable[Mapping[str, str]], first_ordinal: int) -> int:
+    """Add rows, each the text of one tool by language; return how many terms their English texts have."""
+    # One thread and one commit: documents lie in the order of ordinals, so ties are cut in that order too.
+    writer = index.writer(_HEAP_BYTES, num_threads=1)
+    terms = 0
+    for ordinal, texts in enumerate(rows, first_ordinal):
+        fields = {text_field(language): pretokenize(text) for language, text in texts.items()}
+        writer.add_document(tantivy.Document.from_dict({**fields, ORDINAL_FIELD: ordinal}, index.schema))
+        terms += len(analyzer().analyze(fields[text_field(ENGLISH)]))
+    writer.commit()
+    writer.wait_merging_threads()
+    index.reload()
+    return terms

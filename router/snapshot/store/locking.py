@@ -71,14 +71,14 @@ def lock_file_within(path: Path, seconds: float, stop: threading.Event) -> Itera
 
 
 def hold_folder(folder: Path) -> int | None:
-    """Return a descriptor that holds a shared lock of a folder until it is closed; None where the folder is gone.
+    """Return a descriptor that holds a shared lock of a folder until it is closed; None where there is none.
 
     Whoever removes the folder takes `lock_folder` first, which then fails.
     """
     while True:
         try:
-            descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
-        except FileNotFoundError:
+            descriptor = os.open(folder, os.O_RDONLY | _SAFELY | getattr(os, "O_DIRECTORY", 0))
+        except (FileNotFoundError, NotADirectoryError):
             return None
         if _locks(descriptor, shared=True):
             try:

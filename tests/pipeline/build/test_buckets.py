@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partialmethod
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ def test_the_second_snapshot_sends_only_what_is_new(build_into: Callable[..., Bu
 def test_a_bucket_that_cannot_be_reached_stops_the_build_before_anything_is_read(
     build_into: Callable[..., BuildReport], tmp_path: Path, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(BucketStore.__init__.__kwdefaults__, "patience_s", 0.1)
+    monkeypatch.setattr(BucketStore, "__init__", partialmethod(BucketStore.__init__, patience_s=0.1))
     proxy.refuse()
     with pytest.raises(RunAborted, match="does not answer"):
         build_into()
@@ -90,7 +91,7 @@ def test_a_bucket_that_cannot_be_reached_stops_the_build_before_anything_is_read
 def test_a_bucket_that_refuses_writes_stops_the_build(
     build_into: Callable[..., BuildReport], address: str, monkeypatch: pytest.MonkeyPatch, proxy: FaultyProxy
 ) -> None:
-    monkeypatch.setitem(BucketStore.__init__.__kwdefaults__, "patience_s", 0.1)
+    monkeypatch.setattr(BucketStore, "__init__", partialmethod(BucketStore.__init__, patience_s=0.1))
     proxy.plan.set(Fault("error", "PUT"))
     with pytest.raises(RunAborted, match="clock"):
         build_into()
@@ -99,7 +100,7 @@ def test_a_bucket_that_refuses_writes_stops_the_build(
 def test_an_upload_that_fails_leaves_the_snapshot_in_the_workspace(
     build_into: Callable[..., BuildReport], tmp_path: Path, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(BucketStore.__init__.__kwdefaults__, "patience_s", 0.1)
+    monkeypatch.setattr(BucketStore, "__init__", partialmethod(BucketStore.__init__, patience_s=0.1))
     first = build_into()
     proxy.plan.set(Fault("error", "PUT", "*/files/*"))
     with pytest.raises(RunAborted, match=r"quartermaster push .*/one/snapshots/office/20") as failure:

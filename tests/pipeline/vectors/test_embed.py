@@ -8,6 +8,7 @@ import pytest
 from pipeline.execution import DirectExecution
 from pipeline.ledger import Ledger
 from pipeline.progress import SilentProgress
+from pipeline.scratch import ScratchFolder
 from pipeline.settings import VectorSettings
 from pipeline.vectors import (
     CatalogVectors,
@@ -29,9 +30,9 @@ def embedded(documents: list[FieldDocuments], encoder: Path, workspace: Path) ->
     """The vectors of documents, and how many texts had to be embedded for them."""
     model = resolve_encoder(VectorSettings(encoder=str(encoder)), SilentProgress())
     assert model is not None
-    with Ledger.open(workspace) as ledger:
+    with Ledger.open(workspace) as ledger, ScratchFolder.open(workspace) as scratch:
         exported = export_encoder(model, "fp32", ReferenceEncoder(model, 8), ExportCache([cache_folder()]))
-        embedding = Embedding(model, exported, 16, ledger, DirectExecution(), SilentProgress())
+        embedding = Embedding(model, exported, 16, ledger, DirectExecution(), SilentProgress(), scratch)
         return collect_vectors(documents, embedding, exported), embedding.embedded
 
 

@@ -6,10 +6,8 @@ CURRENT               the snapshot that was verified and served last, with its s
 .pulling.lock         held by the process that pulls
 """
 
-import hashlib
 import logging
 import os
-import re
 import shutil
 import threading
 import weakref
@@ -20,34 +18,14 @@ from pathlib import Path
 from router.contract import POINTER_SIGNATURE, Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.files import name_problem
-from router.snapshot.store.bucket.url import catalog_of, checked_url
+from router.snapshot.store.bucket.place import CACHE_DIR_VARIABLE
 from router.snapshot.store.durable import make_folder
 from router.snapshot.store.local import SnapshotStore
 from router.snapshot.store.locking import hold_folder, lock_file_within, lock_folder
 from router.snapshot.store.pointer import stored_folders
 
-CACHE_DIR_VARIABLE = "QUARTERMASTER_CACHE_DIR"
 _logger = logging.getLogger("router")
 _REMOVED = ".building-removed-"  # which local commands remove as well
-
-
-def default_cache_dir() -> Path:
-    """Return the folder of the caches of all addresses: beside the exported encoders of this user."""
-    from router.encoding.export.cache import cache_folder
-
-    return cache_folder().parent / "buckets"
-
-
-def cache_place(url: str, cache_dir: str | os.PathLike[str] | None = None) -> Path:
-    """Return the catalog folder in which an address is cached: `<cache_dir>/<address>/snapshots/<catalog>`.
-
-    `<cache_dir>/<address>` is a workspace to local commands. Raises SettingsInvalid where the address is wrong.
-    """
-    url = checked_url(url)
-    words = re.sub(r"[^A-Za-z0-9]+", "-", url)[-80:].strip("-")
-    key = hashlib.sha256(url.encode()).hexdigest()[:8]
-    root = default_cache_dir() if cache_dir is None else Path(cache_dir).expanduser()
-    return root.absolute() / f"{words}-{key}" / "snapshots" / catalog_of(url)
 
 
 class Cache:
@@ -92,12 +70,12 @@ class Cache:
         It stays until `hold_only` lets go of it, or the process ends.
         """
         folder = self.folder / name
-        if name not in self._held:
+        if not self._holds(folder):
+            self._let_go_of(name)
             descriptor = hold_folder(folder)
             if descriptor is None:
                 return None
-            if self._held.setdefault(name, descriptor) != descriptor:
-                os.close(descriptor)
+            self._held[name] = descriptor
         try:
             Manifest.read(folder)
         except SnapshotInvalid:
@@ -147,6 +125,14 @@ class Cache:
         for folder in stored_folders(self.folder):
             with suppress(SnapshotInvalid):
                 yield folder, Manifest.read(folder)
+
+    def _holds(self, folder: Path) -> bool:
+        """Return whether the lock of a folder is held, and not that of one which was replaced."""
+        if (descriptor := self._held.get(folder.name)) is None:
+            return False
+        with suppress(FileNotFoundError):
+            return os.path.samestat(os.fstat(descriptor), os.stat(folder))
+        return False
 
     def _let_go_of(self, name: str) -> None:
         descriptor = self._held.pop(name, None)

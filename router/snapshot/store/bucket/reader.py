@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from router.contract import SIGNATURE
-from router.errors import SnapshotInvalid
+from router.errors import SettingsInvalid, SnapshotInvalid
 from router.files import name_problem, read_in
 from router.process import renew_in_child
 from router.signing.envelope import MOST_BYTES as MOST_SIGNATURE_BYTES
@@ -16,6 +16,7 @@ from router.snapshot.store.bucket.cache import Cache
 from router.snapshot.store.bucket.head import MOST_BYTES, Head
 from router.snapshot.store.bucket.layout import HEAD
 from router.snapshot.store.bucket.objects import Objects, ObjectUnavailable
+from router.snapshot.store.bucket.origin import mark, origin_of
 from router.snapshot.store.bucket.pulling import Pulled, Report, pull
 from router.snapshot.store.bucket.remote import RemoteCatalog
 from router.snapshot.store.bucket.url import catalog_of, checked_url
@@ -42,12 +43,15 @@ class BucketReader:
     def __init__(self, url: str, folder: Path) -> None:
         """Read the catalog at an address, and cache its snapshots in a catalog's folder. Nothing is asked yet.
 
-        Raises SettingsInvalid for a wrong address, without obstore, and where the folder cannot be made.
+        Raises SettingsInvalid for a wrong address, without obstore, and where the folder cannot be made
+        or is another address's.
         """
         self._url = checked_url(url)
         self._looking = Objects(url, _LOOK_PATIENCE_S, _LOOK_REQUEST_S)
         self._catalog = RemoteCatalog(Objects(url, _FILE_PATIENCE_S, _FILE_REQUEST_S))
         self.cache = Cache(folder)
+        if (origin := origin_of(folder)) not in (None, self._url):
+            raise SettingsInvalid(f"{folder} caches {origin}: name another for {self._url}")
         self._head: Head | None = None
         self._etag: str | None = None
         self._signed: tuple[str, str | None] | None = None  # the snapshot and the version whose signature was read
@@ -187,7 +191,9 @@ class BucketReader:
             with self.cache.locked(_WAIT_S, self._stop):
                 if not anew and self.cache.hold(name):  # another process has fetched it meanwhile
                     return None
+                mark(self.cache.store, self._url)
                 pulled = pull(self._catalog, self.cache, name, self._stop, self._admit, report)
+                self.cache.hold(name)  # before anybody can remove it
         except BlockingIOError as error:
             raise ObjectUnavailable(f"another process pulls into this cache for a long time: {error}") from error
         except BaseException:

@@ -20,11 +20,13 @@ from router.snapshot.store.bucket.origin import mark, mirror
 from router.snapshot.store.bucket.progress import ToldBytes, UploadProgress
 from router.snapshot.store.bucket.remote import RemoteCatalog
 from router.snapshot.store.bucket.signatures import add_signatures
+from router.snapshot.store.bucket.sizes import sizes
 from router.snapshot.store.bucket.sweeping import sweep
 from router.snapshot.store.bucket.transactions import Transactions
 from router.snapshot.store.bucket.uploading import SnapshotUpload, relied_on
 from router.snapshot.store.bucket.url import catalog_of
 from router.snapshot.store.conflicts import retried
+from router.snapshot.store.disk import DiskSize
 from router.snapshot.store.local import SnapshotStore
 from router.snapshot.store.protocol import Stored, StoreUnavailable
 from router.snapshot.store.retention import removable
@@ -106,6 +108,10 @@ class BucketStore:
     def snapshots(self) -> list[Stored]:
         """Return the snapshots in the bucket, newest first, apart from those that retention has removed."""
         return self._remote.stored(self._transactions.head(), self._sealed)
+
+    def sizes(self) -> dict[str, DiskSize]:
+        """Return the bytes in the bucket of each listed snapshot; what several of them have is shared."""
+        return sizes(self._remote, {stored.name for stored in self.snapshots()})
 
     def local_folder(self, name: str) -> Path:
         """Return the folder of a snapshot in the cache, fetched where it is not there. Raises SnapshotInvalid."""

@@ -19,7 +19,7 @@ from router.serving.http.metrics import Metrics
 from router.snapshot import reloading
 from router.snapshot.snapshot import Snapshot
 from router.snapshot.store.bucket import reader
-from router.snapshot.store.bucket.cache import cache_place
+from router.snapshot.store.bucket.place import cache_place
 from router.snapshot.store.bucket.reader import BucketReader
 from tests.support.faults import Fault
 from tests.support.faulty_proxy import FaultyProxy, faulty_proxy
@@ -213,7 +213,7 @@ def test_without_the_bucket_and_with_an_empty_cache_there_is_no_snapshot(
     opened: Callable[[], Router], proxy: FaultyProxy
 ) -> None:
     proxy.refuse()
-    with pytest.raises(SnapshotInvalid, match="s3://.*CURRENT: the bucket does not answer"):
+    with pytest.raises(SnapshotInvalid, match=r"s3://.*CURRENT: the bucket does not answer"):
         opened()
 
 
@@ -267,9 +267,7 @@ def test_a_damaged_cache_is_not_served_without_the_bucket(
 
 
 @pytest.mark.parametrize("text", ["", "../b", "\xff", "none"])
-def test_a_damaged_current_of_the_cache_is_written_anew(
-    opened: Callable[[], Router], cache: Path, text: str
-) -> None:
+def test_a_damaged_current_of_the_cache_is_written_anew(opened: Callable[[], Router], cache: Path, text: str) -> None:
     opened().close()
     (cache / CURRENT).write_bytes(text.encode("latin-1"))
     assert opened().manifest.snapshot == "a"
@@ -392,7 +390,7 @@ def test_a_cache_dir_without_an_address_is_refused(office: Publications, tmp_pat
 
 def test_a_cache_that_cannot_be_made_is_named(catalog: BucketCatalog, tmp_path: Path, proxy: FaultyProxy) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(SettingsInvalid, match="the cache .*file.* cannot be made"):
+    with pytest.raises(SettingsInvalid, match=r"the cache .*file.* cannot be made"):
         Router.open(catalog.url, cache_dir=tmp_path / "file")
 
 

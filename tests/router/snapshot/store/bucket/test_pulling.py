@@ -6,36 +6,27 @@ import shutil
 import stat
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from router import Router, SnapshotInvalid
+from router import Router, SettingsInvalid, SnapshotInvalid
 from router.contract import CATALOG_DB, MANIFEST, Manifest
 from router.fingerprint import file_sha256
 from router.snapshot.snapshot import Snapshot
 from router.snapshot.store.bucket import downloading, pulling, reader
-from router.snapshot.store.bucket.cache import cache_place
 from router.snapshot.store.bucket.daemons import Stopped
+from router.snapshot.store.bucket.place import cache_place
 from router.snapshot.store.bucket.reader import BucketReader
 from router.store import SnapshotStore
 from tests.support.faults import Fault
-from tests.support.faulty_proxy import FaultyProxy, faulty_proxy
+from tests.support.faulty_proxy import FaultyProxy
 from tests.support.object_storage import Bucket
 from tests.support.publishing import Publications, corrupt
 from tests.support.uploading import BucketCatalog
 
 FILES = "*/files/*"
-
-
-@pytest.fixture
-def proxy(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyProxy]:
-    with faulty_proxy(bucket.port) as made:
-        for name, value in bucket.through(made.port).environment.items():
-            monkeypatch.setenv(name, value)
-        yield made
 
 
 @pytest.fixture
@@ -69,7 +60,9 @@ def fetched(proxy: FaultyProxy) -> Counter[str]:
     return Counter(e.key.rpartition("/")[2] for e in proxy.plan.log if e.method == "GET" and "/files/" in e.key)
 
 
-def test_a_pulled_snapshot_is_byte_for_byte_the_one_that_was_uploaded(store: BucketReader, office: Publications) -> None:
+def test_a_pulled_snapshot_is_byte_for_byte_the_one_that_was_uploaded(
+    store: BucketReader, office: Publications
+) -> None:
     folder = store.local_folder("a")
     Snapshot.open(folder, whole=True)
     assert (folder / MANIFEST).read_bytes() == (office.folder / "a" / MANIFEST).read_bytes()
@@ -163,6 +156,12 @@ def test_a_manifest_of_another_snapshot_is_refused(
         store.local_folder("c")
 
 
+def test_a_folder_is_the_cache_of_one_address(store: BucketReader, bucket: Bucket) -> None:
+    store.local_folder("a")
+    with pytest.raises(SettingsInvalid, match=r"caches s3://.*/office: name another for s3://.*/other"):
+        BucketReader(f"{bucket.url}/catalogs/other", store.cache.folder)
+
+
 @pytest.mark.parametrize("name", ["../a", "a/b", "", ".pulling", "a\n"])
 def test_a_name_that_leads_elsewhere_is_refused(store: BucketReader, name: str) -> None:
     with pytest.raises(SnapshotInvalid, match="has no snapshot"):
@@ -185,9 +184,7 @@ def test_what_a_killed_pull_has_fetched_is_not_fetched_again(
     assert kept.isdisjoint(fetched(proxy))
 
 
-def test_a_file_is_continued_where_it_broke_off(
-    store: BucketReader, office: Publications, proxy: FaultyProxy
-) -> None:
+def test_a_file_is_continued_where_it_broke_off(store: BucketReader, office: Publications, proxy: FaultyProxy) -> None:
     source = office.folder / "a" / CATALOG_DB
     sha256, content = file_sha256(source), source.read_bytes()
     store.cache.pulling.mkdir()
@@ -230,7 +227,7 @@ def test_a_snapshot_larger_than_its_tools_explain_is_not_fetched(
 ) -> None:
     monkeypatch.setattr(pulling, "_MOST_BYTES", 0)
     monkeypatch.setattr(pulling, "_MOST_BYTES_A_TOOL", 10)
-    with pytest.raises(SnapshotInvalid, match="has at most .* nothing was fetched"):
+    with pytest.raises(SnapshotInvalid, match=r"has at most .* nothing was fetched"):
         store.local_folder("a")
     assert fetched(proxy) == {}
 
@@ -239,7 +236,7 @@ def test_a_full_disk_is_told_of_before_anything_is_fetched(
     store: BucketReader, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pulling, "_SPARE_BYTES", 1 << 60)
-    with pytest.raises(SnapshotInvalid, match="has no room for a of s3://.* are free"):
+    with pytest.raises(SnapshotInvalid, match=r"has no room for a of s3://.* are free"):
         store.local_folder("a")
     assert fetched(proxy) == {}
 
@@ -251,7 +248,7 @@ def test_a_disk_that_fills_up_meanwhile_is_told_of_and_emptied(
         raise OSError(errno.ENOSPC, "No space left on device", "/cache/file")
 
     monkeypatch.setattr(downloading, "sync", full)
-    with pytest.raises(SnapshotInvalid, match="has no room for a of s3://.*No space left"):
+    with pytest.raises(SnapshotInvalid, match=r"has no room for a of s3://.*No space left"):
         store.local_folder("a")
     assert not store.cache.pulling.exists()
 
