@@ -151,7 +151,8 @@ def _status(router: Any, served: tuple[str, ...], warnings: tuple[str, ...]) -> 
     problem = ""
     assert snapshot.folder is not None
     try:
-        Snapshot.open(snapshot.folder, whole=True)
+        if snapshot.folder.exists():  # else it was removed, and lives on in this process's memory
+            Snapshot.open(snapshot.folder, whole=True)
     except Exception as error:  # noqa: BLE001 - told to the simulation, which judges it
         problem = f"{type(error).__name__}: {error}"
     manifest = snapshot.manifest

@@ -256,6 +256,16 @@ def test_a_damaged_cache_is_mended_and_never_served(opened: Callable[[], Router]
     Snapshot.open(folder, whole=True)
 
 
+def test_a_router_follows_on_after_its_cache_was_removed(
+    opened: Callable[[], Router], catalog: BucketCatalog, cache: Path
+) -> None:
+    router = opened()
+    shutil.rmtree(cache.parent)
+    catalog.publish("b")
+    look(router)
+    assert router.route(REQUEST).snapshot == "b"
+
+
 def test_a_damaged_cache_is_not_served_without_the_bucket(
     opened: Callable[[], Router], cache: Path, proxy: FaultyProxy
 ) -> None:
