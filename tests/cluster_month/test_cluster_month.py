@@ -9,7 +9,7 @@ from tests.support.object_storage import ObjectStorage
 _NIGHTS = (
     Night(0),
     Night(1, bucket="failed answers of CURRENT", builder="killed before CURRENT", reader="cache damaged", struck=2),
-    Night(2, bucket="half downloads", operator="rollback", reader="restarted without the bucket", struck=0),
+    Night(2, bucket="half downloads", operator="rollback", reader="cache emptied while it serves"),
 )
 
 
