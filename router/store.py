@@ -7,7 +7,7 @@ roll back, release.
 
 from router.snapshot.store import decisions
 from router.snapshot.store.bucket.place import CACHE_DIR_VARIABLE, cache_place
-from router.snapshot.store.bucket.url import is_url
+from router.snapshot.store.bucket.url import catalog_of, checked_url, is_url
 from router.snapshot.store.caching import CachingStore
 from router.snapshot.store.disk import DiskSize, disk_size, share_unchanged
 from router.snapshot.store.local import SnapshotStore
@@ -58,7 +58,9 @@ __all__ = [
     "Stored",
     "WritableStore",
     "cache_place",
+    "catalog_of",
     "catalogs",
+    "checked_url",
     "current_folder",
     "decisions",
     "disk_size",

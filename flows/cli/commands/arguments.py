@@ -166,7 +166,7 @@ def source_of(snapshot: str | None, workspace: Path, catalog: str | None) -> Pat
 
 
 def cache_for(source: Path | str, cache_dir: Path | None) -> Path | None:
-    """Return the folder of caches for an address; None for a folder, which needs none, whatever the environment says."""
+    """Return the folder of caches for an address; None for a folder, whatever the environment says."""
     return cache_dir if is_url(source) else None
 
 

@@ -1,5 +1,6 @@
 """compare: recipes and single signals side by side, on one set of judged requests or several."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -46,7 +47,9 @@ def compare(
     compared: list[dict[str, Any]] = []
     with ProgressBars() as bars:
         for judged in benches:
-            sources = snapshot or [build_bench(judged.folder, workspace, bars, generator=generator, encoder=encoder)]
+            sources: Sequence[str | Path] = snapshot or [
+                build_bench(judged.folder, workspace, bars, generator=generator, encoder=encoder)
+            ]
             routers = [Router.open(source, cache_dir=cache_for(source, cache_dir)) for source in sources]
             candidates = [
                 (router, name) for router in routers for name in evaluation.recipes_to_compare(router, recipe)

@@ -1,7 +1,7 @@
 """`BucketStore`: the snapshots of a catalog in a bucket, with a folder of this machine as its cache."""
 
 import secrets
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -12,30 +12,23 @@ from router.errors import SnapshotInvalid
 from router.files import read_in
 from router.signing.envelope import MOST_BYTES as MOST_SIGNATURE_BYTES
 from router.snapshot.store import decisions
-from router.snapshot.store.bucket.fetching import fetch, is_cached
+from router.snapshot.store.bucket.cached_catalog import CachedCatalog
 from router.snapshot.store.bucket.head import Head
 from router.snapshot.store.bucket.layout import CLOCK, manifest_object, reservation_object
-from router.snapshot.store.bucket.objects import Objects
 from router.snapshot.store.bucket.origin import mark, mirror
 from router.snapshot.store.bucket.progress import ToldBytes, UploadProgress
-from router.snapshot.store.bucket.remote import RemoteCatalog
 from router.snapshot.store.bucket.signatures import add_signatures
-from router.snapshot.store.bucket.sizes import sizes
 from router.snapshot.store.bucket.sweeping import sweep
-from router.snapshot.store.bucket.transactions import Transactions
 from router.snapshot.store.bucket.uploading import SnapshotUpload, relied_on
-from router.snapshot.store.bucket.url import catalog_of
 from router.snapshot.store.conflicts import retried
-from router.snapshot.store.disk import DiskSize
-from router.snapshot.store.local import SnapshotStore
-from router.snapshot.store.protocol import Stored, StoreUnavailable
+from router.snapshot.store.protocol import StoreUnavailable
 from router.snapshot.store.retention import removable
 from router.snapshot.store.state import StoreState
 
 GRACE = timedelta(days=1)
 
 
-class BucketStore:
+class BucketStore(CachedCatalog):
     """The store at an address such as s3://bucket/catalogs/demo. It is a `PointerStore` and a `SharedStore`.
 
     What is written here lies in the cache first, and what is read is fetched into it. Any number of machines may write:
@@ -64,66 +57,15 @@ class BucketStore:
         Raises:
             SettingsInvalid: The address is wrong, or obstore is not installed.
         """
-        self.objects = Objects(url, patience_s)
-        self.cache = SnapshotStore.at(cache.absolute())
-        self._remote = RemoteCatalog(self.objects)
-        self._transactions = Transactions(self._remote, self._written)
+        super().__init__(url, cache, patience_s)
         self._grace = grace
         self._progress = progress
-        self._sealed: set[str] = set()  # a listing may show them late
         self._base: str | None = None
-
-    @property
-    def label(self) -> str:
-        """Return the address."""
-        return self.objects.url
-
-    @property
-    def catalog(self) -> str:
-        """Return the catalog's name: the last part of the address."""
-        return catalog_of(self.objects.url)
 
     @property
     def base(self) -> str | None:
         """Return the snapshot that was current when the build began; its own once it has published."""
         return self._base
-
-    def current(self) -> str | None:
-        """Return the name of the current snapshot; None where none was published."""
-        return self._transactions.head().snapshot
-
-    def publication(self) -> Hashable:
-        """Return what serves, and the signed pointer to it."""
-        head = self._transactions.head()
-        return head.snapshot, head.pointer
-
-    def signed_pointer(self) -> bytes | None:
-        """Return the signed statement about the current snapshot; None where there is none."""
-        return self._transactions.head().pointer.encode() or None
-
-    def state(self) -> StoreState:
-        """Return what CURRENT holds of decisions and numbers. Raises SnapshotInvalid where it is damaged."""
-        return self._transactions.head().state
-
-    def snapshots(self) -> list[Stored]:
-        """Return the snapshots in the bucket, newest first, apart from those that retention has removed."""
-        return self._remote.stored(self._transactions.head(), self._sealed)
-
-    def sizes(self) -> dict[str, DiskSize]:
-        """Return the bytes in the bucket of each listed snapshot; what several of them have is shared."""
-        return sizes(self._remote, {stored.name for stored in self.snapshots()})
-
-    def local_folder(self, name: str) -> Path:
-        """Return the folder of a snapshot in the cache, fetched where it is not there. Raises SnapshotInvalid."""
-        was_there = is_cached(self.cache.folder, name)
-        folder = fetch(self._remote, self.cache.folder, name)
-        if not was_there:
-            mirror(self.cache, self._transactions.head())
-        return folder
-
-    def signature(self, name: str) -> bytes | None:
-        """Return a snapshot's signatures; None where it has none."""
-        return self._remote.signature(name)
 
     def store_signature(self, name: str) -> None:
         """Add the signatures in a snapshot's folder to those in the bucket."""
@@ -246,7 +188,7 @@ class BucketStore:
         """Take over what CURRENT says since this store has written it."""
         if head.snapshot in self._sealed:
             self._base = head.snapshot
-        mirror(self.cache, head)
+        super()._written(head)
 
     def _now(self) -> datetime:
         """Return the bucket's time, by an object that is written for that: clocks of other machines may be wrong."""
