@@ -136,6 +136,22 @@ def test_a_build_does_not_publish_over_what_another_has_published_since_it_began
     assert build_into("one", more="water_the_plants").outcome == "published"
 
 
+def test_a_build_that_waited_for_another_compares_with_what_that_one_published(
+    build_into: Callable[..., BuildReport],
+) -> None:
+    open_ledger = Ledger.open
+    patched = pytest.MonkeyPatch()
+
+    def open_late(*arguments: Any, **options: Any) -> Any:
+        patched.undo()
+        build_into("two", more="water_the_plants")
+        return open_ledger(*arguments, **options)
+
+    build_into("one")
+    patched.setattr(Ledger, "open", open_late)
+    assert build_into("one", more="lend_a_bicycle").outcome == "published"
+
+
 def test_a_rollback_in_the_bucket_is_heeded_by_a_build_on_another_machine(
     build_into: Callable[..., BuildReport], tmp_path: Path, address: str
 ) -> None:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -153,7 +154,7 @@ def test_a_clock_that_is_wrong_removes_nothing_too_early(
 ) -> None:
     class Ahead(datetime):
         @classmethod
-        def now(cls, tz: object = None) -> datetime:
+        def now(cls, tz: object = None) -> Any:
             return datetime.now(UTC) + timedelta(days=400)
 
     monkeypatch.setattr("router.snapshot.store.bucket.store.datetime", Ahead)
