@@ -130,11 +130,12 @@ def _ending(builder: Builder, outcome: Outcome | None, evening: Evening) -> Iter
 
 
 def _claims(evening: Evening) -> Iterator[str]:
-    """Yield publications of the night that nobody claims, though nobody was killed and no operator acted."""
+    """Yield publications that nobody claims: no builder, and no operator, who may go back to what served before."""
     outcomes = [outcome for outcome in evening.outcomes if outcome is not None]
-    if evening.night.operator or any(outcome.killed or outcome.code not in (0, 1) for outcome in outcomes):
-        return
     claimed = {name_of(outcome) for outcome in outcomes if outcome.report.get("outcome") == "published"}
-    for name in publications(evening.chain)[evening.published_before :]:
-        if name not in claimed:
+    unknown = any(outcome.killed or outcome.code not in (0, 1) for outcome in outcomes)
+    published = publications(evening.chain)
+    for number, name in enumerate(published):
+        went_back = evening.night.operator and name in published[:number]
+        if number >= evening.published_before and name not in claimed and not (went_back or unknown):
             yield f"{name} was published, and no builder says so"
