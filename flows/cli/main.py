@@ -65,9 +65,10 @@ def _quartermaster(
     pass
 
 
-for _command in (build, search, explain, inspect, evaluate, compare, snapshots, push, pull):
-    app.command()(_command)
-for _command in (quarantine, schedule, login):
+for _command in (
+    *(build, search, explain, inspect, evaluate, compare),
+    *(snapshots, push, pull, quarantine, schedule, login),
+):
     app.command()(_command)
 app.add_typer(serve, name="serve")
 app.add_typer(ledger, name="ledger")

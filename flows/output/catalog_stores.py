@@ -24,9 +24,14 @@ def listed_store(workspace: Path, catalog: str) -> CatalogStore:
 def deciding_store(workspace: Path, catalog: str) -> CatalogStore:
     """Return the store in which a decision for a catalog is made: its bucket where it has one. Raises as above."""
     store = listed_store(workspace, catalog)
-    if isinstance(store, SnapshotStore) and (address := origin_of(store.folder)):
+    if isinstance(store, SnapshotStore) and (address := address_of_copy(store)):
         return BucketStore(address, store.folder)
     return store
+
+
+def address_of_copy(store: CatalogStore) -> str | None:
+    """Return the address of the bucket whose copy a catalog's folder is; None for any other store."""
+    return origin_of(store.folder) if isinstance(store, SnapshotStore) else None
 
 
 def require_serving(store: CatalogStore) -> None:

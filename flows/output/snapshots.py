@@ -5,7 +5,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.output.catalog_stores import CatalogStore, deciding_store, listed_store, require_serving, sizes
+from flows.output.catalog_stores import (
+    CatalogStore,
+    address_of_copy,
+    deciding_store,
+    listed_store,
+    require_serving,
+    sizes,
+)
 from flows.output.terminal import err, out, plain_text, rows_table
 from router.contract import Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
@@ -113,6 +120,10 @@ def show_snapshots(workspace: Path, catalogs: list[str], *, verify: bool, as_jso
             entries.append(_entry(store.catalog, stored, state, problem, size) | {"signed_by": signed_by})
             rows.append(_row(store.catalog, stored.name, stored.current, stored.manifest, size))
             remarks += [(stored.name, remark) for remark in _remarks(stored, state, problem)]
+        if address := address_of_copy(store):
+            remarks.append(
+                (store.catalog, f"a copy of {address}: quartermaster snapshots {address} shows what is there")
+            )
     if as_json:
         print(json.dumps(entries, ensure_ascii=False))
     else:

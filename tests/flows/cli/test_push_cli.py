@@ -86,6 +86,7 @@ def test_decisions_by_the_name_of_a_copy_go_to_its_bucket(tmp_path: Path, office
         run(tmp_path, "push", office.folder / name, url)
     mark(SnapshotStore.at(office.folder), url)
     done = run(tmp_path, "snapshots", "office", "--rollback")
+    assert f"office: a copy of {url}" in done.stdout.replace("\n", "")
     assert (done.returncode, BucketStore(url, tmp_path / "reader/office").current()) == (0, "a")
     assert SnapshotStore.at(office.folder).current() == "a"
     assert Router.open(office.folder).manifest.snapshot == "a"
