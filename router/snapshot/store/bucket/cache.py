@@ -53,6 +53,7 @@ class Cache:
     @contextmanager
     def locked(self, seconds: float, stop: threading.Event) -> Iterator[None]:
         """Keep other processes from pulling inside the block. Raises BlockingIOError as `lock_file_within` does."""
+        make_folder(self.folder)  # it may have been removed while this process serves
         with lock_file_within(self.folder / ".pulling.lock", seconds, stop):
             yield
 

@@ -155,6 +155,27 @@ def test_nobody_waits_for_a_bucket_that_hangs(
     assert time.monotonic() - began < 5
 
 
+def test_closing_in_the_middle_of_a_pull_is_no_refusal(
+    opened: Callable[[], Router],
+    catalog: BucketCatalog,
+    office: Publications,
+    proxy: FaultyProxy,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    router = opened()
+    with_own_file(office.folder / "c")
+    catalog.publish(catalog.upload(office.folder / "c"))
+    proxy.plan.set(Fault("hang", "GET", "*/files/*", seconds=60))
+    looking = threading.Thread(target=lambda: look(router), daemon=True)
+    looking.start()
+    wait_for(lambda: bool(proxy.plan.counts["hang"]))
+    with caplog.at_level(logging.WARNING, "router"):
+        router.close()
+        looking.join(10)
+    assert not looking.is_alive()
+    assert caplog.text == ""
+
+
 def test_registered_tools_do_not_wait_for_a_pull(
     opened: Callable[[], Router], catalog: BucketCatalog, proxy: FaultyProxy
 ) -> None:
@@ -254,6 +275,16 @@ def test_a_damaged_cache_is_mended_and_never_served(opened: Callable[[], Router]
     router = opened()
     assert (router.manifest.snapshot, router.refusal) == ("a", "")
     Snapshot.open(folder, whole=True)
+
+
+def test_a_router_follows_on_after_its_cache_was_removed(
+    opened: Callable[[], Router], catalog: BucketCatalog, cache: Path
+) -> None:
+    router = opened()
+    shutil.rmtree(cache.parent)
+    catalog.publish("b")
+    look(router)
+    assert router.route(REQUEST).snapshot == "b"
 
 
 def test_a_damaged_cache_is_not_served_without_the_bucket(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from router import Router, SettingsInvalid, SnapshotInvalid
-from router.contract import CATALOG_DB, MANIFEST, Manifest
+from router.contract import CATALOG_DB, MANIFEST, SIGNATURE, Manifest
 from router.fingerprint import file_sha256
 from router.snapshot.snapshot import Snapshot
 from router.snapshot.store.bucket import downloading, pulling, reader
@@ -23,7 +23,7 @@ from router.store import SnapshotStore
 from tests.support.faults import Fault
 from tests.support.faulty_proxy import FaultyProxy
 from tests.support.object_storage import Bucket
-from tests.support.publishing import Publications, corrupt
+from tests.support.publishing import Publications, corrupt, sign
 from tests.support.uploading import BucketCatalog
 
 FILES = "*/files/*"
@@ -160,6 +160,33 @@ def test_a_folder_is_the_cache_of_one_address(store: BucketReader, bucket: Bucke
     store.local_folder("a")
     with pytest.raises(SettingsInvalid, match=r"caches s3://.*/office: name another for s3://.*/other"):
         BucketReader(f"{bucket.url}/catalogs/other", store.cache.folder)
+
+
+@pytest.mark.parametrize("name", [MANIFEST, SIGNATURE])
+def test_a_manifest_that_lists_itself_writes_into_no_other_snapshot(
+    store: BucketReader, catalog: BucketCatalog, office: Publications, name: str
+) -> None:
+    records = store.local_folder("a") / "records.jsonl"
+    before = records.read_bytes()
+    shutil.copyfile(office.folder / "b" / "records.jsonl", office.folder / "b" / SIGNATURE)
+    sha256 = files_of(office.folder / "b")["records.jsonl"]
+    sign(office.folder / "b", lambda manifest: manifest["files"].update({name: sha256}))
+    catalog.upload(office.folder / "b")
+    with pytest.raises(SnapshotInvalid, match=rf"lists {name}, which is no file of a snapshot"):
+        store.local_folder("b")
+    assert records.read_bytes() == before
+
+
+def test_a_link_in_the_cache_is_not_taken_for_a_file(
+    store: BucketReader, office: Publications, tmp_path: Path, proxy: FaultyProxy
+) -> None:
+    records = store.local_folder("a") / "records.jsonl"
+    records.rename(tmp_path / "elsewhere")
+    records.symlink_to(tmp_path / "elsewhere")
+    proxy.plan.log.clear()
+    assert BucketReader(store.label, store.cache.folder).repair("a")
+    assert not records.is_symlink()
+    assert list(fetched(proxy)) == [files_of(office.folder / "a")["records.jsonl"]]
 
 
 @pytest.mark.parametrize("name", ["../a", "a/b", "", ".pulling", "a\n"])
