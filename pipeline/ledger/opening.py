@@ -15,7 +15,7 @@ CONNECTION: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",
-    "memory_limit": "1GB",
+    "memory_limit": "2GB",
 }
 # Errors that say nothing about the file itself: words of the system or of DuckDB, in lower case.
 _FULL = ("no space left", "file too large", "quota exceeded", "not enough space")
