@@ -6,6 +6,9 @@ roll back, release.
 """
 
 from router.snapshot.store import decisions
+from router.snapshot.store.bucket.place import CACHE_DIR_VARIABLE, cache_place
+from router.snapshot.store.bucket.url import catalog_of, checked_url, is_url
+from router.snapshot.store.caching import CachingStore
 from router.snapshot.store.disk import DiskSize, disk_size, share_unchanged
 from router.snapshot.store.local import SnapshotStore
 from router.snapshot.store.path import SnapshotPath, open_store
@@ -36,7 +39,9 @@ from router.snapshot.store.state import RolledBack, StoreState
 from router.snapshot.store.workspace import catalogs, last_built
 
 __all__ = [
+    "CACHE_DIR_VARIABLE",
     "UNSIGNED",
+    "CachingStore",
     "DecisionStore",
     "DiskSize",
     "PointerStore",
@@ -52,12 +57,16 @@ __all__ = [
     "StoreUnavailable",
     "Stored",
     "WritableStore",
+    "cache_place",
+    "catalog_of",
     "catalogs",
+    "checked_url",
     "current_folder",
     "decisions",
     "disk_size",
     "is_held",
     "is_rolled_back",
+    "is_url",
     "last_built",
     "open_store",
     "removable",

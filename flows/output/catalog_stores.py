@@ -7,7 +7,7 @@ from router.errors import SnapshotInvalid
 from router.snapshot.store.bucket.origin import origin_of
 from router.snapshot.store.bucket.store import BucketStore
 from router.snapshot.store.bucket.url import catalog_of, is_url
-from router.store import DiskSize, SnapshotStore, current_folder, disk_size, open_store
+from router.store import DiskSize, SnapshotStore, cache_place, current_folder, disk_size, open_store
 
 CatalogStore = SnapshotStore | BucketStore
 
@@ -16,8 +16,6 @@ def listed_store(workspace: Path, catalog: str) -> CatalogStore:
     """Return the store at an address, or of a catalog as it lies in the workspace. Raises SettingsInvalid."""
     if not is_url(catalog):
         return SnapshotStore(workspace, catalog)
-    from router.snapshot.store.bucket.cache import cache_place
-
     local = SnapshotStore(workspace, catalog_of(catalog))
     is_cached_here = origin_of(local.folder) == catalog.rstrip("/")
     return BucketStore(catalog, local.folder if is_cached_here else cache_place(catalog))

@@ -75,6 +75,7 @@ def build(
                 begin(store)  # after a build that this one waited for
                 for killed in ledger.close_killed_runs():
                     clock.note(f"run {killed} had been killed: it is closed, and what it paid for is kept")
+                ledger.spill_into(scratch.path / "spilled")
                 run = ledger.start_run(settings.name, area)
                 context = BuildContext(settings, workspace, store, ledger, run, execution, clock, scratch, area, signer)
                 return _run(context, announced, force)

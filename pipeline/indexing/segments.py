@@ -26,7 +26,7 @@ from router.tools.field_text import FieldDocuments
 
 __all__ = ["SEGMENT_TOOLS", "FieldSegments", "Segment", "SegmentPart", "assemble", "shards", "write_segment"]
 
-# Tools of one part: a constant, as another number gives other bytes.
+# A catalog of more tools has two parts. A constant, as another number gives other bytes.
 SEGMENT_TOOLS = 65_536
 _META, _MANAGED = "meta.json", ".managed.json"  # Tantivy's list of segments, and of the files that it may remove
 
@@ -64,9 +64,16 @@ class SegmentPart:
     tantivy: str
 
 
-def shards(tools: int, size: int = SEGMENT_TOOLS) -> list[range]:
-    """Return the ordinals of each part of a catalog of so many tools: `size` of them, and in the last what is left."""
-    return [range(first, min(first + size, tools)) for first in range(0, tools, size)]
+def shards(tools: int, most_in_one: int = SEGMENT_TOOLS) -> list[range]:
+    """Return the ordinals of each part of a catalog of so many tools: one part up to `most_in_one` tools, else two.
+
+    Not more: where Tantivy joins the hits of three segments or more, the tools that it cuts of those with equal scores
+    are not always those with the highest ordinals.
+    """
+    if tools <= most_in_one:
+        return [range(tools)] if tools else []
+    middle = (tools + 1) // 2
+    return [range(middle), range(middle, tools)]
 
 
 def write_segment(

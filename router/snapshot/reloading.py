@@ -178,6 +178,8 @@ class ReloadingSnapshot:
         if self._store is None:
             return
         publication = publication_of(self._store)
+        if self._closed.is_set():
+            return
         if publication == self._seen:
             if isinstance(self._refused, Unreadable):
                 _logger.info("%s can be read again, and %s is current", self._store.label, self._name)
@@ -195,6 +197,8 @@ class ReloadingSnapshot:
         except BaseException as error:  # a panic is one: what serves goes on serving, and the watching goes on
             if not isinstance(error, Exception) and not is_panic(error):
                 raise
+            if self._closed.is_set():  # which is why it ended
+                return
             self._failures = self._failures + 1 if publication == self._refused else 0
             self._pause = min(2**self._failures, _LONGEST_PAUSE)
             self._warn(publication, "the new snapshot was refused, %s goes on serving: %s", error)

@@ -21,6 +21,9 @@ try:
 except ImportError as error:
     raise SettingsInvalid(f"flow.runner = 'dask' needs Dask: {install_command('dask')}") from error
 
+# What tasks say goes to Prefect's server; the terminal is the build's.
+_QUIET = {"PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL"}
+
 
 class DaskRunner(Runner):
     """Runs tasks on Dask's workers. Dask does a task again whose worker is lost, `flow.retries` times at most.
@@ -72,5 +75,6 @@ class DaskRunner(Runner):
             "memory_limit": settings.memory_limit,
             "dashboard_address": None,
             "silence_logs": logging.CRITICAL,
+            "env": _QUIET,
         }
         return DaskTaskRunner(cluster_kwargs=cluster)

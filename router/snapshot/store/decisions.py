@@ -16,13 +16,14 @@ from router.snapshot.store.protocol import (
 )
 from router.snapshot.store.publication import (
     find_stored,
+    has_same_content,
     next_sequence,
     publish_build,
     reasons_against,
     sign_published,
     state_of,
 )
-from router.snapshot.store.serviceable import after_leaving, find_current, now, rollback_target
+from router.snapshot.store.serviceable import after_leaving, find_current, is_held, now, rollback_target
 from router.snapshot.store.signing import (
     UNSIGNED,
     Signing,
@@ -147,9 +148,9 @@ def _serve(store: DecisionStore, target: Stored, state: StoreState, signing: Sig
         require_signing(store, target, signing)
     if target.manifest:
         state = state.releasing(target.manifest)
-    if current and target.order < current.order and not _same_content(current, target):
+    if current and target.order < current.order and not has_same_content(current, target):
         state = after_leaving(store, current, state)
-    if target.held and target.name not in state.accepted:
+    if is_held(target, state):
         state = replace(state, accepted=(*state.accepted, target.name))
     if state.pin and state.pin.snapshot != target.name:
         state = replace(state, pin=Pin(target.name, now()))
@@ -162,7 +163,3 @@ def _serve(store: DecisionStore, target: Stored, state: StoreState, signing: Sig
     if signer is not None:  # before CURRENT moves: no reader finds the snapshot without its signature
         sign_stored(store, target, signer, counter)
     store.publish(target.name)
-
-
-def _same_content(one: Stored, other: Stored) -> bool:
-    return bool(one.manifest and other.manifest and one.manifest.content_hash == other.manifest.content_hash)

@@ -75,7 +75,7 @@ def open_store(
     address, where obstore is not installed, and for a `cache_dir` without an address.
     """
     if is_url(source):
-        from router.snapshot.store.bucket.cache import cache_place
+        from router.snapshot.store.bucket.place import cache_place
         from router.snapshot.store.bucket.reader import BucketReader
 
         return BucketReader(str(source), cache_place(str(source), cache_dir))

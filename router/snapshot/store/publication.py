@@ -56,22 +56,24 @@ def publish_build(store: WritableStore, name: str) -> tuple[str, ...]:
     """Publish what a build wrote, unless it was decided otherwise since; return the reasons against it.
 
     An operator may have pinned or rolled back. In a `SharedStore` another build may have published: what this one
-    was compared with serves no more.
+    was compared with serves no more, unless what serves has the same content.
     """
     if not isinstance(store, DecisionStore):
         store.publish(name)
         return ()
     with store.locked():
         stored = store.snapshots()
-        manifest = find_stored(store, stored, name).manifest
+        built, current, state = find_stored(store, stored, name), find_current(stored), store.state()
+        manifest = built.manifest
         if manifest and (
             reasons := reasons_against(store, manifest.catalog, manifest.content_hash, manifest.inputs_hash)
         ):
             return reasons
-        if reasons := _published_meanwhile(store, name):
+        if not has_same_content(current, built) and (reasons := _published_meanwhile(store, name)):
+            others = (other.name for other in stored if other.name in state.overtaken and other.name != name)
+            store.write_state(replace(state, overtaken=(*others, name)))
             return reasons
-        state = store.state()
-        if (effective := in_effect(state, find_current(stored))) != state:
+        if (effective := in_effect(state, current)) != state:
             store.write_state(effective)
         store.publish(name)
     return ()
@@ -108,6 +110,11 @@ def in_effect(state: StoreState, current: Stored | None) -> StoreState:
     """Return the state without a rollback from what serves, which was interrupted before it took effect."""
     served = current.manifest.content_hash if current and current.manifest else ""
     return replace(state, rolled_back=tuple(left for left in state.rolled_back if left.content_hash != served))
+
+
+def has_same_content(one: Stored | None, other: Stored) -> bool:
+    """Return True where two snapshots hold the same; False where one is missing, or cannot be read."""
+    return bool(one and one.manifest and other.manifest and one.manifest.content_hash == other.manifest.content_hash)
 
 
 def find_stored(store: ReadableStore, stored: list[Stored], name: str) -> Stored:

@@ -6,10 +6,8 @@ CURRENT               the snapshot that was verified and served last, with its s
 .pulling.lock         held by the process that pulls
 """
 
-import hashlib
 import logging
 import os
-import re
 import shutil
 import threading
 import weakref
@@ -20,34 +18,14 @@ from pathlib import Path
 from router.contract import POINTER_SIGNATURE, Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.files import name_problem
-from router.snapshot.store.bucket.url import catalog_of, checked_url
+from router.snapshot.store.bucket.place import CACHE_DIR_VARIABLE
 from router.snapshot.store.durable import make_folder
 from router.snapshot.store.local import SnapshotStore
 from router.snapshot.store.locking import hold_folder, lock_file_within, lock_folder
 from router.snapshot.store.pointer import stored_folders
 
-CACHE_DIR_VARIABLE = "QUARTERMASTER_CACHE_DIR"
 _logger = logging.getLogger("router")
 _REMOVED = ".building-removed-"  # which local commands remove as well
-
-
-def default_cache_dir() -> Path:
-    """Return the folder of the caches of all addresses: beside the exported encoders of this user."""
-    from router.encoding.export.cache import cache_folder
-
-    return cache_folder().parent / "buckets"
-
-
-def cache_place(url: str, cache_dir: str | os.PathLike[str] | None = None) -> Path:
-    """Return the catalog folder in which an address is cached: `<cache_dir>/<address>/snapshots/<catalog>`.
-
-    `<cache_dir>/<address>` is a workspace to local commands. Raises SettingsInvalid where the address is wrong.
-    """
-    url = checked_url(url)
-    words = re.sub(r"[^A-Za-z0-9]+", "-", url)[-80:].strip("-")
-    key = hashlib.sha256(url.encode()).hexdigest()[:8]
-    root = default_cache_dir() if cache_dir is None else Path(cache_dir).expanduser()
-    return root.absolute() / f"{words}-{key}" / "snapshots" / catalog_of(url)
 
 
 class Cache:
@@ -75,6 +53,7 @@ class Cache:
     @contextmanager
     def locked(self, seconds: float, stop: threading.Event) -> Iterator[None]:
         """Keep other processes from pulling inside the block. Raises BlockingIOError as `lock_file_within` does."""
+        make_folder(self.folder)  # it may have been removed while this process serves
         with lock_file_within(self.folder / ".pulling.lock", seconds, stop):
             yield
 

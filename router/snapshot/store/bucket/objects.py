@@ -15,6 +15,7 @@ from router.snapshot.store.protocol import StoreChanged, StoreUnavailable
 PART = 8 << 20  # bytes of a part; a larger object is sent in parts
 _PARTS_AT_ONCE = 2
 _LOCK = ".lock"
+_READS = 3
 
 
 class ObjectUnavailable(StoreUnavailable):
@@ -60,10 +61,7 @@ class Objects:
     def read(self, name: str, most: int) -> tuple[bytes, str]:
         """Return an object of at most `most` bytes, and its ETag. Raises FileNotFoundError and ObjectUnavailable."""
         with self._explained(name):
-            answer = self._obstore.get(self._store, name)
-            if answer.meta["size"] > most:
-                raise OSError(f"{self.url}/{name} is larger than {most:,} bytes, the most that is read")
-            return bytes(answer.bytes()), str(answer.meta["e_tag"])
+            return self._whole(name, most)
 
     def read_if_changed(self, name: str, etag: str | None, most: int) -> tuple[bytes, str] | None:
         """Return as `read` does; None where the object still has the ETag."""
@@ -71,10 +69,7 @@ class Objects:
             return self.read(name, most)
         try:
             with self._explained(name):
-                answer = self._obstore.get(self._store, name, options={"if_none_match": etag})
-                if answer.meta["size"] > most:
-                    raise OSError(f"{self.url}/{name} is larger than {most:,} bytes, the most that is read")
-                return bytes(answer.bytes()), str(answer.meta["e_tag"])
+                return self._whole(name, most, if_none_match=etag)
         except self._obstore.exceptions.NotModifiedError:
             return None
 
@@ -163,6 +158,19 @@ class Objects:
                     self._obstore.delete(self._store, name)
             except FileNotFoundError:
                 continue
+
+    def _whole(self, name: str, most: int, **options: str) -> tuple[bytes, str]:
+        """Return an object and its ETag. obstore continues what broke off, but not where the object differs by then."""
+        for left in reversed(range(_READS)):
+            answer = self._obstore.get(self._store, name, options=options or None)
+            if answer.meta["size"] > most:
+                raise OSError(f"{self.url}/{name} is larger than {most:,} bytes, the most that is read")
+            try:
+                return bytes(answer.bytes()), str(answer.meta["e_tag"])
+            except self._obstore.exceptions.BaseError:
+                if not left:
+                    raise
+        raise AssertionError  # the last one returns or raises
 
     @contextmanager
     def _explained(self, name: str) -> Iterator[None]:

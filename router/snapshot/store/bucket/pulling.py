@@ -84,6 +84,8 @@ def _manifest(catalog: RemoteCatalog, name: str) -> tuple[bytes, Manifest]:
             catalog.forget(name)  # it is in the cache soon
     if manifest.snapshot != name:
         raise SnapshotInvalid(f"{catalog.url} has the manifest of {manifest.snapshot!r:.100} in the place of {name}'s")
+    if own := sorted({MANIFEST, SIGNATURE} & set(manifest.files)):
+        raise SnapshotInvalid(f"{catalog.url}: the manifest of {name} lists {own[0]}, which is no file of a snapshot")
     return data, manifest
 
 
@@ -130,7 +132,7 @@ def _take_known(cache: Cache, name: str, files: Mapping[str, str]) -> set[str]:
     known: set[str] = set()
     wanted = set(files.values())
     for sha256, source in _sources(cache, name, files):
-        if sha256 not in wanted or sha256 in known:
+        if sha256 not in wanted or sha256 in known or source.is_symlink():
             continue
         target = cache.pulling / sha256
         try:

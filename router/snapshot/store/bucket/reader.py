@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from router.contract import SIGNATURE
-from router.errors import SnapshotInvalid
+from router.errors import SettingsInvalid, SnapshotInvalid
 from router.files import name_problem, read_in
 from router.process import renew_in_child
 from router.signing.envelope import MOST_BYTES as MOST_SIGNATURE_BYTES
@@ -16,11 +16,13 @@ from router.snapshot.store.bucket.cache import Cache
 from router.snapshot.store.bucket.head import MOST_BYTES, Head
 from router.snapshot.store.bucket.layout import HEAD
 from router.snapshot.store.bucket.objects import Objects, ObjectUnavailable
+from router.snapshot.store.bucket.origin import mark, mirror, origin_of
 from router.snapshot.store.bucket.pulling import Pulled, Report, pull
 from router.snapshot.store.bucket.remote import RemoteCatalog
 from router.snapshot.store.bucket.url import catalog_of, checked_url
 from router.snapshot.store.caching import Admit
 from router.snapshot.store.durable import replace_text
+from router.snapshot.store.pointer import stored_folders
 from router.snapshot.store.protocol import Stored
 
 _logger = logging.getLogger("router")
@@ -42,12 +44,15 @@ class BucketReader:
     def __init__(self, url: str, folder: Path) -> None:
         """Read the catalog at an address, and cache its snapshots in a catalog's folder. Nothing is asked yet.
 
-        Raises SettingsInvalid for a wrong address, without obstore, and where the folder cannot be made.
+        Raises SettingsInvalid for a wrong address, without obstore, and where the folder cannot be made
+        or is another address's.
         """
         self._url = checked_url(url)
         self._looking = Objects(url, _LOOK_PATIENCE_S, _LOOK_REQUEST_S)
         self._catalog = RemoteCatalog(Objects(url, _FILE_PATIENCE_S, _FILE_REQUEST_S))
         self.cache = Cache(folder)
+        if (origin := origin_of(folder)) not in (None, self._url):
+            raise SettingsInvalid(f"{folder} caches {origin}: name another for {self._url}")
         self._head: Head | None = None
         self._etag: str | None = None
         self._signed: tuple[str, str | None] | None = None  # the snapshot and the version whose signature was read
@@ -145,11 +150,15 @@ class BucketReader:
 
         Raises as `local_folder` does.
         """
-        if self._is_forked() or self._verified == name:
+        if self._is_forked() or self.has_just_fetched(name):
             return False
         with self._fetching:
             self._pull(name, anew=True)
         return True
+
+    def has_just_fetched(self, name: str) -> bool:
+        """Return whether a snapshot was fetched and verified since the last one began to serve."""
+        return self._verified == name
 
     def pull(self, name: str, report: Report, *, anew: bool = False) -> Pulled | None:
         """Fetch a snapshot as `local_folder` does, and tell of it; None where the cache has it.
@@ -158,6 +167,16 @@ class BucketReader:
         """
         with self._fetching:
             return self._pull(name, anew=anew, report=report)
+
+    def mirror(self) -> bool:
+        """Let the cache say what the bucket says, its decisions too; return False where it is no cache of the bucket.
+
+        That is a folder in which a catalog was built.
+        """
+        if origin_of(self.cache.folder) is None:
+            return False
+        mirror(self.cache.store, self._read_head())
+        return True
 
     def close(self) -> None:
         """End a pull that is under way, and let others remove what this process served."""
@@ -187,6 +206,8 @@ class BucketReader:
             with self.cache.locked(_WAIT_S, self._stop):
                 if not anew and self.cache.hold(name):  # another process has fetched it meanwhile
                     return None
+                if not stored_folders(self.cache.folder):  # a catalog that was built here stays one
+                    mark(self.cache.store, self._url)
                 pulled = pull(self._catalog, self.cache, name, self._stop, self._admit, report)
                 self.cache.hold(name)  # before anybody can remove it
         except BlockingIOError as error:

@@ -19,7 +19,7 @@ from router.serving.http.metrics import Metrics
 from router.snapshot import reloading
 from router.snapshot.snapshot import Snapshot
 from router.snapshot.store.bucket import reader
-from router.snapshot.store.bucket.cache import cache_place
+from router.snapshot.store.bucket.place import cache_place
 from router.snapshot.store.bucket.reader import BucketReader
 from tests.support.faults import Fault
 from tests.support.faulty_proxy import FaultyProxy, faulty_proxy
@@ -155,6 +155,27 @@ def test_nobody_waits_for_a_bucket_that_hangs(
     assert time.monotonic() - began < 5
 
 
+def test_closing_in_the_middle_of_a_pull_is_no_refusal(
+    opened: Callable[[], Router],
+    catalog: BucketCatalog,
+    office: Publications,
+    proxy: FaultyProxy,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    router = opened()
+    with_own_file(office.folder / "c")
+    catalog.publish(catalog.upload(office.folder / "c"))
+    proxy.plan.set(Fault("hang", "GET", "*/files/*", seconds=60))
+    looking = threading.Thread(target=lambda: look(router), daemon=True)
+    looking.start()
+    wait_for(lambda: bool(proxy.plan.counts["hang"]))
+    with caplog.at_level(logging.WARNING, "router"):
+        router.close()
+        looking.join(10)
+    assert not looking.is_alive()
+    assert caplog.text == ""
+
+
 def test_registered_tools_do_not_wait_for_a_pull(
     opened: Callable[[], Router], catalog: BucketCatalog, proxy: FaultyProxy
 ) -> None:
@@ -213,7 +234,7 @@ def test_without_the_bucket_and_with_an_empty_cache_there_is_no_snapshot(
     opened: Callable[[], Router], proxy: FaultyProxy
 ) -> None:
     proxy.refuse()
-    with pytest.raises(SnapshotInvalid, match="s3://.*CURRENT: the bucket does not answer"):
+    with pytest.raises(SnapshotInvalid, match=r"s3://.*CURRENT: the bucket does not answer"):
         opened()
 
 
@@ -254,6 +275,16 @@ def test_a_damaged_cache_is_mended_and_never_served(opened: Callable[[], Router]
     router = opened()
     assert (router.manifest.snapshot, router.refusal) == ("a", "")
     Snapshot.open(folder, whole=True)
+
+
+def test_a_router_follows_on_after_its_cache_was_removed(
+    opened: Callable[[], Router], catalog: BucketCatalog, cache: Path
+) -> None:
+    router = opened()
+    shutil.rmtree(cache.parent)
+    catalog.publish("b")
+    look(router)
+    assert router.route(REQUEST).snapshot == "b"
 
 
 def test_a_damaged_cache_is_not_served_without_the_bucket(
@@ -390,7 +421,7 @@ def test_a_cache_dir_without_an_address_is_refused(office: Publications, tmp_pat
 
 def test_a_cache_that_cannot_be_made_is_named(catalog: BucketCatalog, tmp_path: Path, proxy: FaultyProxy) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(SettingsInvalid, match="the cache .*file.* cannot be made"):
+    with pytest.raises(SettingsInvalid, match=r"the cache .*file.* cannot be made"):
         Router.open(catalog.url, cache_dir=tmp_path / "file")
 
 

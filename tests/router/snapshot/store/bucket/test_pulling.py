@@ -6,36 +6,27 @@ import shutil
 import stat
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from router import Router, SnapshotInvalid
-from router.contract import CATALOG_DB, MANIFEST, Manifest
+from router import Router, SettingsInvalid, SnapshotInvalid
+from router.contract import CATALOG_DB, MANIFEST, SIGNATURE, Manifest
 from router.fingerprint import file_sha256
 from router.snapshot.snapshot import Snapshot
 from router.snapshot.store.bucket import downloading, pulling, reader
-from router.snapshot.store.bucket.cache import cache_place
 from router.snapshot.store.bucket.daemons import Stopped
+from router.snapshot.store.bucket.place import cache_place
 from router.snapshot.store.bucket.reader import BucketReader
 from router.store import SnapshotStore
 from tests.support.faults import Fault
-from tests.support.faulty_proxy import FaultyProxy, faulty_proxy
+from tests.support.faulty_proxy import FaultyProxy
 from tests.support.object_storage import Bucket
-from tests.support.publishing import Publications, corrupt
+from tests.support.publishing import Publications, corrupt, sign
 from tests.support.uploading import BucketCatalog
 
 FILES = "*/files/*"
-
-
-@pytest.fixture
-def proxy(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyProxy]:
-    with faulty_proxy(bucket.port) as made:
-        for name, value in bucket.through(made.port).environment.items():
-            monkeypatch.setenv(name, value)
-        yield made
 
 
 @pytest.fixture
@@ -165,6 +156,39 @@ def test_a_manifest_of_another_snapshot_is_refused(
         store.local_folder("c")
 
 
+def test_a_folder_is_the_cache_of_one_address(store: BucketReader, bucket: Bucket) -> None:
+    store.local_folder("a")
+    with pytest.raises(SettingsInvalid, match=r"caches s3://.*/office: name another for s3://.*/other"):
+        BucketReader(f"{bucket.url}/catalogs/other", store.cache.folder)
+
+
+@pytest.mark.parametrize("name", [MANIFEST, SIGNATURE])
+def test_a_manifest_that_lists_itself_writes_into_no_other_snapshot(
+    store: BucketReader, catalog: BucketCatalog, office: Publications, name: str
+) -> None:
+    records = store.local_folder("a") / "records.jsonl"
+    before = records.read_bytes()
+    shutil.copyfile(office.folder / "b" / "records.jsonl", office.folder / "b" / SIGNATURE)
+    sha256 = files_of(office.folder / "b")["records.jsonl"]
+    sign(office.folder / "b", lambda manifest: manifest["files"].update({name: sha256}))
+    catalog.upload(office.folder / "b")
+    with pytest.raises(SnapshotInvalid, match=rf"lists {name}, which is no file of a snapshot"):
+        store.local_folder("b")
+    assert records.read_bytes() == before
+
+
+def test_a_link_in_the_cache_is_not_taken_for_a_file(
+    store: BucketReader, office: Publications, tmp_path: Path, proxy: FaultyProxy
+) -> None:
+    records = store.local_folder("a") / "records.jsonl"
+    records.rename(tmp_path / "elsewhere")
+    records.symlink_to(tmp_path / "elsewhere")
+    proxy.plan.log.clear()
+    assert BucketReader(store.label, store.cache.folder).repair("a")
+    assert not records.is_symlink()
+    assert list(fetched(proxy)) == [files_of(office.folder / "a")["records.jsonl"]]
+
+
 @pytest.mark.parametrize("name", ["../a", "a/b", "", ".pulling", "a\n"])
 def test_a_name_that_leads_elsewhere_is_refused(store: BucketReader, name: str) -> None:
     with pytest.raises(SnapshotInvalid, match="has no snapshot"):
@@ -230,7 +254,7 @@ def test_a_snapshot_larger_than_its_tools_explain_is_not_fetched(
 ) -> None:
     monkeypatch.setattr(pulling, "_MOST_BYTES", 0)
     monkeypatch.setattr(pulling, "_MOST_BYTES_A_TOOL", 10)
-    with pytest.raises(SnapshotInvalid, match="has at most .* nothing was fetched"):
+    with pytest.raises(SnapshotInvalid, match=r"has at most .* nothing was fetched"):
         store.local_folder("a")
     assert fetched(proxy) == {}
 
@@ -239,7 +263,7 @@ def test_a_full_disk_is_told_of_before_anything_is_fetched(
     store: BucketReader, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pulling, "_SPARE_BYTES", 1 << 60)
-    with pytest.raises(SnapshotInvalid, match="has no room for a of s3://.* are free"):
+    with pytest.raises(SnapshotInvalid, match=r"has no room for a of s3://.* are free"):
         store.local_folder("a")
     assert fetched(proxy) == {}
 
@@ -251,7 +275,7 @@ def test_a_disk_that_fills_up_meanwhile_is_told_of_and_emptied(
         raise OSError(errno.ENOSPC, "No space left on device", "/cache/file")
 
     monkeypatch.setattr(downloading, "sync", full)
-    with pytest.raises(SnapshotInvalid, match="has no room for a of s3://.*No space left"):
+    with pytest.raises(SnapshotInvalid, match=r"has no room for a of s3://.*No space left"):
         store.local_folder("a")
     assert not store.cache.pulling.exists()
 

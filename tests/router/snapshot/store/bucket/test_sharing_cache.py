@@ -26,8 +26,14 @@ from tests.support.places import ROOT
 from tests.support.publishing import Publications
 from tests.support.uploading import BucketCatalog
 
-PULL = "import sys; from pathlib import Path; from router.snapshot.store.bucket.reader import BucketReader\n"
-OPEN = f"{PULL}store = BucketReader(sys.argv[1], Path(sys.argv[2])); print(store.local_folder('a'), flush=True)\nsys.stdin.read()"
+OPEN = """
+import sys
+from pathlib import Path
+from router.snapshot.store.bucket.reader import BucketReader
+store = BucketReader(sys.argv[1], Path(sys.argv[2]))
+print(store.local_folder("a"), flush=True)
+sys.stdin.read()
+"""
 
 
 @pytest.fixture
@@ -80,7 +86,7 @@ def test_a_killed_pull_is_finished_by_the_next(store: BucketReader, proxy: Fault
         assert not (store.cache.folder / "a").exists()
     proxy.plan.set()
     Snapshot.open(store.local_folder("a"), whole=True)
-    assert {path.name for path in store.cache.folder.iterdir()} == {"a", ".pulling.lock"}
+    assert {path.name for path in store.cache.folder.iterdir()} == {"a", "bucket", ".pulling.lock"}
 
 
 class Killed(BaseException):

@@ -12,6 +12,7 @@ import pytest
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.snapshot.store.bucket.remote import RemoteCatalog
 from router.snapshot.store.bucket.store import BucketStore
+from router.snapshot.store.serviceable import is_held
 from router.snapshot.store.state import Pin
 from router.store import PointerStore, SharedStore, SnapshotStore, StoreChanged, StoreUnavailable, decisions
 from tests.support.bare_snapshots import write_bare_snapshot
@@ -130,6 +131,30 @@ def test_a_build_is_held_where_another_published_in_the_instant_of_its_publicati
     assert other.current() == "c"
 
 
+def test_a_snapshot_that_another_build_overtook_counts_as_held(stocked: BucketStore, stores: Stores) -> None:
+    other = stores("two")
+    for store in (stocked, other):
+        store.begin_build()
+    assert decisions.publish_build(other, "c") == ()
+    assert decisions.publish_build(stocked, "b")
+    held = {stored.name for stored in stocked.snapshots() if is_held(stored, stocked.state())}
+    assert held == {"b"}
+    stocked.publish("b")
+    assert not any(is_held(stored, stocked.state()) for stored in stocked.snapshots()), "an operator chose it"
+
+
+def test_a_build_of_the_same_content_as_another_is_not_held(
+    stocked: BucketStore, stores: Stores, tmp_path: Path
+) -> None:
+    fields = {"content_hash": "c" * 64, "inputs_hash": "c"}
+    other = stores("two")
+    for store in (stocked, other):
+        store.begin_build()
+    stocked.upload(write_bare_snapshot(tmp_path / "built/d", {"x": b"c"}, sequence=4, **fields))
+    assert decisions.publish_build(other, "c") == ()
+    assert decisions.publish_build(stocked, "d") == ()
+
+
 def test_a_rollback_never_leaves_what_was_published_after_it_was_asked_for(
     stocked: BucketStore, stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,7 +208,7 @@ def test_no_publication_is_lost_where_builds_publish_at_once(
         for round in range(5):
             for store, name in zip(machines, names, strict=True):
                 path = tmp_path / f"built/{name}-{round}"
-                store.upload(write_bare_snapshot(path, {"x": b"x"}, sequence=100 + round))
+                store.upload(write_bare_snapshot(path, {"x": b"x"}, content_hash=path.name, sequence=100 + round))
                 store.begin_build()
             held = list(pool.map(decisions.publish_build, machines, [f"{name}-{round}" for name in names]))
             (winner,) = [name for name, reasons in zip(names, held, strict=True) if not reasons]

@@ -11,7 +11,7 @@ import pytest
 from router import Router, SnapshotUntrusted
 from router.contract import POINTER_SIGNATURE, SIGNATURE
 from router.snapshot.store.bucket import reader
-from router.snapshot.store.bucket.cache import cache_place
+from router.snapshot.store.bucket.place import cache_place
 from router.store import Signing as By
 from router.store import SnapshotStore, decisions
 from tests.support.faulty_proxy import FaultyProxy, faulty_proxy
@@ -152,7 +152,7 @@ def test_the_start_without_the_bucket_checks_the_signature(
     opened().close()
     (cache / "second" / SIGNATURE).unlink()
     proxy.refuse()
-    with pytest.raises(Exception, match="the cache cannot serve second: .* is not signed by a trusted key"):
+    with pytest.raises(Exception, match=r"the cache cannot serve second: .* is not signed by a trusted key"):
         opened()
 
 
@@ -168,7 +168,7 @@ def test_the_start_without_the_bucket_checks_the_trust_state(
     (tmp_path / "old").rename(cache)
     proxy.refuse()
     assert json.loads((tmp_path / "trust.json").read_text())["office"]["counter"] == 3
-    with pytest.raises(Exception, match="the cache cannot serve second: .* third with number 3 has served"):
+    with pytest.raises(Exception, match=r"the cache cannot serve second: .* third with number 3 has served"):
         opened()
 
 
