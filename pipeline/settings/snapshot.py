@@ -9,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from pipeline.errors import SettingsInvalid
 from pipeline.settings.base import Section, Share
 from pipeline.settings.durations import Duration
+from router.errors import quoted
 from router.retrieval.recipe import RECIPES, Recipe
 from router.signing.private_keys import PEM_START
 from router.snapshot.store.bucket.url import checked_url
@@ -78,7 +79,7 @@ class RetrievalSettings(Section):
     @classmethod
     def _known(cls, value: str | dict[str, Any]) -> str | dict[str, Any]:
         if isinstance(value, str) and value not in RECIPES:
-            raise ValueError(f"there is no recipe {value!r}: choose from {', '.join(RECIPES)}")
+            raise ValueError(f"there is no recipe {quoted(value)}: choose from {', '.join(RECIPES)}")
         if isinstance(value, dict):
             try:
                 Recipe.from_json(value)

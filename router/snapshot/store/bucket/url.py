@@ -36,7 +36,7 @@ def checked_url(url: str) -> str:
     address = url.rstrip("/")
     bucket, _, path = address.partition("://")[2].partition("/")
     if not path or (scheme != "file" and not bucket) or ".." in path.split("/") or "" in path.split("/"):
-        raise SettingsInvalid(f"{url!r} names no catalog: it must be like {scheme}://bucket/catalogs/demo")
+        raise SettingsInvalid(f"{url[:200]!r} names no catalog: it must be like {scheme}://bucket/catalogs/demo")
     return address
 
 
