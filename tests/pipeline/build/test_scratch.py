@@ -19,7 +19,7 @@ _TABLES = ("tools", "parameters", "phrases", "vectors", "ledger_vectors")
 
 
 def _build(catalog: Path, workspace: Path, encoder: Path) -> BuildReport:
-    overrides = {"vectors": {"encoder": str(encoder)}, "ledger": {"backups": 0}}
+    overrides: dict[str, dict[str, Any]] = {"vectors": {"encoder": str(encoder)}, "ledger": {"backups": 0}}
     return build(load(catalog, overrides, environment={}), workspace=workspace)
 
 
