@@ -65,6 +65,7 @@ def pytest_report_header() -> str:
 # Tests that start processes or servers, build catalogs or export encoders. `--fast` leaves them out.
 SLOW = (
     "tests/catalogs/",
+    "tests/cluster_month/",
     "tests/docs/",
     "tests/examples/",
     "tests/flows/",

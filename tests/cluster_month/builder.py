@@ -10,6 +10,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from tests.cluster_month import processes
+from tests.cluster_month.workers import Workers
 from tests.month.model import Model
 from tests.month.oracle import Outcome, parse_report
 from tests.pipeline.enrichment.model_server import ModelServer
@@ -86,15 +87,17 @@ class Builder:
         """The file that the catalog's tools are read from."""
         return self.catalog / "tools.jsonl"
 
-    def start_build(self, *options: str) -> None:
-        """Start `quartermaster build` as a process; `end` waits for it."""
+    def start_build(self, workers: Workers | None = None) -> None:
+        """Start `quartermaster build` as a process, on workers if there are some; `end` waits for it."""
         variables = {
             **self.bucket.environment,
             "OPENAI_BASE_URL": self.server.base_url,
             "OPENAI_API_KEY": "sk-loopback",
             "XDG_STATE_HOME": str(self.folder / "state"),
             "COLUMNS": "200",
+            **(workers.variables if workers else {}),
         }
+        options = ("--flow",) if workers else ()
         arguments = ("build", str(self.catalog), "--workspace", str(self.folder / "workspace"), "--json", *options)
         self._process = processes.start(_run_command, self.folder, variables, arguments, *self._streams)
 

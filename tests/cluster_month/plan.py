@@ -35,6 +35,7 @@ BUILDERS = (
     "reads yesterday's tools",
     "model fails",
     "workspace lost",
+    "builds on workers of which one dies",
 )
 OPERATORS = ("rollback", "pin", "rollback while builders publish")
 READERS = (

@@ -1,6 +1,5 @@
 """One month on the cluster: each day the tools change, at night two builders publish, and a fleet follows."""
 
-import random
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from tests.cluster_month.operator import Decision, decide
 from tests.cluster_month.oracle import Evening, Oracle
 from tests.cluster_month.plan import BUCKET, Night
 from tests.cluster_month.replica import Replica
+from tests.cluster_month.workers import Workers, running_workers
 from tests.cluster_month.world import World
 from tests.month.model import Model
 from tests.month.oracle import Outcome
@@ -65,7 +65,7 @@ class ClusterMonth:
         self._bucket = storage.new_bucket()
         self._url = f"{self._bucket.url}/catalogs/{CATALOG}"
         self._world = World(seed)
-        self._random = random.Random(seed)
+        self._workers: Workers | None = None
 
     def play(self) -> Iterator[NightResult]:
         """Play the nights in turn, and yield each as it ends."""
@@ -83,6 +83,7 @@ class ClusterMonth:
             variables = {**self._bucket.through(self._fleet_proxy.port).environment}
             self._fleet = Fleet(self._folder / "caches", self._url, variables, self._caches)
             stack.callback(self._fleet.stop)
+            self._stack = stack
             scratch = self._folder / "scratch"
             scratch.mkdir()
             reader = BucketReader(self._bucket.store(f"catalogs/{CATALOG}"), scratch)
@@ -121,6 +122,8 @@ class ClusterMonth:
         evening = Evening(night, outcomes, contents, chain, statuses, [*lost, *gone], published_before)
         truth = {f"office/{name}": text for name, text in self._world.tools.items()}
         violations = list(self._oracle.violations(evening, self._builders, truth))
+        if self._unlost:
+            violations.append("no worker was lost: the night has shown nothing")
         seconds = time.monotonic() - began
         return NightResult(night, outcomes, contents.current, len(chain), seconds, violations)
 
@@ -197,8 +200,11 @@ class ClusterMonth:
 
     def _build(self, night: Night, unlucky: Builder) -> list[Outcome | None]:
         started = datetime.now(UTC)
+        workers = self._started_workers() if night.builder == "builds on workers of which one dies" else None
+        if workers:
+            workers.lose_one()
         for builder in self._builders:
-            builder.start_build()
+            builder.start_build(workers if builder is unlucky else None)
         if night.builder == "killed anywhere":
             time.sleep(_BUILD_S * night.moment)
             unlucky.kill()
@@ -206,12 +212,19 @@ class ClusterMonth:
             time.sleep(_BUILD_S * night.moment)
             self._decide("rollback")
         outcomes: list[Outcome | None] = [builder.end() for builder in self._builders]
+        self._unlost = workers is not None and not workers.lost
         for builder, outcome in zip(self._builders, outcomes, strict=True):
             if outcome is not None and outcome.killed:
                 self._oracle.forgive(builder)
             elif outcome is not None and outcome.code == 0 and not night.bucket:
                 self._oracle.swept = started
         return outcomes
+
+    def _started_workers(self) -> Workers:
+        """Return the workers, which start when they are first needed: most months in the gate need none."""
+        if self._workers is None:
+            self._workers = self._stack.enter_context(running_workers(self._folder / "workers"))
+        return self._workers
 
     def _mend(self) -> None:
         for proxy in self._proxies:

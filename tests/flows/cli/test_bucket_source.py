@@ -94,6 +94,21 @@ def test_pull_fills_the_workspace_and_the_next_one_fetches_the_difference(
     assert "nothing new" in called(tmp_path, "pull", catalog.url, "--workspace", workspace).stdout
 
 
+def test_what_was_pushed_is_pulled_and_follows_a_rollback(
+    catalog: BucketCatalog, office: Publications, tmp_path: Path
+) -> None:
+    url = f"{catalog.bucket.url}/pushed/office"
+    for name in ("a", "b"):
+        office.publish(name)
+        done = called(tmp_path, "push", "office", url, "--workspace", tmp_path / "built")
+        assert done.returncode == 0, done.stderr
+    here = tmp_path / "here"
+    assert json.loads(called(tmp_path, "pull", url, "--workspace", here, "--json").stdout)["snapshot"] == "b"
+    assert called(tmp_path, "snapshots", url, "--use", "a").returncode == 0
+    assert json.loads(called(tmp_path, "pull", url, "--workspace", here, "--json").stdout)["snapshot"] == "a"
+    assert json.loads(called(tmp_path, "search", REQUEST, "--snapshot", url, "--json").stdout)["snapshot"] == "a"
+
+
 def test_pull_mends_what_is_damaged_also_what_no_router_reads(catalog: BucketCatalog, tmp_path: Path) -> None:
     folder = tmp_path / "catalog"
     called(tmp_path, "pull", catalog.url, folder)
