@@ -59,7 +59,7 @@ def _project(context: BuildContext, records: Sequence[ToolRecord], enrichment: E
     shards = _shards_to_project(records, enrichment, folder)
     projected = context.execution.map("project", project_documents, shards, context.settings.enrichment.languages)
     paths = sorted(shard.path for shard, _ in projected)
-    return open_documents(paths, len(records))
+    return open_documents(paths, len(records), SHARD_SIZE)
 
 
 def _shards_to_project(
