@@ -57,7 +57,7 @@ class Execution(Protocol):
         """Yield each batch with what `function` returns for it and `shared`, in the order in which they end.
 
         Batches come with a label, as from `parts`, and are taken as they are needed. `shared` goes to a worker once,
-        not with each batch. After an error no other batch begins; what has ended by then is yielded before it is raised.
+        not with each batch. After an error no other batch begins; what has ended by then is yielded first.
         """
         ...
 

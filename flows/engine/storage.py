@@ -109,6 +109,6 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise SettingsInvalid(
-            f"flow.storage: the worker on {gethostname()} cannot read {path} ({error.strerror}): name a folder that the "
-            "build and all workers see under the same path"
+            f"flow.storage: the worker on {gethostname()} cannot read {path} ({error.strerror}): name a folder that "
+            "the build and all workers see under the same path"
         ) from error

@@ -77,7 +77,9 @@ class Workers:
         with ExitStack() as stack:
             storage = None
             if runner.in_processes:
-                storage = SharedStorage(stack.enter_context(build_folder(root)), root if settings.address else None)
+                storage = SharedStorage(
+                    stack.enter_context(build_folder(root)), root if settings.dask_address else None
+                )
             stack.enter_context(runner.tasks)
             runner.start()
             workers = cls(runner, settings, storage)
@@ -106,7 +108,7 @@ class Workers:
                 label, batch = in_flight.pop(future)
                 try:
                     result: T = self._result(future, stage_name, label)
-                except Exception as error:
+                except Exception as error:  # noqa: BLE001 - it is raised below, after what has ended by now
                     failure = failure or error
                     self._cancel(in_flight)
                 else:

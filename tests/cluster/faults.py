@@ -26,7 +26,7 @@ FOLDER = "QUARTERMASTER_TEST_FAULTS"
 
 @dataclass(frozen=True)
 class Fault:
-    """`victim` is "worker", or the number of another process. The first `spared` batches of the stage are left alone."""
+    """`victim` is "worker", or the number of another process. Of the stage, `spared` batches are left alone first."""
 
     stage: str
     victim: str

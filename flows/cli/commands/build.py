@@ -117,6 +117,10 @@ def build(
                     no_commands=no_commands,
                 )
             else:
+                if settings.flow.runner != "none":
+                    progress.note(
+                        f"flow.runner = {settings.flow.runner!r} is for --flow: this build runs in one process"
+                    )
                 report = build_snapshot(settings, workspace=workspace, force=force, progress=progress)
         shown.close()
         if as_json:

@@ -65,7 +65,7 @@ class DaskRunner(Runner):
         return None
 
     def _connected(self) -> DaskTaskRunner:
-        return DaskTaskRunner(address=self._address, client_kwargs={"timeout": 30})
+        return DaskTaskRunner(address=self._address)
 
     def _local(self, settings: FlowSettings) -> DaskTaskRunner:
         dask.config.set({"distributed.scheduler.allowed-failures": settings.retries})
@@ -73,7 +73,7 @@ class DaskRunner(Runner):
             "n_workers": settings.workers or cores(),
             "threads_per_worker": 1,
             "memory_limit": settings.memory_limit,
-            "dashboard_address": None,
+            "dashboard_address": "127.0.0.1:0",  # None is the port 8787
             "silence_logs": logging.CRITICAL,
             "env": _QUIET,
         }

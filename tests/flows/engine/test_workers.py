@@ -1,5 +1,6 @@
 """Batches on the worker processes of a Dask cluster: their order, their errors, and workers that are killed."""
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -8,18 +9,25 @@ from typing import Any
 
 import pytest
 from distributed import LocalCluster
-from prefect import flow
+from prefect.settings import (
+    PREFECT_API_REQUEST_TIMEOUT,
+    PREFECT_API_URL,
+    PREFECT_CLIENT_MAX_RETRIES,
+    temporary_settings,
+)
+from typer.testing import CliRunner
 
+from flows.cli.main import app
 from flows.engine.progress import FlowProgress
-from flows.engine.runners import runner_of
+from flows.engine.reporting import drop_events
 from flows.engine.storage import build_folder, probe, share
 from flows.engine.tasks import TaskExecution
-from flows.engine.workers import Workers
 from pipeline.build import build
 from pipeline.errors import RunAborted, SettingsInvalid, WorkersLost
 from pipeline.progress import SilentProgress
 from pipeline.settings import FlowSettings, load
 from tests.support.places import ROOT
+from tests.support.proxy import proxied
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 
@@ -29,11 +37,14 @@ def cluster(prefect_server: str) -> Iterator[LocalCluster]:
     """Two worker processes, each restarted when it is killed."""
     import dask.config
 
-    with dask.config.set({"distributed.scheduler.allowed-failures": 1}):
-        with LocalCluster(
-            2, threads_per_worker=1, dashboard_address=None, silence_logs=50, env={"PYTHONPATH": str(ROOT)}
-        ) as cluster:
-            yield cluster
+    environment = {"PYTHONPATH": str(ROOT)}
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        LocalCluster(
+            2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50, env=environment
+        ) as cluster,
+    ):
+        yield cluster
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +65,9 @@ def where(batch: int, offset: int, large: bytes) -> tuple[int, int, int]:
 
 def test_batches_run_in_several_processes_and_get_what_they_share(execution: TaskExecution) -> None:
     done = list(execution.map("count", where, labelled(*range(8)), 10, b"x" * 100_000))
-    assert sorted((batch, result, size) for batch, (_, result, size) in done) == [(n, n + 10, 100_000) for n in range(8)]
+    assert sorted((batch, result, size) for batch, (_, result, size) in done) == [
+        (n, n + 10, 100_000) for n in range(8)
+    ]
     assert 0 < len({pid for _, (pid, _, _) in done} - {os.getpid()}) <= 2
     assert execution.storage is not None
     assert len(list(execution.storage.of_build.glob("*.pickle"))) == 1  # once, not with each batch
@@ -93,6 +106,73 @@ def refuses(batch: int, folder: Path) -> int:
 
 
 def test_after_an_error_no_other_batch_begins(execution: TaskExecution, tmp_path: Path) -> None:
-    with pytest.raises(RunAborted, match="^the batch is wrong$"):
+    with pytest.raises(RunAborted, match=r"^the batch is wrong$"):
         list(execution.map("count", refuses, labelled(*range(50)), tmp_path))
     assert len(list(tmp_path.iterdir())) < 10
+
+
+def test_a_build_on_workers_whose_server_is_lost_publishes_the_plain_snapshot(
+    cluster: LocalCluster,
+    prefect_server: str,
+    catalog_folder: Path,
+    encoder_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings = load(catalog_folder, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
+    plain = build(settings, workspace=tmp_path / "plain")
+    for name, value in (("RUNNER", "dask"), ("DASK_ADDRESS", cluster.scheduler_address), ("SERVER_WAIT_S", "0")):
+        monkeypatch.setenv(f"QUARTERMASTER_FLOW__{name}", value)
+    with proxied(int(prefect_server.split(":")[2].split("/")[0])) as proxy:
+        started = FlowProgress.start
+
+        def start(self: FlowProgress, stage: str, total: int | None = None) -> None:
+            if stage == "project":
+                proxy.switch("gone")
+            started(self, stage, total)
+
+        monkeypatch.setattr(FlowProgress, "start", start)
+        quick = {PREFECT_API_REQUEST_TIMEOUT: 1.0, PREFECT_CLIENT_MAX_RETRIES: 1}
+        with temporary_settings({PREFECT_API_URL: f"http://127.0.0.1:{proxy.port}/api", **quick}):
+            options = ["--workspace", str(tmp_path / "ws"), "--encoder", str(encoder_folder), "--flow", "--json"]
+            done = CliRunner().invoke(app, ["build", str(catalog_folder), *options])
+            proxy.switch("open")
+            drop_events()
+    assert done.exit_code == 0, done.output
+    built = Path(json.loads(done.stdout)["snapshot"])
+    for name in ("records.jsonl", "vectors.npy", "expansion/meta.json"):
+        assert (built / name).read_bytes() == (plain.snapshot / name).read_bytes(), name
+    assert not list((tmp_path / "ws" / "workers" / "builds").iterdir())
+
+
+def test_a_worker_that_does_not_see_the_storage_says_so(tmp_path: Path) -> None:
+    with pytest.raises(SettingsInvalid, match=r"^flow.storage: the worker on .* cannot read .*/probe \(No such file"):
+        probe(tmp_path / "probe")
+
+
+def test_what_a_killed_build_left_in_the_storage_is_removed_and_what_a_live_one_has_is_not(tmp_path: Path) -> None:
+    killed = tmp_path / "builds" / "killed"
+    killed.mkdir(parents=True)
+    (killed / "lock").touch()
+    with build_folder(tmp_path) as first, build_folder(tmp_path) as second:
+        assert {*(tmp_path / "builds").iterdir()} == {first, second}
+    assert not list((tmp_path / "builds").iterdir())
+
+
+def test_values_that_were_shared_before_are_not_written_again(tmp_path: Path) -> None:
+    large = share(tmp_path, (b"x" * 100_000, 1))
+    assert large == share(tmp_path, (b"x" * 100_000, 1)) and large.open() == (b"x" * 100_000, 1)
+    assert len(list(tmp_path.iterdir())) == 1
+    assert share(tmp_path, (1, 2)).open() == (1, 2) and len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_scheduler_that_does_not_answer_is_one_sentence(tmp_path: Path) -> None:
+    import dask.config
+
+    settings = FlowSettings(runner="dask", dask_address="tcp://127.0.0.1:1")
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
+        pytest.raises(WorkersLost, match=r"the Dask scheduler tcp://127\.0\.0\.1:1 does not answer"),
+        TaskExecution.started(settings, SilentProgress(), tmp_path),
+    ):
+        pass

@@ -12,6 +12,7 @@ from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.enrichment import prompt
 from pipeline.errors import RunAborted, Unavailable
+from pipeline.execution import DirectExecution
 from pipeline.settings import load
 from router.contract import Manifest
 from router.store import SnapshotStore, decisions
@@ -122,7 +123,7 @@ def test_too_many_new_tools_without_a_model_stop_the_build(office: Office) -> No
             office.night(server)
 
 
-class _Retried:
+class _Retried(DirectExecution):
     """Tries each stage again where something did not answer, as the tasks of a flow do."""
 
     batch_size: int | None = 10

@@ -2,7 +2,7 @@
 
 import json
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.build import build
 from pipeline.build.report import BuildReport
-from pipeline.execution import DRIVER_STAGES, Arguments, T
+from pipeline.execution import DRIVER_STAGES, Arguments, Batch, SharedStorage, T
 from pipeline.settings import load
 from router import Manifest, Router
 from router.contract import CATALOG_DB
@@ -32,11 +32,13 @@ def call(work: bytes) -> bytes:
 
 
 class OtherProcess:
-    """Runs each stage that may leave the driver in a process of a pool."""
+    """Runs each stage that may leave the driver in a process of a pool. Batches end in the reverse of their order."""
 
     batch_size: int | None = None
+    threads: int | None = 1
 
-    def __init__(self, pool: ProcessPoolExecutor) -> None:
+    def __init__(self, pool: ProcessPoolExecutor, storage: Path | None = None) -> None:
+        self.storage = SharedStorage(storage) if storage else None
         self.pool = pool
         self.ran: dict[str, set[str]] = {"here": set(), "elsewhere": set()}
 
@@ -47,6 +49,16 @@ class OtherProcess:
         self.ran["elsewhere"].add(stage_name)
         returned: T = pickle.loads(self.pool.submit(call, pickle.dumps((function, arguments))).result())
         return returned
+
+    def map(
+        self,
+        stage_name: str,
+        function: Callable[[Batch, *Arguments], T],
+        batches: Iterable[tuple[str, Batch]],
+        *shared: *Arguments,
+    ) -> Iterator[tuple[Batch, T]]:
+        for label, batch in reversed(list(batches)):
+            yield batch, self.run(stage_name, function, batch, *shared, label=label)
 
 
 @pytest.fixture
@@ -82,10 +94,17 @@ def plain(manifest: Manifest) -> dict[str, Any]:
 
 
 def test_stages_in_another_process_build_the_same_snapshot(
-    catalog: Path, encoder_folder: Path, tmp_path: Path, pool: ProcessPoolExecutor
+    catalog: Path,
+    encoder_folder: Path,
+    tmp_path: Path,
+    pool: ProcessPoolExecutor,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings = load(catalog, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
-    execution = OtherProcess(pool)
+    for module, constant in (("vectors.embedding", "_TEXTS_A_STAGE"), ("build.expanding", "SHARD_SIZE")):
+        monkeypatch.setattr(f"pipeline.{module}.{constant}", 20)  # several batches
+    (storage := tmp_path / "storage").mkdir()
+    execution = OtherProcess(pool, storage)
     direct = build(settings, workspace=tmp_path / "direct")
     elsewhere = build(settings, workspace=tmp_path / "elsewhere", execution=execution)
     assert execution.ran["elsewhere"] == ELSEWHERE
