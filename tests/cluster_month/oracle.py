@@ -1,6 +1,6 @@
 """What must hold after each night on the cluster, whatever went wrong in it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -25,6 +25,7 @@ class Evening:
         statuses: What each router serves after the bucket works again, by its number.
         lost: Why routers that should run do not.
         published_before: How many publications there were before the night.
+        followed: The numbers of the routers that ran all night.
     """
 
     night: Night
@@ -34,6 +35,7 @@ class Evening:
     statuses: Mapping[int, Status]
     lost: Sequence[str]
     published_before: int
+    followed: Collection[int] = ()
 
 
 @dataclass
@@ -92,6 +94,8 @@ class Oracle:
         router, published = f"router {number}", publications(evening.chain)
         if status.problem:
             yield f"{router} serves a snapshot that is not whole: {status.problem}"
+        if evening.night.bucket == "away" and number in evening.followed and not status.warnings:
+            yield f"{router} did not say that the bucket was away"
         if status.answered_from != status.snapshot:
             yield f"{router} serves {status.snapshot} and answered from {status.answered_from}"
         if not follows(status.served, published):

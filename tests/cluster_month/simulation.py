@@ -27,6 +27,7 @@ from tests.support.stale_listing import History
 
 _BUILD_S = 1.5  # about as long as a build takes: when "anywhere" in it may be
 _TINY_DISK = 2_000  # bytes
+_AWAY_S = 8  # longer than a router tries before it says so
 
 
 @dataclass
@@ -112,14 +113,17 @@ class ClusterMonth:
         self._break_bucket(night)
         self._break_builder(night, unlucky)
         lost += self._strike_reader(night)
+        followed = [replica.number for replica in self._fleet.replicas if replica.running]
         outcomes = self._build(night, unlucky)
+        if night.bucket == "away":
+            time.sleep(_AWAY_S)
         self._mend()
         lost += self._fleet.start()
         contents = self._oracle.reader.read()
         statuses = self._fleet.wait_for(contents.current)
         gone = [f"{replica} died" for replica in self._fleet.replicas if not replica.running]
         chain = self._chain()
-        evening = Evening(night, outcomes, contents, chain, statuses, [*lost, *gone], published_before)
+        evening = Evening(night, outcomes, contents, chain, statuses, [*lost, *gone], published_before, followed)
         truth = {f"office/{name}": text for name, text in self._world.tools.items()}
         violations = list(self._oracle.violations(evening, self._builders, truth))
         if self._unlost:

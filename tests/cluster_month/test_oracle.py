@@ -41,9 +41,9 @@ class _Builder:
         again = ()
 
 
-def _broken(status: Status = _STATUS, outcome: Outcome | None = None) -> list[str]:
+def _broken(status: Status = _STATUS, outcome: Outcome | None = None, bucket: str = "late") -> list[str]:
     contents = Contents({"revision": 2, "snapshot": "two"}, {"two": {"content_hash": "hash"}}, {})
-    evening = Evening(Night(1, bucket="late"), [outcome], contents, _CHAIN, {3: status}, [], 1)
+    evening = Evening(Night(1, bucket=bucket), [outcome], contents, _CHAIN, {3: status}, [], 1, [3])
     builders: Any = [_Builder()]
     return list(Oracle(_Reader(), timedelta()).violations(evening, builders, _TRUE))
 
@@ -68,6 +68,12 @@ def test_a_router_that_serves_the_wrong_thing_is_seen(wrong: dict[str, Any], tol
     outcome = Outcome(0, "", "", {"outcome": "published", "snapshot": "two"})
     (broken,) = _broken(replace(_STATUS, **wrong), outcome)
     assert told in broken
+
+
+def test_a_router_that_does_not_say_that_the_bucket_is_away_is_seen() -> None:
+    outcome = Outcome(0, "", "", {"outcome": "published", "snapshot": "two"})
+    assert _broken(outcome=outcome, bucket="away") == ["router 3 did not say that the bucket was away"]
+    assert _broken(replace(_STATUS, warnings=("it does not answer",)), outcome, "away") == []
 
 
 @pytest.mark.parametrize(
