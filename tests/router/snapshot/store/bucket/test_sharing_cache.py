@@ -16,7 +16,7 @@ import pytest
 from router import SnapshotInvalid
 from router.contract import Manifest
 from router.snapshot.snapshot import Snapshot
-from router.snapshot.store.bucket import pulling, reader
+from router.snapshot.store.bucket import known_files, pulling, reader
 from router.snapshot.store.bucket.objects import ObjectUnavailable
 from router.snapshot.store.bucket.reader import BucketReader
 from tests.support.faults import Fault
@@ -96,8 +96,8 @@ class Killed(BaseException):
 def test_a_pull_that_ends_at_any_step_leaves_nothing_or_a_whole_snapshot(
     store: BucketReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    steps = [(pulling, "_link_or_copy"), (pulling, "make_read_only"), (pulling, "sync_tree"), (pulling, "sync")]
-    steps += [(Path, "unlink"), (Path, "rename"), (Path, "write_bytes"), (Path, "mkdir")]
+    steps: list[tuple[Any, str]] = [(pulling, name) for name in ("link_or_copy", "make_read_only", "sync_tree", "sync")]
+    steps += [(known_files, "link_or_copy"), (Path, "unlink"), (Path, "rename"), (Path, "write_bytes"), (Path, "mkdir")]
     folder = store.cache.folder / "a"
     number = 0
     while number < 400:
