@@ -1,6 +1,7 @@
 """A snapshot from a bucket into a cache: only the files that the cache lacks, each verified, in one step at the end."""
 
 import errno
+import os
 import shutil
 import threading
 from collections.abc import Callable
@@ -113,7 +114,7 @@ def _pull(
     (staged / MANIFEST).write_bytes(data)
     make_read_only(staged)
     sync_tree(staged)
-    if (cache.folder / name).exists():
+    if os.path.lexists(cache.folder / name):
         cache.remove(cache.folder / name)
     staged.rename(cache.folder / name)
     sync(cache.folder)
