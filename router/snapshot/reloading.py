@@ -187,7 +187,7 @@ class ReloadingSnapshot:
             return
         if isinstance(publication, Unreadable):
             self.refusal = publication.reason
-            self._warn(publication, "it cannot be read, and %s goes on serving: %s", publication.reason)
+            self._warn(publication, "%s cannot be read, and %s goes on serving: %s", publication.reason)
             return
         if publication == self._refused and self._pause:
             self._pause -= 1
@@ -201,7 +201,7 @@ class ReloadingSnapshot:
                 return
             self._failures = self._failures + 1 if publication == self._refused else 0
             self._pause = min(2**self._failures, _LONGEST_PAUSE)
-            self._warn(publication, "the new snapshot was refused, %s goes on serving: %s", error)
+            self._warn(publication, "%s: the new snapshot was refused, %s goes on serving: %s", error)
         else:
             self._seen, self._refused = publication, None
 
@@ -212,7 +212,7 @@ class ReloadingSnapshot:
         self._refused = publication
         foreseen = isinstance(reason, str | QuartermasterError)
         _logger.warning(
-            f"%s: {sentence}",
+            sentence,
             self._store.label if self._store else "",
             self._name,
             reason if foreseen else repr(reason),

@@ -87,7 +87,7 @@ class _RouterCollector(Collector):
         )
         yield GaugeMetricFamily(
             "quartermaster_publication_refused",
-            "1 while the newest publication is refused and the snapshot before it serves.",
+            "1 while the newest publication is refused, or cannot be read, and the snapshot before it serves.",
             bool(self._router.refusal),
         )
         yield CounterMetricFamily("quartermaster_request_cache_hits", "Vectors found in the cache.", cache.hits)

@@ -116,6 +116,9 @@ class Cache:
 
     def remove(self, folder: Path) -> None:
         """Remove a folder: in one step to whoever looks for it, and then its files. The caller holds `locked`."""
+        if folder.is_symlink() or not folder.is_dir():  # never one of ours, and a pipe would wait for a writer
+            folder.unlink()
+            return
         leftover = self.folder / f"{_REMOVED}{folder.name}"
         shutil.rmtree(leftover, ignore_errors=True)
         folder.rename(leftover)

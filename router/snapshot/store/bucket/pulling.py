@@ -4,17 +4,16 @@ import errno
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from router.contract import MANIFEST, SIGNATURE, Manifest
 from router.errors import SnapshotInvalid
-from router.fingerprint import file_sha256
 from router.snapshot.store.bucket.cache import Cache
 from router.snapshot.store.bucket.daemons import run_jobs
 from router.snapshot.store.bucket.downloading import download
+from router.snapshot.store.bucket.known_files import DISK_FULL, link_or_copy, take_known
 from router.snapshot.store.bucket.layout import file_object
 from router.snapshot.store.bucket.objects import Objects
 from router.snapshot.store.bucket.remote import RemoteCatalog
@@ -27,7 +26,6 @@ _TRIES = 3
 _SPARE_BYTES = 64 << 20  # of the disk, that a pull leaves free
 # A manifest has no sizes, and a bucket may be anybody's: the most that a snapshot of so many tools may take.
 _MOST_BYTES, _MOST_BYTES_A_TOOL = 8 << 30, 1 << 20
-_DISK_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +60,7 @@ def pull(
     try:
         return _pull(catalog, cache, data, manifest, stop, admit, report)
     except OSError as error:
-        if error.errno not in _DISK_FULL:
+        if error.errno not in DISK_FULL:
             raise
         shutil.rmtree(cache.pulling, ignore_errors=True)
         raise SnapshotInvalid(
@@ -106,56 +104,22 @@ def _pull(
     if admit is not None:
         admit(staged, data, manifest)
     wanted = set(manifest.files.values())
-    missing = sorted(wanted - _take_known(cache, name, manifest.files))
+    missing = sorted(wanted - take_known(cache, name, manifest.files))
     moved = _fetch(catalog.objects, cache, missing, manifest, stop, report)
     for path, sha256 in manifest.files.items():
         (staged / path).parent.mkdir(parents=True, exist_ok=True)
-        _link_or_copy(cache.pulling / sha256, staged / path)
+        link_or_copy(cache.pulling / sha256, staged / path)
     for sha256 in wanted:
         (cache.pulling / sha256).unlink()
     (staged / MANIFEST).write_bytes(data)
     make_read_only(staged)
     sync_tree(staged)
-    if (cache.folder / name).exists():
+    if os.path.lexists(cache.folder / name):
         cache.remove(cache.folder / name)
     staged.rename(cache.folder / name)
     sync(cache.folder)
     shutil.rmtree(cache.pulling, ignore_errors=True)
     return Pulled(name, len(missing), len(wanted) - len(missing), moved)
-
-
-def _take_known(cache: Cache, name: str, files: Mapping[str, str]) -> set[str]:
-    """Link the files of a snapshot that are in the cache into `cache.pulling`, and return their sha256.
-
-    Each is read and hashed there, under its new name, before it counts.
-    """
-    known: set[str] = set()
-    wanted = set(files.values())
-    for sha256, source in _sources(cache, name, files):
-        if sha256 not in wanted or sha256 in known or source.is_symlink():
-            continue
-        target = cache.pulling / sha256
-        try:
-            if source != target:
-                target.unlink(missing_ok=True)
-                _link_or_copy(source, target)
-            if file_sha256(target) == sha256:
-                known.add(sha256)
-                continue
-        except FileNotFoundError:  # of a damaged snapshot
-            continue
-        target.unlink()
-    return known
-
-
-def _sources(cache: Cache, name: str, files: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
-    """Yield the sha256 and the paths of files that may have that content."""
-    for path in cache.pulling.iterdir():
-        if path.is_file() and not path.is_symlink():
-            yield path.name, path
-    for folder, manifest in cache.manifests():
-        yield from ((sha256, folder / path) for path, sha256 in manifest.files.items())
-    yield from ((sha256, cache.folder / name / path) for path, sha256 in files.items())
 
 
 def _fetch(
@@ -205,12 +169,3 @@ def _require_room(cache: Cache, manifest: Manifest, total: int) -> None:
     needed, free = total - min(there, total) + _SPARE_BYTES, shutil.disk_usage(cache.folder).free
     if needed > free:
         raise OSError(errno.ENOSPC, f"{needed:,} bytes are needed and {free:,} are free", str(cache.folder))
-
-
-def _link_or_copy(source: Path, target: Path) -> None:
-    try:
-        os.link(source, target)
-    except FileNotFoundError:
-        raise
-    except OSError:  # no links here, or too many of this file
-        shutil.copyfile(source, target)

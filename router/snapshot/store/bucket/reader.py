@@ -13,10 +13,9 @@ from router.files import name_problem, read_in
 from router.process import renew_in_child
 from router.signing.envelope import MOST_BYTES as MOST_SIGNATURE_BYTES
 from router.snapshot.store.bucket.cache import Cache
-from router.snapshot.store.bucket.head import MOST_BYTES, Head
-from router.snapshot.store.bucket.layout import HEAD
 from router.snapshot.store.bucket.objects import Objects, ObjectUnavailable
 from router.snapshot.store.bucket.origin import mark, mirror, origin_of
+from router.snapshot.store.bucket.published import Published
 from router.snapshot.store.bucket.pulling import Pulled, Report, pull
 from router.snapshot.store.bucket.remote import RemoteCatalog
 from router.snapshot.store.bucket.url import catalog_of, checked_url
@@ -30,7 +29,6 @@ _logger = logging.getLogger("router")
 _LOOK_REQUEST_S, _LOOK_PATIENCE_S = 8.0, 4.0
 _FILE_REQUEST_S, _FILE_PATIENCE_S = 60.0, 15.0
 _WAIT_S = 300.0  # for another process that pulls into the same cache
-_TRIES = 3
 
 
 class BucketReader:
@@ -53,16 +51,14 @@ class BucketReader:
         self.cache = Cache(folder)
         if (origin := origin_of(folder)) not in (None, self._url):
             raise SettingsInvalid(f"{folder} caches {origin}: name another for {self._url}")
-        self._head: Head | None = None
-        self._etag: str | None = None
+        self._published = Published(self._looking)
         self._signed: tuple[str, str | None] | None = None  # the snapshot and the version whose signature was read
         self._verified: str | None = None
         self._serving: str | None = None
         self._admit: Admit | None = None
         self._stop = threading.Event()
         self._process = os.getpid()
-        self._reading, self._fetching = threading.Lock(), threading.Lock()
-        renew_in_child(self, "_reading")
+        self._fetching = threading.Lock()
         renew_in_child(self, "_fetching")
 
     @property
@@ -79,23 +75,23 @@ class BucketReader:
         """Return what is current, by one conditional request. Raises ObjectUnavailable and SnapshotInvalid."""
         if self._is_forked():
             return self.cache.store.publication()
-        head = self._read_head()
+        head = self._published.read()
         return head.snapshot, head.pointer
 
     def current(self) -> str | None:
         """Return the name of the current snapshot, read again. Raises as `publication` does."""
-        return self.cache.store.current() if self._is_forked() else self._read_head().snapshot
+        return self.cache.store.current() if self._is_forked() else self._published.read().snapshot
 
     def signed_pointer(self) -> bytes | None:
         """Return the signed statement that was read with the current snapshot; the cache's where nothing was read."""
-        head = self._head
+        head = self._published.head
         if head is None or self._is_forked():
             return self.cache.store.signed_pointer()
         return head.pointer.encode() or None
 
     def snapshots(self) -> list[Stored]:
         """Return the snapshots that the bucket lists, newest first. Raises as `publication` does."""
-        return self.cache.store.snapshots() if self._is_forked() else self._catalog.stored(self._read_head())
+        return self.cache.store.snapshots() if self._is_forked() else self._catalog.stored(self._published.read())
 
     def local_folder(self, name: str) -> Path:
         """Return the folder of a snapshot in the cache, where it stays; what is missing is fetched.
@@ -140,8 +136,7 @@ class BucketReader:
 
     def last_served(self) -> Path | None:
         """Return the folder of the cache's current snapshot; None where it has none that can be read."""
-        with self._reading:
-            self._head = self._etag = None
+        self._published.forget()
         name = self.cache.current()
         return self.cache.hold(name) if name else None
 
@@ -175,31 +170,13 @@ class BucketReader:
         """
         if origin_of(self.cache.folder) is None:
             return False
-        mirror(self.cache.store, self._read_head())
+        mirror(self.cache.store, self._published.read())
         return True
 
     def close(self) -> None:
         """End a pull that is under way, and let others remove what this process served."""
         self._stop.set()
         self.cache.close()
-
-    def _read_head(self) -> Head:
-        """Return what CURRENT holds, which is sent only where it has changed. Raises as `publication` does."""
-        with self._reading:
-            for left in reversed(range(_TRIES)):
-                try:
-                    answer = self._looking.read_if_changed(HEAD, self._etag, MOST_BYTES)
-                    if answer is not None:
-                        self._head, self._etag = Head.from_json(answer[0], f"{self._url}/{HEAD}"), answer[1]
-                except FileNotFoundError:
-                    self._head, self._etag = Head(), None
-                except SnapshotInvalid:  # a byte may have flipped on the way
-                    if not left:
-                        raise
-                    continue
-                break
-            assert self._head is not None
-            return self._head
 
     def _pull(self, name: str, *, anew: bool, report: Report = lambda done, total: None) -> Pulled | None:
         try:
@@ -213,10 +190,9 @@ class BucketReader:
         except BlockingIOError as error:
             raise ObjectUnavailable(f"another process pulls into this cache for a long time: {error}") from error
         except BaseException:
-            with self._reading:
-                self._etag = None  # what CURRENT says is read whole again: it may have been damaged on the way
+            self._published.doubt()
             raise
-        self._verified, self._signed = name, (name, self._etag)
+        self._verified, self._signed = name, (name, self._published.etag)
         _logger.info(
             "%s: fetched %s: %d files of %s bytes; %d files were there",
             self._url,
@@ -229,7 +205,7 @@ class BucketReader:
 
     def _renew_signature(self, name: str, folder: Path) -> None:
         """Read the signatures of a cached snapshot again after each publication: another key may have signed it."""
-        if self._signed == (name, self._etag):
+        if self._signed == (name, self._published.etag):
             return
         signature = RemoteCatalog(self._looking).signature(name)
         if signature is not None:
@@ -238,7 +214,7 @@ class BucketReader:
                 known = read_in(folder, SIGNATURE, MOST_SIGNATURE_BYTES)[0]
             if signature != known:
                 replace_text(folder / SIGNATURE, signature.decode("utf-8", "replace"))
-        self._signed = name, self._etag
+        self._signed = name, self._published.etag
 
     def _is_forked(self) -> bool:
         return os.getpid() != self._process

@@ -255,7 +255,9 @@ def test_a_snapshot_that_the_bucket_has_damaged_is_refused_at_the_start_for_the_
     assert "is not what its name says" in router.refusal
 
 
-@pytest.mark.parametrize("damage", ["cut", "missing file", "no manifest", "cut manifest", "extra file", "no folder"])
+@pytest.mark.parametrize(
+    "damage", ["cut", "missing file", "no manifest", "cut manifest", "extra file", "folder for a file", "no folder"]
+)
 def test_a_damaged_cache_is_mended_and_never_served(opened: Callable[[], Router], cache: Path, damage: str) -> None:
     opened().close()
     folder = cache / "a"
@@ -270,6 +272,9 @@ def test_a_damaged_cache_is_mended_and_never_served(opened: Callable[[], Router]
             cut(folder / MANIFEST)
         case "extra file":
             (folder / "name" / "evil.store").write_bytes(b"x")
+        case "folder for a file":
+            (folder / "records.jsonl").unlink()
+            (folder / "records.jsonl").mkdir()
         case "no folder":
             shutil.rmtree(folder)
     router = opened()
