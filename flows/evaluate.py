@@ -15,7 +15,7 @@ from router.evaluation import Judgement, judgements_of, measure, read_judgements
 
 
 @task(name="evaluate", task_run_name="evaluate {bench}", cache_policy=NO_CACHE, persist_result=False)
-def measure_snapshot(snapshot: Path, judgements: list[Judgement], bench: str, recipe: str | None) -> dict[str, Any]:
+def measure_snapshot(snapshot: str, judgements: list[Judgement], bench: str, recipe: str | None) -> dict[str, Any]:
     """Route every judged request and return the metrics. `bench` names the run."""
     progress = FlowProgress(bench)
     progress.start("evaluate", len(judgements))
@@ -24,7 +24,7 @@ def measure_snapshot(snapshot: Path, judgements: list[Judgement], bench: str, re
 
 @flow(name="evaluate-catalog", flow_run_name="evaluate {bench}", persist_result=False)
 def evaluate_catalog(bench: str, snapshot: str, recipe: str | None = None, name: str | None = None) -> Any:
-    """Measure a snapshot, or the one that a catalog's folder serves, on the judgements in a folder.
+    """Measure a snapshot, or the one that a catalog's folder or address serves, on the judgements in a folder.
 
     `bench` is the folder with judgements.jsonl or queries.jsonl; `name` is that of the artifact, by default the
     folder's. Returns the evaluation as JSON, and stores it as an artifact.
@@ -36,7 +36,7 @@ def evaluate_catalog(bench: str, snapshot: str, recipe: str | None = None, name:
             raise SettingsInvalid(f"{folder} holds neither queries.jsonl nor judgements.jsonl")
         judgements = read_judgements(file)
         name = name or folder.resolve().name
-        result = measure_snapshot(Path(snapshot), judgements, name, recipe)
+        result = measure_snapshot(snapshot, judgements, name, recipe)
     except QuartermasterError as error:
         return Failed(message=str(error), data=error)
     show_evaluation(name, result)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 from pipeline.errors import QuartermasterError
+from router.store import StoreChanged, StoreUnavailable
 
 INTERRUPTED = 130  # 128 + SIGINT, as a shell has it
 UNFORESEEN = 70  # EX_SOFTWARE of sysexits.h
@@ -43,6 +44,8 @@ class Failure:
             return cls("interrupted", "interrupted", INTERRUPTED)
         if isinstance(error, SystemExit) and isinstance(error.code, int) and error.code > 128:
             return cls("terminated", f"ended by signal {error.code - 128}", error.code)
+        if isinstance(error, StoreUnavailable | StoreChanged):
+            return cls(_snake_case(type(error).__name__), str(error), _STOPPED)
         said = " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST]
         if (isinstance(error, OSError) and error.errno in _DISK_FULL) or _NO_SPACE in said:
             return cls("disk_full", f"the disk is full: {_written(error)}. Free some space and run it again", _STOPPED)

@@ -242,7 +242,15 @@ def read_manifest(folder: Path) -> tuple[bytes, Manifest]:
 def sequence_in(folder: Path) -> int:
     """Return the number of a snapshot's folder, whatever its format version; 0 where no manifest tells one."""
     try:
-        sequence = json.loads(read_in(folder, MANIFEST, MOST_MANIFEST_BYTES)[0])["sequence"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return 0  # an old manifest, or a damaged one: `Manifest.read` says what is wrong with it
+        return sequence_of(read_in(folder, MANIFEST, MOST_MANIFEST_BYTES)[0])
+    except (OSError, ValueError):
+        return 0
+
+
+def sequence_of(manifest: bytes) -> int:
+    """Return the number in the bytes of a manifest, whatever its format version; 0 where they tell none."""
+    try:
+        sequence = json.loads(manifest)["sequence"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return 0  # an old manifest, or a damaged one: `Manifest.from_bytes` says what is wrong with it
     return sequence if isinstance(sequence, int) and 0 <= sequence <= _MOST_COUNT else 0

@@ -70,6 +70,7 @@ class Router(ToolRegistration):
         path: str | Path | ReadableStore,
         *,
         watch: float | None = None,
+        cache_dir: str | Path | None = None,
         request_cache: int = 0,
         selection: Selection | None = None,
         rerank: Reranking | None = None,
@@ -82,10 +83,13 @@ class Router(ToolRegistration):
         """Open a snapshot and verify its checksums, and with `trusted_keys` its signature.
 
         Args:
-            path: A snapshot's folder, a catalog's folder (`snapshots/<catalog>`) with its CURRENT, or a store.
+            path: A snapshot's folder, a catalog's folder (`snapshots/<catalog>`) with its CURRENT, a store, or the
+                address of a catalog in a bucket, such as "s3://bucket/catalogs/demo". A bucket's snapshots are fetched
+                into a cache; where the bucket gives none, what the cache served last serves, with a warning.
             watch: Seconds between two looks for a newer snapshot, by a thread that ends with the router. A newer one
                 replaces the old; one that cannot be opened is refused with a warning of the logger "router". With None
                 only `reload` looks.
+            cache_dir: With an address: the folder of caches, which processes may share; by default the user's cache.
             request_cache: How many requests' vectors to keep: 1.5 KB for each request and each of its steps.
             selection: The selection of every request that brings none of its own.
             rerank: A second pass over the best tools of each answer.
@@ -107,6 +111,7 @@ class Router(ToolRegistration):
         live = ReloadingSnapshot.open(
             path,
             watch=watch,
+            cache_dir=cache_dir,
             request_cache=request_cache,
             overlay=saved,
             trusted_keys=trusted_keys,

@@ -6,6 +6,9 @@ roll back, release.
 """
 
 from router.snapshot.store import decisions
+from router.snapshot.store.bucket.place import CACHE_DIR_VARIABLE, cache_place
+from router.snapshot.store.bucket.url import catalog_of, checked_url, is_url
+from router.snapshot.store.caching import CachingStore
 from router.snapshot.store.disk import DiskSize, disk_size, share_unchanged
 from router.snapshot.store.local import SnapshotStore
 from router.snapshot.store.path import SnapshotPath, open_store
@@ -13,8 +16,11 @@ from router.snapshot.store.protocol import (
     DecisionStore,
     PointerStore,
     ReadableStore,
+    SharedStore,
     SignedStore,
+    StoreChanged,
     Stored,
+    StoreUnavailable,
     WritableStore,
     current_folder,
 )
@@ -23,38 +29,51 @@ from router.snapshot.store.serviceable import is_held, is_rolled_back
 from router.snapshot.store.signing import (
     UNSIGNED,
     Signing,
+    sign_in,
     sign_manifest,
     sign_snapshot,
     signing_keys,
+    signing_keys_in,
 )
 from router.snapshot.store.state import RolledBack, StoreState
 from router.snapshot.store.workspace import catalogs, last_built
 
 __all__ = [
+    "CACHE_DIR_VARIABLE",
     "UNSIGNED",
+    "CachingStore",
     "DecisionStore",
     "DiskSize",
     "PointerStore",
     "ReadableStore",
     "RolledBack",
+    "SharedStore",
     "SignedStore",
     "Signing",
     "SnapshotPath",
     "SnapshotStore",
+    "StoreChanged",
     "StoreState",
+    "StoreUnavailable",
     "Stored",
     "WritableStore",
+    "cache_place",
+    "catalog_of",
     "catalogs",
+    "checked_url",
     "current_folder",
     "decisions",
     "disk_size",
     "is_held",
     "is_rolled_back",
+    "is_url",
     "last_built",
     "open_store",
     "removable",
     "share_unchanged",
+    "sign_in",
     "sign_manifest",
     "sign_snapshot",
     "signing_keys",
+    "signing_keys_in",
 ]

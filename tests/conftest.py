@@ -4,17 +4,19 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import certifi
 import pytest
 from hypothesis import settings
 
 from router import Router
 from router.encoding.export.cache import CACHE_VARIABLE
 from tests.support.factories import TOOLS, expansion_row
+from tests.support.object_storage import Bucket, ObjectStorage, object_storage_server
 from tests.support.once import made_once
 
 # The gate tries the same inputs each time; `make fuzz` tries new ones. No deadline: a busy machine is no failure.
@@ -44,7 +46,11 @@ def pytest_configure(config: pytest.Config) -> None:
     # torch takes every core, as each worker does: a build of the demo is 29 s of CPU so, and 16 with a thread each.
     os.environ["OMP_NUM_THREADS"] = "1"
     # Servers on loopback speak plain HTTP: reading the machine's certificates takes each client 50 ms.
-    os.environ.pop("SSL_CERT_FILE", None)
+    # obstore does not start without one, so there is one.
+    certificate = Path(state.name) / "certificate.pem"
+    first, end, _ = Path(certifi.where()).read_text(encoding="utf-8").partition("-----END CERTIFICATE-----\n")
+    certificate.write_text(first + end, encoding="utf-8")
+    os.environ["SSL_CERT_FILE"] = str(certificate)
     os.environ["SSL_CERT_DIR"] = os.devnull
 
 
@@ -59,6 +65,7 @@ def pytest_report_header() -> str:
 # Tests that start processes or servers, build catalogs or export encoders. `--fast` leaves them out.
 SLOW = (
     "tests/catalogs/",
+    "tests/cluster_month/",
     "tests/docs/",
     "tests/examples/",
     "tests/flows/",
@@ -212,3 +219,16 @@ def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def router(snapshot: Path) -> Router:
     """A router over the session's snapshot."""
     return Router.open(snapshot)
+
+
+@pytest.fixture(scope="session")
+def object_storage() -> Iterator[ObjectStorage]:
+    """An S3 server on loopback, one a worker."""
+    with object_storage_server() as server:
+        yield server
+
+
+@pytest.fixture
+def bucket(object_storage: ObjectStorage) -> Bucket:
+    """An empty bucket of that server."""
+    return object_storage.new_bucket()

@@ -19,6 +19,8 @@ from flows.cli.commands.inspect import inspect
 from flows.cli.commands.keys import keys
 from flows.cli.commands.ledger import ledger
 from flows.cli.commands.login import login
+from flows.cli.commands.pull import pull
+from flows.cli.commands.push import push
 from flows.cli.commands.quarantine import quarantine
 from flows.cli.commands.route import explain, search
 from flows.cli.commands.schedule import schedule
@@ -63,7 +65,10 @@ def _quartermaster(
     pass
 
 
-for _command in (build, search, explain, inspect, evaluate, compare, snapshots, quarantine, schedule, login):
+for _command in (
+    *(build, search, explain, inspect, evaluate, compare),
+    *(snapshots, push, pull, quarantine, schedule, login),
+):
     app.command()(_command)
 app.add_typer(serve, name="serve")
 app.add_typer(ledger, name="ledger")

@@ -5,6 +5,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from flows.output.catalog_stores import (
+    CatalogStore,
+    address_of_copy,
+    deciding_store,
+    listed_store,
+    require_serving,
+    sizes,
+)
 from flows.output.terminal import err, out, plain_text, rows_table
 from router.contract import Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
@@ -15,17 +23,13 @@ from router.store import (
     DiskSize,
     RolledBack,
     Signing,
-    SnapshotStore,
     Stored,
     StoreState,
-    current_folder,
     decisions,
-    disk_size,
     is_held,
     is_rolled_back,
-    open_store,
-    sign_snapshot,
-    signing_keys,
+    sign_in,
+    signing_keys_in,
 )
 
 
@@ -56,7 +60,7 @@ class Decision:
 
 def decide(workspace: Path, catalog: str, decision: Decision) -> None:
     """Carry out a decision and say what it did. Raises SettingsInvalid or SnapshotInvalid where it cannot be."""
-    store = SnapshotStore(workspace, catalog)
+    store = deciding_store(workspace, catalog)
     signing = _signing(decision)
     if decision.rollback:
         message = f"{catalog} now serves {decisions.rollback(store, signing)}"
@@ -82,40 +86,44 @@ def _signing(decision: Decision) -> Signing:
     return Signing(read_signer(decision.sign_key))
 
 
-def _sign(store: SnapshotStore, name: str | None, signing: Signing) -> str:
+def _sign(store: CatalogStore, name: str | None, signing: Signing) -> str:
     """Sign a snapshot, verified whole, and return what to say of it."""
     name = name or store.current()
     if signing.signer is None or name is None:
         missing = "--sign needs --sign-key FILE" if name else f"{store.label} serves no snapshot: name the one to sign"
         raise SettingsInvalid(missing)
-    with store.locked():
-        sign_snapshot(store.local_folder(name), signing.signer)
+    sign_in(store, name, signing.signer)
     return f"{name} is signed by the key {signing.signer.public.key_id}"
 
 
 def show_snapshots(workspace: Path, catalogs: list[str], *, verify: bool, as_json: bool) -> bool:
-    """List the snapshots of the catalogs, newest first; return False if one is damaged.
+    """List the snapshots of catalogs by name or address, newest first; return False if one is damaged.
 
     `verify` checks every file against its checksum.
     """
     intact = True
     rows, entries, remarks = [], [], []
     for catalog in catalogs:
-        store = SnapshotStore(workspace, catalog)
+        store = listed_store(workspace, catalog)
         try:
-            current_folder(open_store(store.folder))
+            require_serving(store)
         except SnapshotInvalid as error:
             intact = False
             err.print(plain_text(str(error)), soft_wrap=True)
-        state = store.state()
-        for stored in store.snapshots():
-            problem = stored.problem or (_problem(store.local_folder(stored.name)) if verify else "")
+        state, snapshots = store.state(), store.snapshots()
+        size_of = sizes(store, [stored.name for stored in snapshots])
+        for stored in snapshots:
+            problem = stored.problem or (_problem(store, stored.name) if verify else "")
             intact = intact and not problem
-            size = disk_size(store.folder / stored.name)
-            signed_by = signing_keys(store.folder / stored.name)
-            entries.append(_entry(catalog, stored, state, problem, size) | {"signed_by": signed_by})
-            rows.append(_row(catalog, stored.name, stored.current, stored.manifest, size))
+            size = size_of.get(stored.name, DiskSize(0, 0))
+            signed_by = signing_keys_in(store, stored.name)
+            entries.append(_entry(store.catalog, stored, state, problem, size) | {"signed_by": signed_by})
+            rows.append(_row(store.catalog, stored.name, stored.current, stored.manifest, size))
             remarks += [(stored.name, remark) for remark in _remarks(stored, state, problem)]
+        if address := address_of_copy(store):
+            remarks.append(
+                (store.catalog, f"a copy of {address}: quartermaster snapshots {address} shows what is there")
+            )
     if as_json:
         print(json.dumps(entries, ensure_ascii=False))
     else:
@@ -167,8 +175,9 @@ def _rolled_back(stored: Stored, state: StoreState) -> RolledBack | None:
     return state.rollback_of(stored.manifest.content_hash, stored.manifest.inputs_hash)
 
 
-def _problem(folder: Path) -> str:
+def _problem(store: CatalogStore, name: str) -> str:
     try:
+        folder = store.local_folder(name)
         snapshot = Snapshot.open(folder, whole=True)
     except SnapshotInvalid as error:
         return str(error)

@@ -51,6 +51,7 @@ _STAGE_TITLES = {
     "write": "Writing the snapshot",
     "verify": "Verifying the snapshot",
     "inspect": "Writing catalog.duckdb",
+    "upload": "Uploading, in MB",
     "publish": "Publishing",
     "evaluate": "Evaluating",
     "ablate": "Leaving out signals",

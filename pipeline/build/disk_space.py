@@ -8,6 +8,7 @@ from pathlib import Path
 from pipeline.progress import Progress
 from router.encoding.export import UNUSED_DAYS, cache_folder, remove_unused
 from router.errors import EncoderInvalid
+from router.snapshot.store.bucket.store import BucketStore
 from router.store import SnapshotStore, WritableStore, disk_size
 
 _CACHES = ("screened", "compared")  # one file a catalog
@@ -15,18 +16,25 @@ _DAY_S = 86_400.0
 
 
 def save_space(store: WritableStore, note: Callable[[str], object]) -> None:
-    """Store the databases of old snapshots as deltas; tell what could not be done. Other stores keep files whole."""
-    if isinstance(store, SnapshotStore):
-        for problem in store.save_space():
+    """Store the databases of old snapshots on this disk as deltas; tell what could not be done."""
+    if (folder := _on_this_disk(store)) is not None:
+        for problem in folder.save_space():
             note(problem)
 
 
 def stored_bytes(store: WritableStore) -> int:
-    """Return the bytes on disk of a catalog's snapshots, each file once; 0 for a store that is not a folder."""
-    if not isinstance(store, SnapshotStore):
+    """Return the bytes on this disk of a catalog's snapshots, each file once; 0 for a store that is elsewhere alone."""
+    if (folder := _on_this_disk(store)) is None:
         return 0
-    size = disk_size(store.folder)
+    size = disk_size(folder.folder)
     return size.own + size.shared
+
+
+def _on_this_disk(store: WritableStore) -> SnapshotStore | None:
+    """Return a store in a folder, or the cache of one in a bucket; None for any other."""
+    if isinstance(store, BucketStore):
+        return store.cache
+    return store if isinstance(store, SnapshotStore) else None
 
 
 def remove_unused_caches(workspace: Path, progress: Progress) -> None:

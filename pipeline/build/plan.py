@@ -7,8 +7,10 @@ from typing import Any
 from pipeline import records, sources
 from pipeline.build.publishing import signer_of
 from pipeline.build.source_memory import SourceMemory
+from pipeline.build.stores import SERVING_AREA, begin, store_of
 from pipeline.enrichment.chain import generators
 from pipeline.enrichment.estimate import Estimate, estimate
+from pipeline.errors import RunAborted
 from pipeline.execution import DirectExecution
 from pipeline.inspection.difference import ToolDifference
 from pipeline.inspection.served_tools import ServedTools
@@ -20,7 +22,7 @@ from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings, without_comman
 from pipeline.sources.coverage import Coverage, by_source
 from pipeline.sources.gaps import no_tool
 from pipeline.sources.last_reading import LastReading, StaleSource
-from router.store import SnapshotStore
+from router.store import StoreUnavailable
 
 
 @dataclass(frozen=True)
@@ -75,14 +77,23 @@ class _Memory:
             return SourceMemory(ledger, self.catalog, "snapshots", self.serving, self.progress.note).find(key)
 
 
+def _serving(settings: CatalogSettings, workspace: Path, progress: Progress) -> Path | None:
+    """Return the folder of the snapshot that serves; None where none does. Raises RunAborted without the bucket."""
+    store = store_of(settings, workspace, SERVING_AREA, progress)
+    try:
+        begin(store, writes=False)
+        return serving_folder(store)
+    except StoreUnavailable as error:
+        raise RunAborted(str(error)) from error
+
+
 def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, progress: Progress | None = None) -> Plan:
     """Return what `build` would do. It runs no command: such sources count by their last known records.
 
     Raises SettingsInvalid or RunAborted as it would.
     """
     progress = progress or SilentProgress()
-    store = SnapshotStore(Path(workspace), settings.name)
-    serving = serving_folder(store)
+    serving = _serving(settings, Path(workspace), progress)
     signer_of(settings)
     progress.start("read", None)
     settings = without_commands(settings)

@@ -8,6 +8,7 @@ import duckdb
 from pipeline.build.context import BuildContext
 from pipeline.build.disk_space import remove_unused_caches, save_space, stored_bytes
 from pipeline.build.state import CatalogRead, SnapshotOutcome
+from pipeline.errors import SnapshotInvalid
 from pipeline.settings import CatalogSettings
 from router.signing.ed25519 import Signer
 from router.signing.private_keys import read_signer
@@ -71,7 +72,7 @@ def tidy_up(context: BuildContext, outcome: SnapshotOutcome) -> SnapshotOutcome:
         removed = tuple(store.retain(context.settings.publish.keep))
         save_space(store, note)
         freed = size - stored_bytes(store)
-    except OSError as error:
+    except (OSError, SnapshotInvalid) as error:
         note(f"old snapshots could not be removed: {error}")
     try:
         remove_unused_caches(context.workspace, context.clock)

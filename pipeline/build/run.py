@@ -13,15 +13,15 @@ from pipeline.build.context import BuildContext
 from pipeline.build.driver import run_stages
 from pipeline.build.publishing import signer_of
 from pipeline.build.report import BuildReport
+from pipeline.build.stores import begin, store_of
 from pipeline.errors import RunAborted
 from pipeline.execution import DirectExecution, Execution
 from pipeline.ledger import LEDGER_FILE, Ledger, LedgerDamaged, explained
 from pipeline.progress import Progress, SilentProgress, StageClock
-from pipeline.publish import SnapshotStore
 from pipeline.scratch import ScratchFolder
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
 from pipeline.vectors.encoding import close_encoders
-from router.store import WritableStore
+from router.store import StoreChanged, StoreUnavailable, WritableStore
 
 _logger = logging.getLogger(__name__)
 
@@ -50,19 +50,20 @@ def build(
         force: Write a snapshot even if nothing changed.
         area: A folder in the workspace, where `store` is None. Another than the default keeps an experiment apart from
             what serves.
-        store: Where the snapshot goes; by default the catalog's folder in `area`.
+        store: Where the snapshot goes; by default the bucket that the settings name, else the catalog's folder in
+            `area`.
         progress: Is told of each stage.
         execution: Carries out the stages: called directly, or each as a task of a flow.
         wait_s: Seconds to wait for another build of the workspace, or a program that reads its ledger, to end.
 
     Raises:
         SettingsInvalid: A setting is wrong.
-        RunAborted: A source, a model or a budget stopped the build.
+        RunAborted: A source, a model, a budget or the bucket stopped the build.
         SnapshotInvalid: What was written cannot be opened.
     """
     workspace = Path(workspace)
     clock = StageClock(progress or SilentProgress())
-    store = store or SnapshotStore(workspace, settings.name, area)
+    store = store or store_of(settings, workspace, area, clock)
     execution = execution or DirectExecution()
     with AnnouncedBuild(settings, workspace, store, area) as announced:
         try:
@@ -71,11 +72,15 @@ def build(
                 Ledger.open(workspace, wait_s, tell=clock.note) as ledger,
                 ScratchFolder.open(workspace) as scratch,
             ):
+                begin(store)  # after a build that this one waited for
                 for killed in ledger.close_killed_runs():
                     clock.note(f"run {killed} had been killed: it is closed, and what it paid for is kept")
+                ledger.spill_into(scratch.path / "spilled")
                 run = ledger.start_run(settings.name, area)
                 context = BuildContext(settings, workspace, store, ledger, run, execution, clock, scratch, area, signer)
                 return _run(context, announced, force)
+        except (StoreUnavailable, StoreChanged) as error:
+            raise RunAborted(str(error)) from error
         except OSError as error:
             if not _is_of(workspace, error):
                 raise

@@ -1,15 +1,16 @@
 """The state of a build after each stage: frozen values, each made by one stage and read by later ones."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pipeline.build.learning import TrainingSet
+from pipeline.build.streamed_fingerprint import Streamed, streamed_fingerprint
 from pipeline.enrichment import Enrichment, Generator
 from pipeline.enrichment.estimate import Estimate
 from pipeline.errors import RecordRejected
 from pipeline.inspection.difference import ToolDifference
-from pipeline.learning import PastRequests, ReusedCalibration
+from pipeline.learning import MOST_TRAINED, PastRequests, ReusedCalibration
 from pipeline.publish import VERSIONS
 from pipeline.publish.missing_tools import MissingTools
 from pipeline.publish.quarantine import QuarantinedTool
@@ -18,7 +19,7 @@ from pipeline.settings import CatalogSettings
 from pipeline.sources import Reading
 from pipeline.vectors import Embedding, EncoderExports
 from router.evaluation import judgements_of
-from router.fingerprint import file_sha256, fingerprint
+from router.fingerprint import file_sha256
 from router.tools.field_text import FieldDocuments
 
 
@@ -111,16 +112,12 @@ def hashes_of(settings: CatalogSettings, state: BuildState) -> tuple[str, str]:
     catalog, enrichment = read.catalog, expanded.enrichment
     model = state.encoder.embedding.model if state.encoder else None
     judgements = judgements_of(settings.folder) if settings.tuning.judged else None
-    expansions: Mapping[str, list[object]] = {
-        tool_id: [written.generator, written.model, written.expansion.to_json()]
-        for tool_id, written in enrichment.written.items()
-    }
     inputs = {
         "versions": VERSIONS,
-        "tools": [[r.tool_id, catalog.hashes[r.tool_id]] for r in catalog.records],
-        "expansions": expansions,
+        "tools": Streamed(lambda: ([tool_id, catalog.hashes[tool_id]] for tool_id in sorted(catalog.hashes))),
+        "expansions": Streamed(lambda: _expansions(enrichment), is_object=True),
         "languages": settings.enrichment.languages,
-        "verdicts": [asdict(verdict) for verdict in enrichment.verdicts],
+        "verdicts": Streamed(lambda: map(asdict, enrichment.verdicts)),
         "siblings": dict(enrichment.siblings),
         "encoder": [model.key, model.query_prefix, settings.vectors.precision] if model else None,
         "tuning": settings.tuning.model_dump(mode="json"),
@@ -129,11 +126,19 @@ def hashes_of(settings: CatalogSettings, state: BuildState) -> tuple[str, str]:
         "recipe": settings.retrieval.resolve().to_json(),
     }
     adapter = expanded.training_set.content() if expanded.training_set else None
+    if adapter is not None and len(catalog.records) > MOST_TRAINED:
+        adapter = f"{adapter} of {MOST_TRAINED} tools"
     # The manifest counts what is stale. No answer depends on it, so content that was rolled back from stays the same.
     stale = sorted(enrichment.stale)
     # So does what is held back; without any the hash is as in earlier versions.
     held = {"quarantined": [one.content_hash for one in state.quarantined]} if state.quarantined else {}
-    content_hash = fingerprint({**inputs, "adapter": adapter, "stale": stale, **held})
+    content_hash = streamed_fingerprint({**inputs, "adapter": adapter, "stale": stale, **held})
     if expanded.calibration is not None:
         content_hash = expanded.calibration.named_in(content_hash)
-    return content_hash, fingerprint(inputs)
+    return content_hash, streamed_fingerprint(inputs)
+
+
+def _expansions(enrichment: Enrichment) -> Iterator[tuple[str, list[object]]]:
+    for tool_id in sorted(enrichment.written):
+        written = enrichment.written[tool_id]
+        yield tool_id, [written.generator, written.model, written.expansion.to_json()]

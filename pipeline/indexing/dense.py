@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from pipeline.indexing.centroids import index_centroids
 from pipeline.indexing.moments import MomentsAccumulator, centroids
+from pipeline.scratch import mapped_array, release
 from router import contract
 from router.retrieval.retrievers import DenseView, ToolVectors, candidate_count, has_faiss
 
@@ -32,12 +33,14 @@ def write_dense(
     if not _is_large(len(documents), len(vectors.rows)) or not has_faiss():
         return
     accumulator = MomentsAccumulator.of(vectors)
-    stored = np.lib.format.open_memmap(folder / ".centroids.npy", "w+", np.float32, documents.shape)
+    stored = mapped_array(folder / ".centroids.npy", documents.shape, np.float32)
     try:
         for first, last in _blocks(len(vectors)):
             by_view = centroids(vectors, first, last, accumulator.lift)
             stored[first:last] = by_view[DenseView.MEAN]
             accumulator.add(by_view)
+            release(vectors.rows)
+            release(stored)
         accumulator.moments().save(folder / contract.MOMENTS)
         index_centroids(stored, folder / contract.CANDIDATES)
     finally:
@@ -54,14 +57,15 @@ def _write_vectors(
 ) -> ToolVectors:
     """Quantize and write the vectors, and return them memory-mapped."""
     starts = offsets + np.arange(len(offsets))
-    rows = np.lib.format.open_memmap(folder / contract.VECTORS, "w+", np.int8, (int(starts[-1]), documents.shape[1]))
+    rows = mapped_array(folder / contract.VECTORS, (int(starts[-1]), documents.shape[1]), np.int8)
     scales = np.empty(len(rows), np.float32)
     for first, last in _blocks(len(documents)):
         own_rows = slice(int(starts[first]), int(starts[last]))
         own_offsets = offsets[first : last + 1] - offsets[first]
         block = ToolVectors.of(documents[first:last], phrases[offsets[first] : offsets[last]], own_offsets)
         rows[own_rows], scales[own_rows] = block.rows, block.scales
-    rows.flush()
+        for read in (documents, phrases, rows):
+            release(read)
     np.save(folder / contract.VECTOR_SCALES, scales)
     np.save(folder / contract.VECTOR_OFFSETS, starts)
     return ToolVectors(rows, scales, starts)

@@ -1,11 +1,11 @@
 """Writes field documents into a Tantivy index for each lexical signal, in parts that workers may write."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pipeline.execution import DirectExecution, Execution
-from pipeline.indexing.segments import SEGMENT_TOOLS, SegmentPart, assemble, write_segment
+from pipeline.indexing.segments import SEGMENT_TOOLS, SegmentPart, assemble, shards, write_segment
 from router.contract import Signal
 from router.text import ENGLISH
 from router.tools.field_text import FieldDocuments
@@ -17,21 +17,22 @@ def write_lexical(
     documents: Sequence[FieldDocuments],
     folder: Path,
     languages: Sequence[str] = (ENGLISH,),
-    segment_tools: int = SEGMENT_TOOLS,
+    most_in_one: int = SEGMENT_TOOLS,
     execution: Execution | None = None,
 ) -> dict[Signal, float]:
     """Write an index for each lexical signal that any tool has text for; a document's position is its tool's ordinal.
 
     The expansion's has a field for each of `languages`, which include English; the others are in English only. An index
-    has a segment for each `segment_tools` tools, written as a batch of the stage `index`. Returns the signals written,
-    each with the mean number of terms of its English field. Raises RunAborted where an index does not hold every tool
-    after its commit.
+    has one segment up to `most_in_one` tools, else two, each written as a batch of the stage `index`. Returns the
+    signals written, each with the mean number of terms of its English field. Raises RunAborted where an index does not
+    hold every tool after its commit.
     """
     execution = execution or DirectExecution()
     storage = execution.storage.of_build if execution.storage else folder
     with TemporaryDirectory(prefix=".segments-", dir=storage, ignore_cleanup_errors=True) as parts:
-        shards = _shards(len(documents), segment_tools)
-        written = execution.map("index", index_shard, shards, documents, Path(parts), languages)
+        of_all = f"of {len(documents):,}"
+        batches = ((f"{o.start + 1:,}–{o.stop:,} {of_all}", o) for o in shards(len(documents), most_in_one))
+        written = execution.map("index", index_shard, batches, documents, Path(parts), languages)
         return assemble((part for _, part in written), folder)
 
 
@@ -41,10 +42,3 @@ def index_shard(
     """Return the lexical indexes of consecutive tools, written under `folder`: a stage of a build."""
     # One by one: documents may be read from disk, and slices are not theirs.
     return write_segment([documents[place] for place in ordinals], ordinals.start, folder, languages)
-
-
-def _shards(count: int, size: int) -> Iterator[tuple[str, range]]:
-    """Yield the ordinals of each segment's tools, with a label."""
-    for first in range(0, count, size):
-        ordinals = range(first, min(first + size, count))
-        yield f"{ordinals.start + 1:,}–{ordinals.stop:,} of {count:,}", ordinals

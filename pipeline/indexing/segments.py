@@ -24,9 +24,9 @@ from router.retrieval.retrievers.indexing import has_text, index_field
 from router.text import ENGLISH
 from router.tools.field_text import FieldDocuments
 
-__all__ = ["SEGMENT_TOOLS", "FieldSegments", "Segment", "SegmentPart", "assemble", "write_segment"]
+__all__ = ["SEGMENT_TOOLS", "FieldSegments", "Segment", "SegmentPart", "assemble", "shards", "write_segment"]
 
-# Tools of one part: a constant, as another number gives other bytes.
+# A catalog of more tools has two parts. A constant, as another number gives other bytes.
 SEGMENT_TOOLS = 65_536
 _META, _MANAGED = "meta.json", ".managed.json"  # Tantivy's list of segments, and of the files that it may remove
 
@@ -62,6 +62,18 @@ class SegmentPart:
     tools: int
     fields: Mapping[Signal, FieldSegments]
     tantivy: str
+
+
+def shards(tools: int, most_in_one: int = SEGMENT_TOOLS) -> list[range]:
+    """Return the ordinals of each part of a catalog of so many tools: one part up to `most_in_one` tools, else two.
+
+    Not more: where Tantivy joins the hits of three segments or more, the tools that it cuts of those with equal scores
+    are not always those with the highest ordinals.
+    """
+    if tools <= most_in_one:
+        return [range(tools)] if tools else []
+    middle = (tools + 1) // 2
+    return [range(middle), range(middle, tools)]
 
 
 def write_segment(

@@ -1,6 +1,6 @@
 """Build Arrow tables of a build's tools: parameters, expansions, phrases, vectors, verdicts, siblings."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -10,56 +10,95 @@ import pyarrow as pa
 from pipeline.enrichment import ScreenedExpansion
 from pipeline.enrichment.verdict import TextVerdict
 from pipeline.records import Catalog
-from pipeline.scratch import release
+from pipeline.scratch import SHARD_SIZE, release
 from pipeline.vectors import CatalogVectors
 from router.fingerprint import canonical_json
+from router.record import ToolRecord
 from router.text import ENGLISH
 from router.tools.field_text import FieldDocuments
 
 _ROWS = 8_192  # vectors in memory at once: 13 MB of 384 dimensions
+_TEXTS = pa.list_(pa.string())
+_TOOLS = {
+    "ordinal": pa.int64(),
+    **dict.fromkeys(("tool_id", "provider", "name", "description", "input_schema"), pa.string()),
+    **dict.fromkeys(("examples", "categories", "tags"), _TEXTS),
+    "annotations": pa.string(),
+    "deprecated": pa.bool_(),
+    **dict.fromkeys(("origin_file", "origin_pointer", "record_hash"), pa.string()),
+    **dict.fromkeys(("name_document", "description_document", "expansion_document", "dense_document"), pa.string()),
+}
+_PARAMETERS = {
+    **dict.fromkeys(("tool_id", "path", "type", "description"), pa.string()),
+    "enum": _TEXTS,
+    "required": pa.bool_(),
+}
+_PHRASES = {"tool_id": pa.string(), "position": pa.int32(), "phrase": pa.string(), "language": pa.string()}
 
 
-def tools(catalog: Catalog, documents: Sequence[FieldDocuments]) -> pa.Table:
+def tools(catalog: Catalog, documents: Sequence[FieldDocuments]) -> pa.RecordBatchReader:
     """Return one row per tool, in the order of ordinals, with the four texts that it is found by."""
-    records = catalog.records
-    columns: dict[str, Any] = {
-        "ordinal": range(len(records)),
+    return _reader(_TOOLS, (_tools(*part, catalog.hashes) for part in _parts(catalog, documents)))
+
+
+def _tools(
+    first: int, records: Sequence[ToolRecord], documents: Sequence[FieldDocuments], hashes: Mapping[str, str]
+) -> dict[str, Iterable[Any]]:
+    return {
+        "ordinal": range(first, first + len(records)),
         "tool_id": [r.tool_id for r in records],
-        "provider": pa.array([r.provider for r in records], pa.string()),
+        "provider": [r.provider for r in records],
         "name": [r.name for r in records],
         "description": [r.description for r in records],
         "input_schema": [canonical_json(dict(r.input_schema)) for r in records],
-        "examples": pa.array([list(r.examples) for r in records], pa.list_(pa.string())),
-        "categories": pa.array([list(r.categories) for r in records], pa.list_(pa.string())),
-        "tags": pa.array([list(r.tags) for r in records], pa.list_(pa.string())),
+        "examples": [list(r.examples) for r in records],
+        "categories": [list(r.categories) for r in records],
+        "tags": [list(r.tags) for r in records],
         "annotations": [canonical_json(dict(r.annotations)) for r in records],
         "deprecated": [r.deprecated for r in records],
         "origin_file": [r.origin.file for r in records],
         "origin_pointer": [r.origin.pointer for r in records],
-        "record_hash": [catalog.hashes[r.tool_id] for r in records],
+        "record_hash": [hashes[r.tool_id] for r in records],
         "name_document": [d.name for d in documents],
         "description_document": [d.description for d in documents],
         "expansion_document": [d.expansion for d in documents],
         "dense_document": [d.dense for d in documents],
     }
-    return pa.table(
-        {key: pa.array(values) if not isinstance(values, pa.Array) else values for key, values in columns.items()}
-    )
 
 
-def parameters(catalog: Catalog) -> pa.Table:
+def parameters(catalog: Catalog) -> pa.RecordBatchReader:
     """Return one row per parameter, in the order of each schema."""
-    rows = [(record.tool_id, p) for record in catalog.records for p in record.parameters]
-    return pa.table(
-        {
-            "tool_id": pa.array([tool_id for tool_id, _ in rows], pa.string()),
-            "path": pa.array([p.path for _, p in rows], pa.string()),
-            "type": pa.array([p.type for _, p in rows], pa.string()),
-            "description": pa.array([p.description for _, p in rows], pa.string()),
-            "enum": pa.array([list(p.enum) for _, p in rows], pa.list_(pa.string())),
-            "required": pa.array([p.required for _, p in rows], pa.bool_()),
-        }
+    return _reader(_PARAMETERS, (_parameters(records) for _, records, _ in _parts(catalog, ())))
+
+
+def _parameters(records: Sequence[ToolRecord]) -> dict[str, Iterable[Any]]:
+    rows = [(record.tool_id, p) for record in records for p in record.parameters]
+    return {
+        "tool_id": [tool_id for tool_id, _ in rows],
+        "path": [p.path for _, p in rows],
+        "type": [p.type for _, p in rows],
+        "description": [p.description for _, p in rows],
+        "enum": [list(p.enum) for _, p in rows],
+        "required": [p.required for _, p in rows],
+    }
+
+
+def _parts(
+    catalog: Catalog, documents: Sequence[FieldDocuments]
+) -> Iterator[tuple[int, Sequence[ToolRecord], Sequence[FieldDocuments]]]:
+    """Yield the tools of a catalog, some thousands at a time, with the ordinal of the first."""
+    for first in range(0, len(catalog.records), SHARD_SIZE):
+        rows = slice(first, first + SHARD_SIZE)
+        yield first, catalog.records[rows], documents[rows]
+
+
+def _reader(columns: Mapping[str, pa.DataType], parts: Iterable[Mapping[str, Iterable[Any]]]) -> pa.RecordBatchReader:
+    """Return rows that are made while they are read, part by part: a large catalog's do not fit into memory."""
+    schema = pa.schema(columns)
+    batches = (
+        pa.record_batch([pa.array(part[name], kind) for name, kind in columns.items()], schema=schema) for part in parts
     )
+    return pa.RecordBatchReader.from_batches(schema, batches)
 
 
 def expansions(catalog: Catalog, written: Mapping[str, ScreenedExpansion]) -> pa.Table:
@@ -86,21 +125,19 @@ def expansions(catalog: Catalog, written: Mapping[str, ScreenedExpansion]) -> pa
     )
 
 
-def phrases(documents: Sequence[FieldDocuments]) -> pa.Table:
+def phrases(documents: Sequence[FieldDocuments]) -> pa.RecordBatchReader:
     """Return one row per phrase: a tool's English ones in the order of their vectors, then its translations."""
+    parts = (documents[first : first + SHARD_SIZE] for first in range(0, len(documents), SHARD_SIZE))
+    return _reader(_PHRASES, map(_phrases, parts))
+
+
+def _phrases(documents: Sequence[FieldDocuments]) -> dict[str, Iterable[Any]]:
     rows = [
         (document.tool_id, position, phrase, language)
         for document in documents
         for position, (language, phrase) in enumerate(_by_language(document))
     ]
-    return pa.table(
-        {
-            "tool_id": pa.array([row[0] for row in rows], pa.string()),
-            "position": pa.array([row[1] for row in rows], pa.int32()),
-            "phrase": pa.array([row[2] for row in rows], pa.string()),
-            "language": pa.array([row[3] for row in rows], pa.string()),
-        }
-    )
+    return {name: [row[column] for row in rows] for column, name in enumerate(_PHRASES)}
 
 
 def _by_language(document: FieldDocuments) -> Iterator[tuple[str, str]]:

@@ -9,11 +9,12 @@ from pipeline.learning.adapter.phrase_space import PhraseSpace
 from pipeline.learning.adapter.reuse import ReusedAdapter, phrase_keys, reuse_adapter
 from pipeline.learning.no_answer_calibration.fitting import SnapshotCalibration, calibrate
 from pipeline.learning.no_answer_calibration.reuse import ReusedCalibration, reuse_calibration, update_calibration
-from pipeline.learning.tuning import TUNING_VERSION, Tuning, phrase_space, reused_tuning, tune
+from pipeline.learning.tuning import MOST_TRAINED, TUNING_VERSION, Tuning, phrase_space, reused_tuning, tune
 from pipeline.learning.usage.click_feedback import learn_from_use
 from pipeline.learning.usage.log import PastRequests, past_requests
 
 __all__ = [
+    "MOST_TRAINED",
     "TUNING_VERSION",
     "PastRequests",
     "PhraseSpace",

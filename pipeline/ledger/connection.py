@@ -14,7 +14,7 @@ from pipeline.ledger.backups import AutomaticCopies, copy_before_migration
 from pipeline.ledger.lock import Waiting, WorkspaceLock
 from pipeline.ledger.opening import LEDGER_FILE, as_ours
 from pipeline.ledger.recovery import Recovery, open_or_recover
-from pipeline.ledger.schema import update_tables
+from pipeline.ledger.schema import quoted, update_tables
 from pipeline.settings import LedgerSettings
 
 
@@ -77,6 +77,10 @@ class LedgerFile:
         self._lock.name_run(catalog, run)
         self._copies = AutomaticCopies(self.path, settings, run, tell)
         self._copies.make_first(self._connection)
+
+    def spill_into(self, folder: Path) -> None:
+        """Let DuckDB put what does not fit into its memory into `folder`, which it makes when it needs it."""
+        self._connection.execute(f"SET temp_directory = {quoted(str(folder))}")
 
     @property
     def problems(self) -> tuple[str, ...]:

@@ -9,11 +9,13 @@ from pipeline.ledger.lock import Waiting, in_use, reader_of
 from pipeline.ledger.private import keep_private
 
 LEDGER_FILE = "ledger.duckdb"
-# Nothing is fetched at run time, and SQL never picks up a Python variable by accident.
+# Nothing is fetched at run time, and SQL never picks up a Python variable by accident. By default DuckDB keeps what it
+# reads in up to 80 % of the machine's memory; what does not fit is read again, or spilled.
 CONNECTION: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",
+    "memory_limit": "2GB",
 }
 # Errors that say nothing about the file itself: words of the system or of DuckDB, in lower case.
 _FULL = ("no space left", "file too large", "quota exceeded", "not enough space")

@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 from pipeline.ledger.connection import LedgerFile, arrow_table_name
 from pipeline.ledger.schema import create_vectors
+from pipeline.scratch import release
 from pipeline.scratch.text_hashes import chunks_of
 
 _ROWS_PER_CHUNK = 16_384  # vectors read at once: 25 MB of 384 dimensions
+_CHUNKS_HELD = 16  # of a mapped array: 400 MB
 # The texts that were looked up since the ledger was opened. A temporary table lies on disk where memory is short.
 _USED = "CREATE TEMP TABLE IF NOT EXISTS used_texts (text_hash VARCHAR, model_key VARCHAR, dim INTEGER)"
 
@@ -40,10 +42,12 @@ class VectorTables(LedgerFile):
             f"SELECT place, vector FROM {table} JOIN wanted_vectors USING (text_hash) WHERE model_key = ?",
             params=[model_key],
         ).to_arrow_reader(_ROWS_PER_CHUNK)
-        for batch in reader:
+        for number, batch in enumerate(reader, 1):
             places = batch["place"].to_numpy()
             vectors[places] = np.asarray(batch["vector"].flatten(), dtype=np.float32).reshape(-1, dim)
             missing[places] = False
+            if number % _CHUNKS_HELD == 0:
+                release(vectors)
         self._connection.execute("DROP TABLE wanted_vectors")
         if missing.any():
             raise LookupError(f"{hashes[int(np.argmax(missing))]} has no vector of {dim} dimensions by {model_key}")

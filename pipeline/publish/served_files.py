@@ -10,6 +10,7 @@ import numpy as np
 
 from pipeline.indexing import dense
 from pipeline.records import Catalog
+from pipeline.scratch import SHARD_SIZE
 from pipeline.tokens import TokenCounter
 from pipeline.vectors import CatalogVectors
 from router import contract
@@ -34,12 +35,7 @@ def write_served_files(folder: Path, served: ServedCatalog) -> str:
     """Write every file that is not a lexical index and return the name of the token counter: a stage of a build."""
     counter = TokenCounter()
     records = served.catalog.records
-    lines = json_lines(
-        ToolEntry(record, document.phrases) for record, document in zip(records, served.documents, strict=True)
-    )
-    (folder / contract.RECORDS).write_bytes(b"".join(lines))
-    np.save(folder / contract.RECORD_OFFSETS, np.cumsum([0, *map(len, lines)], dtype=np.int64))
-    np.save(folder / contract.TOKEN_COUNTS, counter.counts(records))
+    _write_records(folder, served, counter)
     # The router reads a missing file as "all are expanded alike".
     if contract.Expanded.YES in served.expanded and set(served.expanded) != {contract.Expanded.YES}:
         np.save(folder / contract.EXPANDED, np.array(served.expanded, dtype=np.uint8))
@@ -52,6 +48,22 @@ def write_served_files(folder: Path, served: ServedCatalog) -> str:
         for name in (contract.ENCODER_MODEL, contract.ENCODER_TOKENIZER):
             _link(vectors.export.folder / name, folder / contract.ENCODER_FOLDER / name)
     return counter.name
+
+
+def _write_records(folder: Path, served: ServedCatalog, counter: TokenCounter) -> None:
+    """Write the records with their phrases, where each begins, and the tokens of each, some thousands at a time."""
+    records, documents = served.catalog.records, served.documents
+    offsets, counts = np.zeros(len(records) + 1, np.int64), []
+    with (folder / contract.RECORDS).open("wb") as file:
+        for first in range(0, len(records), SHARD_SIZE):
+            part = records[first : first + SHARD_SIZE]
+            phrases = (document.phrases for document in documents[first : first + SHARD_SIZE])
+            lines = json_lines(ToolEntry(record, of_tool) for record, of_tool in zip(part, phrases, strict=True))
+            file.writelines(lines)
+            offsets[first + 1 : first + 1 + len(lines)] = list(map(len, lines))
+            counts.append(counter.counts(part))
+    np.save(folder / contract.RECORD_OFFSETS, np.cumsum(offsets))
+    np.save(folder / contract.TOKEN_COUNTS, np.concatenate(counts) if counts else counter.counts(()))
 
 
 def slow_search_note(folder: Path, vectors: CatalogVectors) -> str | None:

@@ -32,7 +32,7 @@ from router.fingerprint import file_sha256
 from router.provider_formats import Detail, Form
 from router.retrieval.recipe import Recipe
 from router.signing.ed25519 import Signer
-from router.store import WritableStore, current_folder, decisions, share_unchanged, sign_manifest
+from router.store import SharedStore, WritableStore, current_folder, decisions, share_unchanged, sign_manifest
 from router.text import TEXT_VERSION
 from router.tools.field_text import PROJECTION_VERSION, FieldDocuments
 
@@ -144,9 +144,15 @@ def write_snapshot(
 
 
 def serving_folder(store: WritableStore) -> Path | None:
-    """Return the folder of the snapshot that serves; None where none does."""
+    """Return the folder of the snapshot that serves; None where none does.
+
+    In a store that other builds may publish into it is the one that served when this build began. Raises
+    StoreUnavailable where a store elsewhere does not answer: a build must not take that for nothing.
+    """
     try:
-        return current_folder(store)
+        if not isinstance(store, SharedStore):
+            return current_folder(store)
+        return store.local_folder(store.base) if store.base is not None else None
     except SnapshotInvalid:
         return None
 

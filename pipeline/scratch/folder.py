@@ -31,7 +31,7 @@ class ScratchFolder:
         The caller holds the workspace's lock: what a killed build left there is removed first. Raises OSError where the
         folder cannot be made.
         """
-        parent = workspace / _NAME
+        parent = workspace.absolute() / _NAME  # workers may have another current folder
         shutil.rmtree(parent, ignore_errors=True)
         parent.mkdir(parents=True, exist_ok=True)
         folder = Path(mkdtemp(dir=parent))
@@ -45,8 +45,15 @@ class ScratchFolder:
         return self.path / f"{next(self._numbers)}-{name}"
 
     def array(self, shape: tuple[int, ...], dtype: DTypeLike = np.float32) -> NDArray[Any]:
-        """Return a new array of zeros, mapped from a file. Raises OSError where the disk has no room for it."""
-        return mapped_array(self.file("array.npy"), shape, dtype)
+        """Return a new array of zeros, mapped from a file that goes with the array.
+
+        Raises OSError where the disk has no room for it.
+        """
+        path = self.file("array.npy")
+        try:
+            return mapped_array(path, shape, dtype)
+        finally:
+            path.unlink(missing_ok=True)  # what is mapped stays until nobody holds it
 
 
 def mapped_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:

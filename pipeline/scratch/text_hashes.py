@@ -25,12 +25,14 @@ class TextHashes(Sequence[str]):
 
     @classmethod
     def write(cls, chunks: Iterable[Sequence[str]], scratch: ScratchFolder) -> Self:
-        """Return the hashes of all chunks, one after the other, as a file of the scratch folder."""
+        """Return the hashes of all chunks, one after the other, in a file of the scratch folder that goes with them."""
         path = scratch.file("hashes")
         with path.open("wb") as file:
             for chunk in chunks:
                 file.write(np.array(chunk, _HASH).tobytes())
-        return cls(_mapped(path))
+        stored = _mapped(path)
+        path.unlink()  # what is mapped stays until nobody holds it
+        return cls(stored)
 
     def __len__(self) -> int:
         return len(self._stored)

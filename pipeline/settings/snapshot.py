@@ -1,5 +1,6 @@
 """What a snapshot is made with and when it serves: encoder, learning, recipe, gates."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
 
@@ -7,8 +8,11 @@ from pydantic import Field, field_validator, model_validator
 
 from pipeline.errors import SettingsInvalid
 from pipeline.settings.base import Section, Share
+from pipeline.settings.durations import Duration
+from router.errors import quoted
 from router.retrieval.recipe import RECIPES, Recipe
 from router.signing.private_keys import PEM_START
+from router.snapshot.store.bucket.url import checked_url
 
 
 class VectorSettings(Section):
@@ -75,7 +79,7 @@ class RetrievalSettings(Section):
     @classmethod
     def _known(cls, value: str | dict[str, Any]) -> str | dict[str, Any]:
         if isinstance(value, str) and value not in RECIPES:
-            raise ValueError(f"there is no recipe {value!r}: choose from {', '.join(RECIPES)}")
+            raise ValueError(f"there is no recipe {quoted(value)}: choose from {', '.join(RECIPES)}")
         if isinstance(value, dict):
             try:
                 Recipe.from_json(value)
@@ -91,6 +95,13 @@ class RetrievalSettings(Section):
 class PublishSettings(Section):
     """The gates and the retention. A snapshot that a gate holds back is kept, and CURRENT stays where it was."""
 
+    to: str | None = None
+    """The catalog's address in a bucket, such as `s3://bucket/catalogs/demo`: builds publish there, and keep a copy in
+    the workspace. By default they publish in the workspace alone. Credentials come from the environment. See
+    docs/buckets.md."""
+    grace: Duration = timedelta(days=1)
+    """In a bucket, how long a snapshot that retention has removed, and a file that no snapshot needs, stay there. No
+    upload and no router that fetches a snapshot may take longer."""
     sign_key: str | None = None
     """The private key that signs snapshots: a PEM file, or `${NAME}` for the variable that holds its text. See
     docs/signing.md."""
@@ -133,6 +144,14 @@ class PublishSettings(Section):
     tool's name and first sentence, and other tools' are nearer to the request. 0.5 is by chance. See decision 0074."""
     max_probes: int = Field(1000, ge=1)
     """The most requests that new and changed tools are tried on: judged ones, and phrases of the tools that serve."""
+
+    @field_validator("to")
+    @classmethod
+    def _address(cls, value: str | None) -> str | None:
+        try:
+            return checked_url(value) if value is not None else None
+        except SettingsInvalid as error:
+            raise ValueError(str(error)) from error
 
     @field_validator("sign_key")
     @classmethod

@@ -3,6 +3,7 @@
 See docs/decisions/0010-duplicates-by-text.md for why text alone decides.
 """
 
+import hashlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -34,14 +35,19 @@ def duplicate_key(record: ToolRecord) -> Hashable | None:
 def duplicate_groups(records: Sequence[ToolRecord]) -> NDArray[np.int64]:
     """Return for each record the index of the first of its duplicates, its own where it has none; shape (n,)."""
     groups = np.arange(len(records), dtype=np.int64)
-    members: dict[Hashable, list[Member]] = {}
+    members: dict[bytes, list[Member]] = {}
     for index, record in enumerate(records):
         if (key := duplicate_key(record)) is not None:
-            members.setdefault(key, []).append((record.tool_id, record.provider, index))
+            members.setdefault(_digest(key), []).append((record.tool_id, record.provider, index))
     for same_key in members.values():
         for index, first in pair_duplicates(same_key):
             groups[index] = first
     return groups
+
+
+def _digest(key: Hashable) -> bytes:
+    """Return 32 bytes for a key, which has all words of a description: too much to hold of a million tools."""
+    return hashlib.sha256(repr(key).encode("utf-8", "surrogatepass")).digest()
 
 
 def pair_duplicates(members: Iterable[Member]) -> Iterable[tuple[int, int]]:

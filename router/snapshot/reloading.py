@@ -10,21 +10,23 @@ from pathlib import Path
 
 from router.errors import QuartermasterError, SettingsInvalid, SnapshotInvalid
 from router.process import renew_in_child
-from router.refusals import damage_refused, is_panic
+from router.refusals import is_panic
 from router.signing.trusted_keys import KeySources
 from router.snapshot.cached_encoder import with_request_cache
+from router.snapshot.current import Unreadable, open_current, open_last_served, publication_of
 from router.snapshot.overlay import Overlay
 from router.snapshot.overlay.layering import apply_overlay
 from router.snapshot.overlay.storage import load_overlay, save_overlay
 from router.snapshot.snapshot import Snapshot
+from router.snapshot.store.caching import CachingStore
 from router.snapshot.store.path import SnapshotPath, open_store
-from router.snapshot.store.protocol import ReadableStore, current_folder
+from router.snapshot.store.protocol import ReadableStore
 from router.snapshot.trust import Trust
-from router.snapshot.trusted_opening import open_trusted
 
 _logger = logging.getLogger("router")
 _LONGEST_WATCH = 86_400  # a day
 _LONGEST_PAUSE = 64  # looks between two attempts to open a snapshot that was refused
+_CLOSING_S = 2.0  # that `close` waits for a look which is under way
 
 
 class ReloadingSnapshot:
@@ -53,11 +55,13 @@ class ReloadingSnapshot:
         self.trust = trust
         self.refusal = ""
         """Why the newest publication does not serve, as a sentence; empty where it serves."""
-        self._changing = threading.Lock()
+        self._changing, self._reloading = threading.Lock(), threading.Lock()
         renew_in_child(self, "_changing")
+        renew_in_child(self, "_reloading")
         self._seen: Hashable = None
         self._refused: Hashable = None
         self._pause = self._failures = 0
+        self._owns_store = False
         self._interval: float | None = None
         self._closed = threading.Event()
         self._watcher: threading.Thread | None = None
@@ -68,31 +72,43 @@ class ReloadingSnapshot:
         source: str | Path | ReadableStore,
         *,
         watch: float | None = None,
+        cache_dir: str | Path | None = None,
         request_cache: int = 0,
         overlay: Path | None = None,
         trusted_keys: KeySources | None = None,
         catalog: str | None = None,
         trust_state: str | Path | None = None,
     ) -> "ReloadingSnapshot":
-        """Open the current snapshot of a path or a store.
+        """Open the current snapshot of a path, an address or a store.
 
-        With `watch`, look every so many seconds for a new publication. `request_cache` is the number of requests whose
-        vectors are kept. `overlay` is a file that `save` wrote, to be laid over the snapshot. `trusted_keys`,
-        `catalog` and `trust_state` are those of `Trust.of`.
+        With `watch`, look every so many seconds for a new publication. `cache_dir` is that of `open_store`.
+        `request_cache` is the number of requests whose vectors are kept. `overlay` is a file that `save` wrote, to be
+        laid over the snapshot. `trusted_keys`, `catalog` and `trust_state` are those of `Trust.of`.
 
-        Raises SnapshotInvalid, and SettingsInvalid for a setting out of its range.
+        Where an address gives no snapshot, the one in its cache that served last is opened, with a warning. Raises
+        SnapshotInvalid, and SettingsInvalid for a setting out of its range.
         """
         if watch is not None and (
             isinstance(watch, bool) or not isinstance(watch, int | float) or not 0 < watch <= _LONGEST_WATCH
         ):
             raise SettingsInvalid(f"watch is {watch!r}, it must be seconds above 0, up to {_LONGEST_WATCH:,}, or None")
         checked_request_cache(request_cache)
-        store = open_store(source)
+        store = open_store(source, cache_dir)
         trust = Trust.of(store, trusted_keys, catalog, trust_state)
-        publication = _publication(store)  # read first: a publication during the opening is then noticed
-        snapshot = with_request_cache(_open(current_folder(store), trust=trust), request_cache)
-        reloading = cls(snapshot, store, request_cache, trust)
-        reloading._seen = publication
+        if trust is not None and isinstance(store, CachingStore):
+            store.admit(trust.admit)
+        publication = publication_of(store)  # read first: a publication during the opening is then noticed
+        refusal = ""
+        try:
+            snapshot = _opened(store, trust, publication)
+        except SnapshotInvalid as error:
+            snapshot, refusal = open_last_served(store, trust, error), str(error)
+        reloading = cls(with_request_cache(snapshot, request_cache), store, request_cache, trust)
+        reloading._owns_store = store is not source
+        if refusal:
+            reloading.refusal, reloading._refused = refusal, publication
+        else:
+            reloading._seen = publication
         if overlay is not None:
             saved = load_overlay(overlay)
             reloading.change(lambda _: saved)
@@ -119,14 +135,15 @@ class ReloadingSnapshot:
         return changed
 
     def _reload(self, store: ReadableStore) -> bool:
-        with self._changing:
-            before, folder = self._base, current_folder(store)
-            if before.folder is not None and folder == before.folder.resolve():
+        with self._reloading:
+            before = self._base
+            after = open_current(store, self.trust, before)
+            if after is None:
                 return False
-            after = _open(folder, before, self.trust)
             if after.encoder is not before.encoder:  # a shared encoder has its cache already
                 after = with_request_cache(after, self._request_cache)
-            self._serve(after, self.overlay)
+            with self._changing:
+                self._serve(after, self.overlay)
         _logger.info("%s: %s serves, after %s", store.label, after.manifest.snapshot, before.manifest.snapshot)
         return True
 
@@ -138,7 +155,7 @@ class ReloadingSnapshot:
     def change(self, change: Callable[[Overlay], Overlay]) -> Overlay:
         """Replace the overlay by `change` of it, and return the new one.
 
-        Changes wait for each other and for a reload; requests wait for neither. Where `change` raises, nothing changes.
+        Changes wait for each other; requests wait for none. Where `change` raises, nothing changes.
         """
         with self._changing:
             self._serve(self._base, change(self.overlay))
@@ -156,9 +173,21 @@ class ReloadingSnapshot:
         """Reload if there was a publication since the last look.
 
         A refused snapshot is warned of once and tried again, at growing intervals: it may still be on its way, or the
-        disk may have failed for a moment.
+        disk may have failed for a moment. A store that cannot be read is warned of once, and asked at each look.
         """
-        if self._store is None or (publication := _publication(self._store)) == self._seen:
+        if self._store is None:
+            return
+        publication = publication_of(self._store)
+        if self._closed.is_set():
+            return
+        if publication == self._seen:
+            if isinstance(self._refused, Unreadable):
+                _logger.info("%s can be read again, and %s is current", self._store.label, self._name)
+            self.refusal, self._refused = "", None
+            return
+        if isinstance(publication, Unreadable):
+            self.refusal = publication.reason
+            self._warn(publication, "it cannot be read, and %s goes on serving: %s", publication.reason)
             return
         if publication == self._refused and self._pause:
             self._pause -= 1
@@ -168,27 +197,41 @@ class ReloadingSnapshot:
         except BaseException as error:  # a panic is one: what serves goes on serving, and the watching goes on
             if not isinstance(error, Exception) and not is_panic(error):
                 raise
+            if self._closed.is_set():  # which is why it ended
+                return
             self._failures = self._failures + 1 if publication == self._refused else 0
             self._pause = min(2**self._failures, _LONGEST_PAUSE)
-            if publication != self._refused:
-                self._refused = publication
-                current = self.snapshot.manifest.snapshot
-                _logger.warning(
-                    "%s: the new snapshot was refused, %s goes on serving: %s",
-                    self._store.label,
-                    current,
-                    error if isinstance(error, QuartermasterError) else repr(error),
-                    exc_info=None if isinstance(error, QuartermasterError) else error,
-                )
+            self._warn(publication, "the new snapshot was refused, %s goes on serving: %s", error)
         else:
             self._seen, self._refused = publication, None
 
+    def _warn(self, publication: Hashable, sentence: str, reason: BaseException | str) -> None:
+        """Warn that a publication does not serve, once for all looks that find it."""
+        if publication == self._refused:
+            return
+        self._refused = publication
+        foreseen = isinstance(reason, str | QuartermasterError)
+        _logger.warning(
+            f"%s: {sentence}",
+            self._store.label if self._store else "",
+            self._name,
+            reason if foreseen else repr(reason),
+            exc_info=None if isinstance(reason, str) or foreseen else reason,
+        )
+
+    @property
+    def _name(self) -> str:
+        return self.snapshot.manifest.snapshot
+
     def close(self) -> None:
-        """End the watching thread and wait for it."""
+        """End the watching thread, and wait for it: at most 2 s where it asks a store elsewhere."""
         self._closed.set()
+        is_remote = isinstance(self._store, CachingStore)
+        if isinstance(self._store, CachingStore) and self._owns_store:
+            self._store.close()
         watcher, self._watcher = self._watcher, None
         if watcher is not None and watcher is not threading.current_thread():
-            watcher.join()
+            watcher.join(_CLOSING_S if is_remote else None)
         _watching.discard(self)
 
     def _start_watcher(self) -> None:
@@ -241,14 +284,10 @@ def checked_request_cache(request_cache: int) -> int:
     return request_cache
 
 
-def _open(folder: Path, before: Snapshot | None = None, trust: Trust | None = None) -> Snapshot:
-    with damage_refused(f"{folder} cannot be opened"):  # removed, or cut short, while it was opened
-        return open_trusted(folder, trust, before) if trust else Snapshot.open(folder, before=before)
-
-
-def _publication(store: ReadableStore) -> Hashable:
-    """Return the store's publication, or why it cannot be read: `reload` then says so, and looks again later."""
-    try:
-        return store.publication()
-    except (OSError, UnicodeDecodeError, SnapshotInvalid) as error:
-        return type(error).__name__, str(error)
+def _opened(store: ReadableStore, trust: Trust | None, publication: Hashable) -> Snapshot:
+    """Return the current snapshot of a store at the start. One that was just found away is not asked again."""
+    if isinstance(publication, Unreadable):
+        raise SnapshotInvalid(publication.reason)
+    opened = open_current(store, trust)
+    assert opened is not None
+    return opened

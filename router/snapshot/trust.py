@@ -77,6 +77,10 @@ class Trust:
             raise SnapshotUntrusted(f"{folder} is not signed by a trusted key: {why}")
         return max(found, key=lambda statement: statement.counter)
 
+    def admit(self, folder: Path, data: bytes, manifest: Manifest) -> None:
+        """Raise SnapshotUntrusted where a snapshot could not serve, by its manifest and the signature in a folder."""
+        self.require_newest(folder, self.statement(folder, data, manifest))
+
     def require_newest(self, folder: Path, statement: Statement) -> None:
         """Raise SnapshotUntrusted where a newer snapshot, or another one of the same number, has served."""
         newest = self._newest_served()

@@ -25,8 +25,8 @@ from tests.support.command_line import Done, called, started
 from tests.support.documents import Block, blocks, commands, lines, pages
 from tests.support.places import ROOT
 
-# Held by tests of their own, beside what they need: a server, Prefect.
-ELSEWHERE = {"serve", "schedule", "prefect"}
+# Held by tests of their own, beside what they need: a server, Prefect, a bucket, a cluster.
+ELSEWHERE = {"serve", "schedule", "prefect", "bucket", "cluster"}
 MARKS = {"", "model", "agent", "toml: selection", "toml: profiles", "toml: keys", "toml: plain"}
 SHOWN = {
     "text",

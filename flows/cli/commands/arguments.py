@@ -8,7 +8,16 @@ import typer
 
 from router import Router, Selection
 from router.errors import SettingsInvalid, SnapshotInvalid
-from router.store import SnapshotStore, catalogs, last_built
+from router.store import (
+    CACHE_DIR_VARIABLE,
+    SnapshotStore,
+    cache_place,
+    catalogs,
+    current_folder,
+    is_url,
+    last_built,
+    open_store,
+)
 
 WORKSPACE = Path(".quartermaster")
 CATALOG_VARIABLE = "QUARTERMASTER_CATALOG"
@@ -18,10 +27,25 @@ TRUSTED_KEYS_VARIABLE = "QUARTERMASTER_TRUSTED_KEYS"
 Workspace = Annotated[Path, typer.Option(help="Folder of the ledger and the snapshots.")]
 Catalog = Annotated[
     Optional[str],
-    typer.Option(envvar=CATALOG_VARIABLE, help="Which catalog of the workspace; by default the one built last."),
+    typer.Option(
+        envvar=CATALOG_VARIABLE, help="Which catalog of the workspace, by default the one built last; or an address."
+    ),
 ]
-SnapshotFolder = Annotated[
-    Optional[Path], typer.Option("--snapshot", help="A snapshot's or a catalog's folder, instead of the workspace.")
+SnapshotSource = Annotated[
+    Optional[str],
+    typer.Option(
+        "--snapshot",
+        help="A snapshot's or a catalog's folder, or a catalog's address such as s3://bucket/catalogs/demo, instead of "
+        "the workspace.",
+    ),
+]
+CacheDir = Annotated[
+    Optional[Path],
+    typer.Option(
+        "--cache-dir",
+        envvar=CACHE_DIR_VARIABLE,
+        help="With an address: the folder of caches, which processes may share; by default the user's cache.",
+    ),
 ]
 TrustedKeys = Annotated[
     Optional[list[str]],
@@ -73,20 +97,22 @@ class TrustOptions(TypedDict):
 
 
 def open_router(
-    snapshot: Path | None,
+    snapshot: str | None,
     workspace: Path,
     catalog: str | None,
     selection: Path | None = None,
     trusted_keys: list[str] | None = None,
+    cache_dir: Path | None = None,
 ) -> Router:
     """Return a router over the snapshot or catalog that the options name."""
     chosen = load_selection(selection)
     trust = trust_options(trusted_keys, None, snapshot, catalog)
-    return Router.open(folder_of(snapshot, workspace, catalog), selection=chosen, **trust)
+    source = source_of(snapshot, workspace, catalog)
+    return Router.open(source, cache_dir=cache_for(source, cache_dir), selection=chosen, **trust)
 
 
 def trust_options(
-    trusted_keys: list[str] | None, state: Path | None, snapshot: Path | None, catalog: str | None
+    trusted_keys: list[str] | None, state: Path | None, snapshot: str | None, catalog: str | None
 ) -> TrustOptions:
     """Return what `Router.open` takes of the options about signatures.
 
@@ -94,6 +120,8 @@ def trust_options(
     workspace decides which one was built last.
     """
     keys = required_keys(trusted_keys)
+    if snapshot is None and is_url(catalog):
+        snapshot, catalog = catalog, None
     if keys is not None and snapshot is None and catalog is None:
         raise SettingsInvalid(f"with --trusted-keys, name the catalog: --catalog NAME, or {CATALOG_VARIABLE}")
     return TrustOptions(trusted_keys=keys, catalog=catalog if keys is not None else None, trust_state=state)
@@ -114,13 +142,15 @@ def load_selection(file: Path | None) -> Selection | None:
     return Selection.load(file) if file else None
 
 
-def folder_of(snapshot: Path | None, workspace: Path, catalog: str | None) -> Path:
-    """Return the folder of the snapshot or the catalog that the options name, by default of the catalog built last.
+def source_of(snapshot: str | None, workspace: Path, catalog: str | None) -> Path | str:
+    """Return the folder or the address that the options name, by default the folder of the catalog built last.
 
     Raises SnapshotInvalid if the workspace lacks the catalog, or is empty.
     """
     if snapshot is not None:
-        return snapshot
+        return snapshot if is_url(snapshot) else Path(snapshot)
+    if catalog is not None and is_url(catalog):
+        return catalog
     names = catalogs(workspace)
     if catalog is not None:
         return SnapshotStore(workspace, _require_known(catalog, names, workspace)).folder
@@ -133,6 +163,24 @@ def folder_of(snapshot: Path | None, workspace: Path, catalog: str | None) -> Pa
         message = f'Using the catalog "{latest}", built last; --catalog NAME or {CATALOG_VARIABLE} chooses another'
         err.print(plain_text(message, "dim"), soft_wrap=True)
     return SnapshotStore(workspace, latest).folder
+
+
+def cache_for(source: Path | str, cache_dir: Path | None) -> Path | None:
+    """Return the folder of caches for an address; None for a folder, whatever the environment says."""
+    return cache_dir if is_url(source) else None
+
+
+def catalog_folder(source: Path | str, cache_dir: Path | None) -> Path:
+    """Return where a source's snapshots lie on this machine: a folder itself, or the cache of an address."""
+    return cache_place(str(source), cache_dir) if is_url(source) else Path(source)
+
+
+def local_folder(source: Path | str, cache_dir: Path | None) -> Path:
+    """Return a source's folder on this machine: an address' current snapshot, fetched if its cache lacks it.
+
+    Raises SnapshotInvalid.
+    """
+    return current_folder(open_store(source, cache_dir)) if is_url(source) else Path(source)
 
 
 def catalog_to_change(catalog: str | None, workspace: Path) -> str:

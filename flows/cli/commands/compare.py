@@ -1,11 +1,12 @@
 """compare: recipes and single signals side by side, on one set of judged requests or several."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
 
-from flows.cli.commands.arguments import WORKSPACE, Encoder, FiguresFile, Generator, Workspace
+from flows.cli.commands.arguments import WORKSPACE, CacheDir, Encoder, FiguresFile, Generator, Workspace, cache_for
 from router import Router
 from router.errors import SettingsInvalid
 
@@ -17,8 +18,10 @@ def compare(
         typer.Option(help="A recipe or a single signal; may be repeated, the first is the baseline. By default, all."),
     ] = None,
     snapshot: Annotated[
-        Optional[list[Path]], typer.Option(help="Snapshots to compare on one bench, instead of building it.")
+        Optional[list[str]],
+        typer.Option(help="Snapshots to compare on one bench, instead of building it: folders, or addresses."),
     ] = None,
+    cache_dir: CacheDir = None,
     generator: Generator = None,
     encoder: Encoder = None,
     workspace: Workspace = WORKSPACE,
@@ -44,8 +47,10 @@ def compare(
     compared: list[dict[str, Any]] = []
     with ProgressBars() as bars:
         for judged in benches:
-            folders = snapshot or [build_bench(judged.folder, workspace, bars, generator=generator, encoder=encoder)]
-            routers = [Router.open(folder) for folder in folders]
+            sources: Sequence[str | Path] = snapshot or [
+                build_bench(judged.folder, workspace, bars, generator=generator, encoder=encoder)
+            ]
+            routers = [Router.open(source, cache_dir=cache_for(source, cache_dir)) for source in sources]
             candidates = [
                 (router, name) for router in routers for name in evaluation.recipes_to_compare(router, recipe)
             ]

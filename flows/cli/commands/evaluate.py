@@ -7,12 +7,14 @@ import typer
 
 from flows.cli.commands.arguments import (
     WORKSPACE,
+    CacheDir,
     Encoder,
     FiguresFile,
     Generator,
     RecipeName,
-    SnapshotFolder,
+    SnapshotSource,
     Workspace,
+    cache_for,
 )
 from router import Router
 
@@ -27,10 +29,11 @@ def evaluate(
     recipe: RecipeName = None,
     generator: Generator = None,
     encoder: Encoder = None,
-    snapshot: SnapshotFolder = None,
+    snapshot: SnapshotSource = None,
     against: Annotated[
-        Optional[Path], typer.Option(help="Another snapshot's or catalog's folder, to compare with.")
+        Optional[str], typer.Option(help="Another snapshot's or catalog's folder, or an address, to compare with.")
     ] = None,
+    cache_dir: CacheDir = None,
     against_recipe: Annotated[
         Optional[str], typer.Option(help="Another recipe to compare with, on the same snapshot or that of --against.")
     ] = None,
@@ -65,13 +68,12 @@ def evaluate(
         from flows.output.report import write_report
     other = None
     with ProgressBars() as bars:
-        if snapshot is None:
-            snapshot = build_bench(
-                bench, workspace, bars, expansions=not without_expansions, generator=generator, encoder=encoder
-            )
-        router = Router.open(snapshot)
+        source: Path | str = snapshot or build_bench(
+            bench, workspace, bars, expansions=not without_expansions, generator=generator, encoder=encoder
+        )
+        router = Router.open(source, cache_dir=cache_for(source, cache_dir))
         if against is not None or against_recipe is not None:
-            second = router if against is None else Router.open(against)
+            second = router if against is None else Router.open(against, cache_dir=cache_for(against, cache_dir))
             bars.start("evaluate", len(judged.judgements))
             other = evaluation.ask(
                 second, judged.judgements, against_recipe or recipe, whole=False, advance=bars.advance

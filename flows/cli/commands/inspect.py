@@ -4,7 +4,16 @@ from typing import Annotated, Optional
 
 import typer
 
-from flows.cli.commands.arguments import WORKSPACE, Catalog, JsonOutput, SnapshotFolder, Workspace, folder_of
+from flows.cli.commands.arguments import (
+    WORKSPACE,
+    CacheDir,
+    Catalog,
+    JsonOutput,
+    SnapshotSource,
+    Workspace,
+    local_folder,
+    source_of,
+)
 from router.errors import SettingsInvalid
 
 
@@ -20,7 +29,8 @@ def inspect(
     ] = None,
     catalog: Catalog = None,
     workspace: Workspace = WORKSPACE,
-    snapshot: SnapshotFolder = None,
+    snapshot: SnapshotSource = None,
+    cache_dir: CacheDir = None,
     as_json: JsonOutput = False,
 ) -> None:
     """Show what a snapshot contains, what it cost and what changed.
@@ -34,5 +44,6 @@ def inspect(
     names = [name for name, value in questions.items() if value is not None]
     if len(names) > 1:
         raise SettingsInvalid(f"{' and '.join(names)} cannot be combined: give one")
-    with Inspection.open(folder_of(snapshot, workspace, catalog)) as inspection:
+    folder = local_folder(source_of(snapshot, workspace, catalog), cache_dir)
+    with Inspection.open(folder) as inspection:
         show_inspection(inspection, tool=tool, table=table, against=against, sql=sql, limit=limit, as_json=as_json)

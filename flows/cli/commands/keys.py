@@ -6,7 +6,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from flows.cli.commands.arguments import TRUSTED_KEYS_VARIABLE, TrustedKeys, required_keys
+from flows.cli.commands.arguments import TRUSTED_KEYS_VARIABLE, CacheDir, TrustedKeys, cache_for, required_keys
 
 keys = typer.Typer(
     help="""Make and show the keys that sign snapshots.
@@ -67,11 +67,12 @@ def list_keys(
 
 @keys.command()
 def verify(
-    snapshot: Annotated[Path, typer.Argument(help="A snapshot's folder, or a catalog's folder.")],
+    snapshot: Annotated[str, typer.Argument(help="A snapshot's folder, a catalog's folder, or a catalog's address.")],
     trusted_keys: TrustedKeys = None,
     catalog: Annotated[
         Optional[str], typer.Option(help="The catalog's name; by default that of the catalog's folder.")
     ] = None,
+    cache_dir: CacheDir = None,
 ) -> None:
     """Verify a snapshot as a router with these keys does: its signature, and every file.
 
@@ -86,7 +87,7 @@ def verify(
     trusted = required_keys(trusted_keys)
     if trusted is None:
         raise SettingsInvalid(f"name the keys: --trusted-keys KEY, or {TRUSTED_KEYS_VARIABLE}")
-    store = open_store(snapshot)
+    store = open_store(snapshot, cache_for(snapshot, cache_dir))
     trust = Trust.of(store, trusted, catalog)
     assert trust is not None
     folder = current_folder(store)

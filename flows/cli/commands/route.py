@@ -7,6 +7,7 @@ import typer
 
 from flows.cli.commands.arguments import (
     WORKSPACE,
+    CacheDir,
     Catalog,
     Category,
     CategoryConfidence,
@@ -14,7 +15,7 @@ from flows.cli.commands.arguments import (
     RecipeName,
     RequestText,
     SelectionFile,
-    SnapshotFolder,
+    SnapshotSource,
     TokenBudget,
     ToolCount,
     TrustedKeys,
@@ -34,7 +35,8 @@ def search(
     token_budget: TokenBudget = None,
     catalog: Catalog = None,
     workspace: Workspace = WORKSPACE,
-    snapshot: SnapshotFolder = None,
+    snapshot: SnapshotSource = None,
+    cache_dir: CacheDir = None,
     trusted_keys: TrustedKeys = None,
     as_json: JsonOutput = False,
 ) -> None:
@@ -42,7 +44,7 @@ def search(
     from flows.output.answer import results_table, show_notes, show_verdict
     from flows.output.terminal import out
 
-    routed = open_router(snapshot, workspace, catalog, selection, trusted_keys).route(
+    routed = open_router(snapshot, workspace, catalog, selection, trusted_keys, cache_dir).route(
         request,
         k=k,
         recipe=recipe,
@@ -72,7 +74,8 @@ def explain(
     token_budget: TokenBudget = None,
     catalog: Catalog = None,
     workspace: Workspace = WORKSPACE,
-    snapshot: SnapshotFolder = None,
+    snapshot: SnapshotSource = None,
+    cache_dir: CacheDir = None,
     trusted_keys: TrustedKeys = None,
     as_json: JsonOutput = False,
 ) -> None:
@@ -89,7 +92,7 @@ def explain(
         raise SettingsInvalid(
             f"with a TOOL its rank in every list is shown, whatever a selection says: leave out {in_vain[0]}"
         )
-    router = open_router(snapshot, workspace, catalog, selection, trusted_keys)
+    router = open_router(snapshot, workspace, catalog, selection, trusted_keys, cache_dir)
     if tool is None:
         routed = router.route(
             request,

@@ -8,15 +8,18 @@ import typer
 
 from flows.cli.commands.arguments import (
     WORKSPACE,
+    CacheDir,
     Catalog,
     Insecure,
-    SnapshotFolder,
+    SnapshotSource,
     TrustedKeys,
     TrustStateFile,
     Watch,
     Workspace,
-    folder_of,
+    cache_for,
+    catalog_folder,
     load_selection,
+    source_of,
     trust_options,
 )
 from flows.cli.commands.permission import AllowCommands
@@ -52,7 +55,8 @@ serve = typer.Typer(
 def http(
     catalog: Catalog = None,
     workspace: Workspace = WORKSPACE,
-    snapshot: SnapshotFolder = None,
+    snapshot: SnapshotSource = None,
+    cache_dir: CacheDir = None,
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port; 0 picks a free one.")] = 8080,
     token: Annotated[
@@ -114,10 +118,11 @@ def http(
         max_wildcards=max_wildcards,
         profiles=profiles,
     )
-    folder = folder_of(snapshot, workspace, catalog)
+    source = source_of(snapshot, workspace, catalog)
     router = Router.open(
-        folder,
+        source,
         watch=watch or None,
+        cache_dir=cache_for(source, cache_dir),
         request_cache=request_cache,
         selection=load_selection(selection),
         overlay=overlay if overlay and overlay.exists() else None,  # the first change writes it
@@ -128,7 +133,9 @@ def http(
         router,
         listen(settings) as listening,
     ):
-        application = app(router, settings, folder=folder, inspect=inspect_tool, cost=catalog_cost)
+        application = app(
+            router, settings, folder=catalog_folder(source, cache_dir), inspect=inspect_tool, cost=catalog_cost
+        )
         configure_logs()
         typer.echo(f"{len(router):,} tools of {router.manifest.snapshot} at {address_of(listening)}")
         serve(application, settings, listening)
@@ -138,7 +145,8 @@ def http(
 def mcp(
     catalog: Catalog = None,
     workspace: Workspace = WORKSPACE,
-    snapshot: SnapshotFolder = None,
+    snapshot: SnapshotSource = None,
+    cache_dir: CacheDir = None,
     catalog_folder: Annotated[
         Optional[Path], typer.Option(help="A catalog's folder: the tools of its live MCP servers can be called.")
     ] = None,
@@ -205,8 +213,15 @@ def mcp(
         upstreams += catalog_upstreams(catalog_folder, allow_commands=allow_commands)
     allowed = load_selection(selection)
     trust = trust_options(trusted_keys, trust_state, snapshot, catalog)
-    folder = folder_of(snapshot, workspace, catalog)
-    with Router.open(folder, watch=watch or None, selection=allowed, vendor_text=vendor_text, **trust) as router:
+    source = source_of(snapshot, workspace, catalog)
+    with Router.open(
+        source,
+        watch=watch or None,
+        cache_dir=cache_for(source, cache_dir),
+        selection=allowed,
+        vendor_text=vendor_text,
+        **trust,
+    ) as router:
         callers = Callers(profiles, router) if profiles else None
         if callers and profile:
             callers.of_profile(profile)  # a misspelled name is told of now, not to the first request

@@ -6,13 +6,18 @@ import typer
 
 from flows.cli.commands.arguments import WORKSPACE, JsonOutput, Workspace, catalog_to_change
 from router.errors import SettingsInvalid
+from router.snapshot.store.bucket.url import is_url
 from router.store import catalogs
 
+_CATALOG = typer.Argument(help="A catalog of the workspace, or the address of one in a bucket; by default, all.")
 _ID = typer.Argument(metavar="[ID]", help="What --pin pins or --sign signs; by default, the current one.")
 
 
 def snapshots(
-    catalog: Annotated[Optional[str], typer.Argument(help="A catalog of the workspace; by default, all.")] = None,
+    catalog: Annotated[
+        Optional[str],
+        typer.Argument(help="A catalog of the workspace, or the address of one in a bucket; by default, all."),
+    ] = None,
     snapshot: Annotated[Optional[str], _ID] = None,
     workspace: Workspace = WORKSPACE,
     rollback: Annotated[bool, typer.Option("--rollback", help="Serve the snapshot before the current one.")] = False,
@@ -38,13 +43,17 @@ def snapshots(
     verify: Annotated[bool, typer.Option("--verify", help="Check every file against its checksum.")] = False,
     as_json: JsonOutput = False,
 ) -> None:
-    """List the snapshots, verify them, or choose which one serves."""
+    """List the snapshots, verify them, or choose which one serves.
+
+    An address such as s3://bucket/catalogs/demo stands for a catalog in a bucket. The workspace of builds that publish
+    there has a copy, which is listed by the catalog's name; decisions go to the bucket.
+    """
     from flows.output.snapshots import Decision, decide, show_snapshots
 
     decision = Decision(rollback, use, pin, unpin, release, snapshot, sign, sign_key, unsigned)
     names = catalogs(workspace)
     if catalog or decision.given:
-        names = [catalog_to_change(catalog, workspace)]
+        names = [catalog if catalog and is_url(catalog) else catalog_to_change(catalog, workspace)]
     if len(decision.given) > 1:
         raise SettingsInvalid(f"{' and '.join(decision.given)} are decisions of their own: give one")
     if snapshot and not (pin or sign):

@@ -121,7 +121,9 @@ class CatalogComparison:
             rows, tools, scores = (np.concatenate([getattr(p, n) for p in parts]) for n in ("rows", "tools", "scores"))
             order = np.lexsort((tools, rows))
             competitors = Competitors(rows[order], tools[order], scores[order])
-        self._runs.append((keys, np.bincount(competitors.rows, minlength=len(keys)), competitors))
+        counts = np.bincount(competitors.rows, minlength=len(keys))
+        kept = counts <= _MOST_KEPT
+        self._runs.append((keys[kept], counts[kept], competitors.take(kept[competitors.rows])))
         return competitors
 
     def to_cache(self) -> ComparedTexts:
@@ -133,7 +135,6 @@ class CatalogComparison:
         tools = np.concatenate([competitors.tools for _, _, competitors in self._runs]).astype(np.int32)
         scores = np.concatenate([competitors.scores for _, _, competitors in self._runs])
         order = np.argsort(keys)
-        order = order[counts[order] <= _MOST_KEPT]
         first = (np.cumsum(counts) - counts)[order]
         counts = counts[order]
         starts = np.concatenate([[0], np.cumsum(counts)])

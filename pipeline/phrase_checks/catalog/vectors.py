@@ -10,6 +10,8 @@ from pipeline.phrase_checks.catalog.assessed_tool import AssessedTool
 
 # Scores held at once: 32 MB.
 BLOCK = 8_000_000
+# Centres in double precision at once: 200 MB of 384 dimensions.
+_CENTRES = 65_536
 # Scores nearer than this are equal: the last bits depend on the place in a matrix product.
 TIE = 1e-5
 
@@ -159,8 +161,13 @@ class ScoreDistribution:
     def of(cls, centres: NDArray[np.float32]) -> "ScoreDistribution":
         """Return the distribution of scores at centres (tools, dim)."""
         # Double precision: a variance is a small difference of large sums.
-        wide = centres.astype(np.float64)
-        return cls(wide.mean(axis=0), wide.T @ wide / len(wide), len(wide))
+        dim, count = centres.shape[1], len(centres)
+        total, squares = np.zeros(dim), np.zeros((dim, dim))
+        for first in range(0, count, _CENTRES):
+            wide = centres[first : first + _CENTRES].astype(np.float64)
+            total += wide.sum(axis=0)
+            squares += wide.T @ wide
+        return cls(total / count, squares / count, count)
 
     def standard(
         self, texts: NDArray[np.float32], own_centres: NDArray[np.float32], own: NDArray[np.float32]

@@ -16,7 +16,7 @@ from router.text import ENGLISH, analyzer, analyzer_name, pretokenize
 from router.tools.field_text import FieldDocuments
 
 # A limit, not an allocation. Past it Tantivy starts another segment; within one segment ties have one order.
-_HEAP_BYTES = 1_000_000_000
+_HEAP_BYTES = 2_000_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,29 @@
-"""What an operator decides for a catalog: which snapshot serves, and what builds may publish.
+"""What an operator decides for a catalog: which snapshot serves, and what builds may publish. Builds: `publication`.
 
 Each decision is stored before CURRENT moves. A process that is killed between the two leaves what served serving; the
-operator repeats the command.
+operator repeats the command. A store elsewhere writes both at once; where another writer was first, the decision is
+made again from what is there then.
 """
 
 from dataclasses import replace
 
-from router.errors import SettingsInvalid, SnapshotInvalid
-from router.signing.ed25519 import Signer
+from router.errors import SettingsInvalid
 from router.snapshot.snapshot import Snapshot
-from router.snapshot.store.protocol import DecisionStore, PointerStore, ReadableStore, Stored, WritableStore
-from router.snapshot.store.serviceable import after_leaving, find_current, now, rollback_target
+from router.snapshot.store.conflicts import retried
+from router.snapshot.store.protocol import (
+    DecisionStore,
+    Stored,
+)
+from router.snapshot.store.publication import (
+    find_stored,
+    has_same_content,
+    next_sequence,
+    publish_build,
+    reasons_against,
+    sign_published,
+    state_of,
+)
+from router.snapshot.store.serviceable import after_leaving, find_current, is_held, now, rollback_target
 from router.snapshot.store.signing import (
     UNSIGNED,
     Signing,
@@ -21,71 +34,21 @@ from router.snapshot.store.signing import (
 )
 from router.snapshot.store.state import Pin, StoreState
 
-
-def state_of(store: ReadableStore) -> StoreState:
-    """Return what a store remembers; nothing where it is no `DecisionStore`."""
-    return store.state() if isinstance(store, DecisionStore) else StoreState()
-
-
-def next_sequence(store: WritableStore) -> int:
-    """Return the number of a new snapshot, larger than that of every one before it."""
-    if isinstance(store, DecisionStore):
-        return store.take_sequence()
-    return 1 + max((stored.order[0] for stored in store.snapshots()), default=0)
-
-
-def reasons_against(store: ReadableStore, catalog: str, content_hash: str, inputs_hash: str) -> tuple[str, ...]:
-    """Return why an operator's decisions keep a build from publishing some content; empty for what serves already."""
-    state = state_of(store)
-    if not state.pin and not state.rolled_back:
-        return ()
-    current = find_current(store.snapshots())
-    if current and current.manifest and current.manifest.content_hash == content_hash:
-        return ()
-    state = _in_effect(state, current)
-    reasons = []
-    command = f"quartermaster snapshots {catalog}"
-    if state.pin:
-        reasons.append(f"{state.pin.snapshot} is pinned since {state.pin.at}; to end that: {command} --unpin")
-    if left := state.rollback_of(content_hash, inputs_hash):
-        reasons.append(
-            f"its content is that of {left.snapshot}, which was rolled back from at {left.at}; "
-            f"to let builds publish it again: {command} --release {left.snapshot}"
-        )
-    return tuple(reasons)
+__all__ = [
+    "next_sequence",
+    "pin",
+    "publish_build",
+    "reasons_against",
+    "release",
+    "rollback",
+    "sign_published",
+    "state_of",
+    "unpin",
+    "use",
+]
 
 
-def publish_build(store: WritableStore, name: str) -> tuple[str, ...]:
-    """Publish what a build wrote, unless an operator has decided otherwise since; return the reasons against it."""
-    if not isinstance(store, DecisionStore):
-        store.publish(name)
-        return ()
-    with store.locked():
-        stored = store.snapshots()
-        manifest = _find(store, stored, name).manifest
-        if manifest and (
-            reasons := reasons_against(store, manifest.catalog, manifest.content_hash, manifest.inputs_hash)
-        ):
-            return reasons
-        state = store.state()
-        if (in_effect := _in_effect(state, find_current(stored))) != state:
-            store.write_state(in_effect)
-        store.publish(name)
-    return ()
-
-
-def sign_published(store: WritableStore, name: str, signer: Signer) -> None:
-    """Sign a pointer to what a build has published, where a later number was given meanwhile, by a rollback."""
-    if not isinstance(store, PointerStore):
-        return
-    with store.locked():
-        stored, state = store.snapshots(), store.state()
-        target, last = _find(store, stored, name), last_number(state, stored)
-        if target.current and target.order[0] < last:
-            store.write_state(replace(state, sequence=last + 1))
-            sign_stored(store, target, signer, last + 1)
-
-
+@retried
 def use(store: DecisionStore, name: str, signing: Signing = UNSIGNED) -> None:
     """Serve a snapshot, verified whole. An older one than the current counts as a rollback.
 
@@ -94,7 +57,7 @@ def use(store: DecisionStore, name: str, signing: Signing = UNSIGNED) -> None:
     """
     Snapshot.open(store.local_folder(name), whole=True)
     with store.locked():
-        _serve(store, _find(store, store.snapshots(), name), store.state(), signing)
+        _serve(store, find_stored(store, store.snapshots(), name), store.state(), signing)
 
 
 def rollback(store: DecisionStore, signing: Signing = UNSIGNED) -> str:
@@ -102,9 +65,19 @@ def rollback(store: DecisionStore, signing: Signing = UNSIGNED) -> str:
 
     A pin moves with it. Raises SettingsInvalid where there is nothing to roll back to, and as `use` does.
     """
+    return _rollback_from(store, store.current(), signing)
+
+
+@retried
+def _rollback_from(store: DecisionStore, current: str | None, signing: Signing) -> str:
+    """Roll back from the snapshot that the operator means, and from no other that was published meanwhile."""
     with store.locked():
-        if (current := store.current()) is None:
+        if current is None:
             raise SettingsInvalid(f"{store.label} serves no snapshot: there is nothing to roll back from")
+        if (now_current := store.current()) != current:
+            raise SettingsInvalid(
+                f"{now_current} was published meanwhile: nothing was changed; repeat the command to roll back from it"
+            )
         stored, state = store.snapshots(), store.state()
         target = rollback_target(store, stored, state)
         if target is None:
@@ -120,17 +93,23 @@ def pin(store: DecisionStore, name: str | None, signing: Signing = UNSIGNED) -> 
     name = name or store.current()
     if name is None:
         raise SettingsInvalid(f"{store.label} serves no snapshot: name the one to pin")
+    _pin(store, name, signing)
+    return name
+
+
+@retried
+def _pin(store: DecisionStore, name: str, signing: Signing) -> None:
     Snapshot.open(store.local_folder(name), whole=True)
     with store.locked():
-        stored = _find(store, store.snapshots(), name)
+        stored = find_stored(store, store.snapshots(), name)
         state = replace(store.state(), pin=Pin(name, now()))
         if stored.current:
             store.write_state(state)
         else:
             _serve(store, stored, state, signing)
-    return name
 
 
+@retried
 def unpin(store: DecisionStore) -> str:
     """Let builds publish again and return the snapshot that was pinned. Raises SettingsInvalid where none was."""
     with store.locked():
@@ -141,6 +120,7 @@ def unpin(store: DecisionStore) -> str:
         return state.pin.snapshot
 
 
+@retried
 def release(store: DecisionStore, name: str) -> None:
     """Let builds publish content again that was rolled back from. Raises SettingsInvalid where it was not.
 
@@ -168,9 +148,9 @@ def _serve(store: DecisionStore, target: Stored, state: StoreState, signing: Sig
         require_signing(store, target, signing)
     if target.manifest:
         state = state.releasing(target.manifest)
-    if current and target.order < current.order and not _same_content(current, target):
+    if current and target.order < current.order and not has_same_content(current, target):
         state = after_leaving(store, current, state)
-    if target.held and target.name not in state.accepted:
+    if is_held(target, state):
         state = replace(state, accepted=(*state.accepted, target.name))
     if state.pin and state.pin.snapshot != target.name:
         state = replace(state, pin=Pin(target.name, now()))
@@ -183,20 +163,3 @@ def _serve(store: DecisionStore, target: Stored, state: StoreState, signing: Sig
     if signer is not None:  # before CURRENT moves: no reader finds the snapshot without its signature
         sign_stored(store, target, signer, counter)
     store.publish(target.name)
-
-
-def _in_effect(state: StoreState, current: Stored | None) -> StoreState:
-    """Return the state without a rollback from what serves, which was interrupted before it took effect."""
-    served = current.manifest.content_hash if current and current.manifest else ""
-    return replace(state, rolled_back=tuple(left for left in state.rolled_back if left.content_hash != served))
-
-
-def _same_content(one: Stored, other: Stored) -> bool:
-    return bool(one.manifest and other.manifest and one.manifest.content_hash == other.manifest.content_hash)
-
-
-def _find(store: ReadableStore, stored: list[Stored], name: str) -> Stored:
-    for snapshot in stored:
-        if snapshot.name == name:
-            return snapshot
-    raise SnapshotInvalid(f"{store.label} has no snapshot {name!r}")

@@ -1,7 +1,7 @@
 """A catalog's snapshots in a folder: staging, atomic publication, retention, rollback."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -103,12 +103,15 @@ class SnapshotStore:
         return stored
 
     @contextmanager
-    def staging(self, content_hash: str) -> Iterator[Path]:
-        """Make a folder to build in, whose name ends in the new snapshot's, and remove it at the end of the block."""
+    def staging(self, content_hash: str, is_taken: Callable[[str], bool] = lambda name: False) -> Iterator[Path]:
+        """Make a folder to build in, whose name ends in the new snapshot's, and remove it at the end of the block.
+
+        `is_taken` tells whether another place has a snapshot of a name.
+        """
         with ExitStack() as held:
             with self.locked():
                 self._remove_leftovers()
-                folder = self._new_folder(content_hash)
+                folder = self._new_folder(content_hash, is_taken)
                 held.enter_context(lock_folder(folder))  # so that no other process takes it for a leftover
                 held.callback(shutil.rmtree, folder, ignore_errors=True)
             yield folder
@@ -187,10 +190,14 @@ class SnapshotStore:
         """Return the next number of the workspace's area: `last_built` compares its catalogs."""
         with self.locked():
             state = self.state()
-            stored = (sequence_in(manifest.parent) for manifest in self.folder.parent.glob(f"*/[!.]*/{MANIFEST}"))
-            sequence = 1 + max(state.sequence, *stored, 0)
+            sequence = 1 + max(state.sequence, self.last_number())
             self.write_state(replace(state, sequence=sequence))
         return sequence
+
+    def last_number(self) -> int:
+        """Return the largest number of a snapshot in the workspace's area, whatever its catalog; 0 without any."""
+        manifests = self.folder.parent.glob(f"*/[!.]*/{MANIFEST}")
+        return max((sequence_in(manifest.parent) for manifest in manifests), default=0)
 
     def _remove_leftovers(self) -> None:
         """Remove removed snapshots, and what killed builds left; not the folder of a build that is running."""
@@ -201,7 +208,7 @@ class SnapshotStore:
             with suppress(BlockingIOError), lock_folder(leftover):
                 shutil.rmtree(leftover)
 
-    def _new_folder(self, content_hash: str) -> Path:
+    def _new_folder(self, content_hash: str, is_taken: Callable[[str], bool]) -> Path:
         """Make the staging folder of a new name: the UTC time in seconds, and the first 8 digits of the hash.
 
         Where the name is taken, a later second is. Names need not be later than those of other snapshots.
@@ -210,7 +217,7 @@ class SnapshotStore:
         for seconds in count():
             name = f"{now + timedelta(seconds=seconds):%Y%m%dT%H%M%SZ}-{content_hash[:8]}"
             folder = self.folder / f"{_STAGING}{name}"
-            if not (self.folder / name).exists() and not folder.exists():
+            if not (self.folder / name).exists() and not folder.exists() and not is_taken(name):
                 folder.mkdir()
                 return folder
         raise AssertionError  # `count` never ends

@@ -1,10 +1,12 @@
-"""A path that a user gives, read as a store: a snapshot's folder, a catalog's folder, or a link to either."""
+"""What a user names, read as a store: a snapshot's folder, a catalog's folder, a link to either, or an address."""
 
 import os
 from collections.abc import Hashable
 from pathlib import Path
 
 from router.contract import MANIFEST
+from router.errors import SettingsInvalid
+from router.snapshot.store.bucket.url import is_url
 from router.snapshot.store.local import SnapshotStore
 from router.snapshot.store.pointer import read_current, snapshot_folder
 from router.snapshot.store.protocol import ReadableStore, Stored
@@ -64,6 +66,19 @@ class SnapshotPath:
         return SnapshotStore.at(folder.parent if (folder / MANIFEST).is_file() else folder)
 
 
-def open_store(source: str | os.PathLike[str] | ReadableStore) -> ReadableStore:
-    """Return a store as it is, and a path as the store that it leads to."""
+def open_store(
+    source: str | os.PathLike[str] | ReadableStore, cache_dir: str | os.PathLike[str] | None = None
+) -> ReadableStore:
+    """Return a store as it is, a path as the store that it leads to, and an address as the bucket's, cached here.
+
+    `cache_dir` is the folder of the caches of all addresses; by default the user's. Raises SettingsInvalid for a wrong
+    address, where obstore is not installed, and for a `cache_dir` without an address.
+    """
+    if is_url(source):
+        from router.snapshot.store.bucket.place import cache_place
+        from router.snapshot.store.bucket.reader import BucketReader
+
+        return BucketReader(str(source), cache_place(str(source), cache_dir))
+    if cache_dir is not None:
+        raise SettingsInvalid(f"cache_dir is for an address such as s3://bucket/catalogs/demo, not for {source!r:.200}")
     return source if isinstance(source, ReadableStore) else SnapshotPath(Path(source))

@@ -14,6 +14,16 @@ from router.contract import Manifest
 from router.errors import SnapshotInvalid
 from router.snapshot.store.state import StoreState
 
+_LOOKS = 3
+
+
+class StoreUnavailable(OSError):
+    """A store elsewhere does not answer, or refuses. Another try may succeed."""
+
+
+class StoreChanged(OSError):
+    """Somebody else changed a store between a decision's reading and its writing: nothing was written."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stored:
@@ -154,7 +164,8 @@ class DecisionStore(WritableStore, Protocol):
         """Return a context in which no other process changes the state or the current snapshot.
 
         It may wait for one that does. It is not entered twice by one thread. A store elsewhere that has no lock may
-        return one of this process alone: a decision made in the instant of a publication may then be lost.
+        instead write all that changed at the end of the block, in one step, and raise StoreChanged there where another
+        process was first: `conflicts.retried` then runs the decision again.
         """
         ...
 
@@ -172,16 +183,52 @@ class PointerStore(SignedStore, DecisionStore, Protocol):
         ...
 
 
+@runtime_checkable
+class SignatureStore(Protocol):
+    """A store elsewhere, whose signatures are read and written without fetching the snapshot."""
+
+    def signature(self, name: str) -> bytes | None:
+        """Return a snapshot's signatures; None where it has none."""
+        ...
+
+    def store_signature(self, name: str) -> None:
+        """Store the signatures that lie in a snapshot's local folder, beside those that the store has."""
+        ...
+
+
+@runtime_checkable
+class SharedStore(WritableStore, Protocol):
+    """A store that builds on several machines may write to at once.
+
+    Such a build compares its snapshot with what was current when it began, and publishes only while that still is.
+    """
+
+    @property
+    def base(self) -> str | None:
+        """Return the snapshot that was current when the build began; its own once it has published."""
+        ...
+
+    def begin_build(self, *, writes: bool = True) -> None:
+        """Note what is current. Raises StoreUnavailable, also where `writes` and the store cannot be written to."""
+        ...
+
+
 def current_folder(store: ReadableStore) -> Path:
     """Return the real local folder of a store's current snapshot.
 
     Raises SnapshotInvalid where none was published, or the store cannot be read.
     """
     try:
-        name = store.current()
-        if name is None:
-            raise SnapshotInvalid(f"{store.label} serves no snapshot: none was published")
-        # A link that is set anew while the folder is read would give files of two snapshots.
-        return store.local_folder(name).resolve()
+        for left in reversed(range(_LOOKS)):
+            name = store.current()
+            if name is None:
+                raise SnapshotInvalid(f"{store.label} serves no snapshot: none was published")
+            try:
+                # A link that is set anew while the folder is read would give files of two snapshots.
+                return store.local_folder(name).resolve()
+            except SnapshotInvalid:  # removed since, perhaps, because another was published
+                if not left or store.current() == name:
+                    raise
     except (OSError, UnicodeDecodeError) as error:
         raise SnapshotInvalid(f"{store.label} cannot be read: {error}") from error
+    raise AssertionError  # the last look returns or raises

@@ -30,8 +30,9 @@ def may_serve(stored: Stored, state: StoreState) -> bool:
 
 
 def is_held(stored: Stored, state: StoreState) -> bool:
-    """Return True where the gate held a snapshot and no operator has published it."""
-    return stored.held and stored.name not in state.accepted
+    """Return True where a gate held a snapshot, or another build overtook it, and no operator has published it."""
+    is_held_back = stored.held or (not stored.current and stored.name in state.overtaken)
+    return is_held_back and stored.name not in state.accepted
 
 
 def is_rolled_back(stored: Stored, state: StoreState) -> bool:

@@ -13,7 +13,7 @@ from router.signing.envelope import MOST_BYTES, Envelope
 from router.signing.statement import Statement
 from router.snapshot.snapshot import Snapshot
 from router.snapshot.store.durable import replace_text
-from router.snapshot.store.protocol import DecisionStore, PointerStore, ReadableStore, Stored
+from router.snapshot.store.protocol import DecisionStore, PointerStore, ReadableStore, SignatureStore, Stored
 from router.snapshot.store.state import StoreState
 
 
@@ -43,10 +43,26 @@ def sign_snapshot(folder: Path, signer: Signer) -> Statement:
     return _sign(folder, *verified[0], signer)
 
 
+def sign_in(store: DecisionStore, name: str, signer: Signer) -> None:
+    """Verify a stored snapshot whole, and sign it. Raises as `sign_snapshot` does."""
+    with store.locked():
+        sign_snapshot(store.local_folder(name), signer)
+        _store_signature(store, name)
+
+
 def signing_keys(folder: Path) -> tuple[str, ...]:
     """Return the ids of the keys in a snapshot's signature, unchecked; none where it cannot be read."""
-    envelope = _envelope(folder)
-    return tuple(key_id for key_id, _ in envelope.signatures) if envelope else ()
+    return _key_ids(_envelope(folder))
+
+
+def signing_keys_in(store: ReadableStore, name: str) -> tuple[str, ...]:
+    """Return the ids of the keys that signed a stored snapshot, as `signing_keys` does."""
+    if not isinstance(store, SignatureStore):
+        return signing_keys(store.local_folder(name))
+    try:
+        return _key_ids(Envelope.from_json(store.signature(name) or b""))
+    except ValueError:
+        return ()
 
 
 def signature_needed(store: ReadableStore, target: Stored, last: int, current: Stored | None) -> bool:
@@ -78,6 +94,7 @@ def sign_stored(store: DecisionStore, target: Stored, signer: Signer, counter: i
     """Sign a stored snapshot. With `counter`, also write the pointer that makes it the newest of its catalog."""
     folder = store.local_folder(target.name)
     statement = sign_manifest(folder, signer)
+    _store_signature(store, target.name)
     if counter is not None and isinstance(store, PointerStore):
         at = datetime.now(UTC).isoformat(timespec="seconds")
         store.write_signed_pointer(replace(statement, counter=counter, at=at).envelope().signed_by(signer).to_json())
@@ -100,8 +117,18 @@ def _envelope(folder: Path) -> Envelope | None:
         return None
 
 
+def _key_ids(envelope: Envelope | None) -> tuple[str, ...]:
+    return tuple(key_id for key_id, _ in envelope.signatures) if envelope else ()
+
+
+def _store_signature(store: ReadableStore, name: str) -> None:
+    """Send the signature in a snapshot's local folder to a store that is elsewhere."""
+    if isinstance(store, SignatureStore):
+        store.store_signature(name)
+
+
 def _is_signed(store: ReadableStore, stored: Stored) -> bool:
     try:
-        return bool(signing_keys(store.local_folder(stored.name)))
+        return bool(signing_keys_in(store, stored.name))
     except (OSError, SnapshotInvalid):
         return False

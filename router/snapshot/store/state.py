@@ -35,13 +35,15 @@ class StoreState:
     """What a store remembers.
 
     `sequence` is the last number that it gave to a snapshot. `rolled_back` is content that no build may publish.
-    `accepted` names the held snapshots that an operator has published: they count as held no more.
+    `accepted` names the held snapshots that an operator has published: they count as held no more. `overtaken` names
+    snapshots that never served, because another build published first: they count as held.
     """
 
     sequence: int = 0
     pin: Pin | None = None
     rolled_back: tuple[RolledBack, ...] = ()
     accepted: tuple[str, ...] = ()
+    overtaken: tuple[str, ...] = ()
 
     def rollback_of(self, content_hash: str, inputs_hash: str) -> RolledBack | None:
         """Return the last rollback from some content; None where there was none."""
@@ -83,6 +85,7 @@ class StoreState:
                     for r in raw.get("rolled_back", ())
                 ),
                 accepted=tuple(map(str, raw.get("accepted", ()))),
+                overtaken=tuple(map(str, raw.get("overtaken", ()))),
             )
         except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
             raise SnapshotInvalid(

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pipeline.errors import RunAborted
 from pipeline.indexing.lexical import write_lexical
-from pipeline.indexing.segments import SegmentPart, assemble, write_segment
+from pipeline.indexing.segments import SegmentPart, assemble, shards, write_segment
 from router import Signal
 from router.retrieval.retrievers import LexicalRetriever, indexing
 from router.retrieval.retrievers.indexing import index_field
@@ -49,8 +49,8 @@ def written(folder: Path) -> dict[str, bytes]:
 
 def parts_of(documents: Sequence[FieldDocuments], size: int, folder: Path) -> list[SegmentPart]:
     return [
-        write_segment(documents[first : first + size], first, folder, LANGUAGES)
-        for first in range(0, len(documents), size)
+        write_segment(documents[shard.start : shard.stop], shard.start, folder, LANGUAGES)
+        for shard in (range(first, min(first + size, len(documents))) for first in range(0, len(documents), size))
     ]
 
 
@@ -69,11 +69,11 @@ def test_the_same_documents_give_the_same_bytes(tmp_path: Path) -> None:
 
 def test_parts_that_crossed_processes_in_any_order_give_the_bytes_of_one_process(tmp_path: Path) -> None:
     plain, assembled = made(tmp_path / "plain"), made(tmp_path / "assembled")
-    parts = parts_of(DOCUMENTS, 2, tmp_path / "shared")
+    parts = parts_of(DOCUMENTS, 3, tmp_path / "shared")
     lengths = assemble(pickle.loads(pickle.dumps(parts[::-1])), assembled)
-    assert lengths == write_lexical(DOCUMENTS, plain, LANGUAGES, segment_tools=2)
+    assert lengths == write_lexical(DOCUMENTS, plain, LANGUAGES, most_in_one=2)
     assert written(assembled) == written(plain)
-    assert sum(name.startswith("description/") and name.endswith(".idx") for name in written(plain)) == 3
+    assert sum(name.startswith("description/") and name.endswith(".idx") for name in written(plain)) == 2
 
 
 def test_a_part_that_was_written_twice_is_the_same_part(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_without_hard_links_the_files_are_copied(tmp_path: Path, monkeypatch: py
 
 
 def test_equal_scores_are_cut_in_the_order_of_ordinals_across_segments(tmp_path: Path) -> None:
-    write_lexical([document("refund a charge")] * 11, tmp_path, segment_tools=2)
+    write_lexical([document("refund a charge")] * 11, tmp_path, most_in_one=2)
     retriever = LexicalRetriever.open(tmp_path / "description", 11)
     for depth in range(1, 12):
         assert retriever.rank_terms(terms("refund a charge"), depth).ordinals.tolist() == list(range(depth))
@@ -104,7 +104,7 @@ def test_equal_scores_are_cut_in_the_order_of_ordinals_across_segments(tmp_path:
 
 def test_tools_of_a_part_without_a_signals_text_count_in_its_index(tmp_path: Path) -> None:
     documents = [document("refund a charge"), *[document("", "money")] * 3]
-    assert write_lexical(documents, tmp_path, segment_tools=2) == {Signal.DESCRIPTION: 0.5, Signal.EXPANSION: 0.75}
+    assert write_lexical(documents, tmp_path, most_in_one=2) == {Signal.DESCRIPTION: 0.5, Signal.EXPANSION: 0.75}
     assert LexicalRetriever.open(tmp_path / "description", 4).rank_terms(["refund"], 4).ordinals.tolist() == [0]
 
 
@@ -124,6 +124,12 @@ def test_texts_too_long_for_one_segment_are_indexed_in_halves(tmp_path: Path, mo
     retriever = LexicalRetriever.open(tmp_path / "description", 40)
     for ordinal in (0, 19, 20, 39):
         assert retriever.rank_terms(terms(words[2_000 * ordinal]), 5).ordinals.tolist() == [ordinal]
+
+
+def test_a_large_catalog_has_two_parts_of_all_its_tools() -> None:
+    assert shards(0) == [] and shards(65_536) == [range(65_536)]
+    assert shards(65_537) == [range(32_769), range(32_769, 65_537)]
+    assert shards(1_000_000) == [range(500_000), range(500_000, 1_000_000)]
 
 
 def test_a_missing_part_is_named(tmp_path: Path) -> None:
@@ -167,34 +173,33 @@ def assert_same_rankings(
 @settings(max_examples=8, deadline=None)
 @given(
     documents=st.lists(st.builds(document, TEXTS, TEXTS, TEXTS), max_size=10),
-    size=st.integers(3, 6),
     request=REQUESTS,
     depth=st.integers(1, 10),
 )
-def test_several_segments_rank_as_one_to_the_last_bit(
-    tmp_path_factory: pytest.TempPathFactory, documents: list[FieldDocuments], size: int, request: str, depth: int
+def test_two_segments_rank_as_one_to_the_last_bit(
+    tmp_path_factory: pytest.TempPathFactory, documents: list[FieldDocuments], request: str, depth: int
 ) -> None:
-    documents = [document("charge", "money"), *documents]
+    documents = [document("charge", "money"), *documents, document("list")]
     one, several = (tmp_path_factory.mktemp("indexes") for _ in range(2))
-    assert write_lexical(documents, several, LANGUAGES, segment_tools=size) == write_lexical(documents, one, LANGUAGES)
+    assert write_lexical(documents, several, LANGUAGES, most_in_one=0) == write_lexical(documents, one, LANGUAGES)
     assert_same_rankings(one, several, len(documents), request, depth, None)
 
 
 @pytest.fixture(scope="module")
 def thousand(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The indexes of a thousand tools of six words, most of which tie: in one segment, and in seven."""
+    """The indexes of a thousand tools of six words, most of which tie: in one segment, and in two."""
     drawn = random.Random(20)
     texts = [" ".join(drawn.choices(WORDS, k=drawn.randrange(7))) for _ in range(3_000)]
     documents = [document(*texts[first : first + 3]) for first in range(0, 3_000, 3)]
     one, several = (tmp_path_factory.mktemp("indexes") for _ in range(2))
     write_lexical(documents, one, LANGUAGES)
-    write_lexical(documents, several, LANGUAGES, segment_tools=150)
+    write_lexical(documents, several, LANGUAGES, most_in_one=150)
     return one, several
 
 
 @settings(max_examples=60, deadline=None)
 @given(request=REQUESTS, depth=st.integers(1, 1_000), share=st.sampled_from([1, 0.5, 0.02]), seed=st.integers(0, 99))
-def test_ties_and_filters_are_cut_alike_in_one_segment_and_in_seven(
+def test_ties_and_filters_are_cut_alike_in_one_segment_and_in_two(
     thousand: tuple[Path, Path], request: str, depth: int, share: float, seed: int
 ) -> None:
     mask = np.random.default_rng(seed).random(1_000) < share

@@ -15,6 +15,7 @@ import pytest
 from pipeline.errors import RecordRejected, RunAborted, SettingsInvalid
 from pipeline.ledger import LEDGER_FILE, Ledger, LedgerEntry
 from pipeline.records import catalog_records
+from pipeline.scratch import mapped_array, write_vector_shard
 from router.record import Origin, ToolRecord
 from tests.support.factories import make_raw
 from tests.support.places import ROOT
@@ -213,6 +214,42 @@ def test_a_text_without_a_vector_is_named(tmp_path: Path) -> None:
 def test_no_text_gives_an_empty_matrix_of_the_right_width(tmp_path: Path) -> None:
     with Ledger.open(tmp_path) as ledger:
         assert ledger.vectors([], "m", 8).shape == (0, 8)
+
+
+def test_vectors_of_a_file_are_those_that_a_worker_wrote(tmp_path: Path) -> None:
+    vectors = _vectors(5, 8)
+    write_vector_shard(tmp_path / "0.parquet", list("abcde"), vectors)
+    with Ledger.open(tmp_path) as ledger:
+        ledger.put_vector_shard(tmp_path / "0.parquet", "m", 8)
+        assert ledger.vectors(list("ecadb"), "m", 8).tobytes() == vectors[[4, 2, 0, 3, 1]].tobytes()
+
+
+def test_vectors_are_read_into_the_array_that_is_given(tmp_path: Path) -> None:
+    with Ledger.open(tmp_path / "ws") as ledger:
+        ledger.put_vectors(["a", "b"], np.array([[1, 2], [3, 4]], dtype=np.float32), "m")
+        out = mapped_array(tmp_path / "out.npy", (2, 2), np.float32)
+        assert ledger.vectors(["b", "a"], "m", 2, out=out) is out
+    assert np.load(tmp_path / "out.npy").tolist() == [[3.0, 4.0], [1.0, 2.0]]
+
+
+def test_used_vectors_are_those_looked_up_and_not_stored_elsewhere_each_once(tmp_path: Path) -> None:
+    with Ledger.open(tmp_path) as ledger:
+        ledger.put_vectors(list("abcd"), _vectors(4, 4), "m")
+        ledger.put_vectors(["b"], _vectors(1, 4), "other")
+        for looked_up in (["c", "b"], ["b", "a", "unknown"]):
+            ledger.known_vectors(looked_up, "m", 4)
+        used = ledger.used_vectors("m", 4, [["a"], []]).read_all()
+    assert used["text_hash"].to_pylist() == ["b", "c"]
+    assert set(used["model_key"].to_pylist()) == {"m"}
+
+
+def test_missing_texts_come_once_each_in_the_order_of_their_hashes(tmp_path: Path) -> None:
+    with Ledger.open(tmp_path) as ledger:
+        ledger.open_missing_texts()
+        ledger.add_missing_texts({"2": "two", "1": "one"})
+        ledger.add_missing_texts({"3": "three", "1": "one"})
+        assert ledger.sort_missing_texts() == 3
+        assert (ledger.missing_texts(0, 2), ledger.missing_texts(2, 2)) == (["one", "two"], ["three"])
 
 
 def test_vectors_are_whole_where_they_come_in_several_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """What the object CURRENT holds: all of a catalog that changes, so that one conditional write changes it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ from router.files import name_problem
 from router.snapshot.store.state import StoreState
 
 MOST_BYTES = 16 << 20
+_REMEMBERED = 32  # changes: more writers at one instant than there will be
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,24 +19,40 @@ class Head:
 
     `snapshot` is the current one; None where nothing was published. `pointer` is the text of the signed statement about
     the snapshot that an operator went back to; empty where there is none. `revision` grows by one with each change, so
-    that no two versions have the same bytes, and so the same ETag. `change` is a random name of the last change, by
-    which a writer whose answer was lost knows its own write. `left` maps snapshots that were current to when they
-    ceased to be: UTC, ISO 8601.
+    that no two versions have the same bytes, and so the same ETag. `changes` are random names of the last changes, the
+    newest first, by which a writer whose answer was lost knows its own write. `removed` maps the snapshots that
+    retention took from the list to when it did: UTC, ISO 8601. Their objects stay for a grace period after that.
     """
 
     snapshot: str | None = None
     state: StoreState = field(default_factory=StoreState)
     pointer: str = ""
     revision: int = 0
-    change: str = ""
-    left: Mapping[str, str] = field(default_factory=dict)
+    changes: tuple[str, ...] = ()
+    removed: Mapping[str, str] = field(default_factory=dict)
 
-    def publishing(self, snapshot: str, at: str) -> "Head":
-        """Return the head in which a snapshot serves; `at` is now."""
-        left = {name: since for name, since in self.left.items() if name != snapshot}
-        if self.snapshot is not None and self.snapshot != snapshot:
-            left[self.snapshot] = at
-        return replace(self, snapshot=snapshot, left=left)
+    @property
+    def named(self) -> set[str]:
+        """Return the snapshots that must be there: the current one and the pinned one."""
+        pin = self.state.pin
+        return {name for name in (self.snapshot, pin and pin.snapshot) if name}
+
+    def publishing(self, snapshot: str) -> "Head":
+        """Return the head in which a snapshot serves."""
+        return replace(self.without_removed([snapshot]), snapshot=snapshot)
+
+    def removing(self, snapshots: Iterable[str], at: str) -> "Head":
+        """Return the head whose list lacks some snapshots; `at` is now."""
+        return replace(self, removed={**self.removed, **dict.fromkeys(snapshots, at)})
+
+    def without_removed(self, snapshots: Collection[str]) -> "Head":
+        """Return the head that remembers no removal of some snapshots: they are back, or gone for good."""
+        return replace(self, removed={name: at for name, at in self.removed.items() if name not in snapshots})
+
+    def changed_by(self, change: str, before: "Head") -> "Head":
+        """Return this head as the next version after `before`, with the name of the change."""
+        changes = (change, *before.changes[: _REMEMBERED - 1])
+        return replace(self, revision=before.revision + 1, changes=changes)
 
     def to_json(self) -> bytes:
         """Return the object's bytes."""
@@ -49,14 +66,11 @@ class Head:
         """
         try:
             raw: dict[str, Any] = json.loads(data)
-            snapshot, pointer, revision, left = (
-                raw["snapshot"],
-                raw.get("pointer", ""),
-                raw["revision"],
-                raw.get("left", {}),
-            )
+            snapshot, revision = raw["snapshot"], raw["revision"]
+            pointer, changes, removed = raw.get("pointer", ""), raw.get("changes", []), raw.get("removed", {})
             state = StoreState.from_json(json.dumps(raw.get("state", {})), place)
-            right = isinstance(pointer, str) and isinstance(revision, int) and revision >= 0 and isinstance(left, dict)
+            right = isinstance(pointer, str) and isinstance(revision, int) and revision >= 0
+            right = right and isinstance(changes, list) and isinstance(removed, dict)
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
             raise SnapshotInvalid(f"{place} is damaged: {type(error).__name__}: {error}") from error
         if not right or not (snapshot is None or (isinstance(snapshot, str) and "/" not in snapshot)):
@@ -68,6 +82,6 @@ class Head:
             state,
             pointer,
             revision,
-            str(raw.get("change", "")),
-            {str(name): str(since) for name, since in left.items()},
+            tuple(map(str, changes)),
+            {str(name): str(at) for name, at in removed.items()},
         )

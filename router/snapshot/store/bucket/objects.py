@@ -3,22 +3,26 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from pathlib import Path
+from datetime import datetime
 from typing import Any
 
 from router.errors import SettingsInvalid
-from router.snapshot.store.bucket.url import allows_http, checked_url
+from router.snapshot.store.bucket.connecting import connect
+from router.snapshot.store.bucket.url import checked_url, folder_of
+from router.snapshot.store.locking import lock_file
+from router.snapshot.store.protocol import StoreChanged, StoreUnavailable
 
-_CONNECT, _REQUEST = timedelta(seconds=5), timedelta(seconds=60)
-_MULTIPART = 16 << 20  # bytes from which an object is sent in parts
+PART = 8 << 20  # bytes of a part; a larger object is sent in parts
+_PARTS_AT_ONCE = 2
+_LOCK = ".lock"
+_READS = 3
 
 
-class ObjectUnavailable(OSError):
+class ObjectUnavailable(StoreUnavailable):
     """An object could not be read or written: the bucket does not answer, or refuses. Another try may succeed."""
 
 
-class ObjectChanged(OSError):
+class ObjectChanged(StoreChanged):
     """Somebody else wrote an object since it was read, so the conditional write was refused: nothing was written."""
 
 
@@ -34,37 +38,30 @@ class StoredObject:
 class Objects:
     """The objects of one catalog. Names are relative to its URL. May be used from any thread."""
 
-    def __init__(self, url: str, patience_s: float = 60.0) -> None:
+    def __init__(self, url: str, patience_s: float = 60.0, request_s: float = 60.0) -> None:
         """Connect to nothing yet. What fails is tried again, with growing pauses, for `patience_s` seconds.
 
-        Raises SettingsInvalid for a wrong URL, and where obstore is not installed.
+        A request may take `request_s` seconds, so that no call lasts longer than both together. Raises SettingsInvalid
+        for a wrong URL, and where obstore is not installed.
         """
         self.url = checked_url(url)
         try:
             import obstore
-            from obstore.store import from_url
         except ImportError as error:
             raise SettingsInvalid(
                 f"{self.url}: buckets need obstore: pip install 'tool-quartermaster[bucket]'"
             ) from error
         self._obstore: Any = obstore
-        is_file = self.url.startswith("file:")
-        network: dict[str, Any] = {
-            "client_options": {"connect_timeout": _CONNECT, "timeout": _REQUEST, "allow_http": allows_http()},
-            "retry_config": {"max_retries": 10, "retry_timeout": timedelta(seconds=patience_s)},
-        }
+        self._folder = folder_of(self.url)
         try:
-            self._store: Any = from_url(self.url, **({"mkdir": True} if is_file else network))
+            self._store: Any = connect(self.url, patience_s, request_s)
         except (ValueError, obstore.exceptions.BaseError) as error:
             raise SettingsInvalid(f"{self.url} cannot be used: {_told(error)}") from error
 
     def read(self, name: str, most: int) -> tuple[bytes, str]:
         """Return an object of at most `most` bytes, and its ETag. Raises FileNotFoundError and ObjectUnavailable."""
         with self._explained(name):
-            answer = self._obstore.get(self._store, name)
-            if answer.meta["size"] > most:
-                raise OSError(f"{self.url}/{name} is larger than {most:,} bytes, the most that is read")
-            return bytes(answer.bytes()), str(answer.meta["e_tag"])
+            return self._whole(name, most)
 
     def read_if_changed(self, name: str, etag: str | None, most: int) -> tuple[bytes, str] | None:
         """Return as `read` does; None where the object still has the ETag."""
@@ -72,10 +69,7 @@ class Objects:
             return self.read(name, most)
         try:
             with self._explained(name):
-                answer = self._obstore.get(self._store, name, options={"if_none_match": etag})
-                if answer.meta["size"] > most:
-                    raise OSError(f"{self.url}/{name} is larger than {most:,} bytes, the most that is read")
-                return bytes(answer.bytes()), str(answer.meta["e_tag"])
+                return self._whole(name, most, if_none_match=etag)
         except self._obstore.exceptions.NotModifiedError:
             return None
 
@@ -83,6 +77,16 @@ class Objects:
         """Yield the bytes of an object. Raises FileNotFoundError and ObjectUnavailable."""
         with self._explained(name):
             yield from (bytes(part) for part in self._obstore.get(self._store, name).stream(min_chunk_size=chunk))
+
+    def stream_range(self, name: str, start: int, length: int, chunk: int = 1 << 20) -> Iterator[bytes]:
+        """Yield the bytes of an object from `start` on, `length` of them, or more where the server errs.
+
+        Raises FileNotFoundError and ObjectUnavailable.
+        """
+        with self._explained(name):
+            options = {"range": (start, start + length)}
+            answer = self._obstore.get(self._store, name, options=options)
+            yield from (bytes(part) for part in answer.stream(min_chunk_size=chunk))
 
     def create(self, name: str, data: bytes) -> bool:
         """Write an object that does not exist; return False where it does. Raises ObjectUnavailable."""
@@ -93,19 +97,44 @@ class Objects:
             return False
         return True
 
-    def put(self, name: str, content: bytes | Path) -> None:
-        """Write an object, whatever is there; a large file in parts. Raises ObjectUnavailable."""
+    def put(self, name: str, content: bytes | Iterable[bytes]) -> None:
+        """Write an object, whatever is there: bytes at once, pieces in parts. Raises ObjectUnavailable.
+
+        What the pieces raise is raised, and nothing is written.
+        """
+        whole = isinstance(content, bytes)
         with self._explained(name):
-            self._obstore.put(self._store, name, content, chunk_size=_MULTIPART, max_concurrency=2)
+            self._obstore.put(
+                self._store,
+                name,
+                content,
+                use_multipart=not whole,
+                chunk_size=PART,
+                max_concurrency=_PARTS_AT_ONCE,
+            )
 
     def replace(self, name: str, data: bytes, etag: str | None) -> str:
         """Write an object that has this ETag, or where that is None does not exist, and return the new one.
 
         Raises ObjectChanged where it has another, and ObjectUnavailable: then it may have been written all the same.
+        Both may be raised where a lost answer hid that the write succeeded.
         """
+        if etag is not None and self._folder is not None:
+            return self._replace_file(name, data, etag)
         mode: Any = "create" if etag is None else {"e_tag": etag}
-        with self._explained(name):
-            return str(self._obstore.put(self._store, name, data, mode=mode, use_multipart=False)["e_tag"])
+        try:
+            with self._explained(name):
+                return str(self._obstore.put(self._store, name, data, mode=mode, use_multipart=False)["e_tag"])
+        except FileNotFoundError as error:
+            raise ObjectChanged(f"{self.url}/{name} was removed by somebody else") from error
+
+    def _replace_file(self, name: str, data: bytes, etag: str) -> str:
+        """Replace a file as `replace` does: obstore compares no ETags in a folder, so a lock does for this machine."""
+        assert self._folder is not None
+        with lock_file(self._folder / _LOCK), self._explained(name):
+            if self._obstore.head(self._store, name)["e_tag"] != etag:
+                raise ObjectChanged(f"{self.url}/{name} was written by somebody else")
+            return str(self._obstore.put(self._store, name, data, use_multipart=False)["e_tag"])
 
     def stat(self, name: str) -> StoredObject | None:
         """Return what a listing would tell of an object; None where there is none. Raises ObjectUnavailable."""
@@ -129,6 +158,19 @@ class Objects:
                     self._obstore.delete(self._store, name)
             except FileNotFoundError:
                 continue
+
+    def _whole(self, name: str, most: int, **options: str) -> tuple[bytes, str]:
+        """Return an object and its ETag. obstore continues what broke off, but not where the object differs by then."""
+        for left in reversed(range(_READS)):
+            answer = self._obstore.get(self._store, name, options=options or None)
+            if answer.meta["size"] > most:
+                raise OSError(f"{self.url}/{name} is larger than {most:,} bytes, the most that is read")
+            try:
+                return bytes(answer.bytes()), str(answer.meta["e_tag"])
+            except self._obstore.exceptions.BaseError:
+                if not left:
+                    raise
+        raise AssertionError  # the last one returns or raises
 
     @contextmanager
     def _explained(self, name: str) -> Iterator[None]:

@@ -2,6 +2,8 @@
 
 import os
 import re
+from pathlib import Path
+from urllib.parse import unquote
 
 from router.errors import SettingsInvalid
 
@@ -34,13 +36,19 @@ def checked_url(url: str) -> str:
     address = url.rstrip("/")
     bucket, _, path = address.partition("://")[2].partition("/")
     if not path or (scheme != "file" and not bucket) or ".." in path.split("/") or "" in path.split("/"):
-        raise SettingsInvalid(f"{url!r} names no catalog: it must be like {scheme}://bucket/catalogs/demo")
+        raise SettingsInvalid(f"{url[:200]!r} names no catalog: it must be like {scheme}://bucket/catalogs/demo")
     return address
 
 
 def catalog_of(url: str) -> str:
     """Return the catalog's name: the last part of its address."""
     return url.rsplit("/", 1)[-1]
+
+
+def folder_of(url: str) -> Path | None:
+    """Return the folder of a file:// address; None for any other."""
+    scheme, _, path = url.partition("://")
+    return Path(unquote(path)) if scheme.lower() == "file" else None
 
 
 def allows_http() -> bool:

@@ -7,15 +7,37 @@ from pathlib import Path
 import pytest
 
 from router.errors import SettingsInvalid, SnapshotInvalid
+from router.snapshot.store.bucket.store import BucketStore
 from router.store import DecisionStore, ReadableStore, SnapshotStore, StoreState, decisions
 from tests.support.publishing import Publications, corrupt
-from tests.support.zip_store import ZipStore
+from tests.support.zip_store import ZipStore, zipped
 
 Stocked = Callable[..., DecisionStore]
 
 
-@pytest.fixture(params=["folder", "elsewhere"])
-def stocked(request: pytest.FixtureRequest, tmp_path: Path, snapshot: Path) -> Stocked:
+@pytest.fixture(params=["folder", "elsewhere", "bucket"])
+def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[SnapshotStore], DecisionStore]:
+    """Make a store of some kind that has the snapshots of a folder."""
+
+    def elsewhere(built: SnapshotStore) -> DecisionStore:
+        store = ZipStore(tmp_path / "local")
+        for stored in reversed(built.snapshots()):
+            with store.staging(stored.name) as staged:
+                shutil.copytree(built.folder / stored.name, staged, dirs_exist_ok=True)
+                store.seal(staged)
+        return store
+
+    def in_bucket(built: SnapshotStore) -> DecisionStore:
+        store = BucketStore(f"file://{tmp_path}/bucket/office", tmp_path / "cache/office")
+        for stored in reversed(built.snapshots()):
+            store.upload(built.folder / stored.name)
+        return store
+
+    return {"folder": lambda built: built, "elsewhere": elsewhere, "bucket": in_bucket}[request.param]
+
+
+@pytest.fixture
+def stocked(stores: Callable[[SnapshotStore], DecisionStore], tmp_path: Path, snapshot: Path) -> Stocked:
     """Make a store of snapshots, oldest first and named by their content; the last is current.
 
     A fault is "held" or "damaged", by name.
@@ -24,28 +46,30 @@ def stocked(request: pytest.FixtureRequest, tmp_path: Path, snapshot: Path) -> S
     def stock(*contents: str, **faults: str) -> DecisionStore:
         built = Publications(tmp_path, snapshot)
         for sequence, content in enumerate(contents, 1):
-            fault = faults.get(content)
             # The clock goes backwards: the later, the smaller the name.
-            folder = built.add(
+            built.add(
                 f"2026{99 - sequence}-{content}",
                 sequence=sequence,
                 content_hash=content[0] * 64,
                 inputs_hash=f"inputs of {content[0]}",
-                held=["too many rejected"] * (fault == "held"),
+                held=["too many rejected"] * (faults.get(content) == "held"),
             )
+        store = stores(SnapshotStore.at(built.folder))
+        for content, fault in faults.items():
             if fault == "damaged":
-                corrupt(folder)
-        store: DecisionStore = SnapshotStore.at(built.folder)
-        if request.param == "elsewhere":
-            store = ZipStore(tmp_path / "local")
-            for stored in reversed(SnapshotStore.at(built.folder).snapshots()):
-                with store.staging(stored.name) as staged:
-                    shutil.copytree(built.folder / stored.name, staged, dirs_exist_ok=True)
-                    store.seal(staged)
+                corrupt_in(store, named(store, content))
         store.publish(named(store, contents[-1]))
         return store
 
     return stock
+
+
+def corrupt_in(store: DecisionStore, name: str) -> None:
+    """Damage a snapshot where a router reads it, and in a store of zip files also where they are kept."""
+    folder = store.local_folder(name)
+    corrupt(folder)
+    if isinstance(store, ZipStore):
+        store.objects[name] = zipped(folder)
 
 
 def named(store: ReadableStore, content: str) -> str:

@@ -1,0 +1,59 @@
+"""Jobs on a few threads that neither the end of the process nor a router's `close` waits for."""
+
+import queue
+import threading
+from collections.abc import Callable, Sequence
+
+Job = Callable[[threading.Event], None]
+_GLANCE_S = 0.1  # between two looks whether to stop
+
+
+class Stopped(OSError):
+    """The work was ended before it was done, because its router was closed."""
+
+
+def run_jobs(jobs: Sequence[Job], threads: int, stop: threading.Event) -> None:
+    """Run jobs, so many at once, until all are done. Each is handed an event that is set once it should end.
+
+    Raises the first error of a job, and Stopped where `stop` is set before all are done. A job that then still waits
+    for a server must look at its event before it writes: nobody waits for it. The threads of a `ThreadPoolExecutor`
+    would be waited for at the end of the process.
+    """
+    waiting: queue.SimpleQueue[Job] = queue.SimpleQueue()
+    ended: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
+    halt = threading.Event()
+    for job in jobs:
+        waiting.put(job)
+
+    def work() -> None:
+        while not halt.is_set():
+            try:
+                waiting.get_nowait()(halt)
+            except queue.Empty:
+                return
+            except BaseException as error:  # noqa: BLE001 - raised in the caller's thread, panics of Rust too
+                ended.put(error)
+                return
+            ended.put(None)
+
+    for _ in range(min(threads, len(jobs))):
+        threading.Thread(target=work, name="quartermaster-pull", daemon=True).start()
+    try:
+        for _ in range(len(jobs)):
+            _raise(_next(ended, stop))
+    finally:
+        halt.set()
+
+
+def _next(ended: "queue.SimpleQueue[BaseException | None]", stop: threading.Event) -> BaseException | None:
+    while not stop.is_set():
+        try:
+            return ended.get(timeout=_GLANCE_S)
+        except queue.Empty:
+            continue
+    return Stopped("the router was closed")
+
+
+def _raise(error: BaseException | None) -> None:
+    if error is not None:
+        raise error

@@ -1,0 +1,244 @@
+"""A catalog in a bucket as routers read it: a cache on this machine that follows what the bucket publishes."""
+
+import logging
+import os
+import threading
+from collections.abc import Hashable
+from contextlib import suppress
+from pathlib import Path
+
+from router.contract import SIGNATURE
+from router.errors import SettingsInvalid, SnapshotInvalid
+from router.files import name_problem, read_in
+from router.process import renew_in_child
+from router.signing.envelope import MOST_BYTES as MOST_SIGNATURE_BYTES
+from router.snapshot.store.bucket.cache import Cache
+from router.snapshot.store.bucket.head import MOST_BYTES, Head
+from router.snapshot.store.bucket.layout import HEAD
+from router.snapshot.store.bucket.objects import Objects, ObjectUnavailable
+from router.snapshot.store.bucket.origin import mark, mirror, origin_of
+from router.snapshot.store.bucket.pulling import Pulled, Report, pull
+from router.snapshot.store.bucket.remote import RemoteCatalog
+from router.snapshot.store.bucket.url import catalog_of, checked_url
+from router.snapshot.store.caching import Admit
+from router.snapshot.store.durable import replace_text
+from router.snapshot.store.pointer import stored_folders
+from router.snapshot.store.protocol import Stored
+
+_logger = logging.getLogger("router")
+# A look at what is current: a router that starts, or watches, waits no longer for a bucket that does not answer.
+_LOOK_REQUEST_S, _LOOK_PATIENCE_S = 8.0, 4.0
+_FILE_REQUEST_S, _FILE_PATIENCE_S = 60.0, 15.0
+_WAIT_S = 300.0  # for another process that pulls into the same cache
+_TRIES = 3
+
+
+class BucketReader:
+    """The snapshots of a catalog in a bucket, for reading. It is a `SignedStore` and a `CachingStore`.
+
+    Only `publication`, `current`, `local_folder`, `snapshots`, `repair` and `pull` ask the bucket, each for a bounded
+    time. A child that is forked follows the cache instead, which its parent goes on filling: the client of the bucket
+    does not outlast a fork.
+    """
+
+    def __init__(self, url: str, folder: Path) -> None:
+        """Read the catalog at an address, and cache its snapshots in a catalog's folder. Nothing is asked yet.
+
+        Raises SettingsInvalid for a wrong address, without obstore, and where the folder cannot be made
+        or is another address's.
+        """
+        self._url = checked_url(url)
+        self._looking = Objects(url, _LOOK_PATIENCE_S, _LOOK_REQUEST_S)
+        self._catalog = RemoteCatalog(Objects(url, _FILE_PATIENCE_S, _FILE_REQUEST_S))
+        self.cache = Cache(folder)
+        if (origin := origin_of(folder)) not in (None, self._url):
+            raise SettingsInvalid(f"{folder} caches {origin}: name another for {self._url}")
+        self._head: Head | None = None
+        self._etag: str | None = None
+        self._signed: tuple[str, str | None] | None = None  # the snapshot and the version whose signature was read
+        self._verified: str | None = None
+        self._serving: str | None = None
+        self._admit: Admit | None = None
+        self._stop = threading.Event()
+        self._process = os.getpid()
+        self._reading, self._fetching = threading.Lock(), threading.Lock()
+        renew_in_child(self, "_reading")
+        renew_in_child(self, "_fetching")
+
+    @property
+    def label(self) -> str:
+        """Return the address."""
+        return self._url
+
+    @property
+    def catalog(self) -> str:
+        """Return the catalog's name: the last part of the address, which whoever reads it has chosen."""
+        return catalog_of(self._url)
+
+    def publication(self) -> Hashable:
+        """Return what is current, by one conditional request. Raises ObjectUnavailable and SnapshotInvalid."""
+        if self._is_forked():
+            return self.cache.store.publication()
+        head = self._read_head()
+        return head.snapshot, head.pointer
+
+    def current(self) -> str | None:
+        """Return the name of the current snapshot, read again. Raises as `publication` does."""
+        return self.cache.store.current() if self._is_forked() else self._read_head().snapshot
+
+    def signed_pointer(self) -> bytes | None:
+        """Return the signed statement that was read with the current snapshot; the cache's where nothing was read."""
+        head = self._head
+        if head is None or self._is_forked():
+            return self.cache.store.signed_pointer()
+        return head.pointer.encode() or None
+
+    def snapshots(self) -> list[Stored]:
+        """Return the snapshots that the bucket lists, newest first. Raises as `publication` does."""
+        return self.cache.store.snapshots() if self._is_forked() else self._catalog.stored(self._read_head())
+
+    def local_folder(self, name: str) -> Path:
+        """Return the folder of a snapshot in the cache, where it stays; what is missing is fetched.
+
+        Raises SnapshotInvalid where the bucket has none, or a damaged one, and OSError.
+        """
+        if self._is_forked():
+            return self.cache.store.local_folder(name)
+        if name_problem(name) or "/" in name or name.startswith("."):
+            raise SnapshotInvalid(f"{self._url} has no snapshot {name!r:.100}")
+        with self._fetching:
+            folder = self.cache.hold(name)
+            if folder is None:
+                self._pull(name, anew=False)
+                folder = self.cache.hold(name)
+            else:
+                self._renew_signature(name, folder)
+        if folder is None:
+            raise SnapshotInvalid(f"{self.cache.folder / name} cannot be read, although it was fetched just now")
+        return folder
+
+    def admit(self, check: Admit) -> None:
+        """Call `check` before files are fetched, as `CachingStore.admit` says."""
+        self._admit = check
+
+    def serves(self, name: str) -> None:
+        """Make a snapshot the cache's current one. What serves, and what served before it, stay in the cache."""
+        if self._is_forked():
+            return
+        kept = [name] if self._serving in (None, name) else [name, str(self._serving)]
+        try:
+            self.cache.remember(name, self.signed_pointer())
+            if name != self._serving:
+                self.cache.hold_only(kept)
+                with suppress(BlockingIOError):
+                    self.cache.remove_all_but(kept)
+        except OSError as error:
+            _logger.warning("%s: the cache %s cannot be kept in order: %s", self._url, self.cache.folder, error)
+        if name != self._serving:
+            self._verified = None
+        self._serving = name
+
+    def last_served(self) -> Path | None:
+        """Return the folder of the cache's current snapshot; None where it has none that can be read."""
+        with self._reading:
+            self._head = self._etag = None
+        name = self.cache.current()
+        return self.cache.hold(name) if name else None
+
+    def repair(self, name: str) -> bool:
+        """Replace a snapshot in the cache by the bucket's; return False where that is where it came from just now.
+
+        Raises as `local_folder` does.
+        """
+        if self._is_forked() or self.has_just_fetched(name):
+            return False
+        with self._fetching:
+            self._pull(name, anew=True)
+        return True
+
+    def has_just_fetched(self, name: str) -> bool:
+        """Return whether a snapshot was fetched and verified since the last one began to serve."""
+        return self._verified == name
+
+    def pull(self, name: str, report: Report, *, anew: bool = False) -> Pulled | None:
+        """Fetch a snapshot as `local_folder` does, and tell of it; None where the cache has it.
+
+        `anew` replaces what the cache has of that name. Raises as `local_folder` does.
+        """
+        with self._fetching:
+            return self._pull(name, anew=anew, report=report)
+
+    def mirror(self) -> bool:
+        """Let the cache say what the bucket says, its decisions too; return False where it is no cache of the bucket.
+
+        That is a folder in which a catalog was built.
+        """
+        if origin_of(self.cache.folder) is None:
+            return False
+        mirror(self.cache.store, self._read_head())
+        return True
+
+    def close(self) -> None:
+        """End a pull that is under way, and let others remove what this process served."""
+        self._stop.set()
+        self.cache.close()
+
+    def _read_head(self) -> Head:
+        """Return what CURRENT holds, which is sent only where it has changed. Raises as `publication` does."""
+        with self._reading:
+            for left in reversed(range(_TRIES)):
+                try:
+                    answer = self._looking.read_if_changed(HEAD, self._etag, MOST_BYTES)
+                    if answer is not None:
+                        self._head, self._etag = Head.from_json(answer[0], f"{self._url}/{HEAD}"), answer[1]
+                except FileNotFoundError:
+                    self._head, self._etag = Head(), None
+                except SnapshotInvalid:  # a byte may have flipped on the way
+                    if not left:
+                        raise
+                    continue
+                break
+            assert self._head is not None
+            return self._head
+
+    def _pull(self, name: str, *, anew: bool, report: Report = lambda done, total: None) -> Pulled | None:
+        try:
+            with self.cache.locked(_WAIT_S, self._stop):
+                if not anew and self.cache.hold(name):  # another process has fetched it meanwhile
+                    return None
+                if not stored_folders(self.cache.folder):  # a catalog that was built here stays one
+                    mark(self.cache.store, self._url)
+                pulled = pull(self._catalog, self.cache, name, self._stop, self._admit, report)
+                self.cache.hold(name)  # before anybody can remove it
+        except BlockingIOError as error:
+            raise ObjectUnavailable(f"another process pulls into this cache for a long time: {error}") from error
+        except BaseException:
+            with self._reading:
+                self._etag = None  # what CURRENT says is read whole again: it may have been damaged on the way
+            raise
+        self._verified, self._signed = name, (name, self._etag)
+        _logger.info(
+            "%s: fetched %s: %d files of %s bytes; %d files were there",
+            self._url,
+            name,
+            pulled.fetched,
+            f"{pulled.bytes:,}",
+            pulled.reused,
+        )
+        return pulled
+
+    def _renew_signature(self, name: str, folder: Path) -> None:
+        """Read the signatures of a cached snapshot again after each publication: another key may have signed it."""
+        if self._signed == (name, self._etag):
+            return
+        signature = RemoteCatalog(self._looking).signature(name)
+        if signature is not None:
+            known: bytes | None = None
+            with suppress(OSError):
+                known = read_in(folder, SIGNATURE, MOST_SIGNATURE_BYTES)[0]
+            if signature != known:
+                replace_text(folder / SIGNATURE, signature.decode("utf-8", "replace"))
+        self._signed = name, self._etag
+
+    def _is_forked(self) -> bool:
+        return os.getpid() != self._process

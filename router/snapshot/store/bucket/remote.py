@@ -1,0 +1,109 @@
+"""A catalog as its bucket holds it: what is current, the manifests, the signatures. Nothing is written."""
+
+import threading
+from collections.abc import Collection
+from pathlib import Path
+
+from router.contract import MOST_MANIFEST_BYTES, Manifest, sequence_of
+from router.errors import SnapshotInvalid
+from router.files import name_problem
+from router.signing.envelope import MOST_BYTES as MOST_SIGNATURE_BYTES
+from router.snapshot.store.bucket.head import MOST_BYTES, Head
+from router.snapshot.store.bucket.layout import HEAD, SNAPSHOTS, manifest_object, signature_object, snapshot_of
+from router.snapshot.store.bucket.objects import Objects
+from router.snapshot.store.protocol import Stored
+
+
+class RemoteCatalog:
+    """The reading side of a catalog in a bucket. May be used from any thread.
+
+    Manifests never change, so each is read once. Methods raise StoreUnavailable where the bucket does not answer.
+    """
+
+    def __init__(self, objects: Objects) -> None:
+        self.objects = objects
+        self._manifests: dict[str, bytes] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def url(self) -> str:
+        """Return the catalog's address."""
+        return self.objects.url
+
+    def head(self) -> tuple[Head, str | None]:
+        """Return what CURRENT holds, and its ETag: None where nothing was written yet. Raises SnapshotInvalid."""
+        try:
+            data, etag = self.objects.read(HEAD, MOST_BYTES)
+        except FileNotFoundError:
+            return Head(), None
+        return Head.from_json(data, f"{self.url}/{HEAD}"), etag
+
+    def manifest_bytes(self, name: str) -> bytes:
+        """Return a snapshot's manifest as it is stored. Raises SnapshotInvalid where the bucket has none."""
+        with self._lock:
+            known = self._manifests.get(name)
+        if known is not None:
+            return known
+        if name_problem(name) or "/" in name:
+            raise SnapshotInvalid(f"{self.url} has no snapshot {name!r}")
+        try:
+            data, _ = self.objects.read(manifest_object(name), MOST_MANIFEST_BYTES)
+        except FileNotFoundError:
+            raise SnapshotInvalid(f"{self.url} has no snapshot {name!r}") from None
+        with self._lock:
+            self._manifests[name] = data
+        return data
+
+    def manifest(self, name: str) -> Manifest:
+        """Return a snapshot's manifest. Raises SnapshotInvalid where it is missing, damaged or of another format."""
+        try:
+            return Manifest.from_bytes(self.manifest_bytes(name), Path(manifest_object(name)))
+        except SnapshotInvalid as error:
+            if self.url in str(error):
+                raise
+            raise SnapshotInvalid(f"{self.url}: {error}") from error
+
+    def forget(self, name: str) -> None:
+        """Read a manifest again that was removed."""
+        with self._lock:
+            self._manifests.pop(name, None)
+
+    def signature(self, name: str) -> bytes | None:
+        """Return the signatures of a snapshot; None where it has none."""
+        try:
+            return self.objects.read(signature_object(name), MOST_SIGNATURE_BYTES)[0]
+        except FileNotFoundError:
+            return None
+
+    def names(self, also: Collection[str] = ()) -> set[str]:
+        """Return the names of all snapshots that the listing shows, and of those of `also` that are there.
+
+        A listing may be late: what is known from elsewhere, such as the current one, is asked for by name.
+        """
+        listed = {name for stored in self.objects.list(SNAPSHOTS) if (name := snapshot_of(stored.name))}
+        return listed | {name for name in also if name not in listed and self._is_there(name)}
+
+    def stored(self, head: Head, also: Collection[str] = ()) -> list[Stored]:
+        """Return the snapshots that retention has not removed, newest first. `also` is as in `names`."""
+        known = {
+            *also,
+            *([head.snapshot] if head.snapshot else []),
+            *([head.state.pin.snapshot] if head.state.pin else []),
+        }
+        names = self.names(known) - set(head.removed)
+        found = [stored for name in names if (stored := self._stored(name, name == head.snapshot))]
+        return sorted(found, key=lambda stored: stored.order, reverse=True)
+
+    def _is_there(self, name: str) -> bool:
+        return not name_problem(name) and "/" not in name and self.objects.stat(manifest_object(name)) is not None
+
+    def _stored(self, name: str, current: bool) -> Stored | None:
+        """Return a snapshot; None where it was removed since it was listed."""
+        try:
+            data = self.manifest_bytes(name)
+        except SnapshotInvalid:
+            return None
+        try:
+            return Stored(name, self.manifest(name), current)
+        except SnapshotInvalid as error:
+            return Stored(name, None, current, str(error), sequence_of(data))

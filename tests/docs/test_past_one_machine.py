@@ -1,0 +1,115 @@
+"""The commands of the pages about buckets and clusters, beside a real S3 server and a real Dask scheduler."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import pytest
+
+from tests.support.command_line import called
+from tests.support.documents import blocks, commands, lines, pages
+from tests.support.object_storage import Bucket, ObjectStorage
+from tests.support.places import ROOT
+
+NAMED = "bucket"  # by the pages
+PAGES = [page for page in pages() if blocks("sh", "bucket", page)]
+
+
+@pytest.fixture
+def bucket_of_the_pages(object_storage: ObjectStorage) -> Iterator[Bucket]:
+    """An empty bucket of the name that the pages give theirs."""
+    bucket = Bucket(NAMED, object_storage.port)
+    with urlopen(Request(f"{bucket.endpoint}/{NAMED}", method="PUT"), timeout=30):
+        pass
+    yield bucket
+    store = bucket.store()
+    store.delete([stored["path"] for batch in store.list() for stored in batch])
+    with urlopen(Request(f"{bucket.endpoint}/{NAMED}", method="DELETE"), timeout=30):
+        pass
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_the_commands_about_a_bucket_run(page: Path, reader: Path, bucket_of_the_pages: Bucket) -> None:
+    variables = {**bucket_of_the_pages.environment, "XDG_CACHE_HOME": str(reader / "cache")}
+    for block in blocks("sh", "bucket", page):
+        for line in lines(block):
+            if line.startswith("export "):
+                variables |= dict(pair.split("=", 1) for pair in shlex.split(line)[1:] if "AWS" not in pair)
+                continue
+            program, *arguments = shlex.split(line)
+            assert program == "quartermaster", f"{block}: {line}"
+            if arguments[0] == "serve":
+                serves(reader, arguments, variables)
+                continue
+            done = called(reader, *arguments, **variables)
+            assert done.returncode == 0, f"{block}: {line}\n{done.stderr}"
+            assert (done.stdout + done.stderr).strip(), f"{block}: {line}"
+
+
+def serves(folder: Path, arguments: list[str], variables: dict[str, str]) -> None:
+    """Start a server, on a free port, until it says that it is ready."""
+    with process([*arguments, "--port", "0"], folder, variables) as server:
+        assert server.stderr is not None
+        said = ""
+        for line in server.stderr:
+            said += line
+            if found := re.search(r"http://127\.0\.0\.1:\d+", line):
+                with urlopen(f"{found.group()}/readyz", timeout=30) as answer:
+                    assert answer.status == 200
+                return
+        pytest.fail(f"it ended, and said: {said}")
+
+
+def test_a_worker_finds_its_scheduler_by_the_commands_of_the_page(tmp_path: Path) -> None:
+    scheduler_line, worker_line = commands("cluster")
+    quiet = ["--no-dashboard"]
+    with ExitStack() as stack:
+        options = shlex.split(scheduler_line.replace("8786", "0"))[1:]
+        scheduler = stack.enter_context(dask([*options, "--host", "127.0.0.1", *quiet], tmp_path))
+        assert scheduler.stderr is not None
+        address = next(found.group() for line in scheduler.stderr if (found := re.search(r"tcp://127\S+", line)))
+        options = shlex.split(
+            worker_line.replace("tcp://10.0.0.5:8786", address).replace("--nworkers 8", "--nworkers 1")
+        )
+        stack.enter_context(dask([*options[1:], *quiet, "--local-directory", str(tmp_path)], tmp_path))
+        from distributed import Client
+
+        with Client(address, timeout=60) as client:
+            client.wait_for_workers(1, timeout=60)
+            (threads,) = client.nthreads().values()
+        assert threads == 1
+
+
+@contextmanager
+def dask(arguments: list[str], folder: Path) -> Iterator["subprocess.Popen[str]"]:
+    """Run a command of Dask until the block ends."""
+    program = [sys.executable, "-m", f"distributed.cli.dask_{arguments[0]}"]
+    with _running([*program, *arguments[1:]], folder, {}) as running:
+        yield running
+
+
+@contextmanager
+def process(arguments: list[str], folder: Path, variables: dict[str, str]) -> Iterator["subprocess.Popen[str]"]:
+    """Run `quartermaster` until the block ends."""
+    with _running([sys.executable, "-m", "quartermaster", *arguments], folder, variables) as running:
+        yield running
+
+
+@contextmanager
+def _running(command: list[str], folder: Path, variables: dict[str, str]) -> Iterator["subprocess.Popen[str]"]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120", **variables}
+    with subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True) as running:
+        try:
+            yield running
+        finally:
+            running.terminate()
+            try:
+                running.communicate(timeout=30)
+            except subprocess.TimeoutExpired:
+                running.kill()

@@ -1,0 +1,151 @@
+"""`quartermaster push`, and `quartermaster snapshots` on an address."""
+
+import json
+import shutil
+from functools import partial, partialmethod
+from pathlib import Path
+
+import pytest
+
+from router import Router
+from router.contract import CATALOG_DB
+from router.signing.private_keys import generate
+from router.snapshot.store.bucket.origin import mark
+from router.snapshot.store.bucket.store import BucketStore
+from router.snapshot.store.deltas import databases
+from router.store import SnapshotStore, signing_keys
+from tests.support.command_line import Done, called
+from tests.support.publishing import Publications, corrupt
+
+
+@pytest.fixture
+def office(tmp_path: Path, snapshot: Path) -> Publications:
+    """The workspace "work" with the snapshots "a", "b" and "c", the last of which is current."""
+    built = Publications(tmp_path / "work", snapshot)
+    for number, name in enumerate("abc", 1):
+        built.add(name, sequence=number, content_hash=name * 64, inputs_hash=name, held=["rejected"] * (name == "b"))
+    built.publish("c")
+    return built
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """The address of the catalog in a folder: the network is tested elsewhere."""
+    return f"file://{tmp_path}/bucket/office"
+
+
+def run(tmp_path: Path, *arguments: object, **variables: str) -> Done:
+    return called(
+        tmp_path, *arguments, "--workspace", "work", QUARTERMASTER_CACHE=str(tmp_path / "caches"), **variables
+    )
+
+
+def test_a_catalog_is_pushed_and_listed_by_its_address(tmp_path: Path, office: Publications, url: str) -> None:
+    done = run(tmp_path, "push", "office", url)
+    assert (done.returncode, done.stderr) == (0, f"{url} now serves c\n")
+    listed = run(tmp_path, "snapshots", url, "--verify", "--json")
+    assert listed.returncode == 0
+    (entry,) = json.loads(listed.stdout)
+    assert (entry["snapshot"], entry["current"], entry["catalog"]) == ("c", True, "office")
+    assert entry["own_bytes"] > 10_000 and entry["shared_bytes"] == 0
+    assert SnapshotStore.at(office.folder).current() == "c" and not (office.folder / "bucket").exists()
+
+
+def test_an_older_snapshot_is_stored_and_serves_by_a_decision_alone(
+    tmp_path: Path, office: Publications, url: str
+) -> None:
+    run(tmp_path, "push", "office", url)
+    done = run(tmp_path, "push", office.folder / "a", url, "--json")
+    assert done.returncode == 1
+    told = json.loads(done.stdout)
+    assert not told["serves"] and told["reasons"][0] == "c serves, which has the number 3, and this one 1"
+    assert f"quartermaster snapshots {url} --use a" in told["reasons"][1]
+    assert run(tmp_path, "snapshots", url, "--use", "a").returncode == 0
+    store = BucketStore(url, tmp_path / "reader/office")
+    assert (store.current(), [left.snapshot for left in store.state().rolled_back]) == ("a", ["c"])
+    again = run(tmp_path, "push", "office", url)
+    assert again.returncode == 1 and "which was rolled back from" in again.stderr and store.current() == "a"
+
+
+def test_a_held_snapshot_is_stored_and_does_not_serve(tmp_path: Path, office: Publications, url: str) -> None:
+    done = run(tmp_path, "push", office.folder / "b", url)
+    assert done.returncode == 1 and "rejected; to let it serve" in done.stderr
+    listed = run(tmp_path, "snapshots", url)
+    assert listed.returncode == 4 and f"{url} serves no snapshot" in listed.stderr
+
+
+def test_a_damaged_snapshot_is_not_pushed(tmp_path: Path, office: Publications, url: str) -> None:
+    corrupt(office.folder / "c")
+    done = run(tmp_path, "push", "office", url)
+    assert done.returncode == 4 and "corrupt" in done.stderr
+    assert not [path for path in (tmp_path / "bucket").rglob("*") if path.is_file()]
+
+
+def test_decisions_by_the_name_of_a_copy_go_to_its_bucket(tmp_path: Path, office: Publications, url: str) -> None:
+    for name in ("a", "c"):
+        run(tmp_path, "push", office.folder / name, url)
+    mark(SnapshotStore.at(office.folder), url)
+    done = run(tmp_path, "snapshots", "office", "--rollback")
+    assert f"office: a copy of {url}" in done.stdout.replace("\n", "")
+    assert (done.returncode, BucketStore(url, tmp_path / "reader/office").current()) == (0, "a")
+    assert SnapshotStore.at(office.folder).current() == "a"
+    assert Router.open(office.folder).manifest.snapshot == "a"
+
+
+def test_a_signature_goes_to_the_bucket(tmp_path: Path, office: Publications, url: str) -> None:
+    run(tmp_path, "push", "office", url)
+    keys = []
+    for name in ("one.pem", "two.pem"):
+        keys.append(generate(tmp_path / name).public.key_id)
+        done = run(tmp_path, "snapshots", url, "--sign", "--sign-key", name)
+        assert done.returncode == 0, done.stderr
+        shutil.rmtree(tmp_path / "caches")  # as another machine would
+    (entry,) = json.loads(run(tmp_path, "snapshots", url, "--json").stdout)
+    assert sorted(entry["signed_by"]) == sorted(keys)
+    fetched = BucketStore(url, tmp_path / "reader/office").local_folder("c")
+    assert sorted(signing_keys(fetched)) == sorted(keys)
+
+
+def test_a_signed_snapshot_goes_to_an_address_of_its_catalog_alone(
+    tmp_path: Path, office: Publications, url: str
+) -> None:
+    generate(tmp_path / "one.pem")
+    run(tmp_path, "snapshots", "office", "--sign", "--sign-key", "one.pem")
+    done = run(tmp_path, "push", "office", f"{url}-two")
+    assert done.returncode == 2 and "must end with /office" in done.stderr
+
+
+def test_a_database_that_is_stored_as_a_delta_is_pushed_whole(
+    tmp_path: Path, office: Publications, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(databases, "LEAST_SIZE", 0)
+    store = SnapshotStore.at(office.folder)
+    assert store.save_space() == [] and not (office.folder / "a" / CATALOG_DB).exists()
+    run(tmp_path, "push", office.folder / "a", url)
+    fetched = BucketStore(url, tmp_path / "reader/office").local_folder("a")
+    assert (fetched / CATALOG_DB).read_bytes() == (office.folder / "c" / CATALOG_DB).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("push", "office", "ftp://office"), 2, "is no address of a bucket"),
+        (("push", "office", "s3://key:word@bucket/office"), 2, "must hold no credentials"),
+        (("push", "nothing", "s3://bucket/office"), 4, "no catalog of the workspace"),
+        (("snapshots", "s3://bucket"), 2, "names no catalog"),
+        (("snapshots", "s3://bucket/office"), 3, "CURRENT"),
+    ],
+)
+def test_what_cannot_be_is_told_with_a_code_of_its_own(
+    tmp_path: Path,
+    office: Publications,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    code: int,
+    said: str,
+) -> None:
+    monkeypatch.setattr(BucketStore, "__init__", partialmethod(BucketStore.__init__, patience_s=0.1))
+    nowhere = partial(run, AWS_ENDPOINT_URL="http://127.0.0.1:9", AWS_ACCESS_KEY_ID="x", AWS_SECRET_ACCESS_KEY="x")
+    done = nowhere(tmp_path, *arguments)
+    assert done.returncode == code and said in done.stderr.replace("\n", " ")
+    assert "word" not in done.stderr
