@@ -78,7 +78,7 @@ class Workers:
             storage = None
             if runner.in_processes:
                 storage = SharedStorage(
-                    stack.enter_context(build_folder(root)), root if settings.dask_address else None
+                    stack.enter_context(build_folder(root)), None if settings.on_this_machine else root
                 )
             stack.enter_context(runner.tasks)
             runner.start()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import dask.config
 import pytest
 from distributed import LocalCluster
 from prefect.settings import (
@@ -33,22 +34,20 @@ pytestmark = pytest.mark.usefixtures("prefect_server")
 
 
 @pytest.fixture(scope="module")
-def cluster(prefect_server: str) -> Iterator[LocalCluster]:
+def cluster(prefect_server: str) -> Iterator[Any]:
     """Two worker processes, each restarted when it is killed."""
-    import dask.config
 
     environment = {"PYTHONPATH": str(ROOT)}
+    local: Any = LocalCluster  # it has no types
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 1}),
-        LocalCluster(
-            2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50, env=environment
-        ) as cluster,
+        local(2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50, env=environment) as cluster,
     ):
         yield cluster
 
 
 @pytest.fixture(scope="module")
-def execution(cluster: LocalCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TaskExecution]:
+def execution(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TaskExecution]:
     """An execution whose workers are the cluster's."""
     settings = FlowSettings(runner="dask", dask_address=cluster.scheduler_address)
     with TaskExecution.started(settings, SilentProgress(), tmp_path_factory.mktemp("ws")) as execution:
@@ -112,7 +111,7 @@ def test_after_an_error_no_other_batch_begins(execution: TaskExecution, tmp_path
 
 
 def test_a_build_on_workers_whose_server_is_lost_publishes_the_plain_snapshot(
-    cluster: LocalCluster,
+    cluster: Any,
     prefect_server: str,
     catalog_folder: Path,
     encoder_folder: Path,
@@ -167,7 +166,6 @@ def test_values_that_were_shared_before_are_not_written_again(tmp_path: Path) ->
 
 
 def test_a_scheduler_that_does_not_answer_is_one_sentence(tmp_path: Path) -> None:
-    import dask.config
 
     settings = FlowSettings(runner="dask", dask_address="tcp://127.0.0.1:1")
     with (
