@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
@@ -53,17 +54,14 @@ def test_the_commands_about_a_bucket_run(page: Path, reader: Path, bucket_of_the
 
 
 def serves(folder: Path, arguments: list[str], variables: dict[str, str]) -> None:
-    """Start a server, on a free port, until it says that it is ready."""
+    """Start a server, on a free port, and ask it whether it is ready."""
     with process([*arguments, "--port", "0"], folder, variables) as server:
-        assert server.stderr is not None
-        said = ""
-        for line in server.stderr:
-            said += line
-            if found := re.search(r"http://127\.0\.0\.1:\d+", line):
-                with urlopen(f"{found.group()}/readyz", timeout=30) as answer:
-                    assert answer.status == 200
-                return
-        pytest.fail(f"it ended, and said: {said}")
+        assert server.stdout is not None and server.stderr is not None
+        said = server.stdout.readline()  # nothing, where it ends
+        found = re.search(r"http://127\.0\.0\.1:\d+", said)
+        assert found, said + server.stderr.read()
+        with urlopen(f"{found.group()}/readyz", timeout=30) as answer:
+            assert answer.status == 200
 
 
 def test_a_worker_finds_its_scheduler_by_the_commands_of_the_page(tmp_path: Path) -> None:
@@ -80,7 +78,8 @@ def test_a_worker_finds_its_scheduler_by_the_commands_of_the_page(tmp_path: Path
         stack.enter_context(dask([*options[1:], *quiet, "--local-directory", str(tmp_path)], tmp_path))
         from distributed import Client
 
-        with Client(address, timeout=60) as client:
+        connect: Any = Client
+        with connect(address, timeout=60) as client:
             client.wait_for_workers(1, timeout=60)
             (threads,) = client.nthreads().values()
         assert threads == 1
@@ -103,8 +102,10 @@ def process(arguments: list[str], folder: Path, variables: dict[str, str]) -> It
 
 @contextmanager
 def _running(command: list[str], folder: Path, variables: dict[str, str]) -> Iterator["subprocess.Popen[str]"]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120", **variables}
-    with subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True) as running:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **variables}
+    with subprocess.Popen(
+        command, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
         try:
             yield running
         finally:

@@ -13,9 +13,9 @@ from router.distribution import install_command
 from router.process import cores
 
 try:
-    import ray  # type: ignore[import-not-found]
-    from prefect_ray.task_runners import RayTaskRunner  # type: ignore[import-not-found]
-    from ray.exceptions import RayError  # type: ignore[import-not-found]
+    import ray
+    from prefect_ray.task_runners import RayTaskRunner
+    from ray.exceptions import RayError
 except ImportError as error:
     raise SettingsInvalid(f"flow.runner = 'ray' needs Ray: {install_command('ray')}") from error
 
