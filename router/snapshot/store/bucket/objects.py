@@ -35,6 +35,19 @@ class StoredObject:
     modified: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class ObjectVersion:
+    """Which content of an object was read: S3 and Azure compare the ETag, Google Cloud Storage the generation."""
+
+    etag: str
+    generation: str | None
+
+    @property
+    def condition(self) -> dict[str, str]:
+        """Return the mode in which obstore replaces this version alone."""
+        return {"e_tag": self.etag, **({"version": self.generation} if self.generation else {})}
+
+
 class Objects:
     """The objects of one catalog. Names are relative to its URL. May be used from any thread."""
 
@@ -58,25 +71,22 @@ class Objects:
         except (ValueError, obstore.exceptions.BaseError) as error:
             raise SettingsInvalid(f"{self.url} cannot be used: {_told(error)}") from error
 
-    def read(self, name: str, most: int) -> tuple[bytes, str]:
-        """Return an object of at most `most` bytes, and its ETag. Raises FileNotFoundError and ObjectUnavailable."""
+    def read(self, name: str, most: int) -> tuple[bytes, ObjectVersion]:
+        """Return an object of at most `most` bytes, and its version. Raises FileNotFoundError and ObjectUnavailable."""
         with self._explained(name):
             return self._whole(name, most)
 
-    def read_if_changed(self, name: str, etag: str | None, most: int) -> tuple[bytes, str] | None:
-        """Return as `read` does; None where the object still has the ETag."""
-        if etag is None:
+    def read_if_changed(
+        self, name: str, version: ObjectVersion | None, most: int
+    ) -> tuple[bytes, ObjectVersion] | None:
+        """Return as `read` does; None where the object still has this version."""
+        if version is None:
             return self.read(name, most)
         try:
             with self._explained(name):
-                return self._whole(name, most, if_none_match=etag)
+                return self._whole(name, most, if_none_match=version.etag)
         except self._obstore.exceptions.NotModifiedError:
             return None
-
-    def stream(self, name: str, chunk: int = 1 << 20) -> Iterator[bytes]:
-        """Yield the bytes of an object. Raises FileNotFoundError and ObjectUnavailable."""
-        with self._explained(name):
-            yield from (bytes(part) for part in self._obstore.get(self._store, name).stream(min_chunk_size=chunk))
 
     def stream_range(self, name: str, start: int, length: int, chunk: int = 1 << 20) -> Iterator[bytes]:
         """Yield the bytes of an object from `start` on, `length` of them, or more where the server errs.
@@ -113,28 +123,29 @@ class Objects:
                 max_concurrency=_PARTS_AT_ONCE,
             )
 
-    def replace(self, name: str, data: bytes, etag: str | None) -> str:
-        """Write an object that has this ETag, or where that is None does not exist, and return the new one.
+    def replace(self, name: str, data: bytes, version: ObjectVersion | None) -> None:
+        """Write an object that has this version, or where that is None does not exist.
 
         Raises ObjectChanged where it has another, and ObjectUnavailable: then it may have been written all the same.
         Both may be raised where a lost answer hid that the write succeeded.
         """
-        if etag is not None and self._folder is not None:
-            return self._replace_file(name, data, etag)
-        mode: Any = "create" if etag is None else {"e_tag": etag}
+        if version is not None and self._folder is not None:
+            self._replace_file(name, data, version)
+            return
+        mode = "create" if version is None else version.condition
         try:
             with self._explained(name):
-                return str(self._obstore.put(self._store, name, data, mode=mode, use_multipart=False)["e_tag"])
+                self._obstore.put(self._store, name, data, mode=mode, use_multipart=False)
         except FileNotFoundError as error:
             raise ObjectChanged(f"{self.url}/{name} was removed by somebody else") from error
 
-    def _replace_file(self, name: str, data: bytes, etag: str) -> str:
+    def _replace_file(self, name: str, data: bytes, version: ObjectVersion) -> None:
         """Replace a file as `replace` does: obstore compares no ETags in a folder, so a lock does for this machine."""
         assert self._folder is not None
         with lock_file(self._folder / _LOCK), self._explained(name):
-            if self._obstore.head(self._store, name)["e_tag"] != etag:
+            if self._obstore.head(self._store, name)["e_tag"] != version.etag:
                 raise ObjectChanged(f"{self.url}/{name} was written by somebody else")
-            return str(self._obstore.put(self._store, name, data, use_multipart=False)["e_tag"])
+            self._obstore.put(self._store, name, data, use_multipart=False)
 
     def stat(self, name: str) -> StoredObject | None:
         """Return what a listing would tell of an object; None where there is none. Raises ObjectUnavailable."""
@@ -159,14 +170,15 @@ class Objects:
             except FileNotFoundError:
                 continue
 
-    def _whole(self, name: str, most: int, **options: str) -> tuple[bytes, str]:
-        """Return an object and its ETag. obstore continues what broke off, but not where the object differs by then."""
+    def _whole(self, name: str, most: int, **options: str) -> tuple[bytes, ObjectVersion]:
+        """Return as `read` does. obstore continues what broke off, but not where the object differs by then."""
         for left in reversed(range(_READS)):
             answer = self._obstore.get(self._store, name, options=options or None)
-            if answer.meta["size"] > most:
+            meta = answer.meta
+            if meta["size"] > most:
                 raise OSError(f"{self.url}/{name} is larger than {most:,} bytes, the most that is read")
             try:
-                return bytes(answer.bytes()), str(answer.meta["e_tag"])
+                return bytes(answer.bytes()), ObjectVersion(str(meta["e_tag"]), meta["version"])
             except self._obstore.exceptions.BaseError:
                 if not left:
                     raise

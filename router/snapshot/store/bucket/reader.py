@@ -15,7 +15,7 @@ from router.signing.envelope import MOST_BYTES as MOST_SIGNATURE_BYTES
 from router.snapshot.store.bucket.cache import Cache
 from router.snapshot.store.bucket.head import MOST_BYTES, Head
 from router.snapshot.store.bucket.layout import HEAD
-from router.snapshot.store.bucket.objects import Objects, ObjectUnavailable
+from router.snapshot.store.bucket.objects import Objects, ObjectUnavailable, ObjectVersion
 from router.snapshot.store.bucket.origin import mark, mirror, origin_of
 from router.snapshot.store.bucket.pulling import Pulled, Report, pull
 from router.snapshot.store.bucket.remote import RemoteCatalog
@@ -54,8 +54,9 @@ class BucketReader:
         if (origin := origin_of(folder)) not in (None, self._url):
             raise SettingsInvalid(f"{folder} caches {origin}: name another for {self._url}")
         self._head: Head | None = None
-        self._etag: str | None = None
-        self._signed: tuple[str, str | None] | None = None  # the snapshot and the version whose signature was read
+        self._version: ObjectVersion | None = None
+        # The snapshot whose signature was read, and the version of CURRENT then.
+        self._signed: tuple[str, ObjectVersion | None] | None = None
         self._verified: str | None = None
         self._serving: str | None = None
         self._admit: Admit | None = None
@@ -141,7 +142,7 @@ class BucketReader:
     def last_served(self) -> Path | None:
         """Return the folder of the cache's current snapshot; None where it has none that can be read."""
         with self._reading:
-            self._head = self._etag = None
+            self._head = self._version = None
         name = self.cache.current()
         return self.cache.hold(name) if name else None
 
@@ -188,11 +189,11 @@ class BucketReader:
         with self._reading:
             for left in reversed(range(_TRIES)):
                 try:
-                    answer = self._looking.read_if_changed(HEAD, self._etag, MOST_BYTES)
+                    answer = self._looking.read_if_changed(HEAD, self._version, MOST_BYTES)
                     if answer is not None:
-                        self._head, self._etag = Head.from_json(answer[0], f"{self._url}/{HEAD}"), answer[1]
+                        self._head, self._version = Head.from_json(answer[0], f"{self._url}/{HEAD}"), answer[1]
                 except FileNotFoundError:
-                    self._head, self._etag = Head(), None
+                    self._head, self._version = Head(), None
                 except SnapshotInvalid:  # a byte may have flipped on the way
                     if not left:
                         raise
@@ -214,9 +215,9 @@ class BucketReader:
             raise ObjectUnavailable(f"another process pulls into this cache for a long time: {error}") from error
         except BaseException:
             with self._reading:
-                self._etag = None  # what CURRENT says is read whole again: it may have been damaged on the way
+                self._version = None  # what CURRENT says is read whole again: it may have been damaged on the way
             raise
-        self._verified, self._signed = name, (name, self._etag)
+        self._verified, self._signed = name, (name, self._version)
         _logger.info(
             "%s: fetched %s: %d files of %s bytes; %d files were there",
             self._url,
@@ -229,7 +230,7 @@ class BucketReader:
 
     def _renew_signature(self, name: str, folder: Path) -> None:
         """Read the signatures of a cached snapshot again after each publication: another key may have signed it."""
-        if self._signed == (name, self._etag):
+        if self._signed == (name, self._version):
             return
         signature = RemoteCatalog(self._looking).signature(name)
         if signature is not None:
@@ -238,7 +239,7 @@ class BucketReader:
                 known = read_in(folder, SIGNATURE, MOST_SIGNATURE_BYTES)[0]
             if signature != known:
                 replace_text(folder / SIGNATURE, signature.decode("utf-8", "replace"))
-        self._signed = name, self._etag
+        self._signed = name, self._version
 
     def _is_forked(self) -> bool:
         return os.getpid() != self._process

@@ -10,7 +10,7 @@ from router.files import name_problem
 from router.signing.envelope import MOST_BYTES as MOST_SIGNATURE_BYTES
 from router.snapshot.store.bucket.head import MOST_BYTES, Head
 from router.snapshot.store.bucket.layout import HEAD, SNAPSHOTS, manifest_object, signature_object, snapshot_of
-from router.snapshot.store.bucket.objects import Objects
+from router.snapshot.store.bucket.objects import Objects, ObjectVersion
 from router.snapshot.store.protocol import Stored
 
 
@@ -30,13 +30,13 @@ class RemoteCatalog:
         """Return the catalog's address."""
         return self.objects.url
 
-    def head(self) -> tuple[Head, str | None]:
-        """Return what CURRENT holds, and its ETag: None where nothing was written yet. Raises SnapshotInvalid."""
+    def head(self) -> tuple[Head, ObjectVersion | None]:
+        """Return what CURRENT holds, and its version: None where nothing was written yet. Raises SnapshotInvalid."""
         try:
-            data, etag = self.objects.read(HEAD, MOST_BYTES)
+            data, version = self.objects.read(HEAD, MOST_BYTES)
         except FileNotFoundError:
             return Head(), None
-        return Head.from_json(data, f"{self.url}/{HEAD}"), etag
+        return Head.from_json(data, f"{self.url}/{HEAD}"), version
 
     def manifest_bytes(self, name: str) -> bytes:
         """Return a snapshot's manifest as it is stored. Raises SnapshotInvalid where the bucket has none."""
