@@ -9,7 +9,7 @@ from pathlib import Path
 
 from router.contract import SIGNATURE
 from router.errors import SettingsInvalid, SnapshotInvalid
-from router.files import name_problem, read_in
+from router.files import read_in
 from router.process import renew_in_child
 from router.signing.envelope import MOST_BYTES as MOST_SIGNATURE_BYTES
 from router.snapshot.store.bucket.cache import Cache
@@ -22,6 +22,7 @@ from router.snapshot.store.bucket.remote import RemoteCatalog
 from router.snapshot.store.bucket.url import catalog_of, checked_url
 from router.snapshot.store.caching import Admit
 from router.snapshot.store.durable import replace_text
+from router.snapshot.store.names import is_snapshot_name
 from router.snapshot.store.pointer import stored_folders
 from router.snapshot.store.protocol import Stored
 
@@ -105,7 +106,7 @@ class BucketReader:
         """
         if self._is_forked():
             return self.cache.store.local_folder(name)
-        if name_problem(name) or "/" in name or name.startswith("."):
+        if not is_snapshot_name(name):
             raise SnapshotInvalid(f"{self._url} has no snapshot {name!r:.100}")
         with self._fetching:
             folder = self.cache.hold(name)

@@ -189,7 +189,7 @@ def test_a_link_in_the_cache_is_not_taken_for_a_file(
     assert list(fetched(proxy)) == [files_of(office.folder / "a")["records.jsonl"]]
 
 
-@pytest.mark.parametrize("name", ["../a", "a/b", "", ".pulling", "a\n"])
+@pytest.mark.parametrize("name", ["../a", "a/b", "", ".pulling", "a\n", "CURRENT", "bucket", "state.json"])
 def test_a_name_that_leads_elsewhere_is_refused(store: BucketReader, name: str) -> None:
     with pytest.raises(SnapshotInvalid, match="has no snapshot"):
         store.local_folder(name)
