@@ -1,5 +1,6 @@
 """Objects of a bucket, read and written through obstore. Every error is an OSError that names the object."""
 
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -66,6 +67,7 @@ class Objects:
             ) from error
         self._obstore: Any = obstore
         self._folder = folder_of(self.url)
+        self._patience_s = patience_s
         try:
             self._store: Any = connect(self.url, patience_s, request_s)
         except (ValueError, obstore.exceptions.BaseError) as error:
@@ -101,7 +103,7 @@ class Objects:
     def create(self, name: str, data: bytes) -> bool:
         """Write an object that does not exist; return False where it does. Raises ObjectUnavailable."""
         try:
-            with self._explained(name):
+            with self._explained(name, written=True):
                 self._obstore.put(self._store, name, data, mode="create", use_multipart=False)
         except ObjectChanged:
             return False
@@ -113,7 +115,7 @@ class Objects:
         What the pieces raise is raised, and nothing is written.
         """
         whole = isinstance(content, bytes)
-        with self._explained(name):
+        with self._explained(name, written=True):
             self._obstore.put(
                 self._store,
                 name,
@@ -172,6 +174,7 @@ class Objects:
 
     def _whole(self, name: str, most: int, **options: str) -> tuple[bytes, ObjectVersion]:
         """Return as `read` does. obstore continues what broke off, but not where the object differs by then."""
+        end = time.monotonic() + self._patience_s
         for left in reversed(range(_READS)):
             answer = self._obstore.get(self._store, name, options=options or None)
             meta = answer.meta
@@ -180,18 +183,22 @@ class Objects:
             try:
                 return bytes(answer.bytes()), ObjectVersion(str(meta["e_tag"]), meta["version"])
             except self._obstore.exceptions.BaseError:
-                if not left:
+                if not left or time.monotonic() > end:
                     raise
         raise AssertionError  # the last one returns or raises
 
     @contextmanager
-    def _explained(self, name: str) -> Iterator[None]:
-        """Turn obstore's errors into an OSError."""
+    def _explained(self, name: str, *, written: bool = False) -> Iterator[None]:
+        """Turn obstore's errors into an OSError. An object that was `written` lacks no object, but a bucket."""
         errors = self._obstore.exceptions
         place = f"{self.url}/{name}"
         try:
             yield
         except (FileNotFoundError, errors.NotFoundError) as error:
+            if isinstance(error, OSError) and error.filename is not None:  # a file of this machine that is sent
+                raise
+            if written:
+                raise ObjectUnavailable(f"{place} cannot be written: the bucket does not exist") from error
             raise FileNotFoundError(f"{place} does not exist") from error
         except (errors.AlreadyExistsError, errors.PreconditionError) as error:
             raise ObjectChanged(f"{place} was written by somebody else") from error
