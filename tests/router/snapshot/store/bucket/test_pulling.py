@@ -91,6 +91,12 @@ def test_caches_of_two_addresses_lie_beside_each_other(tmp_path: Path) -> None:
     assert one == cache_place("s3://one/catalogs/demo/", tmp_path)
 
 
+def test_the_environment_names_the_folder_of_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUARTERMASTER_CACHE_DIR", str(tmp_path))
+    assert cache_place("s3://bucket/office").is_relative_to(tmp_path)
+    assert cache_place("s3://bucket/office", tmp_path / "other").is_relative_to(tmp_path / "other")
+
+
 def test_files_that_another_cached_snapshot_has_are_not_fetched_again(
     store: BucketReader, catalog: BucketCatalog, office: Publications, proxy: FaultyProxy
 ) -> None:
