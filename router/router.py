@@ -89,7 +89,8 @@ class Router(ToolRegistration):
             watch: Seconds between two looks for a newer snapshot, by a thread that ends with the router. A newer one
                 replaces the old; one that cannot be opened is refused with a warning of the logger "router". With None
                 only `reload` looks.
-            cache_dir: With an address: the folder of caches, which processes may share; by default the user's cache.
+            cache_dir: With an address: the folder of caches, which processes may share; by default that of the
+                environment variable QUARTERMASTER_CACHE_DIR, else the user's cache.
             request_cache: How many requests' vectors to keep: 1.5 KB for each request and each of its steps.
             selection: The selection of every request that brings none of its own.
             rerank: A second pass over the best tools of each answer.

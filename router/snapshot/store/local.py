@@ -10,17 +10,17 @@ from pathlib import Path
 
 from router.contract import CURRENT, MANIFEST, POINTER_SIGNATURE, Manifest, sequence_in
 from router.errors import SnapshotInvalid
-from router.files import name_problem, read_in
+from router.files import read_in
 from router.snapshot.store import decisions
 from router.snapshot.store.durable import make_folder, replace_text, sync, sync_tree
 from router.snapshot.store.locking import lock_file, lock_folder
 from router.snapshot.store.modes import make_read_only
+from router.snapshot.store.names import STATE, is_snapshot_name
 from router.snapshot.store.pointer import read_current, read_signed_pointer, stored_folders, write_current
 from router.snapshot.store.protocol import Stored
 from router.snapshot.store.retention import removable
 from router.snapshot.store.state import StoreState
 
-_STATE = "state.json"
 _MOST_STATE = 16 << 20  # bytes: a line for each rollback and each snapshot that was accepted
 _LOCK = ".lock"
 _STAGING = ".building-"
@@ -86,7 +86,7 @@ class SnapshotStore:
     def local_folder(self, name: str) -> Path:
         """Return the folder of a complete snapshot. Raises SnapshotInvalid where there is none of that name."""
         folder = self.folder / name
-        if name_problem(name) or "/" in name or name.startswith(".") or not (folder / MANIFEST).is_file():
+        if not is_snapshot_name(name) or not (folder / MANIFEST).is_file():
             raise SnapshotInvalid(f"{self.folder} has no snapshot {name!r}")
         return folder
 
@@ -167,9 +167,9 @@ class SnapshotStore:
 
     def state(self) -> StoreState:
         """Return what `state.json` holds; nothing where there is none. Raises SnapshotInvalid where it is damaged."""
-        path = self.folder / _STATE
+        path = self.folder / STATE
         try:
-            return StoreState.from_json(read_in(self.folder, _STATE, _MOST_STATE)[0], str(path))
+            return StoreState.from_json(read_in(self.folder, STATE, _MOST_STATE)[0], str(path))
         except FileNotFoundError:
             return StoreState()
         except OSError as error:
@@ -177,7 +177,7 @@ class SnapshotStore:
 
     def write_state(self, state: StoreState) -> None:
         """Replace `state.json` in one step that outlasts a power loss."""
-        replace_text(self.folder / _STATE, state.to_json())
+        replace_text(self.folder / STATE, state.to_json())
 
     @contextmanager
     def locked(self) -> Iterator[None]:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 from router.contract import CURRENT, MANIFEST, POINTER_SIGNATURE, sequence_in
 from router.errors import SnapshotInvalid
-from router.files import name_problem, read_in
+from router.files import read_in
 from router.snapshot.store.durable import replace_text
+from router.snapshot.store.names import is_snapshot_name
 
 _MOST_BYTES = 4096  # of CURRENT, which holds one name
 _MOST_SIGNED = 65_536  # bytes
@@ -62,7 +63,7 @@ def snapshot_folder(path: Path) -> Path:
     except (OSError, UnicodeDecodeError) as error:
         raise SnapshotInvalid(f"{path / CURRENT} cannot be read: {error}") from error
     # CURRENT is one folder's name, never a path that leads elsewhere.
-    if name_problem(name) or "/" in name or name.startswith("."):
+    if not is_snapshot_name(name):
         raise SnapshotInvalid(f"{path / CURRENT} holds {name!r}, which is not the name of a snapshot")
     if not (path / name / MANIFEST).is_file():
         raise SnapshotInvalid(f"{path / CURRENT} names {name}, which is not a complete snapshot in {path}")

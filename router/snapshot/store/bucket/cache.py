@@ -17,11 +17,11 @@ from pathlib import Path
 
 from router.contract import POINTER_SIGNATURE, Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
-from router.files import name_problem
 from router.snapshot.store.bucket.place import CACHE_DIR_VARIABLE
 from router.snapshot.store.durable import make_folder
 from router.snapshot.store.local import SnapshotStore
 from router.snapshot.store.locking import hold_folder, lock_file_within, lock_folder
+from router.snapshot.store.names import is_snapshot_name
 from router.snapshot.store.pointer import stored_folders
 
 _logger = logging.getLogger("router")
@@ -61,9 +61,9 @@ class Cache:
         """Return the name of the snapshot that served last; None where CURRENT holds none."""
         try:
             name = self.store.current()
-        except SnapshotInvalid:  # it is written anew with the next snapshot that serves
+        except (OSError, SnapshotInvalid):  # it is written anew with the next snapshot that serves
             return None
-        return name if name and not name_problem(name) and "/" not in name else None
+        return name if name and is_snapshot_name(name) else None
 
     def hold(self, name: str) -> Path | None:
         """Return the folder of a snapshot that is in the cache, and keep it there; None where it is not, or unreadable.

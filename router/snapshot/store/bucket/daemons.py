@@ -1,4 +1,4 @@
-"""Jobs on a few threads that neither the end of the process nor a router's `close` waits for."""
+"""Jobs on a few threads that neither the end of the process, nor Ctrl-C, nor a router's `close` waits for."""
 
 import queue
 import threading
@@ -37,7 +37,7 @@ def run_jobs(jobs: Sequence[Job], threads: int, stop: threading.Event) -> None:
             ended.put(None)
 
     for _ in range(min(threads, len(jobs))):
-        threading.Thread(target=work, name="quartermaster-pull", daemon=True).start()
+        threading.Thread(target=work, name="quartermaster-bucket", daemon=True).start()
     try:
         for _ in range(len(jobs)):
             _raise(_next(ended, stop))

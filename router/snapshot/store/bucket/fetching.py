@@ -5,11 +5,11 @@ from pathlib import Path
 
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
-from router.files import name_problem
 from router.snapshot.store.bucket.cache import Cache
 from router.snapshot.store.bucket.objects import ObjectUnavailable
 from router.snapshot.store.bucket.pulling import pull
 from router.snapshot.store.bucket.remote import RemoteCatalog
+from router.snapshot.store.names import is_snapshot_name
 
 _WAIT_S = 300.0  # for another process that fetches into the same cache
 
@@ -28,7 +28,7 @@ def fetch(remote: RemoteCatalog, folder: Path, name: str) -> Path:
 
     Raises SnapshotInvalid where the bucket has none of the name, or a damaged one, and OSError.
     """
-    if name_problem(name) or "/" in name or name.startswith("."):
+    if not is_snapshot_name(name):
         raise SnapshotInvalid(f"{remote.url} has no snapshot {name!r:.100}")
     if not is_cached(folder, name):
         cache = Cache(folder)

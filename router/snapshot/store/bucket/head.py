@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from router.errors import SnapshotInvalid
-from router.files import name_problem
+from router.snapshot.store.names import is_snapshot_name
 from router.snapshot.store.state import StoreState
 
 MOST_BYTES = 16 << 20
@@ -73,10 +73,10 @@ class Head:
             right = right and isinstance(changes, list) and isinstance(removed, dict)
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
             raise SnapshotInvalid(f"{place} is damaged: {type(error).__name__}: {error}") from error
-        if not right or not (snapshot is None or (isinstance(snapshot, str) and "/" not in snapshot)):
+        if not right or not (snapshot is None or isinstance(snapshot, str)):
             raise SnapshotInvalid(f"{place} is damaged: it is not what this version writes")
-        if snapshot is not None and (problem := name_problem(snapshot)):
-            raise SnapshotInvalid(f"{place} is damaged: the name {snapshot!r:.100} {problem}")
+        if snapshot is not None and not is_snapshot_name(snapshot):
+            raise SnapshotInvalid(f"{place} is damaged: {snapshot!r:.100} is not the name of a snapshot")
         return cls(
             snapshot,
             state,

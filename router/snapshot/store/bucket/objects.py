@@ -1,5 +1,6 @@
 """Objects of a bucket, read and written through obstore. Every error is an OSError that names the object."""
 
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,6 +36,19 @@ class StoredObject:
     modified: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class ObjectVersion:
+    """Which content of an object was read: S3 and Azure compare the ETag, Google Cloud Storage the generation."""
+
+    etag: str
+    generation: str | None
+
+    @property
+    def condition(self) -> dict[str, str]:
+        """Return the mode in which obstore replaces this version alone."""
+        return {"e_tag": self.etag, **({"version": self.generation} if self.generation else {})}
+
+
 class Objects:
     """The objects of one catalog. Names are relative to its URL. May be used from any thread."""
 
@@ -53,30 +67,28 @@ class Objects:
             ) from error
         self._obstore: Any = obstore
         self._folder = folder_of(self.url)
+        self._patience_s = patience_s
         try:
             self._store: Any = connect(self.url, patience_s, request_s)
         except (ValueError, obstore.exceptions.BaseError) as error:
             raise SettingsInvalid(f"{self.url} cannot be used: {_told(error)}") from error
 
-    def read(self, name: str, most: int) -> tuple[bytes, str]:
-        """Return an object of at most `most` bytes, and its ETag. Raises FileNotFoundError and ObjectUnavailable."""
+    def read(self, name: str, most: int) -> tuple[bytes, ObjectVersion]:
+        """Return an object of at most `most` bytes, and its version. Raises FileNotFoundError and ObjectUnavailable."""
         with self._explained(name):
             return self._whole(name, most)
 
-    def read_if_changed(self, name: str, etag: str | None, most: int) -> tuple[bytes, str] | None:
-        """Return as `read` does; None where the object still has the ETag."""
-        if etag is None:
+    def read_if_changed(
+        self, name: str, version: ObjectVersion | None, most: int
+    ) -> tuple[bytes, ObjectVersion] | None:
+        """Return as `read` does; None where the object still has this version."""
+        if version is None:
             return self.read(name, most)
         try:
             with self._explained(name):
-                return self._whole(name, most, if_none_match=etag)
+                return self._whole(name, most, if_none_match=version.etag)
         except self._obstore.exceptions.NotModifiedError:
             return None
-
-    def stream(self, name: str, chunk: int = 1 << 20) -> Iterator[bytes]:
-        """Yield the bytes of an object. Raises FileNotFoundError and ObjectUnavailable."""
-        with self._explained(name):
-            yield from (bytes(part) for part in self._obstore.get(self._store, name).stream(min_chunk_size=chunk))
 
     def stream_range(self, name: str, start: int, length: int, chunk: int = 1 << 20) -> Iterator[bytes]:
         """Yield the bytes of an object from `start` on, `length` of them, or more where the server errs.
@@ -91,7 +103,7 @@ class Objects:
     def create(self, name: str, data: bytes) -> bool:
         """Write an object that does not exist; return False where it does. Raises ObjectUnavailable."""
         try:
-            with self._explained(name):
+            with self._explained(name, written=True):
                 self._obstore.put(self._store, name, data, mode="create", use_multipart=False)
         except ObjectChanged:
             return False
@@ -103,7 +115,7 @@ class Objects:
         What the pieces raise is raised, and nothing is written.
         """
         whole = isinstance(content, bytes)
-        with self._explained(name):
+        with self._explained(name, written=True):
             self._obstore.put(
                 self._store,
                 name,
@@ -113,28 +125,29 @@ class Objects:
                 max_concurrency=_PARTS_AT_ONCE,
             )
 
-    def replace(self, name: str, data: bytes, etag: str | None) -> str:
-        """Write an object that has this ETag, or where that is None does not exist, and return the new one.
+    def replace(self, name: str, data: bytes, version: ObjectVersion | None) -> None:
+        """Write an object that has this version, or where that is None does not exist.
 
         Raises ObjectChanged where it has another, and ObjectUnavailable: then it may have been written all the same.
         Both may be raised where a lost answer hid that the write succeeded.
         """
-        if etag is not None and self._folder is not None:
-            return self._replace_file(name, data, etag)
-        mode: Any = "create" if etag is None else {"e_tag": etag}
+        if version is not None and self._folder is not None:
+            self._replace_file(name, data, version)
+            return
+        mode = "create" if version is None else version.condition
         try:
             with self._explained(name):
-                return str(self._obstore.put(self._store, name, data, mode=mode, use_multipart=False)["e_tag"])
+                self._obstore.put(self._store, name, data, mode=mode, use_multipart=False)
         except FileNotFoundError as error:
             raise ObjectChanged(f"{self.url}/{name} was removed by somebody else") from error
 
-    def _replace_file(self, name: str, data: bytes, etag: str) -> str:
+    def _replace_file(self, name: str, data: bytes, version: ObjectVersion) -> None:
         """Replace a file as `replace` does: obstore compares no ETags in a folder, so a lock does for this machine."""
         assert self._folder is not None
         with lock_file(self._folder / _LOCK), self._explained(name):
-            if self._obstore.head(self._store, name)["e_tag"] != etag:
+            if self._obstore.head(self._store, name)["e_tag"] != version.etag:
                 raise ObjectChanged(f"{self.url}/{name} was written by somebody else")
-            return str(self._obstore.put(self._store, name, data, use_multipart=False)["e_tag"])
+            self._obstore.put(self._store, name, data, use_multipart=False)
 
     def stat(self, name: str) -> StoredObject | None:
         """Return what a listing would tell of an object; None where there is none. Raises ObjectUnavailable."""
@@ -159,27 +172,33 @@ class Objects:
             except FileNotFoundError:
                 continue
 
-    def _whole(self, name: str, most: int, **options: str) -> tuple[bytes, str]:
-        """Return an object and its ETag. obstore continues what broke off, but not where the object differs by then."""
+    def _whole(self, name: str, most: int, **options: str) -> tuple[bytes, ObjectVersion]:
+        """Return as `read` does. obstore continues what broke off, but not where the object differs by then."""
+        end = time.monotonic() + self._patience_s
         for left in reversed(range(_READS)):
             answer = self._obstore.get(self._store, name, options=options or None)
-            if answer.meta["size"] > most:
+            meta = answer.meta
+            if meta["size"] > most:
                 raise OSError(f"{self.url}/{name} is larger than {most:,} bytes, the most that is read")
             try:
-                return bytes(answer.bytes()), str(answer.meta["e_tag"])
+                return bytes(answer.bytes()), ObjectVersion(str(meta["e_tag"]), meta["version"])
             except self._obstore.exceptions.BaseError:
-                if not left:
+                if not left or time.monotonic() > end:
                     raise
         raise AssertionError  # the last one returns or raises
 
     @contextmanager
-    def _explained(self, name: str) -> Iterator[None]:
-        """Turn obstore's errors into an OSError."""
+    def _explained(self, name: str, *, written: bool = False) -> Iterator[None]:
+        """Turn obstore's errors into an OSError. An object that was `written` lacks no object, but a bucket."""
         errors = self._obstore.exceptions
         place = f"{self.url}/{name}"
         try:
             yield
         except (FileNotFoundError, errors.NotFoundError) as error:
+            if isinstance(error, OSError) and error.filename is not None:  # a file of this machine that is sent
+                raise
+            if written:
+                raise ObjectUnavailable(f"{place} cannot be written: the bucket does not exist") from error
             raise FileNotFoundError(f"{place} does not exist") from error
         except (errors.AlreadyExistsError, errors.PreconditionError) as error:
             raise ObjectChanged(f"{place} was written by somebody else") from error

@@ -9,8 +9,8 @@ from router.files import read_in
 from router.snapshot.store.bucket.head import Head
 from router.snapshot.store.durable import make_folder, replace_text
 from router.snapshot.store.local import SnapshotStore
+from router.snapshot.store.names import ORIGIN
 
-ORIGIN = "bucket"  # the file that holds the address of the bucket
 _MOST_BYTES = 4096
 
 _logger = logging.getLogger(__name__)

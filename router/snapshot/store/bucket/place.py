@@ -11,7 +11,9 @@ CACHE_DIR_VARIABLE = "QUARTERMASTER_CACHE_DIR"
 
 
 def default_cache_dir() -> Path:
-    """Return the folder of the caches of all addresses: beside the exported encoders of this user."""
+    """Return the folder of the caches of all addresses: the environment's, or that beside this user's encoders."""
+    if named := os.environ.get(CACHE_DIR_VARIABLE):
+        return Path(named)
     from router.encoding.export.cache import cache_folder
 
     return cache_folder().parent / "buckets"
@@ -25,5 +27,5 @@ def cache_place(url: str, cache_dir: str | os.PathLike[str] | None = None) -> Pa
     url = checked_url(url)
     words = re.sub(r"[^A-Za-z0-9]+", "-", url)[-80:].strip("-")
     key = hashlib.sha256(url.encode()).hexdigest()[:8]
-    root = default_cache_dir() if cache_dir is None else Path(cache_dir).expanduser()
+    root = (default_cache_dir() if cache_dir is None else Path(cache_dir)).expanduser()
     return root.absolute() / f"{words}-{key}" / "snapshots" / catalog_of(url)

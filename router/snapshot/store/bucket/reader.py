@@ -9,11 +9,11 @@ from pathlib import Path
 
 from router.contract import SIGNATURE
 from router.errors import SettingsInvalid, SnapshotInvalid
-from router.files import name_problem, read_in
+from router.files import read_in
 from router.process import renew_in_child
 from router.signing.envelope import MOST_BYTES as MOST_SIGNATURE_BYTES
 from router.snapshot.store.bucket.cache import Cache
-from router.snapshot.store.bucket.objects import Objects, ObjectUnavailable
+from router.snapshot.store.bucket.objects import Objects, ObjectUnavailable, ObjectVersion
 from router.snapshot.store.bucket.origin import mark, mirror, origin_of
 from router.snapshot.store.bucket.published import Published
 from router.snapshot.store.bucket.pulling import Pulled, Report, pull
@@ -21,6 +21,7 @@ from router.snapshot.store.bucket.remote import RemoteCatalog
 from router.snapshot.store.bucket.url import catalog_of, checked_url
 from router.snapshot.store.caching import Admit
 from router.snapshot.store.durable import replace_text
+from router.snapshot.store.names import is_snapshot_name
 from router.snapshot.store.pointer import stored_folders
 from router.snapshot.store.protocol import Stored
 
@@ -52,7 +53,8 @@ class BucketReader:
         if (origin := origin_of(folder)) not in (None, self._url):
             raise SettingsInvalid(f"{folder} caches {origin}: name another for {self._url}")
         self._published = Published(self._looking)
-        self._signed: tuple[str, str | None] | None = None  # the snapshot and the version whose signature was read
+        # The snapshot whose signature was read, and the version of CURRENT then.
+        self._signed: tuple[str, ObjectVersion | None] | None = None
         self._verified: str | None = None
         self._serving: str | None = None
         self._admit: Admit | None = None
@@ -100,7 +102,7 @@ class BucketReader:
         """
         if self._is_forked():
             return self.cache.store.local_folder(name)
-        if name_problem(name) or "/" in name or name.startswith("."):
+        if not is_snapshot_name(name):
             raise SnapshotInvalid(f"{self._url} has no snapshot {name!r:.100}")
         with self._fetching:
             folder = self.cache.hold(name)
@@ -192,7 +194,7 @@ class BucketReader:
         except BaseException:
             self._published.doubt()
             raise
-        self._verified, self._signed = name, (name, self._published.etag)
+        self._verified, self._signed = name, (name, self._published.version)
         _logger.info(
             "%s: fetched %s: %d files of %s bytes; %d files were there",
             self._url,
@@ -205,7 +207,7 @@ class BucketReader:
 
     def _renew_signature(self, name: str, folder: Path) -> None:
         """Read the signatures of a cached snapshot again after each publication: another key may have signed it."""
-        if self._signed == (name, self._published.etag):
+        if self._signed == (name, self._published.version):
             return
         signature = RemoteCatalog(self._looking).signature(name)
         if signature is not None:
@@ -214,7 +216,7 @@ class BucketReader:
                 known = read_in(folder, SIGNATURE, MOST_SIGNATURE_BYTES)[0]
             if signature != known:
                 replace_text(folder / SIGNATURE, signature.decode("utf-8", "replace"))
-        self._signed = name, self._published.etag
+        self._signed = name, self._published.version
 
     def _is_forked(self) -> bool:
         return os.getpid() != self._process

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from router.contract import MOST_MANIFEST_BYTES, Manifest, sequence_of
 from router.errors import SnapshotInvalid
-from router.files import name_problem
 from router.signing.envelope import MOST_BYTES as MOST_SIGNATURE_BYTES
 from router.snapshot.store.bucket.head import MOST_BYTES, Head
 from router.snapshot.store.bucket.layout import HEAD, SNAPSHOTS, manifest_object, signature_object, snapshot_of
-from router.snapshot.store.bucket.objects import Objects
+from router.snapshot.store.bucket.objects import Objects, ObjectVersion
+from router.snapshot.store.names import is_snapshot_name
 from router.snapshot.store.protocol import Stored
 
 
@@ -30,13 +30,13 @@ class RemoteCatalog:
         """Return the catalog's address."""
         return self.objects.url
 
-    def head(self) -> tuple[Head, str | None]:
-        """Return what CURRENT holds, and its ETag: None where nothing was written yet. Raises SnapshotInvalid."""
+    def head(self) -> tuple[Head, ObjectVersion | None]:
+        """Return what CURRENT holds, and its version: None where nothing was written yet. Raises SnapshotInvalid."""
         try:
-            data, etag = self.objects.read(HEAD, MOST_BYTES)
+            data, version = self.objects.read(HEAD, MOST_BYTES)
         except FileNotFoundError:
             return Head(), None
-        return Head.from_json(data, f"{self.url}/{HEAD}"), etag
+        return Head.from_json(data, f"{self.url}/{HEAD}"), version
 
     def manifest_bytes(self, name: str) -> bytes:
         """Return a snapshot's manifest as it is stored. Raises SnapshotInvalid where the bucket has none."""
@@ -44,7 +44,7 @@ class RemoteCatalog:
             known = self._manifests.get(name)
         if known is not None:
             return known
-        if name_problem(name) or "/" in name:
+        if not is_snapshot_name(name):
             raise SnapshotInvalid(f"{self.url} has no snapshot {name!r}")
         try:
             data, _ = self.objects.read(manifest_object(name), MOST_MANIFEST_BYTES)
@@ -95,7 +95,7 @@ class RemoteCatalog:
         return sorted(found, key=lambda stored: stored.order, reverse=True)
 
     def _is_there(self, name: str) -> bool:
-        return not name_problem(name) and "/" not in name and self.objects.stat(manifest_object(name)) is not None
+        return is_snapshot_name(name) and self.objects.stat(manifest_object(name)) is not None
 
     def _stored(self, name: str, current: bool) -> Stored | None:
         """Return a snapshot; None where it was removed since it was listed."""

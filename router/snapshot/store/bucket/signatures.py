@@ -15,12 +15,12 @@ def add_signatures(objects: Objects, snapshot: str, data: bytes) -> None:
     Raises StoreUnavailable, and ValueError where `data` holds no signatures.
     """
     name = signature_object(snapshot)
-    stored, etag = None, None
+    stored, version = None, None
     with suppress(FileNotFoundError):
-        stored, etag = objects.read(name, MOST_BYTES)
+        stored, version = objects.read(name, MOST_BYTES)
     merged = _merged(stored, data)
     if merged != stored:
-        objects.replace(name, merged, etag)
+        objects.replace(name, merged, version)
 
 
 def _merged(stored: bytes | None, data: bytes) -> bytes:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from router.snapshot.store.bucket.head import Head
 from router.snapshot.store.bucket.layout import HEAD
-from router.snapshot.store.bucket.objects import Objects
+from router.snapshot.store.bucket.objects import Objects, ObjectVersion
 from router.snapshot.store.bucket.remote import RemoteCatalog
 from router.snapshot.store.conflicts import retried
 from router.snapshot.store.protocol import StoreChanged, StoreUnavailable
@@ -16,15 +16,15 @@ from router.snapshot.store.protocol import StoreChanged, StoreUnavailable
 
 @dataclass
 class _Open:
-    """A transaction that has not ended: what was read, with its ETag, and what is to be written."""
+    """A transaction that has not ended: what was read, with its version, and what is to be written."""
 
     before: Head
-    etag: str | None
+    version: ObjectVersion | None
     after: Head
 
 
 class Transactions:
-    """The transactions of one store. One runs at a time in a process; others are told apart by the ETag."""
+    """The transactions of one store. One runs at a time in a process; others are told apart by the object's version."""
 
     def __init__(self, remote: RemoteCatalog, written: Callable[[Head], object] = lambda head: None) -> None:
         """Change a catalog's CURRENT; `written` hears of each head that this store has written."""
@@ -46,8 +46,8 @@ class Transactions:
         answer: then it may have been written all the same.
         """
         with self._lock:
-            before, etag = self._remote.head()
-            transaction = self._by_thread.open = _Open(before, etag, before)
+            before, version = self._remote.head()
+            transaction = self._by_thread.open = _Open(before, version, before)
             try:
                 yield
             finally:
@@ -76,7 +76,7 @@ class Transactions:
         change = secrets.token_hex(8)
         head = transaction.after.changed_by(change, transaction.before)
         try:
-            self._objects.replace(HEAD, head.to_json(), transaction.etag)
+            self._objects.replace(HEAD, head.to_json(), transaction.version)
         except (StoreChanged, StoreUnavailable):
             if change not in self._remote.head()[0].changes:
                 raise

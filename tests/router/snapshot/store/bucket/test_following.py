@@ -302,12 +302,36 @@ def test_a_damaged_cache_is_not_served_without_the_bucket(
         opened()
 
 
-@pytest.mark.parametrize("text", ["", "../b", "\xff", "none"])
+@pytest.mark.parametrize("text", ["", "../b", "\xff", "none", "x" * 5000])
 def test_a_damaged_current_of_the_cache_is_written_anew(opened: Callable[[], Router], cache: Path, text: str) -> None:
     opened().close()
     (cache / CURRENT).write_bytes(text.encode("latin-1"))
     assert opened().manifest.snapshot == "a"
     assert (cache / CURRENT).read_text() == "a\n"
+
+
+def test_a_damaged_current_of_the_cache_is_no_snapshot_without_the_bucket(
+    opened: Callable[[], Router], cache: Path, proxy: FaultyProxy
+) -> None:
+    opened().close()
+    (cache / CURRENT).write_text("x" * 5000)
+    proxy.refuse()
+    with pytest.raises(SnapshotInvalid, match="does not answer"):
+        opened()
+
+
+def test_a_snapshot_named_like_a_file_of_the_cache_leaves_the_cache_whole(
+    opened: Callable[[], Router], catalog: BucketCatalog, office: Publications
+) -> None:
+    opened().close()
+    office.add("bucket")
+    catalog.upload(office.folder / "bucket")
+    catalog.publish("bucket")
+    with opened() as router:
+        assert router.manifest.snapshot == "a"
+    catalog.publish("b")
+    with opened() as router:
+        assert router.manifest.snapshot == "b"
 
 
 def cut(path: Path) -> None:

@@ -91,6 +91,12 @@ def test_caches_of_two_addresses_lie_beside_each_other(tmp_path: Path) -> None:
     assert one == cache_place("s3://one/catalogs/demo/", tmp_path)
 
 
+def test_the_environment_names_the_folder_of_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUARTERMASTER_CACHE_DIR", str(tmp_path))
+    assert cache_place("s3://bucket/office").is_relative_to(tmp_path)
+    assert cache_place("s3://bucket/office", tmp_path / "other").is_relative_to(tmp_path / "other")
+
+
 def test_files_that_another_cached_snapshot_has_are_not_fetched_again(
     store: BucketReader, catalog: BucketCatalog, office: Publications, proxy: FaultyProxy
 ) -> None:
@@ -189,7 +195,7 @@ def test_a_link_in_the_cache_is_not_taken_for_a_file(
     assert list(fetched(proxy)) == [files_of(office.folder / "a")["records.jsonl"]]
 
 
-@pytest.mark.parametrize("name", ["../a", "a/b", "", ".pulling", "a\n"])
+@pytest.mark.parametrize("name", ["../a", "a/b", "", ".pulling", "a\n", "CURRENT", "bucket", "state.json"])
 def test_a_name_that_leads_elsewhere_is_refused(store: BucketReader, name: str) -> None:
     with pytest.raises(SnapshotInvalid, match="has no snapshot"):
         store.local_folder(name)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from hashlib import sha256
@@ -180,3 +181,21 @@ def test_what_is_sent_is_told_in_whole_megabytes(bucket: object, stores: Stores,
     store = BucketStore(made.label, made.cache.folder, progress=Told())
     store.upload(write_bare_snapshot(tmp_path / "built/large", {"a": b"a" * 2_500_000, "b": b"b" * 700_000}))
     assert told[0] == sum(count or 0 for count in told[1:]) == 4
+
+
+def test_a_bucket_that_does_not_exist_is_told_of(proxy: FaultyProxy, tmp_path: Path) -> None:
+    store = BucketStore("s3://nowhere/catalogs/office", tmp_path / "cache/snapshots/office", patience_s=1.0)
+    with pytest.raises(StoreUnavailable, match="the bucket does not exist"):
+        store.begin_build()
+
+
+def test_an_upload_that_fails_waits_for_no_request_that_hangs(
+    stores: Stores, tmp_path: Path, proxy: FaultyProxy
+) -> None:
+    folder = write_bare_snapshot(tmp_path / "built/first", FILES | {"large": b"as signed" * 1000})
+    (folder / "large").write_bytes(b"corrupted" * 1000)
+    proxy.plan.set(Fault("hang", "PUT", "*/files/*", seconds=60))
+    began = time.monotonic()
+    with pytest.raises(SnapshotInvalid, match="corrupt"):
+        stores().upload(folder)
+    assert time.monotonic() - began < 20
