@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from socket import gethostname
-from typing import Any
+from typing import IO, Any
 from uuid import uuid4
 
 from pipeline.errors import SettingsInvalid
@@ -51,12 +51,11 @@ def build_folder(root: Path) -> Iterator[Path]:
         builds.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(builds)
         folder.mkdir()
-        lock = (folder / _LOCK).open("w")
+        lock = _locked(folder)
     except OSError as error:
         raise SettingsInvalid(f"flow.storage: {root} cannot be written ({error.strerror}): choose another") from error
     try:
         with lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)  # a worker may be writing into it: the next build removes the rest
@@ -79,6 +78,19 @@ def probe(path: Path) -> tuple[str, str]:
     """Return the worker's host and version; raise SettingsInvalid where it does not see a file of the storage."""
     _read(path)
     return gethostname(), version()
+
+
+def _locked(folder: Path) -> IO[str]:
+    """Return a folder's lock file, locked. It gets its name last: a lock file that is free is of a build that ended."""
+    hidden = folder / f".{_LOCK}"
+    lock = hidden.open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        hidden.rename(folder / _LOCK)
+    except OSError:
+        lock.close()
+        raise
+    return lock
 
 
 def _remove_abandoned(builds: Path) -> None:

@@ -35,7 +35,8 @@ class DaskRunner(Runner):
         self._address = settings.dask_address
         self._width = 0
         # Workers that are lost and connections that close are told by the build, in one sentence each.
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        for name in ("distributed", "distributed.client"):  # Dask gives the second a level of its own
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         self.tasks: DaskTaskRunner = self._connected() if self._address else self._local(settings)
 
     def start(self) -> None:
