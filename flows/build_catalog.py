@@ -6,6 +6,7 @@ from typing import Any
 from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.logging import get_run_logger
+from prefect.settings import PREFECT_API_URL
 from prefect.states import Completed, Failed
 
 from flows.engine.dead_runs import close_crashed_run, close_dead_runs, forget_this_run, open_this_run
@@ -88,6 +89,8 @@ def build_catalog(
         except BaseException as error:
             release_frames(error)
             result.error = error
+            if not isinstance(error, Exception) and not PREFECT_API_URL.value():
+                give_up_server()  # Ctrl-C has ended the server of this run, too
             raise
         result.report = report
         run.end(_final_state(report, None))  # what follows may be killed: the build is done

@@ -75,8 +75,19 @@ def share(folder: Path, values: tuple[Any, ...]) -> SharedValues:
 
 
 def probe(path: Path) -> tuple[str, str]:
-    """Return the worker's host and version; raise SettingsInvalid where it does not see a file of the storage."""
+    """Return the worker's host and version.
+
+    Raises SettingsInvalid where it does not see a file of the storage, or may write none beside it.
+    """
     _read(path)
+    written = path.with_name(f"{path.name}-{uuid4().hex}")
+    try:
+        written.touch()
+        written.unlink()
+    except OSError as error:
+        raise SettingsInvalid(
+            f"flow.storage: the worker on {gethostname()} cannot write into {path.parent} ({error.strerror}): let it"
+        ) from error
     return gethostname(), version()
 
 

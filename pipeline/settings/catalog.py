@@ -39,7 +39,7 @@ class FlowSettings(Section):
     memory_limit: str = Field("auto", min_length=1)
     """Memory of each worker process of a Dask cluster on this machine, such as `4GB`; a worker that takes more is
     ended. `auto` shares the machine's memory among them."""
-    dask_address: str | None = Field(None, pattern=r"^[a-z]+://")
+    dask_address: str | None = Field(None, pattern=r"^(tcp|tls|ucx|ws|wss)://")
     """The scheduler of a Dask cluster that runs already, such as `tcp://10.0.0.5:8786` or `tls://…`."""
     ray_address: str | None = Field(None, min_length=1)
     """The address of a Ray cluster that runs already, such as `ray://10.0.0.5:10001`."""

@@ -10,7 +10,7 @@ from pipeline.ledger import Ledger
 from pipeline.progress import Progress, forward_advance
 from pipeline.scratch import ScratchFolder, TextHashes
 from pipeline.scratch.text_hashes import chunked
-from pipeline.vectors.encoding import embed_texts
+from pipeline.vectors.encoding import embed_shard, embed_texts
 from router.encoding.export import EncoderModel, Export
 from router.fingerprint import fingerprint
 
@@ -69,14 +69,29 @@ class Embedding:
 
     def _embed_missing(self, count: int) -> None:
         self._progress.start("embed", count)
-        shared = self._export, self._batch_size, self._execution.threads
         with forward_advance(self._progress, count) as ended:
-            for batch, vectors in self._execution.map("embed", embed_texts, self._missing(count), *shared):
-                self._ledger.put_vectors([fingerprint(text) for text in batch], vectors, self.model.key)
-                self.embedded += len(batch)
-                ended(len(batch))
+            for size in self._embed_here(count) if self._execution.storage is None else self._embed_on_workers(count):
+                self.embedded += size
+                ended(size)
         if count:
             self._ledger.close_missing_texts()
+
+    def _embed_here(self, count: int) -> Iterator[int]:
+        """Embed new texts, commit each batch, and yield its size."""
+        shared = self._export, self._batch_size, self._execution.threads
+        for batch, vectors in self._execution.map("embed", embed_texts, self._missing(count), *shared):
+            self._ledger.put_vectors([fingerprint(text) for text in batch], vectors, self.model.key)
+            yield len(batch)
+
+    def _embed_on_workers(self, count: int) -> Iterator[int]:
+        """Do the same by shards on the storage: no vector crosses a scheduler, or is read into Python here."""
+        assert self._execution.storage is not None
+        folder = self._execution.storage.of_build
+        shared = folder, self._export, self._batch_size, self._execution.threads
+        for batch, shard in self._execution.map("embed", embed_shard, self._missing(count), *shared):
+            self._ledger.put_vector_shard(shard, self.model.key, self.model.dim)
+            shard.unlink()
+            yield len(batch)
 
     def _missing(self, count: int) -> Iterator[tuple[str, Sequence[str]]]:
         """Yield the batches of new texts, each with its label."""

@@ -1,6 +1,7 @@
 """build: a snapshot now."""
 
 import json
+import sys
 from contextlib import ExitStack
 from contextvars import copy_context
 from pathlib import Path
@@ -145,7 +146,7 @@ def _run_flow(bars: Progress, path: Path, workspace: Path, **parameters: Any) ->
     from flows.build_catalog import build_catalog
     from flows.engine.dead_runs import release_runs
     from flows.engine.progress import shown_on
-    from flows.engine.reporting import SERVER_ERRORS, describe, drop_events
+    from flows.engine.reporting import SERVER_ERRORS, describe, drop_events, end_now
     from flows.engine.result import kept_result
     from flows.engine.stage import release_frames
     from pipeline.errors import RunAborted
@@ -154,6 +155,8 @@ def _run_flow(bars: Progress, path: Path, workspace: Path, **parameters: Any) ->
         try:
             # In a context of its own: a flow that lost its server changes Prefect's settings for its rest.
             copy_context().run(build_catalog, str(path), str(workspace), **parameters, return_state=True)
+        except KeyboardInterrupt as error:
+            result.error = error
         except Exception as error:
             # The engine's own: those of the build are in the result.
             if result.report is None and result.error is None:
@@ -164,6 +167,9 @@ def _run_flow(bars: Progress, path: Path, workspace: Path, **parameters: Any) ->
             drop_events()
             release_frames(error)
             release_runs()
+    if isinstance(result.error, KeyboardInterrupt):
+        print("interrupted", file=sys.stderr)
+        end_now(130)  # the ledger is closed; Prefect's threads would wait for a server that Ctrl-C has ended, too
     if result.error is not None:
         raise result.error
     if result.report is None:

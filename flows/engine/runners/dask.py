@@ -37,6 +37,8 @@ class DaskRunner(Runner):
         # Workers that are lost and connections that close are told by the build, in one sentence each.
         for name in ("distributed", "distributed.client"):  # Dask gives the second a level of its own
             logging.getLogger(name).setLevel(logging.CRITICAL)
+        # A batch of records may have some 20 MB, and is meant to cross.
+        dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})
         self.tasks: DaskTaskRunner = self._connected() if self._address else self._local(settings)
 
     def start(self) -> None:
@@ -77,5 +79,6 @@ class DaskRunner(Runner):
             "dashboard_address": "127.0.0.1:0",  # None is the port 8787
             "silence_logs": logging.CRITICAL,
             "env": _QUIET,
+            "preload": "flows.engine.runners.interrupts",
         }
         return DaskTaskRunner(cluster_kwargs=cluster)
