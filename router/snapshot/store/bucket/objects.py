@@ -1,13 +1,15 @@
 """Objects of a bucket, read and written through obstore. Every error is an OSError that names the object."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from router.errors import SettingsInvalid
 from router.snapshot.store.bucket.connecting import connect
+from router.snapshot.store.bucket.daemons import interruptible
 from router.snapshot.store.bucket.url import checked_url, folder_of
 from router.snapshot.store.locking import lock_file
 from router.snapshot.store.protocol import StoreChanged, StoreUnavailable
@@ -16,6 +18,8 @@ PART = 8 << 20  # bytes of a part; a larger object is sent in parts
 _PARTS_AT_ONCE = 2
 _LOCK = ".lock"
 _READS = 3
+
+_Result = TypeVar("_Result")
 
 
 class ObjectUnavailable(StoreUnavailable):
@@ -36,7 +40,10 @@ class StoredObject:
 
 
 class Objects:
-    """The objects of one catalog. Names are relative to its URL. May be used from any thread."""
+    """The objects of one catalog. Names are relative to its URL.
+
+    May be used from any thread. On the main thread, signals interrupt the wait for an answer.
+    """
 
     def __init__(self, url: str, patience_s: float = 60.0, request_s: float = 60.0) -> None:
         """Connect to nothing yet. What fails is tried again, with growing pauses, for `patience_s` seconds.
@@ -73,11 +80,6 @@ class Objects:
         except self._obstore.exceptions.NotModifiedError:
             return None
 
-    def stream(self, name: str, chunk: int = 1 << 20) -> Iterator[bytes]:
-        """Yield the bytes of an object. Raises FileNotFoundError and ObjectUnavailable."""
-        with self._explained(name):
-            yield from (bytes(part) for part in self._obstore.get(self._store, name).stream(min_chunk_size=chunk))
-
     def stream_range(self, name: str, start: int, length: int, chunk: int = 1 << 20) -> Iterator[bytes]:
         """Yield the bytes of an object from `start` on, `length` of them, or more where the server errs.
 
@@ -85,14 +87,14 @@ class Objects:
         """
         with self._explained(name):
             options = {"range": (start, start + length)}
-            answer = self._obstore.get(self._store, name, options=options)
-            yield from (bytes(part) for part in answer.stream(min_chunk_size=chunk))
+            answer = self._call(self._obstore.get, name, options=options)
+            yield from map(bytes, self._each(answer.stream(min_chunk_size=chunk)))
 
     def create(self, name: str, data: bytes) -> bool:
         """Write an object that does not exist; return False where it does. Raises ObjectUnavailable."""
         try:
             with self._explained(name):
-                self._obstore.put(self._store, name, data, mode="create", use_multipart=False)
+                self._call(self._obstore.put, name, data, mode="create", use_multipart=False)
         except ObjectChanged:
             return False
         return True
@@ -104,8 +106,8 @@ class Objects:
         """
         whole = isinstance(content, bytes)
         with self._explained(name):
-            self._obstore.put(
-                self._store,
+            self._call(
+                self._obstore.put,
                 name,
                 content,
                 use_multipart=not whole,
@@ -124,7 +126,7 @@ class Objects:
         mode: Any = "create" if etag is None else {"e_tag": etag}
         try:
             with self._explained(name):
-                return str(self._obstore.put(self._store, name, data, mode=mode, use_multipart=False)["e_tag"])
+                return str(self._call(self._obstore.put, name, data, mode=mode, use_multipart=False)["e_tag"])
         except FileNotFoundError as error:
             raise ObjectChanged(f"{self.url}/{name} was removed by somebody else") from error
 
@@ -132,22 +134,22 @@ class Objects:
         """Replace a file as `replace` does: obstore compares no ETags in a folder, so a lock does for this machine."""
         assert self._folder is not None
         with lock_file(self._folder / _LOCK), self._explained(name):
-            if self._obstore.head(self._store, name)["e_tag"] != etag:
+            if self._call(self._obstore.head, name)["e_tag"] != etag:
                 raise ObjectChanged(f"{self.url}/{name} was written by somebody else")
-            return str(self._obstore.put(self._store, name, data, use_multipart=False)["e_tag"])
+            return str(self._call(self._obstore.put, name, data, use_multipart=False)["e_tag"])
 
     def stat(self, name: str) -> StoredObject | None:
         """Return what a listing would tell of an object; None where there is none. Raises ObjectUnavailable."""
         try:
             with self._explained(name):
-                return _stored(self._obstore.head(self._store, name))
+                return _stored(self._call(self._obstore.head, name))
         except FileNotFoundError:
             return None
 
     def list(self, prefix: str) -> Iterator[StoredObject]:
         """Yield the objects whose names begin with whole folders `prefix`. Raises ObjectUnavailable."""
         with self._explained(prefix):
-            for batch in self._obstore.list(self._store, prefix=prefix.rstrip("/")):
+            for batch in self._each(self._obstore.list(self._store, prefix=prefix.rstrip("/"))):
                 yield from map(_stored, batch)
 
     def delete(self, names: Iterable[str]) -> None:
@@ -155,22 +157,35 @@ class Objects:
         for name in names:
             try:
                 with self._explained(name):
-                    self._obstore.delete(self._store, name)
+                    self._call(self._obstore.delete, name)
             except FileNotFoundError:
                 continue
 
     def _whole(self, name: str, most: int, **options: str) -> tuple[bytes, str]:
         """Return an object and its ETag. obstore continues what broke off, but not where the object differs by then."""
         for left in reversed(range(_READS)):
-            answer = self._obstore.get(self._store, name, options=options or None)
+            answer = self._call(self._obstore.get, name, options=options or None)
             if answer.meta["size"] > most:
                 raise OSError(f"{self.url}/{name} is larger than {most:,} bytes, the most that is read")
             try:
-                return bytes(answer.bytes()), str(answer.meta["e_tag"])
+                return bytes(self._wait(answer.bytes)), str(answer.meta["e_tag"])
             except self._obstore.exceptions.BaseError:
                 if not left:
                     raise
         raise AssertionError  # the last one returns or raises
+
+    def _call(self, function: Callable[..., Any], name: str, *args: object, **options: object) -> Any:
+        """Call a function of obstore for an object."""
+        return self._wait(partial(function, self._store, name, *args, **options))
+
+    def _each(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Yield what an iterator of obstore gives."""
+        while (batch := self._wait(partial(next, batches, None))) is not None:
+            yield batch
+
+    def _wait(self, call: Callable[[], _Result]) -> _Result:
+        """Return what a call returns. Folders answer at once, and the call must end inside the lock of `replace`."""
+        return call() if self._folder is not None else interruptible(call)
 
     @contextmanager
     def _explained(self, name: str) -> Iterator[None]:

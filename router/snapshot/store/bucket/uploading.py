@@ -8,15 +8,16 @@ import hashlib
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from router.contract import CATALOG_DB, read_manifest
 from router.errors import SnapshotInvalid
 from router.files import open_in
+from router.snapshot.store.bucket.daemons import run_jobs
 from router.snapshot.store.bucket.layout import file_object, manifest_object
 from router.snapshot.store.bucket.objects import PART
 from router.snapshot.store.bucket.remote import RemoteCatalog
@@ -62,7 +63,6 @@ class SnapshotUpload:
         self._data, manifest = read_manifest(folder)
         self.name = manifest.snapshot
         self._files = _files(folder, manifest.files)
-        self._stop = threading.Event()
 
     @property
     def size(self) -> int:
@@ -89,23 +89,14 @@ class SnapshotUpload:
             self._send(lost, lambda _: None, again=True)
 
     def _send(self, files: list[_File], sent: Sent, *, again: bool) -> None:
-        """Send files, several at once. The first error stops the others."""
-        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="quartermaster-push") as pool:
-            try:
-                jobs = [pool.submit(self._send_one, file, sent, again) for file in files]
-                done, _ = wait(jobs, return_when=FIRST_EXCEPTION)
-                for job in done:
-                    job.result()
-            except BaseException:  # Ctrl-C, too
-                self._stop.set()
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
+        """Send files, several at once. The first error, and Ctrl-C, stop the others."""
+        run_jobs([partial(self._send_one, file, sent, again) for file in files], _AT_ONCE, threading.Event())
 
-    def _send_one(self, file: _File, sent: Sent, again: bool) -> None:
+    def _send_one(self, file: _File, sent: Sent, again: bool, stop: threading.Event) -> None:
         if not again and self._is_there(file):
             sent(file.size)
             return
-        pieces = self._pieces(file, sent)
+        pieces = self._pieces(file, sent, stop)
         name = file_object(file.sha256)
         self._objects.put(name, pieces if file.size > PART else b"".join(pieces))
         stored = self._objects.stat(name)
@@ -120,12 +111,12 @@ class SnapshotUpload:
             return False
         return file.sha256 in self._relied or stored.modified > self._young
 
-    def _pieces(self, file: _File, sent: Sent) -> Iterator[bytes]:
+    def _pieces(self, file: _File, sent: Sent, stop: threading.Event) -> Iterator[bytes]:
         """Yield a file's bytes; raise SnapshotInvalid at the end if they are not what the manifest says."""
         digest = hashlib.sha256()
         with os.fdopen(open_in(self._folder, file.name), "rb") as stream:
             while piece := stream.read(_BLOCK):
-                if self._stop.is_set():
+                if stop.is_set():
                     raise InterruptedError("the upload was stopped")
                 digest.update(piece)
                 sent(len(piece))
