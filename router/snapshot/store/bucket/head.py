@@ -22,6 +22,8 @@ class Head:
     that no two versions have the same bytes, and so the same ETag. `changes` are random names of the last changes, the
     newest first, by which a writer whose answer was lost knows its own write. `removed` maps the snapshots that
     retention took from the list to when it did: UTC, ISO 8601. Their objects stay for a grace period after that.
+    `going` maps those of them whose manifests are being removed to when that began: they cannot come back until it is
+    done.
     """
 
     snapshot: str | None = None
@@ -30,6 +32,7 @@ class Head:
     revision: int = 0
     changes: tuple[str, ...] = ()
     removed: Mapping[str, str] = field(default_factory=dict)
+    going: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def named(self) -> set[str]:
@@ -45,9 +48,16 @@ class Head:
         """Return the head whose list lacks some snapshots; `at` is now."""
         return replace(self, removed={**self.removed, **dict.fromkeys(snapshots, at)})
 
+    def letting_go(self, snapshots: Iterable[str], at: str) -> "Head":
+        """Return the head in which somebody has begun to remove the manifests of some removed snapshots."""
+        return replace(self, going={**self.going, **dict.fromkeys(snapshots, at)})
+
     def without_removed(self, snapshots: Collection[str]) -> "Head":
         """Return the head that remembers no removal of some snapshots: they are back, or gone for good."""
-        return replace(self, removed={name: at for name, at in self.removed.items() if name not in snapshots})
+        removed, going = (
+            {name: at for name, at in times.items() if name not in snapshots} for times in (self.removed, self.going)
+        )
+        return replace(self, removed=removed, going=going)
 
     def changed_by(self, change: str, before: "Head") -> "Head":
         """Return this head as the next version after `before`, with the name of the change."""
@@ -68,9 +78,10 @@ class Head:
             raw: dict[str, Any] = json.loads(data)
             snapshot, revision = raw["snapshot"], raw["revision"]
             pointer, changes, removed = raw.get("pointer", ""), raw.get("changes", []), raw.get("removed", {})
+            going = raw.get("going", {})
             state = StoreState.from_json(json.dumps(raw.get("state", {})), place)
             right = isinstance(pointer, str) and isinstance(revision, int) and revision >= 0
-            right = right and isinstance(changes, list) and isinstance(removed, dict)
+            right = right and isinstance(changes, list) and isinstance(removed, dict) and isinstance(going, dict)
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
             raise SnapshotInvalid(f"{place} is damaged: {type(error).__name__}: {error}") from error
         if not right or not (snapshot is None or (isinstance(snapshot, str) and "/" not in snapshot)):
@@ -84,4 +95,5 @@ class Head:
             revision,
             tuple(map(str, changes)),
             {str(name): str(at) for name, at in removed.items()},
+            {str(name): str(at) for name, at in going.items()},
         )

@@ -18,7 +18,7 @@ from router.snapshot.store.bucket.layout import CLOCK, manifest_object, reservat
 from router.snapshot.store.bucket.origin import mark, mirror
 from router.snapshot.store.bucket.progress import ToldBytes, UploadProgress
 from router.snapshot.store.bucket.signatures import add_signatures
-from router.snapshot.store.bucket.sweeping import sweep
+from router.snapshot.store.bucket.sweeping import due, remove_manifests, sweep_files
 from router.snapshot.store.bucket.uploading import SnapshotUpload, relied_on
 from router.snapshot.store.conflicts import retried
 from router.snapshot.store.protocol import StoreUnavailable
@@ -118,7 +118,7 @@ class BucketStore(CachedCatalog):
         """
         name = Manifest.read(folder).snapshot
         if name in self._transactions.head().removed:
-            self._transactions.change(lambda head: head.without_removed([name]))
+            self._transactions.change(lambda head: self._reachable(head, name).without_removed([name]))
         head = self._transactions.head()
         others = self._remote.names(head.named | self._sealed) - set(head.removed) - {name}
         young = self._now() - self._grace / 2
@@ -131,8 +131,15 @@ class BucketStore(CachedCatalog):
 
     def publish(self, snapshot: str) -> None:
         """Make a snapshot the current one. Raises SnapshotInvalid where the bucket has none of that name."""
-        self._remote.manifest_bytes(snapshot)
-        self._transactions.change(lambda head: head.publishing(snapshot))
+
+        def published(head: Head) -> Head:
+            # Looked at after CURRENT was read: whoever removes the manifest from now on has to write CURRENT first.
+            self._reachable(head, snapshot)
+            self._remote.forget(snapshot)
+            self._remote.manifest_bytes(snapshot)
+            return head.publishing(snapshot)
+
+        self._transactions.change(published)
 
     def write_state(self, state: StoreState) -> None:
         """Replace what the store remembers."""
@@ -171,8 +178,10 @@ class BucketStore(CachedCatalog):
         """
         now = self._now()
         removed = self._take_from_list(keep, now)
-        if gone := sweep(self._remote, self._transactions.head(), now, self._grace):
-            self._transactions.change(lambda head: head.without_removed(gone))
+        if going := self._let_go(now):
+            remove_manifests(self._remote, going)
+            self._transactions.change(lambda head: head.without_removed(going))
+        sweep_files(self._remote, self._transactions.head(), now, self._grace)
         self.cache.retain(keep)
         return removed
 
@@ -180,9 +189,24 @@ class BucketStore(CachedCatalog):
     def _take_from_list(self, keep: int, now: datetime) -> list[str]:
         with self.locked():
             if names := removable(self, self.state(), keep):
-                at = now.astimezone(UTC).isoformat(timespec="seconds")
-                self._transactions.change(lambda head: head.removing(names, at))
+                self._transactions.change(lambda head: head.removing(names, _text(now)))
         return names
+
+    @retried
+    def _let_go(self, now: datetime) -> list[str]:
+        """Write into CURRENT which manifests this store removes now, so that nobody publishes them; return them."""
+        with self.locked():
+            if names := due(self._transactions.head(), now, self._grace):
+                self._transactions.change(lambda head: head.letting_go(names, _text(now)))
+        return names
+
+    def _reachable(self, head: Head, name: str) -> Head:
+        """Return the head. Raises StoreUnavailable where a snapshot's manifest is being removed."""
+        if name in head.going:
+            raise StoreUnavailable(
+                f"{self.label}: retention is removing {name} since {head.going[name]}: try again when it is done"
+            )
+        return head
 
     def _written(self, head: Head) -> None:
         """Take over what CURRENT says since this store has written it."""
@@ -196,3 +220,7 @@ class BucketStore(CachedCatalog):
         if (stored := self.objects.stat(CLOCK)) is None:
             raise StoreUnavailable(f"{self.label}/{CLOCK} was written, and is not there")
         return stored.modified
+
+
+def _text(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat(timespec="seconds")
