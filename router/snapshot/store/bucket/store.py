@@ -118,7 +118,7 @@ class BucketStore(CachedCatalog):
         """
         name = Manifest.read(folder).snapshot
         if name in self._transactions.head().removed:
-            self._transactions.change(lambda head: self._reachable(head, name).without_removed([name]))
+            self._transactions.change(lambda head: head.bringing_back(name, self.label))
         head = self._transactions.head()
         others = self._remote.names(head.named | self._sealed) - set(head.removed) - {name}
         young = self._now() - self._grace / 2
@@ -134,10 +134,10 @@ class BucketStore(CachedCatalog):
 
         def published(head: Head) -> Head:
             # Looked at after CURRENT was read: whoever removes the manifest from now on has to write CURRENT first.
-            self._reachable(head, snapshot)
+            after = head.bringing_back(snapshot, self.label)
             self._remote.forget(snapshot)
             self._remote.manifest_bytes(snapshot)
-            return head.publishing(snapshot)
+            return replace(after, snapshot=snapshot)
 
         self._transactions.change(published)
 
@@ -189,7 +189,7 @@ class BucketStore(CachedCatalog):
     def _take_from_list(self, keep: int, now: datetime) -> list[str]:
         with self.locked():
             if names := removable(self, self.state(), keep):
-                self._transactions.change(lambda head: head.removing(names, _text(now)))
+                self._transactions.change(lambda head: head.removing(names, now))
         return names
 
     @retried
@@ -197,16 +197,8 @@ class BucketStore(CachedCatalog):
         """Write into CURRENT which manifests this store removes now, so that nobody publishes them; return them."""
         with self.locked():
             if names := due(self._transactions.head(), now, self._grace):
-                self._transactions.change(lambda head: head.letting_go(names, _text(now)))
+                self._transactions.change(lambda head: head.letting_go(names, now))
         return names
-
-    def _reachable(self, head: Head, name: str) -> Head:
-        """Return the head. Raises StoreUnavailable where a snapshot's manifest is being removed."""
-        if name in head.going:
-            raise StoreUnavailable(
-                f"{self.label}: retention is removing {name} since {head.going[name]}: try again when it is done"
-            )
-        return head
 
     def _written(self, head: Head) -> None:
         """Take over what CURRENT says since this store has written it."""
@@ -220,7 +212,3 @@ class BucketStore(CachedCatalog):
         if (stored := self.objects.stat(CLOCK)) is None:
             raise StoreUnavailable(f"{self.label}/{CLOCK} was written, and is not there")
         return stored.modified
-
-
-def _text(time: datetime) -> str:
-    return time.astimezone(UTC).isoformat(timespec="seconds")
