@@ -23,8 +23,13 @@ def interruptible(call: Callable[[], _Result]) -> _Result:
     """
     if threading.current_thread() is not threading.main_thread():
         return call()
+    return stoppable(call, threading.Event())
+
+
+def stoppable(call: Callable[[], _Result], stop: threading.Event) -> _Result:
+    """Return what a call returns. Raises Stopped where `stop` is set before; the call then goes on unheard."""
     results: list[_Result] = []
-    run_jobs([lambda _: results.append(call())], 1, threading.Event())
+    run_jobs([lambda _: results.append(call())], 1, stop)
     return results[0]
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -90,7 +91,7 @@ def test_a_snapshot_whose_manifest_is_being_removed_comes_back_only_after_that(
 
     def delete_late(names: Iterable[str]) -> None:
         if not refused:
-            for bring_back in (lambda: other.upload(built[1]), lambda: other.publish("b")):
+            for bring_back in (partial(other.upload, built[1]), partial(other.publish, "b")):
                 with pytest.raises(StoreUnavailable, match="retention is removing b since") as refusal:
                     bring_back()
                 refused.append(str(refusal.value))
