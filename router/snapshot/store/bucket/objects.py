@@ -18,6 +18,8 @@ PART = 8 << 20  # bytes of a part; a larger object is sent in parts
 _PARTS_AT_ONCE = 2
 _LOCK = ".lock"
 _READS = 3
+_NO_BUCKET = "the bucket does not exist"
+_NO_BUCKET_CODES = ("<Code>NoSuchBucket<", "<Code>ContainerNotFound<")  # of S3 and Google Cloud Storage, and of Azure
 
 _Result = TypeVar("_Result")
 
@@ -195,6 +197,8 @@ class Objects:
         try:
             yield
         except (FileNotFoundError, errors.NotFoundError) as error:
+            if _lacks_bucket(error):
+                raise ObjectUnavailable(f"{place}: {_NO_BUCKET}") from error
             raise FileNotFoundError(f"{place} does not exist") from error
         except (errors.AlreadyExistsError, errors.PreconditionError) as error:
             raise ObjectChanged(f"{place} was written by somebody else") from error
@@ -206,11 +210,16 @@ class Objects:
                 "as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
             ) from error
         except errors.BaseError as error:
-            raise ObjectUnavailable(f"{place}: the bucket does not answer as it should ({_told(error)})") from error
+            told = _NO_BUCKET if _lacks_bucket(error) else f"the bucket does not answer as it should ({_told(error)})"
+            raise ObjectUnavailable(f"{place}: {told}") from error
 
 
 def _stored(meta: Any) -> StoredObject:
     return StoredObject(meta["path"], meta["size"], meta["last_modified"])
+
+
+def _lacks_bucket(error: Exception) -> bool:
+    return any(code in str(error) for code in _NO_BUCKET_CODES)
 
 
 def _told(error: Exception) -> str:
