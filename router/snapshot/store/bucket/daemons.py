@@ -1,8 +1,11 @@
-"""Jobs on a few threads that neither the end of the process, nor Ctrl-C, nor a router's `close` waits for."""
+"""Work on threads that neither the end of the process nor a router's `close` waits for."""
 
 import queue
 import threading
 from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+_Result = TypeVar("_Result")
 
 Job = Callable[[threading.Event], None]
 _GLANCE_S = 0.1  # between two looks whether to stop
@@ -10,6 +13,24 @@ _GLANCE_S = 0.1  # between two looks whether to stop
 
 class Stopped(OSError):
     """The work was ended before it was done, because its router was closed."""
+
+
+def interruptible(call: Callable[[], _Result]) -> _Result:
+    """Return what a call into a library returns, and let signals interrupt the main thread while it waits.
+
+    Python handles a signal on the main thread between two of its own steps: a call into Rust would put that off until
+    the server answers. Where the handler raises, the call goes on unheard.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return call()
+    return stoppable(call, threading.Event())
+
+
+def stoppable(call: Callable[[], _Result], stop: threading.Event) -> _Result:
+    """Return what a call returns. Raises Stopped where `stop` is set before; the call then goes on unheard."""
+    results: list[_Result] = []
+    run_jobs([lambda _: results.append(call())], 1, stop)
+    return results[0]
 
 
 def run_jobs(jobs: Sequence[Job], threads: int, stop: threading.Event) -> None:

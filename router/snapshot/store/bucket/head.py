@@ -3,13 +3,17 @@
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from router.errors import SnapshotInvalid
+from router.fingerprint import fingerprint
 from router.snapshot.store.names import is_snapshot_name
+from router.snapshot.store.protocol import StoreUnavailable
 from router.snapshot.store.state import StoreState
 
 MOST_BYTES = 16 << 20
+_CHECKSUM = "checksum"
 _REMEMBERED = 32  # changes: more writers at one instant than there will be
 
 
@@ -22,6 +26,8 @@ class Head:
     that no two versions have the same bytes, and so the same ETag. `changes` are random names of the last changes, the
     newest first, by which a writer whose answer was lost knows its own write. `removed` maps the snapshots that
     retention took from the list to when it did: UTC, ISO 8601. Their objects stay for a grace period after that.
+    `going` maps those of them whose manifests are being removed to when that began: they cannot come back until it is
+    done.
     """
 
     snapshot: str | None = None
@@ -30,6 +36,7 @@ class Head:
     revision: int = 0
     changes: tuple[str, ...] = ()
     removed: Mapping[str, str] = field(default_factory=dict)
+    going: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def named(self) -> set[str]:
@@ -37,17 +44,31 @@ class Head:
         pin = self.state.pin
         return {name for name in (self.snapshot, pin and pin.snapshot) if name}
 
-    def publishing(self, snapshot: str) -> "Head":
-        """Return the head in which a snapshot serves."""
-        return replace(self.without_removed([snapshot]), snapshot=snapshot)
+    def bringing_back(self, snapshot: str, place: str) -> "Head":
+        """Return the head in which retention has not removed a snapshot.
 
-    def removing(self, snapshots: Iterable[str], at: str) -> "Head":
-        """Return the head whose list lacks some snapshots; `at` is now."""
-        return replace(self, removed={**self.removed, **dict.fromkeys(snapshots, at)})
+        Raises StoreUnavailable where somebody is removing its manifest from `place` right now.
+        """
+        if snapshot in self.going:
+            raise StoreUnavailable(
+                f"{place}: retention is removing {snapshot} since {self.going[snapshot]}: try again when it is done"
+            )
+        return self.without_removed([snapshot])
+
+    def removing(self, snapshots: Iterable[str], now: datetime) -> "Head":
+        """Return the head whose list lacks some snapshots."""
+        return replace(self, removed={**self.removed, **dict.fromkeys(snapshots, _text(now))})
+
+    def letting_go(self, snapshots: Iterable[str], now: datetime) -> "Head":
+        """Return the head in which somebody has begun to remove the manifests of some removed snapshots."""
+        return replace(self, going={**self.going, **dict.fromkeys(snapshots, _text(now))})
 
     def without_removed(self, snapshots: Collection[str]) -> "Head":
         """Return the head that remembers no removal of some snapshots: they are back, or gone for good."""
-        return replace(self, removed={name: at for name, at in self.removed.items() if name not in snapshots})
+        removed, going = (
+            {name: at for name, at in times.items() if name not in snapshots} for times in (self.removed, self.going)
+        )
+        return replace(self, removed=removed, going=going)
 
     def changed_by(self, change: str, before: "Head") -> "Head":
         """Return this head as the next version after `before`, with the name of the change."""
@@ -55,22 +76,27 @@ class Head:
         return replace(self, revision=before.revision + 1, changes=changes)
 
     def to_json(self) -> bytes:
-        """Return the object's bytes."""
-        return json.dumps(asdict(self), indent=2, ensure_ascii=False, sort_keys=True).encode() + b"\n"
+        """Return the object's bytes, with a checksum of the rest."""
+        row = json.loads(json.dumps(asdict(self)))
+        row[_CHECKSUM] = fingerprint(row)
+        return json.dumps(row, indent=2, ensure_ascii=False, sort_keys=True).encode() + b"\n"
 
     @classmethod
     def from_json(cls, data: bytes, place: str) -> "Head":
         """Return the head in an object's bytes. Raises SnapshotInvalid where `place` holds none.
 
-        Keys that this version does not know are ignored.
+        Keys that this version does not know are ignored. One without a checksum is read: an older version wrote it.
         """
         try:
             raw: dict[str, Any] = json.loads(data)
+            if _CHECKSUM in raw and raw.pop(_CHECKSUM) != fingerprint(raw):
+                raise SnapshotInvalid(f"{place} is damaged: its checksum does not match its content")
             snapshot, revision = raw["snapshot"], raw["revision"]
             pointer, changes, removed = raw.get("pointer", ""), raw.get("changes", []), raw.get("removed", {})
+            going = raw.get("going", {})
             state = StoreState.from_json(json.dumps(raw.get("state", {})), place)
             right = isinstance(pointer, str) and isinstance(revision, int) and revision >= 0
-            right = right and isinstance(changes, list) and isinstance(removed, dict)
+            right = right and isinstance(changes, list) and isinstance(removed, dict) and isinstance(going, dict)
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
             raise SnapshotInvalid(f"{place} is damaged: {type(error).__name__}: {error}") from error
         if not right or not (snapshot is None or isinstance(snapshot, str)):
@@ -84,4 +110,9 @@ class Head:
             revision,
             tuple(map(str, changes)),
             {str(name): str(at) for name, at in removed.items()},
+            {str(name): str(at) for name, at in going.items()},
         )
+
+
+def _text(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat(timespec="seconds")

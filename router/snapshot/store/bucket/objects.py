@@ -1,14 +1,16 @@
 """Objects of a bucket, read and written through obstore. Every error is an OSError that names the object."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from router.errors import SettingsInvalid
 from router.snapshot.store.bucket.connecting import connect
+from router.snapshot.store.bucket.daemons import interruptible
 from router.snapshot.store.bucket.url import checked_url, folder_of
 from router.snapshot.store.locking import lock_file
 from router.snapshot.store.protocol import StoreChanged, StoreUnavailable
@@ -17,6 +19,10 @@ PART = 8 << 20  # bytes of a part; a larger object is sent in parts
 _PARTS_AT_ONCE = 2
 _LOCK = ".lock"
 _READS = 3
+_NO_BUCKET = "the bucket does not exist"
+_NO_BUCKET_CODES = ("<Code>NoSuchBucket<", "<Code>ContainerNotFound<")  # of S3 and Google Cloud Storage, and of Azure
+
+_Result = TypeVar("_Result")
 
 
 class ObjectUnavailable(StoreUnavailable):
@@ -50,7 +56,10 @@ class ObjectVersion:
 
 
 class Objects:
-    """The objects of one catalog. Names are relative to its URL. May be used from any thread."""
+    """The objects of one catalog. Names are relative to its URL.
+
+    May be used from any thread. On the main thread, signals interrupt the wait for an answer.
+    """
 
     def __init__(self, url: str, patience_s: float = 60.0, request_s: float = 60.0) -> None:
         """Connect to nothing yet. What fails is tried again, with growing pauses, for `patience_s` seconds.
@@ -97,14 +106,14 @@ class Objects:
         """
         with self._explained(name):
             options = {"range": (start, start + length)}
-            answer = self._obstore.get(self._store, name, options=options)
-            yield from (bytes(part) for part in answer.stream(min_chunk_size=chunk))
+            answer = self._call(self._obstore.get, name, options=options)
+            yield from map(bytes, self._each(answer.stream(min_chunk_size=chunk)))
 
     def create(self, name: str, data: bytes) -> bool:
         """Write an object that does not exist; return False where it does. Raises ObjectUnavailable."""
         try:
             with self._explained(name, written=True):
-                self._obstore.put(self._store, name, data, mode="create", use_multipart=False)
+                self._call(self._obstore.put, name, data, mode="create", use_multipart=False)
         except ObjectChanged:
             return False
         return True
@@ -116,8 +125,8 @@ class Objects:
         """
         whole = isinstance(content, bytes)
         with self._explained(name, written=True):
-            self._obstore.put(
-                self._store,
+            self._call(
+                self._obstore.put,
                 name,
                 content,
                 use_multipart=not whole,
@@ -137,7 +146,7 @@ class Objects:
         mode = "create" if version is None else version.condition
         try:
             with self._explained(name):
-                self._obstore.put(self._store, name, data, mode=mode, use_multipart=False)
+                self._call(self._obstore.put, name, data, mode=mode, use_multipart=False)
         except FileNotFoundError as error:
             raise ObjectChanged(f"{self.url}/{name} was removed by somebody else") from error
 
@@ -145,22 +154,22 @@ class Objects:
         """Replace a file as `replace` does: obstore compares no ETags in a folder, so a lock does for this machine."""
         assert self._folder is not None
         with lock_file(self._folder / _LOCK), self._explained(name):
-            if self._obstore.head(self._store, name)["e_tag"] != version.etag:
+            if self._call(self._obstore.head, name)["e_tag"] != version.etag:
                 raise ObjectChanged(f"{self.url}/{name} was written by somebody else")
-            self._obstore.put(self._store, name, data, use_multipart=False)
+            self._call(self._obstore.put, name, data, use_multipart=False)
 
     def stat(self, name: str) -> StoredObject | None:
         """Return what a listing would tell of an object; None where there is none. Raises ObjectUnavailable."""
         try:
             with self._explained(name):
-                return _stored(self._obstore.head(self._store, name))
+                return _stored(self._call(self._obstore.head, name))
         except FileNotFoundError:
             return None
 
     def list(self, prefix: str) -> Iterator[StoredObject]:
         """Yield the objects whose names begin with whole folders `prefix`. Raises ObjectUnavailable."""
         with self._explained(prefix):
-            for batch in self._obstore.list(self._store, prefix=prefix.rstrip("/")):
+            for batch in self._each(self._obstore.list(self._store, prefix=prefix.rstrip("/"))):
                 yield from map(_stored, batch)
 
     def delete(self, names: Iterable[str]) -> None:
@@ -168,7 +177,7 @@ class Objects:
         for name in names:
             try:
                 with self._explained(name):
-                    self._obstore.delete(self._store, name)
+                    self._call(self._obstore.delete, name)
             except FileNotFoundError:
                 continue
 
@@ -176,16 +185,29 @@ class Objects:
         """Return as `read` does. obstore continues what broke off, but not where the object differs by then."""
         end = time.monotonic() + self._patience_s
         for left in reversed(range(_READS)):
-            answer = self._obstore.get(self._store, name, options=options or None)
+            answer = self._call(self._obstore.get, name, options=options or None)
             meta = answer.meta
             if meta["size"] > most:
                 raise OSError(f"{self.url}/{name} is larger than {most:,} bytes, the most that is read")
             try:
-                return bytes(answer.bytes()), ObjectVersion(str(meta["e_tag"]), meta["version"])
+                return bytes(self._wait(answer.bytes)), ObjectVersion(str(meta["e_tag"]), meta["version"])
             except self._obstore.exceptions.BaseError:
                 if not left or time.monotonic() > end:
                     raise
         raise AssertionError  # the last one returns or raises
+
+    def _call(self, function: Callable[..., Any], name: str, *args: object, **options: object) -> Any:
+        """Call a function of obstore for an object."""
+        return self._wait(partial(function, self._store, name, *args, **options))
+
+    def _each(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Yield what an iterator of obstore gives."""
+        while (batch := self._wait(partial(next, batches, None))) is not None:
+            yield batch
+
+    def _wait(self, call: Callable[[], _Result]) -> _Result:
+        """Return what a call returns. Folders answer at once, and the call must end inside the lock of `replace`."""
+        return call() if self._folder is not None else interruptible(call)
 
     @contextmanager
     def _explained(self, name: str, *, written: bool = False) -> Iterator[None]:
@@ -197,8 +219,8 @@ class Objects:
         except (FileNotFoundError, errors.NotFoundError) as error:
             if isinstance(error, OSError) and error.filename is not None:  # a file of this machine that is sent
                 raise
-            if written:
-                raise ObjectUnavailable(f"{place} cannot be written: the bucket does not exist") from error
+            if written or _lacks_bucket(error):
+                raise ObjectUnavailable(f"{place}: {_NO_BUCKET}") from error
             raise FileNotFoundError(f"{place} does not exist") from error
         except (errors.AlreadyExistsError, errors.PreconditionError) as error:
             raise ObjectChanged(f"{place} was written by somebody else") from error
@@ -210,11 +232,16 @@ class Objects:
                 "as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
             ) from error
         except errors.BaseError as error:
-            raise ObjectUnavailable(f"{place}: the bucket does not answer as it should ({_told(error)})") from error
+            told = _NO_BUCKET if _lacks_bucket(error) else f"the bucket does not answer as it should ({_told(error)})"
+            raise ObjectUnavailable(f"{place}: {told}") from error
 
 
 def _stored(meta: Any) -> StoredObject:
     return StoredObject(meta["path"], meta["size"], meta["last_modified"])
+
+
+def _lacks_bucket(error: Exception) -> bool:
+    return any(code in str(error) for code in _NO_BUCKET_CODES)
 
 
 def _told(error: Exception) -> str:

@@ -11,7 +11,7 @@ from functools import partial
 from router.contract import MANIFEST, SIGNATURE, Manifest
 from router.errors import SnapshotInvalid
 from router.snapshot.store.bucket.cache import Cache
-from router.snapshot.store.bucket.daemons import run_jobs
+from router.snapshot.store.bucket.daemons import run_jobs, stoppable
 from router.snapshot.store.bucket.downloading import download
 from router.snapshot.store.bucket.known_files import DISK_FULL, link_or_copy, take_known
 from router.snapshot.store.bucket.layout import file_object
@@ -56,7 +56,7 @@ def pull(
     the manifest before any file is fetched. Raises SnapshotInvalid where the bucket's snapshot is missing, damaged or
     too large, what `admit` raises, Stopped, and OSError where the bucket or the disk fails.
     """
-    data, manifest = _manifest(catalog, name)
+    data, manifest = stoppable(partial(_manifest, catalog, name), stop)
     try:
         return _pull(catalog, cache, data, manifest, stop, admit, report)
     except OSError as error:
@@ -99,7 +99,7 @@ def _pull(
     name, staged = manifest.snapshot, cache.pulling / manifest.snapshot
     shutil.rmtree(staged, ignore_errors=True)  # its files are in `cache.pulling` by their content
     staged.mkdir(parents=True)
-    if signature := catalog.signature(name):
+    if signature := stoppable(partial(catalog.signature, name), stop):
         (staged / SIGNATURE).write_bytes(signature)
     if admit is not None:
         admit(staged, data, manifest)

@@ -3,8 +3,9 @@
 import logging
 import os
 import threading
-from collections.abc import Hashable
-from contextlib import suppress
+import time
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from router.contract import SIGNATURE
@@ -13,6 +14,7 @@ from router.files import read_in
 from router.process import renew_in_child
 from router.signing.envelope import MOST_BYTES as MOST_SIGNATURE_BYTES
 from router.snapshot.store.bucket.cache import Cache
+from router.snapshot.store.bucket.daemons import Stopped
 from router.snapshot.store.bucket.objects import Objects, ObjectUnavailable, ObjectVersion
 from router.snapshot.store.bucket.origin import mark, mirror, origin_of
 from router.snapshot.store.bucket.published import Published
@@ -29,6 +31,7 @@ _logger = logging.getLogger("router")
 # A look at what is current: a router that starts, or watches, waits no longer for a bucket that does not answer.
 _LOOK_REQUEST_S, _LOOK_PATIENCE_S = 8.0, 4.0
 _FILE_REQUEST_S, _FILE_PATIENCE_S = 60.0, 15.0
+_START_S = 12.0  # a router that starts with something in the cache waits no longer for something newer
 _WAIT_S = 300.0  # for another process that pulls into the same cache
 
 
@@ -57,6 +60,7 @@ class BucketReader:
         self._signed: tuple[str, ObjectVersion | None] | None = None
         self._verified: str | None = None
         self._serving: str | None = None
+        self._start_ends: float | None = None  # while a router starts; by time.monotonic
         self._admit: Admit | None = None
         self._stop = threading.Event()
         self._process = os.getpid()
@@ -77,6 +81,8 @@ class BucketReader:
         """Return what is current, by one conditional request. Raises ObjectUnavailable and SnapshotInvalid."""
         if self._is_forked():
             return self.cache.store.publication()
+        if self._serving is None and self._start_ends is None:
+            self._start_ends = time.monotonic() + _START_S
         head = self._published.read()
         return head.snapshot, head.pointer
 
@@ -98,7 +104,8 @@ class BucketReader:
     def local_folder(self, name: str) -> Path:
         """Return the folder of a snapshot in the cache, where it stays; what is missing is fetched.
 
-        Raises SnapshotInvalid where the bucket has none, or a damaged one, and OSError.
+        While a router starts whose cache has another one to serve, that takes no longer than 12 s in all. Raises
+        SnapshotInvalid where the bucket has none, or a damaged one, and OSError.
         """
         if self._is_forked():
             return self.cache.store.local_folder(name)
@@ -107,7 +114,8 @@ class BucketReader:
         with self._fetching:
             folder = self.cache.hold(name)
             if folder is None:
-                self._pull(name, anew=False)
+                with self._in_time(name) as stop:
+                    self._pull(name, anew=False, stop=stop)
                 folder = self.cache.hold(name)
             else:
                 self._renew_signature(name, folder)
@@ -134,11 +142,12 @@ class BucketReader:
             _logger.warning("%s: the cache %s cannot be kept in order: %s", self._url, self.cache.folder, error)
         if name != self._serving:
             self._verified = None
-        self._serving = name
+        self._serving, self._start_ends = name, None
 
     def last_served(self) -> Path | None:
         """Return the folder of the cache's current snapshot; None where it has none that can be read."""
         self._published.forget()
+        self._start_ends = None
         name = self.cache.current()
         return self.cache.hold(name) if name else None
 
@@ -180,14 +189,45 @@ class BucketReader:
         self._stop.set()
         self.cache.close()
 
-    def _pull(self, name: str, *, anew: bool, report: Report = lambda done, total: None) -> Pulled | None:
+    @contextmanager
+    def _in_time(self, name: str) -> Iterator[threading.Event]:
+        """Give an event that ends a pull: by `close`, or while a router starts that can serve another one, in time.
+
+        Raises ObjectUnavailable where the time is over.
+        """
+        last = self.cache.current()
+        if self._start_ends is None or last in (None, name) or self.cache.hold(str(last)) is None:
+            yield self._stop
+            return
+        late = threading.Event()
+        timer = threading.Timer(max(0.0, self._start_ends - time.monotonic()), late.set)
+        timer.daemon = True
+        timer.start()
         try:
-            with self.cache.locked(_WAIT_S, self._stop):
+            yield late
+        except (Stopped, ObjectUnavailable) as error:
+            if not late.is_set():
+                raise
+            raise ObjectUnavailable(f"{self._url}: {name} did not come within {_START_S:.0f} s") from error
+        finally:
+            timer.cancel()
+
+    def _pull(
+        self,
+        name: str,
+        *,
+        anew: bool,
+        report: Report = lambda done, total: None,
+        stop: threading.Event | None = None,
+    ) -> Pulled | None:
+        stop = stop or self._stop
+        try:
+            with self.cache.locked(_WAIT_S, stop):
                 if not anew and self.cache.hold(name):  # another process has fetched it meanwhile
                     return None
                 if not stored_folders(self.cache.folder):  # a catalog that was built here stays one
                     mark(self.cache.store, self._url)
-                pulled = pull(self._catalog, self.cache, name, self._stop, self._admit, report)
+                pulled = pull(self._catalog, self.cache, name, stop, self._admit, report)
                 self.cache.hold(name)  # before anybody can remove it
         except BlockingIOError as error:
             raise ObjectUnavailable(f"another process pulls into this cache for a long time: {error}") from error

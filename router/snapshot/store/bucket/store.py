@@ -18,7 +18,7 @@ from router.snapshot.store.bucket.layout import CLOCK, manifest_object, reservat
 from router.snapshot.store.bucket.origin import mark, mirror
 from router.snapshot.store.bucket.progress import ToldBytes, UploadProgress
 from router.snapshot.store.bucket.signatures import add_signatures
-from router.snapshot.store.bucket.sweeping import sweep
+from router.snapshot.store.bucket.sweeping import due, remove_manifests, sweep_files
 from router.snapshot.store.bucket.uploading import SnapshotUpload, relied_on
 from router.snapshot.store.conflicts import retried
 from router.snapshot.store.protocol import StoreUnavailable
@@ -118,7 +118,7 @@ class BucketStore(CachedCatalog):
         """
         name = Manifest.read(folder).snapshot
         if name in self._transactions.head().removed:
-            self._transactions.change(lambda head: head.without_removed([name]))
+            self._transactions.change(lambda head: head.bringing_back(name, self.label))
         head = self._transactions.head()
         others = self._remote.names(head.named | self._sealed) - set(head.removed) - {name}
         young = self._now() - self._grace / 2
@@ -131,8 +131,15 @@ class BucketStore(CachedCatalog):
 
     def publish(self, snapshot: str) -> None:
         """Make a snapshot the current one. Raises SnapshotInvalid where the bucket has none of that name."""
-        self._remote.manifest_bytes(snapshot)
-        self._transactions.change(lambda head: head.publishing(snapshot))
+
+        def published(head: Head) -> Head:
+            # Looked at after CURRENT was read: whoever removes the manifest from now on has to write CURRENT first.
+            after = head.bringing_back(snapshot, self.label)
+            self._remote.forget(snapshot)
+            self._remote.manifest_bytes(snapshot)
+            return replace(after, snapshot=snapshot)
+
+        self._transactions.change(published)
 
     def write_state(self, state: StoreState) -> None:
         """Replace what the store remembers."""
@@ -171,8 +178,10 @@ class BucketStore(CachedCatalog):
         """
         now = self._now()
         removed = self._take_from_list(keep, now)
-        if gone := sweep(self._remote, self._transactions.head(), now, self._grace):
-            self._transactions.change(lambda head: head.without_removed(gone))
+        if going := self._let_go(now):
+            remove_manifests(self._remote, going)
+            self._transactions.change(lambda head: head.without_removed(going))
+        sweep_files(self._remote, self._transactions.head(), now, self._grace)
         self.cache.retain(keep)
         return removed
 
@@ -180,8 +189,15 @@ class BucketStore(CachedCatalog):
     def _take_from_list(self, keep: int, now: datetime) -> list[str]:
         with self.locked():
             if names := removable(self, self.state(), keep):
-                at = now.astimezone(UTC).isoformat(timespec="seconds")
-                self._transactions.change(lambda head: head.removing(names, at))
+                self._transactions.change(lambda head: head.removing(names, now))
+        return names
+
+    @retried
+    def _let_go(self, now: datetime) -> list[str]:
+        """Write into CURRENT which manifests this store removes now, so that nobody publishes them; return them."""
+        with self.locked():
+            if names := due(self._transactions.head(), now, self._grace):
+                self._transactions.change(lambda head: head.letting_go(names, now))
         return names
 
     def _written(self, head: Head) -> None:

@@ -20,18 +20,36 @@ from router.snapshot.store.bucket.layout import (
 from router.snapshot.store.bucket.remote import RemoteCatalog
 
 
-def sweep(remote: RemoteCatalog, head: Head, now: datetime, grace: timedelta) -> list[str]:
-    """Remove what is older than the grace period, and return the snapshots that are gone for good.
+def due(head: Head, now: datetime, grace: timedelta) -> list[str]:
+    """Return the snapshots whose manifests are to be removed: taken from the list longer ago than the grace period.
+
+    Those that somebody else has begun with are left to them, for as long.
+    """
+    limit = now - grace
+    return [
+        name
+        for name, at in head.removed.items()
+        if _time(at, now) <= limit
+        and name not in head.named
+        and (name not in head.going or _time(head.going[name], now) <= limit)
+    ]
+
+
+def remove_manifests(remote: RemoteCatalog, snapshots: list[str]) -> None:
+    """Remove the manifests and signatures of snapshots that are `going`. Raises StoreUnavailable."""
+    for name in snapshots:
+        remote.objects.delete([manifest_object(name), signature_object(name)])
+        remote.forget(name)
+
+
+def sweep_files(remote: RemoteCatalog, head: Head, now: datetime, grace: timedelta) -> None:
+    """Remove what no snapshot needs and is older than the grace period.
 
     `now` is the bucket's time. Raises StoreUnavailable, and SnapshotInvalid where it cannot be told what is needed:
     then no file is removed.
     """
     limit = now - grace
-    gone = [name for name, at in head.removed.items() if _time(at, now) <= limit and name not in head.named]
-    for name in gone:  # the manifest first: a snapshot without one is none
-        remote.objects.delete([manifest_object(name), signature_object(name)])
-        remote.forget(name)
-    known = head.named | (set(head.removed) - set(gone))
+    known = head.named | (set(head.removed) - set(head.going))
     needed = _needed(remote, known)
     old = [name for name in _listed_before(remote, limit) if name not in needed]
     # A listing may show an object as it was: each is looked at itself.
@@ -39,7 +57,6 @@ def sweep(remote: RemoteCatalog, head: Head, now: datetime, grace: timedelta) ->
     if old:
         needed = _needed(remote, known)  # once more: by what was stored meanwhile
         remote.objects.delete(name for name in old if name not in needed)
-    return gone
 
 
 def contents(remote: RemoteCatalog, names: set[str]) -> set[str]:

@@ -89,15 +89,14 @@ class SnapshotUpload:
             self._send(lost, lambda _: None, again=True)
 
     def _send(self, files: list[_File], sent: Sent, *, again: bool) -> None:
-        """Send files, several at once. The first error stops the others."""
-        jobs = [partial(self._send_one, file, sent, again) for file in files]
-        run_jobs(jobs, _AT_ONCE, threading.Event())
+        """Send files, several at once. The first error, and Ctrl-C, stop the others."""
+        run_jobs([partial(self._send_one, file, sent, again) for file in files], _AT_ONCE, threading.Event())
 
-    def _send_one(self, file: _File, sent: Sent, again: bool, halt: threading.Event) -> None:
+    def _send_one(self, file: _File, sent: Sent, again: bool, stop: threading.Event) -> None:
         if not again and self._is_there(file):
             sent(file.size)
             return
-        pieces = self._pieces(file, sent, halt)
+        pieces = self._pieces(file, sent, stop)
         name = file_object(file.sha256)
         self._objects.put(name, pieces if file.size > PART else b"".join(pieces))
         stored = self._objects.stat(name)
@@ -112,12 +111,12 @@ class SnapshotUpload:
             return False
         return file.sha256 in self._relied or stored.modified > self._young
 
-    def _pieces(self, file: _File, sent: Sent, halt: threading.Event) -> Iterator[bytes]:
+    def _pieces(self, file: _File, sent: Sent, stop: threading.Event) -> Iterator[bytes]:
         """Yield a file's bytes; raise SnapshotInvalid at the end if they are not what the manifest says."""
         digest = hashlib.sha256()
         with os.fdopen(open_in(self._folder, file.name), "rb") as stream:
             while piece := stream.read(_BLOCK):
-                if halt.is_set():
+                if stop.is_set():
                     raise InterruptedError("the upload was stopped")
                 digest.update(piece)
                 sent(len(piece))

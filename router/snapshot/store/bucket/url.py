@@ -52,8 +52,11 @@ def folder_of(url: str) -> Path | None:
 
 
 def allows_http() -> bool:
-    """Return whether the environment names an endpoint without TLS, such as a MinIO of one's own."""
-    names = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+    """Return whether the environment names an endpoint without TLS, such as a MinIO or an emulator."""
+    names = (
+        *("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
+        *("GOOGLE_BASE_URL", "AZURE_ENDPOINT", "AZURE_STORAGE_ENDPOINT"),
+    )
     return any(os.environ.get(name, "").lower().startswith("http://") for name in names)
 
 

@@ -1,6 +1,9 @@
 """Where credentials come from, and that they go nowhere."""
 
 import sys
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,7 @@ from router.errors import SettingsInvalid
 from router.snapshot.store.bucket import connecting
 from router.snapshot.store.bucket.objects import Objects, ObjectUnavailable
 from router.snapshot.store.bucket.url import checked_url
+from tests.support.object_storage import Bucket
 
 _SECRET = "very-secret-word"
 
@@ -80,3 +84,39 @@ def test_an_address_with_a_secret_is_refused_without_repeating_it(url: str) -> N
 def test_an_address_that_names_no_catalog_is_refused(url: str) -> None:
     with pytest.raises(SettingsInvalid, match="names no catalog"):
         checked_url(url)
+
+
+def test_a_bucket_that_does_not_exist_is_told_from_an_empty_one(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in bucket.environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(FileNotFoundError, match="CURRENT does not exist"):
+        Objects(f"{bucket.url}/catalogs/none").read("CURRENT", 10)
+    asks: list[Callable[[Objects], object]] = [lambda there: there.read("CURRENT", 10), lambda there: [*there.list("")]]
+    for ask in asks:
+        with pytest.raises(ObjectUnavailable, match=r"no-such-bucket/demo/.*: the bucket does not exist"):
+            ask(Objects("s3://no-such-bucket/demo"))
+
+
+@pytest.mark.parametrize(("scheme", "variable"), [("gs", "GOOGLE_BASE_URL"), ("az", "AZURE_ENDPOINT")])
+def test_an_emulator_without_tls_is_asked(scheme: str, variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = threading.Event()
+
+    class Emulator(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.set()
+            self.send_error(404)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "someone")
+    for name in ("GOOGLE_SKIP_SIGNATURE", "AZURE_SKIP_SIGNATURE"):
+        monkeypatch.setenv(name, "true")
+    with HTTPServer(("127.0.0.1", 0), Emulator) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        monkeypatch.setenv(variable, f"http://127.0.0.1:{server.server_port}")
+        with pytest.raises(FileNotFoundError):
+            Objects(f"{scheme}://bucket/office", patience_s=0.1).read("CURRENT", 10)
+    assert asked.is_set()

@@ -218,6 +218,30 @@ def test_a_router_starts_without_the_bucket_and_says_so(
     assert router.manifest.snapshot == "b"
 
 
+@pytest.mark.parametrize("hanging", [("GET", "*/manifest.json"), ("HEAD", "*/files/*"), ("GET", "*/files/*")])
+def test_a_router_starts_in_time_where_a_newer_snapshot_does_not_come(
+    opened: Callable[[], Router],
+    catalog: BucketCatalog,
+    office: Publications,
+    proxy: FaultyProxy,
+    monkeypatch: pytest.MonkeyPatch,
+    hanging: tuple[str, str],
+) -> None:
+    monkeypatch.setattr(reader, "_START_S", 1.0)
+    opened().close()
+    with_own_file(office.folder / "c")
+    catalog.publish(catalog.upload(office.folder / "c"))
+    proxy.plan.set(Fault("hang", *hanging, seconds=60))
+    began = time.monotonic()
+    router = opened()
+    assert time.monotonic() - began < 5
+    assert router.manifest.snapshot == "a" and "c did not come within 1 s" in router.refusal
+    proxy.plan.set()
+    for _ in range(3):
+        look(router)
+    assert (router.manifest.snapshot, router.refusal) == ("c", "")
+
+
 def test_what_serves_from_the_cache_is_what_served_last(
     opened: Callable[[], Router], catalog: BucketCatalog, proxy: FaultyProxy
 ) -> None:

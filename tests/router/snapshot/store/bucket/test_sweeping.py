@@ -1,10 +1,12 @@
 """Retention in a bucket: what goes, when, and what never does."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -12,6 +14,7 @@ from router.errors import SnapshotInvalid
 from router.snapshot.store.bucket.layout import manifest_object, reservation_object
 from router.snapshot.store.bucket.remote import RemoteCatalog
 from router.snapshot.store.bucket.store import BucketStore
+from router.snapshot.store.protocol import StoreUnavailable
 from tests.support.bare_snapshots import write_bare_snapshot
 from tests.support.faults import Fault
 from tests.support.faulty_proxy import FaultyProxy
@@ -76,6 +79,72 @@ def test_a_snapshot_that_is_pushed_again_is_back_for_good(
     collector = stores("two", grace=NOW)
     collector.retain(2)
     assert names(stocked) == ["c", "a"] and stores("three").local_folder("a").is_dir()
+
+
+def test_a_snapshot_whose_manifest_is_being_removed_comes_back_only_after_that(
+    stocked: BucketStore, stores: Stores, built: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stocked.retain(1)
+    other, collector = stores("two"), stores("three", grace=NOW)
+    delete = collector.objects.delete
+    refused: list[str] = []
+
+    def delete_late(names: Iterable[str]) -> None:
+        if not refused:
+            for bring_back in (partial(other.upload, built[1]), partial(other.publish, "b")):
+                with pytest.raises(StoreUnavailable, match="retention is removing b since") as refusal:
+                    bring_back()
+                refused.append(str(refusal.value))
+        delete(names)
+
+    monkeypatch.setattr(collector.objects, "delete", delete_late)
+    collector.retain(1)
+    assert len(refused) == 2
+    other.upload(built[1])
+    other.publish("b")
+    assert stores("four").local_folder("b").is_dir()
+
+
+def test_a_snapshot_that_came_back_before_its_manifest_was_removed_stays(
+    stocked: BucketStore, stores: Stores, built: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stocked.retain(1)
+    other, collector = stores("two"), stores("three", grace=NOW)
+    head = collector._transactions._remote.head
+    reads: list[None] = []
+
+    def head_late() -> object:
+        read = head()
+        reads.append(None)
+        if len(reads) == 2:  # the one by which it chooses what to remove
+            other.upload(built[1])
+            other.publish("b")
+        return read
+
+    monkeypatch.setattr(collector._transactions._remote, "head", head_late)
+    collector.retain(3)
+    assert other.current() == "b" and stores("four").local_folder("b").is_dir()
+
+
+def test_a_removal_that_was_broken_off_is_finished_by_the_next(
+    stocked: BucketStore, stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stocked.retain(1)
+    killed = stores("two", grace=NOW)
+    with monkeypatch.context() as patch, pytest.raises(StoreUnavailable, match="killed"):
+        patch.setattr(killed.objects, "delete", Mock(side_effect=StoreUnavailable("killed")))
+        killed.retain(1)
+    assert stocked.retain(1) == [] and set(RemoteCatalog(stocked.objects).head()[0].going) == {"a", "b"}
+    stores("three", grace=NOW).retain(1)
+    assert not RemoteCatalog(stocked.objects).head()[0].going and files(stocked) == 2
+
+
+def test_a_snapshot_that_is_gone_is_not_published_from_memory(stocked: BucketStore, stores: Stores) -> None:
+    stores("two", grace=NOW).retain(1)
+    stores("two", grace=NOW).retain(1)
+    with pytest.raises(SnapshotInvalid, match="has no snapshot 'a'"):
+        stocked.publish("a")
+    assert stocked.current() == "c"
 
 
 def test_a_pinned_snapshot_and_the_one_to_go_back_to_stay(stocked: BucketStore, stores: Stores) -> None:
