@@ -7,7 +7,8 @@ own. `seconds` are by stage, `driver_mb` is the most memory that the driver had 
 compares a stage on the most workers with the same stage on the fewest: the same code, the same cost of a task. Every
 snapshot must have the same files, but for the inspection database, which holds times and costs.
 
-A last build in this process counts what would cross to workers and back: bytes as pickled, by stage.
+A last build in this process counts what would cross to workers and back: bytes as pickled, by stage. On workers in
+processes, vectors, documents and segments go over the shared storage instead.
 """
 
 import argparse
@@ -26,7 +27,7 @@ import cloudpickle
 
 from benchmarks.support.measuring import RESULTS, about, report
 from pipeline.build import build
-from pipeline.execution import DRIVER_STAGES, Arguments, Batch, DirectExecution, T
+from pipeline.execution import Arguments, Batch, DirectExecution, T
 from pipeline.settings import load
 from router.contract import CATALOG_DB, Manifest
 
@@ -35,17 +36,11 @@ _SERVED_BY_WORKERS = ("read", "screen", "project", "embed", "assess", "tune", "i
 
 @dataclass
 class Counted(DirectExecution):
-    """Calls every stage here, and counts what a worker would be sent and would send back, in bytes by stage."""
+    """Calls every stage here, and counts what workers would be sent and would send back, in bytes by mapped stage."""
 
     sent: Counter[str] = field(default_factory=Counter)
     returned: Counter[str] = field(default_factory=Counter)
     tasks: Counter[str] = field(default_factory=Counter)
-
-    def run(self, stage_name: str, function: Callable[[*Arguments], T], *arguments: *Arguments, label: str = "") -> T:
-        result = function(*arguments)
-        if stage_name not in DRIVER_STAGES:
-            self._count(stage_name, (function, arguments), result)
-        return result
 
     def map(
         self,
