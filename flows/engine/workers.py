@@ -1,5 +1,6 @@
 """A stage mapped over batches on a task runner: a bounded number in flight, each result as soon as it is there."""
 
+import errno
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,7 +20,7 @@ from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, tempor
 from flows.engine.runners import Runner
 from flows.engine.stage import full_name, named, result_of
 from flows.engine.storage import SharedValues, build_folder, probe, share
-from pipeline.errors import WorkersLost
+from pipeline.errors import RunAborted, WorkersLost
 from pipeline.execution import SharedStorage
 from pipeline.settings import FlowSettings
 from router.distribution import version
@@ -30,6 +31,7 @@ Batch = TypeVar("Batch")
 _IN_FLIGHT = 2  # for each worker: the batch that it does, and the one that it goes on with
 _NO_WORKER_S = 120.0  # workers that are starting import what they need
 _LOOK_S = 1.0
+_STORAGE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,16 @@ class Workers:
             if (loss := self._runner.loss(error)) is None:
                 raise
             raise WorkersLost(f"the stage {full_name(stage_name, label)!r} {loss}") from error
-        return result_of(state, stage_name, label, self._settings)
+        try:
+            return result_of(state, stage_name, label, self._settings)
+        except OSError as error:
+            if self.storage is None or error.errno not in _STORAGE:
+                raise
+            storage = self.storage.of_build.parent
+            raise RunAborted(
+                f"the stage {full_name(stage_name, label)!r} could not use flow.storage, {storage}: "
+                f"{error.strerror}. Give it room, or let every worker write there; then build again"
+            ) from error
 
     def _cancel(self, futures: Iterable[PrefectFuture[Any]]) -> None:
         for future in futures:

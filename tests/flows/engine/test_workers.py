@@ -1,5 +1,6 @@
 """Batches on the worker processes of a Dask cluster: their order, their errors, and workers that are killed."""
 
+import errno
 import json
 import os
 import signal
@@ -95,6 +96,15 @@ def test_a_batch_that_kills_its_workers_stops_the_build_and_is_named(execution: 
     with pytest.raises(WorkersLost, match="the stage 'count batch 1' ended 2 workers, one after the other"):
         list(execution.map("count", kills, labelled(0, 1, 2)))
     assert [result for _, result in execution.map("count", kills, labelled(0))] == [0]  # the cluster goes on
+
+
+def fills(batch: int) -> int:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_worker_whose_storage_is_full_names_the_setting(execution: TaskExecution) -> None:
+    with pytest.raises(RunAborted, match=r"'count batch 0' could not use flow\.storage, .*: No space left on device"):
+        list(execution.map("count", fills, labelled(0)))
 
 
 def refuses(batch: int, folder: Path) -> int:
