@@ -7,14 +7,14 @@ from docs.pictures.boxes import Box, arrow, picture
 PICTURE = Path(__file__).with_suffix(".svg")
 WIDTH, HEIGHT = 980, 390
 
-PREFECT = Box(12, 42, 178, 76, "Prefect server", ("schedule, runs, logs;", "nothing of value is in it"))
-MODEL = Box(12, 172, 178, 76, "Model server", ("writes expansions,", "under one rate limit"))
-SOURCES = Box(12, 302, 178, 76, "Sources", ("OpenAPI, MCP servers,", "JSONL, functions"))
+PREFECT = Box(12, 42, 178, 62, "Prefect server", ("schedule, runs, logs;", "nothing of value is in it"))
+MODEL = Box(12, 114, 178, 62, "Model server", ("writes expansions,", "under one rate limit"))
+SOURCES = Box(12, 186, 178, 62, "Sources", ("OpenAPI, MCP servers,", "JSONL, functions"))
 DRIVER = Box(246, 42, 210, 206, "Driver", (
     "quartermaster schedule", "", "one process, which owns", "the ledger: answers, vectors,",
     "costs; it asks the model,", "decides, and publishes",
 ), True)  # fmt: skip
-WORKERS = Box(246, 302, 210, 76, "Dask workers", ("read · screen · embed · index", "any number, any may die"))
+WORKERS = Box(246, 302, 210, 76, "Dask workers", ("screen · project · embed · index", "any number, any may die"))
 STORAGE = Box(512, 302, 180, 76, "Shared storage", ("Parquet shards, segments;", "gone after the build"))
 BUCKET = Box(512, 42, 180, 206, "Bucket", (
     "files/<sha256>, each once", "", "snapshots/<name>/", "manifest.json, last", "", "CURRENT,",
@@ -39,7 +39,7 @@ def draw() -> str:
     arrows = [
         arrow(f"M{PREFECT.x + PREFECT.width + 5} {PREFECT.middle:g}H{right}", both=True),
         arrow(f"M{MODEL.x + MODEL.width + 5} {MODEL.middle:g}H{right}", both=True),
-        arrow(f"M{SOURCES.x + SOURCES.width} {SOURCES.middle:g}H{WORKERS.x - 5}"),
+        arrow(f"M{SOURCES.x + SOURCES.width} {SOURCES.middle:g}H{right}"),
         arrow(f"M{middle:g} {DRIVER.y + DRIVER.height + 5}V{WORKERS.y - 5}", both=True),
         arrow(f"M{WORKERS.x + WORKERS.width + 5} {WORKERS.middle:g}H{STORAGE.x - 5}", both=True),
         arrow(f"M{left} {DRIVER.middle:g}H{BUCKET.x - 5}"),

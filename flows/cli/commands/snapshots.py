@@ -14,10 +14,7 @@ _ID = typer.Argument(metavar="[ID]", help="What --pin pins or --sign signs; by d
 
 
 def snapshots(
-    catalog: Annotated[
-        Optional[str],
-        typer.Argument(help="A catalog of the workspace, or the address of one in a bucket; by default, all."),
-    ] = None,
+    catalog: Annotated[Optional[str], _CATALOG] = None,
     snapshot: Annotated[Optional[str], _ID] = None,
     workspace: Workspace = WORKSPACE,
     rollback: Annotated[bool, typer.Option("--rollback", help="Serve the snapshot before the current one.")] = False,
