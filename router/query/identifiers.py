@@ -24,15 +24,20 @@ _NUMBERED = re.compile(
 )
 _SAID_ID = re.compile(r"\b(?:id|ids|identifier|uuid|slug)\b[\s:=]{0,3}(?:is |of |= ?)?[\"'`#]?\w*\d", re.IGNORECASE)
 _POINT = re.compile(r"-?\d{1,3}\.\d+\s?°?\s?[NS]?\s?[,;/ ]\s?-?\d{1,3}\.\d+|\d\s?°", re.IGNORECASE)
+_MINE = re.compile(r"\b(?:my|mine|our|ours|myself)\b", re.IGNORECASE)
 _MOST_READ = 4_000  # characters
 
 
 @dataclass(frozen=True, slots=True)
 class RequestIdentifiers:
-    """What a request brings. `numbered` are the nouns, in the singular, that a number follows."""
+    """What a request brings: an opaque identifier, a point on earth, numbers.
+
+    `numbered` are the nouns, in the singular, that a number follows. `says_mine` says that it speaks of the caller's.
+    """
 
     opaque: bool
     point: bool
+    says_mine: bool
     numbered: frozenset[str]
 
     def has(self, noun: str) -> bool:
@@ -44,10 +49,11 @@ class RequestIdentifiers:
 def find_identifiers(request: str) -> RequestIdentifiers:
     """Return the identifiers in a request; only its first 4,000 characters are read."""
     text = request[:_MOST_READ]
+    says_mine = _MINE.search(text) is not None
     if not any(character.isdigit() for character in text) and "://" not in text:
-        return RequestIdentifiers(opaque="www." in text, point=False, numbered=frozenset())
+        return RequestIdentifiers("www." in text, False, says_mine, frozenset())
     opaque = any(pattern.search(text) for pattern in (_URL, _UUID, _SAID_ID)) or any(
         not _DATED.fullmatch(match.group()) for match in _TOKEN.finditer(text)
     )
     numbered = frozenset(singular(match["noun"].lower()) for match in _NUMBERED.finditer(text))
-    return RequestIdentifiers(opaque, _POINT.search(text) is not None, numbered)
+    return RequestIdentifiers(opaque, _POINT.search(text) is not None, says_mine, numbered)

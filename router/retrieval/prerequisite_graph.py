@@ -1,7 +1,7 @@
 """The prerequisite graph of a snapshot by ordinal: what each tool needs, and which tools resolve it.
 
-Three files: a JSON line for each tool, `[[parameter, kind, noun, [[ordinal, confidence], …]], …]`, where each line
-begins, and a number for each tool's provider. A snapshot without edges has none of them.
+Three files: a JSON line for each tool, where each line begins, and a number for each tool's provider. A line is
+`[[parameter, kind, noun, [[ordinal, confidence, of_own], …]], …]`. A snapshot without edges has none of the files.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,10 +22,14 @@ from router.tools.prerequisites import NeedKind, Prerequisite
 
 
 class Resolver(NamedTuple):
-    """A tool that finds what another needs, by ordinal, and how sure that is, from 0 to 1."""
+    """A tool that finds what another needs, by ordinal, and how sure that is, from 0 to 1.
+
+    `of_own` says that it finds what is the caller's alone.
+    """
 
     ordinal: int
     confidence: float
+    of_own: bool = False
 
 
 class UnmetNeed(NamedTuple):
@@ -65,7 +69,12 @@ class PrerequisiteGraph:
         lines = [b""] * len(records)
         for tool_id, of_tool in groupby(edges, lambda edge: edge.tool_id):
             needs = [
-                (parameter, first.kind, first.noun, [(ordinals[e.needed], e.confidence) for e in (first, *others)])
+                (
+                    parameter,
+                    first.kind,
+                    first.noun,
+                    [(ordinals[e.needed], e.confidence, e.of_own) for e in (first, *others)],
+                )
                 for parameter, (first, *others) in (
                     (name, list(group)) for name, group in groupby(of_tool, lambda edge: edge.parameter)
                 )
@@ -128,7 +137,7 @@ class PrerequisiteGraph:
 
 def _moved(needs: Iterable[UnmetNeed], moved_to: NDArray[np.int64]) -> Iterable[UnmetNeed]:
     for need in needs:
-        moved = [Resolver(int(moved_to[found.ordinal]), found.confidence) for found in need.resolvers]
+        moved = [found._replace(ordinal=int(moved_to[found.ordinal])) for found in need.resolvers]
         if resolvers := tuple(found for found in moved if found.ordinal >= 0):
             yield need._replace(resolvers=resolvers)
 

@@ -2,8 +2,8 @@
 
     score(resolver) = max(own, .95 × score(tool) × min(1, share / .6)^½)
 
-for each of the first five tools and each of its needs, where `share` is that of the tool's provider in the scores of
-the first five: a request about one service wants its whole chain, one that ten services could answer wants the tools
+for each of the first eight tools and each of its needs, where `share` is that of the tool's provider in the scores of
+the first eight: a request about one service wants its whole chain, one that ten services could answer wants the tools
 themselves. A resolver that needs something itself brings its own, one step further. No more than three tools are
 brought. See docs/decisions/0095-prerequisites.md.
 """
@@ -19,12 +19,14 @@ from router.retrieval.prerequisite_graph import PrerequisiteGraph, Resolver, Unm
 from router.retrieval.retrievers import Ranking
 from router.tools.prerequisites import NeedKind
 
-_TOOLS = 5  # whose needs are looked at
+_TOOLS = 8  # whose needs are looked at
 _MOST_BROUGHT = 3
 _STEPS = 2
 _FACTOR = 0.95
+_SHARE_POWER = 0.5
 _SATURATED = 0.6  # share of a provider from which nothing is taken off
-_NEAR = 0.1  # confidence within which the resolver that the request ranks higher is taken
+_NEAR = 0.05  # confidence within which the resolver that the request ranks higher is taken
+_NOT_MINE = 0.8
 
 
 class Dependent(NamedTuple):
@@ -88,7 +90,9 @@ class _Bringing:
             if scores[ordinal] > 0:
                 provider = self._graph.provider(ordinal)
                 own = sum(s for o, s in scores.items() if s > 0 and self._graph.provider(o) == provider)
-                self._follow(ordinal, _STEPS, scores[ordinal] * min(1.0, own / total / _SATURATED) ** 0.5, ordinal)
+                self._follow(
+                    ordinal, _STEPS, scores[ordinal] * min(1.0, own / total / _SATURATED) ** _SHARE_POWER, ordinal
+                )
         ranking, raises = self._inserted()
         return BroughtTools(ranking, {o: tuple(found) for o, found in self._dependents.items()}, raises)
 
@@ -118,9 +122,13 @@ class _Bringing:
         allowed = [found for found in need.resolvers if found.ordinal != ordinal and self._is_admitted(found.ordinal)]
         if not allowed:
             return None
-        least = max(found.confidence for found in allowed) - _NEAR
-        sure = (found for found in allowed if found.confidence >= least)
+        least = max(map(self._confidence, allowed)) - _NEAR
+        sure = (found for found in allowed if self._confidence(found) >= least)
         return min(sure, key=lambda f: (self._ranks.get(f.ordinal, len(self._ranks)), -f.confidence, f.ordinal))
+
+    def _confidence(self, resolver: Resolver) -> float:
+        """Return how sure a resolver is; less of one that finds the caller's own, where the request says "my" nowhere."""
+        return resolver.confidence * (_NOT_MINE if resolver.of_own and not self._identifiers.says_mine else 1.0)
 
     def _inserted(self) -> tuple[Ranking, dict[int, float]]:
         """Return the ranking with the brought tools in their places, and what that added to their scores."""

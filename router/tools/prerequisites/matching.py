@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from router.record import ToolRecord
@@ -27,6 +27,7 @@ class Prerequisite:
     """One edge: the tool `needed` finds what `tool_id` needs as `parameter`.
 
     `noun` is the thing that the value identifies. `confidence` is from 0 to 1. `because` says in words what shows it.
+    `of_own` says that the resolver knows what is the caller's alone: `/me/albums`.
     """
 
     tool_id: str
@@ -37,6 +38,7 @@ class Prerequisite:
     confidence: float
     evidence: Evidence
     because: str
+    of_own: bool = False
 
 
 _LEAST_CONFIDENCE = 0.6
@@ -45,7 +47,6 @@ _LEAST_OF_BEST = 0.75  # share of the best resolver's confidence that another mu
 _MODIFIER = 0.8  # for each word of what a tool returns that the need does not have
 _TAIL = 0.9  # for what a name says after the noun: `teams_with_access_to_the_branch`
 _CHAINED = 0.85  # for each need of the resolver's own
-_MOST_TOOLS_COMPARED = 3_000  # of one provider
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,23 +58,29 @@ class _Tool:
 
 
 def find_prerequisites(records: Iterable[ToolRecord]) -> tuple[Prerequisite, ...]:
-    """Return the edges between tools of the same provider, by tool id, parameter and falling confidence.
+    """Return the edges of a catalog, by tool id, parameter and falling confidence.
 
-    A tool without a provider has none: nothing says that another tool knows its identifiers.
+    Only a tool of the same provider knows an identifier, so a tool without a provider has no edge. A point on earth is
+    the same for all: where no tool of the provider finds it, those of others may.
     """
     by_provider: dict[str, list[ToolRecord]] = defaultdict(list)
     for record in records:
         if record.provider:
             by_provider[record.provider].append(record)
     edges: list[Prerequisite] = []
-    for _, group in sorted(by_provider.items()):
-        if len(group) > 1:
-            edges += _of_provider(group)
+    groups = [_tools(group) for _, group in sorted(by_provider.items())]
+    geocoders = [tool for group in groups for tool in group if tool.offer.geocodes and tool.offer.reads]
+    for group in groups:
+        edges += _of_provider(group, geocoders)
     return tuple(sorted(edges, key=lambda edge: (edge.tool_id, edge.parameter, -edge.confidence, edge.needed)))
 
 
-def _of_provider(records: Sequence[ToolRecord]) -> list[Prerequisite]:
-    tools = [_tool(record) for record in records]
+def _tools(records: Sequence[ToolRecord]) -> list[_Tool]:
+    marks_required = any("required" in record.input_schema for record in records)
+    return [_tool(record, marks_required) for record in records]
+
+
+def _of_provider(tools: Sequence[_Tool], geocoders: Sequence[_Tool]) -> list[Prerequisite]:
     if not any(tool.needs for tool in tools):
         return []
     offering = [tool for tool in tools if tool.offer.reads or tool.offer.signs_in]
@@ -81,16 +88,27 @@ def _of_provider(records: Sequence[ToolRecord]) -> list[Prerequisite]:
     edges = []
     for tool in tools:
         for need in tool.needs:
-            found = [edge for other in offering if other is not tool and (edge := _edge(tool, need, other, names))]
-            found.sort(key=lambda edge: (-edge.confidence, edge.needed))
-            if found and found[0].confidence >= _LEAST_CONFIDENCE:
-                least = max(_LEAST_CONFIDENCE, _LEAST_OF_BEST * found[0].confidence)
-                edges += [edge for edge in found[:_MOST_RESOLVERS] if edge.confidence >= least]
+            found = _resolvers(tool, need, offering, names)
+            if not found and need.or_noun not in ((), need.noun):
+                found = _resolvers(tool, replace(need, noun=need.or_noun), offering, names)
+            if not found and need.kind is NeedKind.COORDINATES:
+                found = _resolvers(tool, need, geocoders, {})
+            edges += found
     return edges
 
 
-def _tool(record: ToolRecord) -> _Tool:
-    needs = find_needs(record)
+def _resolvers(
+    tool: _Tool, need: Need, offering: Sequence[_Tool], names: Mapping[str, re.Pattern[str]]
+) -> list[Prerequisite]:
+    """Return the edges of one need, the surest first: those that are sure enough, and nearly as sure as the best."""
+    found = [edge for other in offering if other is not tool and (edge := _edge(tool, need, other, names))]
+    found.sort(key=lambda edge: (-edge.confidence, edge.needed))
+    least = max(_LEAST_CONFIDENCE, _LEAST_OF_BEST * found[0].confidence) if found else 0.0
+    return [edge for edge in found[:_MOST_RESOLVERS] if edge.confidence >= least]
+
+
+def _tool(record: ToolRecord, marks_required: bool) -> _Tool:
+    needs = find_needs(record, marks_required=marks_required)
     words = nouns_of([*identifier_words(record.name), *identifier_words(path_of(record))])
     return _Tool(
         record, needs, find_offer(record), frozenset((*words, *(word for need in needs for word in need.noun)))
@@ -111,6 +129,7 @@ def _edge(tool: _Tool, need: Need, other: _Tool, names: Mapping[str, re.Pattern[
         round(confidence, 3),
         evidence,
         because,
+        other.offer.of_own,
     )
 
 
@@ -119,8 +138,8 @@ def _match(
 ) -> tuple[float, Evidence, str] | None:
     """Return the confidence that a tool resolves a need, with its evidence; None where it does not."""
     offer = other.offer
-    mention = names[other.record.tool_id].search(need.text)
-    if mention:
+    name = names.get(other.record.tool_id)
+    if name and name.search(need.text):
         return 1.0, Evidence.MENTION, f"{need.parameter} is described as {need.text.strip()[:160]!r}"
     if need.kind is NeedKind.SESSION:
         return (0.8, Evidence.NAME, f"{other.record.name} signs in") if offer.signs_in else None
@@ -169,7 +188,7 @@ def _returned(tool: _Tool, need: Need, other: _Tool) -> tuple[float, Evidence]:
     if offer.tail:
         best *= _TAIL
     if not offer.nouns and offer.searches:  # a search of everything
-        best = max(best, 0.9 if head in offer.enum or head in offer.told else 0.65)
+        best = max(best, 0.9 if head in offer.enum or head in offer.told else 0.0 if offer.told else 0.65)
     if offer.of_self and head in _PERSONS:
         best = max(best, 0.9)
     if head in offer.outputs:
@@ -185,17 +204,16 @@ _PERSONS = frozenset("account member owner person profile user".split())
 def _method(other: _Tool) -> float:
     """Return how well a tool can be asked in a person's words."""
     offer = other.offer
-    if offer.searches or (offer.takes_words and not other.needs):
+    if offer.takes_words and (offer.searches or not other.needs):
         return 1.0
-    return 0.85 if offer.lists else 0.6
+    if offer.searches and not other.record.parameters:
+        return 0.95  # a search whose parameters are not told
+    return 0.85
 
 
 def _because(need: Need, other: _Tool, evidence: Evidence) -> str:
     verb = "returns the id of" if evidence is Evidence.OUTPUT else "finds"
     return f"{other.record.name} {verb} a {' '.join(need.noun)}"
-
-
-_NAME_WORDS = re.compile(r"[\W_]+")
 
 
 def _names(tools: Sequence[_Tool]) -> dict[str, re.Pattern[str]]:
@@ -204,7 +222,7 @@ def _names(tools: Sequence[_Tool]) -> dict[str, re.Pattern[str]]:
     for tool in tools:
         provider = set(identifier_words(tool.record.provider or ""))
         words = identifier_words(tool.record.name)
-        while words and (words[0] in provider or words[0] in tool.offer.words[:0]):
+        while words and words[0] in provider:
             words = words[1:]
         patterns[tool.record.tool_id] = (
             re.compile(r"\b" + r"[\s_.\-']*".join(map(re.escape, words)) + r"\b", re.IGNORECASE)

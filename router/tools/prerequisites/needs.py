@@ -23,13 +23,14 @@ class Need:
     """A value that a tool must be given and that people do not say.
 
     `parameter` is the path of its parameter, `noun` the words of what it identifies (empty where nothing says),
-    `text` what the vendor says of it.
+    `or_noun` another reading of it, `text` what the vendor says of it.
     """
 
     parameter: str
     kind: NeedKind
     noun: tuple[str, ...]
     text: str = ""
+    or_noun: tuple[str, ...] = ()
 
 
 _MOST_NEEDS = 8
@@ -44,8 +45,11 @@ _CREATING = frozenset("add create new register insert upload".split())
 _NOT_SAID_ELSEWHERE = frozenset("api app client correlation idempotency nonce oauth request trace transaction".split())
 
 
-def find_needs(record: ToolRecord) -> tuple[Need, ...]:
-    """Return what a tool needs, in the order of its parameters, those of its path first."""
+def find_needs(record: ToolRecord, *, marks_required: bool = True) -> tuple[Need, ...]:
+    """Return what a tool needs, in the order of its parameters, those of its path first.
+
+    `marks_required` is False for a provider that marks no parameter of any tool: then all that identify count.
+    """
     needs: dict[str, Need] = {}
     texts = {parameter.path: parameter.description for parameter in record.parameters}
     path = path_of(record)
@@ -54,7 +58,7 @@ def find_needs(record: ToolRecord) -> tuple[Need, ...]:
         if noun is None and name.casefold() not in _PLAIN_PLACEHOLDERS:
             continue  # `{owner}`, `{date}`, `{status}`: people say them
         needs[name] = Need(name, NeedKind.IDENTIFIER, noun or before, texts.get(name, ""))
-    required = required_parameters(record)
+    required = required_parameters(record) if marks_required else list(record.parameters)
     for parameter in required:
         if parameter.path not in needs and (need := _need(parameter, record)):
             needs[parameter.path] = need
@@ -98,7 +102,11 @@ def _need(parameter: Parameter, record: ToolRecord) -> Need | None:
         noun = nouns_of(identifier_words(name))
     if noun is None or parameter.enum or (noun and noun[0] in _NOT_SAID_ELSEWHERE):
         return None
-    return Need(parameter.path, NeedKind.IDENTIFIER, noun or object_of(record), parameter.description)
+    if noun:
+        return Need(parameter.path, NeedKind.IDENTIFIER, noun, parameter.description)
+    # A bare `id` is that of the object, or of what stands before it: `get_person_credits(id)`.
+    words = object_of(record)
+    return Need(parameter.path, NeedKind.IDENTIFIER, words, parameter.description, words[:1])
 
 
 def object_of(record: ToolRecord) -> tuple[str, ...]:

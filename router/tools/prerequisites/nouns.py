@@ -9,7 +9,10 @@ from router.tools.lexicon.grammar import load_lexicon, singular
 
 # Words that end a parameter that identifies a thing: `person_id`, `teamSlug`.
 ID_WORDS = frozenset(
-    "id ids uuid uuids guid guids uid uids gid gids nanoid identifier identifiers slug slugs urn urns arn arns".split()
+    (
+        "id ids uuid uuids guid guids uid uids gid gids nanoid identifier identifiers slug slugs uri uris urn urns arn "
+        "arns"
+    ).split()
 )
 # Joined spellings without a hump: `geoid`, `userid`. English words that end so are no identifiers.
 _JOINED_ID = re.compile(r"(?P<noun>[a-z]{3,}?)(?P<id>ids?|uuids?|guids?)")

@@ -15,6 +15,7 @@ _SEARCHING = frozenset(
 _LISTING = frozenset("all enumerate fetch get index list load read show view describe".split())
 _READING = _SEARCHING | _LISTING | {""}
 _SELF = frozenset("me myself self whoami current authenticated viewer".split())
+_OWN = _SELF | {"my", "mine", "own", "owned", "saved"} - {"current"}
 _GEOCODING = frozenset("geocode geocoding geocoder forward".split())
 _SIGNING_IN = frozenset("login signin authenticate authorize".split())
 # Parameters that take a person's words.
@@ -33,10 +34,12 @@ class Offer:
     """What a tool finds.
 
     `nouns` are the readings of what it returns, each the words of a noun phrase in the singular (its name's and its
-    path's); `enum` are the things that a search tells by type. `reads` says that it changes nothing, `searches` that it
-    is a search, `lists` that it lists or gets, `takes_words` that it can be given a person's words, `of_self` that it
-    tells about the caller, `geocodes` and `signs_in` what they say. `outputs` are the nouns whose identifiers it
-    returns, and `outputs_coordinates` whether it returns a latitude.
+    path's). `enum` are the things that a search takes by type, `told` those that its texts name. `outputs` are the nouns
+    whose identifiers it returns, "" for an `id` at the top, and `outputs_coordinates` says that it returns a latitude.
+    `reads` says that it changes nothing, `searches` that it is a search, `lists` that it lists or gets, `takes_words`
+    that it can be given a person's words, `is_one` that it gets one thing, `tail` that its name says more after the noun.
+    `of_self` says that it tells about the caller, `of_own` that it finds what is the caller's, `geocodes` that it turns
+    words into a point on earth, `signs_in` that it opens a session.
     """
 
     nouns: tuple[tuple[str, ...], ...]
@@ -51,9 +54,9 @@ class Offer:
     is_one: bool
     tail: bool
     of_self: bool
+    of_own: bool
     geocodes: bool
     signs_in: bool
-    words: tuple[str, ...]
 
 
 def find_offer(record: ToolRecord) -> Offer:
@@ -67,7 +70,8 @@ def find_offer(record: ToolRecord) -> Offer:
     searches = (operation.verb in _SEARCHING or bool(words & _SEARCHING)) and operation.verb in _READING
     of_self = bool(_SELF & set(segments[-1] if segments else name_words[:3] + name_words[-2:]))
     method = str(record.annotations.get("method", "")).upper() or _method_in(record.name)
-    lists = operation.verb in _LISTING or method in _READING_METHODS or _is_plural(operation)
+    is_get = method in _READING_METHODS or (bool(path) and not method)  # a path without a method is read
+    lists = operation.verb in _LISTING or is_get or _is_plural(operation)
     return Offer(
         nouns=tuple(dict.fromkeys(filter(None, (_of_name(record, provider), _of_path(segments, path))))),
         enum=frozenset(
@@ -89,9 +93,9 @@ def find_offer(record: ToolRecord) -> Offer:
         is_one=not (searches or operation.verb == "list" or operation.noun_phrase.is_plural or segments),
         tail=bool(operation.noun_phrase.tail) and operation.noun_phrase.tail[0] not in ("by", "from") and not segments,
         of_self=of_self,
+        of_own=bool(_OWN & words),
         geocodes=bool(_GEOCODING & words),
         signs_in=bool(_SIGNING_IN & words) or {"log", "in"} <= words or {"sign", "in"} <= words,
-        words=tuple(name_words),
     )
 
 
