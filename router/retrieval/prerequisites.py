@@ -127,7 +127,7 @@ class _Bringing:
         return min(sure, key=lambda f: (self._ranks.get(f.ordinal, len(self._ranks)), -f.confidence, f.ordinal))
 
     def _confidence(self, resolver: Resolver) -> float:
-        """Return how sure a resolver is; less of one that finds the caller's own, where the request says "my" nowhere."""
+        """Return how sure a resolver is, less of one for the caller's own where the request says "my" nowhere."""
         return resolver.confidence * (_NOT_MINE if resolver.of_own and not self._identifiers.says_mine else 1.0)
 
     def _inserted(self) -> tuple[Ranking, dict[int, float]]:

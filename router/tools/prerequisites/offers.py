@@ -34,10 +34,10 @@ class Offer:
     """What a tool finds.
 
     `nouns` are the readings of what it returns, each the words of a noun phrase in the singular (its name's and its
-    path's). `enum` are the things that a search takes by type, `told` those that its texts name. `outputs` are the nouns
-    whose identifiers it returns, "" for an `id` at the top, and `outputs_coordinates` says that it returns a latitude.
-    `reads` says that it changes nothing, `searches` that it is a search, `lists` that it lists or gets, `takes_words`
-    that it can be given a person's words, `is_one` that it gets one thing, `tail` that its name says more after the noun.
+    path's). `enum` are the things that a search takes by type, `told` those that its texts name. `outputs` are the
+    nouns whose identifiers it returns, "" for an `id` at the top, and `outputs_coordinates` says that it returns a
+    latitude. `reads` says that it changes nothing, `searches` that it is a search, `takes_words` that it can be given a
+    person's words, `is_one` that it gets one thing, `tail` that its name says more after the noun.
     `of_self` says that it tells about the caller, `of_own` that it finds what is the caller's, `geocodes` that it turns
     words into a point on earth, `signs_in` that it opens a session.
     """
@@ -49,7 +49,6 @@ class Offer:
     outputs_coordinates: bool
     reads: bool
     searches: bool
-    lists: bool
     takes_words: bool
     is_one: bool
     tail: bool
@@ -88,7 +87,6 @@ def find_offer(record: ToolRecord) -> Offer:
         outputs_coordinates=any(_last(p) in ("lat", "latitude") for p in _outputs(record)),
         reads=(lists or operation.verb in _SEARCHING) and (method in ("", *_READING_METHODS) or searches),
         searches=searches,
-        lists=lists,
         takes_words=any(_takes_words(parameter) for parameter in record.parameters),
         is_one=not (searches or operation.verb == "list" or operation.noun_phrase.is_plural or segments),
         tail=bool(operation.noun_phrase.tail) and operation.noun_phrase.tail[0] not in ("by", "from") and not segments,
