@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from router.record import Parameter, ToolRecord
 from router.text import identifier_words
-from router.tools.lexicon.naming import parse_operation
+from router.tools.lexicon.naming import Operation
 from router.tools.prerequisites.nouns import head_of, identified_noun, nouns_of, path_of, placeholders
 
 
@@ -45,10 +45,11 @@ _CREATING = frozenset("add create new register insert upload".split())
 _NOT_SAID_ELSEWHERE = frozenset("api app client correlation idempotency nonce oauth request trace transaction".split())
 
 
-def find_needs(record: ToolRecord, *, marks_required: bool = True) -> tuple[Need, ...]:
+def find_needs(record: ToolRecord, operation: Operation, *, marks_required: bool = True) -> tuple[Need, ...]:
     """Return what a tool needs, in the order of its parameters, those of its path first.
 
-    `marks_required` is False for a provider that marks no parameter of any tool: then all that identify count.
+    `operation` is that of its name. `marks_required` is False for a provider that marks no parameter of any tool: then
+    all that identify count.
     """
     needs: dict[str, Need] = {}
     texts = {parameter.path: parameter.description for parameter in record.parameters}
@@ -60,11 +61,11 @@ def find_needs(record: ToolRecord, *, marks_required: bool = True) -> tuple[Need
         needs[name] = Need(name, NeedKind.IDENTIFIER, noun or before, texts.get(name, ""))
     required = required_parameters(record) if marks_required else list(record.parameters)
     for parameter in required:
-        if parameter.path not in needs and (need := _need(parameter, record)):
+        if parameter.path not in needs and (need := _need(parameter, operation)):
             needs[parameter.path] = need
     if coordinates := _coordinates(required):
         needs[coordinates.parameter] = coordinates
-    return tuple(need for need in needs.values() if not _is_made_by(record, need))[:_MOST_NEEDS]
+    return tuple(need for need in needs.values() if not _is_made_by(record, operation, need))[:_MOST_NEEDS]
 
 
 _PLAIN_PLACEHOLDERS = frozenset(("id", "ids", "uuid", "slug", "key"))
@@ -93,7 +94,7 @@ def _steps(path: str) -> list[str]:
     return [step.removesuffix("[]") if step != path else step for step in paths]
 
 
-def _need(parameter: Parameter, record: ToolRecord) -> Need | None:
+def _need(parameter: Parameter, operation: Operation) -> Need | None:
     name = parameter.path.rsplit(".", 1)[-1]
     if _SESSION.fullmatch("_".join(identifier_words(name))):
         return Need(parameter.path, NeedKind.SESSION, ("session",), parameter.description)
@@ -105,14 +106,13 @@ def _need(parameter: Parameter, record: ToolRecord) -> Need | None:
     if noun:
         return Need(parameter.path, NeedKind.IDENTIFIER, noun, parameter.description)
     # A bare `id` is that of the object, or of what stands before it: `get_person_credits(id)`.
-    words = object_of(record)
+    words = object_of(operation)
     return Need(parameter.path, NeedKind.IDENTIFIER, words, parameter.description, words[:1])
 
 
-def object_of(record: ToolRecord) -> tuple[str, ...]:
+def object_of(operation: Operation) -> tuple[str, ...]:
     """Return the words of what a tool acts on, by its name: `updateContact` → contact."""
-    provider = identifier_words(record.provider or "")
-    return head_of(nouns_of(parse_operation(record, provider).noun_phrase.nouns))
+    return head_of(nouns_of(operation.noun_phrase.nouns))
 
 
 def _coordinates(required: list[Parameter]) -> Need | None:
@@ -125,9 +125,8 @@ def _coordinates(required: list[Parameter]) -> Need | None:
     return Need(both.path, NeedKind.COORDINATES, ("coordinates",), both.description) if both else None
 
 
-def _is_made_by(record: ToolRecord, need: Need) -> bool:
+def _is_made_by(record: ToolRecord, operation: Operation, need: Need) -> bool:
     """Return whether the tool makes the thing that the need identifies, so that the caller invents its identifier."""
-    operation = parse_operation(record, identifier_words(record.provider or ""))
     if operation.verb not in _CREATING or not need.noun or need.kind is not NeedKind.IDENTIFIER:
         return False
-    return need.parameter not in dict(placeholders(path_of(record))) and object_of(record)[-1:] == need.noun[-1:]
+    return need.parameter not in dict(placeholders(path_of(record))) and object_of(operation)[-1:] == need.noun[-1:]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from router.record import Parameter, ToolRecord
 from router.text import identifier_words
-from router.tools.lexicon.naming import Operation, parse_operation
+from router.tools.lexicon.naming import Operation
 from router.tools.prerequisites.nouns import head_of, literal_segments, nouns_of, path_of
 
 _SEARCHING = frozenset(
@@ -58,10 +58,8 @@ class Offer:
     signs_in: bool
 
 
-def find_offer(record: ToolRecord) -> Offer:
-    """Return what a tool finds."""
-    provider = identifier_words(record.provider or "")
-    operation = parse_operation(record, provider)
+def find_offer(record: ToolRecord, operation: Operation) -> Offer:
+    """Return what a tool finds; `operation` is that of its name."""
     path = path_of(record)
     segments = [identifier_words(segment) for segment in literal_segments(path)]
     name_words = list(operation.words)
@@ -72,16 +70,8 @@ def find_offer(record: ToolRecord) -> Offer:
     is_get = method in _READING_METHODS or (bool(path) and not method)  # a path without a method is read
     lists = operation.verb in _LISTING or is_get or _is_plural(operation)
     return Offer(
-        nouns=tuple(dict.fromkeys(filter(None, (_of_name(record, provider), _of_path(segments, path))))),
-        enum=frozenset(
-            noun
-            for parameter in record.parameters
-            if "." not in parameter.path and parameter.enum
-            for value in parameter.enum
-            for noun in nouns_of(identifier_words(value))[-1:]
-        )
-        if searches
-        else frozenset(),
+        nouns=tuple(dict.fromkeys(filter(None, (_of_name(record, operation), _of_path(segments, path))))),
+        enum=_enumerated(record) if searches else frozenset(),
         told=_told(record) if searches else frozenset(),
         outputs=_output_nouns(record),
         outputs_coordinates=any(_last(p) in ("lat", "latitude") for p in _outputs(record)),
@@ -95,6 +85,12 @@ def find_offer(record: ToolRecord) -> Offer:
         geocodes=bool(_GEOCODING & words),
         signs_in=bool(_SIGNING_IN & words) or {"log", "in"} <= words or {"sign", "in"} <= words,
     )
+
+
+def _enumerated(record: ToolRecord) -> frozenset[str]:
+    """Return the nouns among the values of a search's parameters: `type: [album, artist, track]`."""
+    values = (value for p in record.parameters if "." not in p.path for value in p.enum)
+    return frozenset(noun for value in values for noun in nouns_of(identifier_words(value))[-1:])
 
 
 def _told(record: ToolRecord) -> frozenset[str]:
@@ -142,12 +138,11 @@ def _takes_words(parameter: Parameter) -> bool:
     return bool(words) and words[-1] in _WORDS and not parameter.enum
 
 
-def _of_name(record: ToolRecord, provider: list[str]) -> tuple[str, ...]:
+def _of_name(record: ToolRecord, operation: Operation) -> tuple[str, ...]:
     """Return the noun phrase of a tool's name, without its verb and the words that name no thing."""
     if "/" in record.name.strip("/") and path_of(record):
         return ()
-    phrase = parse_operation(record, provider).noun_phrase
-    return head_of(tuple(word for word in nouns_of(phrase.nouns) if word not in _SEARCHING | _SELF))
+    return head_of(tuple(word for word in nouns_of(operation.noun_phrase.nouns) if word not in _SEARCHING | _SELF))
 
 
 def _of_path(segments: list[list[str]], path: str) -> tuple[str, ...]:

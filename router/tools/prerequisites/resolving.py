@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from router.record import ToolRecord
 from router.text import identifier_words
+from router.tools.lexicon.naming import parse_operation
 from router.tools.prerequisites.needs import Need, NeedKind, find_needs
 from router.tools.prerequisites.nouns import nouns_of, path_of
 from router.tools.prerequisites.offers import Offer, find_offer
@@ -55,9 +56,12 @@ class Candidate:
     @classmethod
     def of(cls, record: ToolRecord, *, marks_required: bool) -> "Candidate":
         """Return a record with what it needs and finds; `marks_required` as in `find_needs`."""
-        needs = find_needs(record, marks_required=marks_required)
+        operation = parse_operation(record, identifier_words(record.provider or ""))
+        needs = find_needs(record, operation, marks_required=marks_required)
         words = nouns_of([*identifier_words(record.name), *identifier_words(path_of(record))])
-        return cls(record, needs, find_offer(record), frozenset([*words, *(word for n in needs for word in n.noun)]))
+        return cls(
+            record, needs, find_offer(record, operation), frozenset([*words, *(word for n in needs for word in n.noun)])
+        )
 
 
 def resolve(tool: Candidate, need: Need, other: Candidate) -> Resolution | None:
