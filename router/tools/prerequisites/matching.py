@@ -64,6 +64,8 @@ class _Provider:
         marks_required = any("required" in record.input_schema for record in records)
         self.tools = [Candidate.of(record, marks_required=marks_required) for record in records]
         offering = [tool for tool in self.tools if tool.offer.reads or tool.offer.signs_in]
+        # Of too many to compare, the likely ones: searches, and tools that need nothing themselves.
+        offering.sort(key=lambda tool: (not tool.offer.searches, len(tool.needs), tool.record.tool_id))
         self.geocoders = [tool for tool in offering if tool.offer.geocodes]
         self._anywhere = [t for t in offering if not t.offer.nouns or t.offer.of_self or t.offer.signs_in]
         self._by_noun: Mapping[str, list[Candidate]] = _by_noun(offering)

@@ -68,6 +68,7 @@ def find_offer(record: ToolRecord, operation: Operation) -> Offer:
     of_self = bool(_SELF & set(segments[-1] if segments else name_words[:3] + name_words[-2:]))
     method = str(record.annotations.get("method", "")).upper() or _method_in(record.name)
     is_get = method in _READING_METHODS or (bool(path) and not method)  # a path without a method is read
+    geocodes = bool(_GEOCODING & words)
     lists = operation.verb in _LISTING or is_get or _is_plural(operation)
     return Offer(
         nouns=tuple(dict.fromkeys(filter(None, (_of_name(record, operation), _of_path(segments, path))))),
@@ -75,14 +76,14 @@ def find_offer(record: ToolRecord, operation: Operation) -> Offer:
         told=_told(record) if searches else frozenset(),
         outputs=_output_nouns(record),
         outputs_coordinates=any(_last(p) in ("lat", "latitude") for p in _outputs(record)),
-        reads=(lists or operation.verb in _SEARCHING) and (method in ("", *_READING_METHODS) or searches),
+        reads=(lists or operation.verb in _SEARCHING or geocodes) and (method in ("", *_READING_METHODS) or searches),
         searches=searches,
         takes_words=any(_takes_words(parameter) for parameter in record.parameters),
         is_one=not (searches or operation.verb == "list" or operation.noun_phrase.is_plural or segments),
         tail=bool(operation.noun_phrase.tail) and operation.noun_phrase.tail[0] not in ("by", "from") and not segments,
         of_self=of_self,
         of_own=bool(_OWN & words),
-        geocodes=bool(_GEOCODING & words),
+        geocodes=geocodes,
         signs_in=bool(_SIGNING_IN & words) or {"log", "in"} <= words or {"sign", "in"} <= words,
     )
 

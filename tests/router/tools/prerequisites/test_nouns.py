@@ -1,0 +1,70 @@
+"""What identifiers and paths say."""
+
+import pytest
+
+from router.tools.prerequisites.nouns import head_of, identified_noun, literal_segments, path_of, placeholders
+from tests.support.factories import make_record
+
+
+@pytest.mark.parametrize(
+    ("parameter", "noun"),
+    [
+        ("person_id", ("person",)),
+        ("originEntityId", ("origin", "entity")),
+        ("authorID", ("author",)),
+        ("geoid", ("geo",)),
+        ("ids", ()),
+        ("id", ()),
+        ("team_slug", ("team",)),
+        ("pathParams.stationId", ("station",)),
+        ("updates[].contactIds", ("contact",)),
+        ("orderUuid", ("order",)),
+    ],
+)
+def test_an_identifiers_name_says_what_it_identifies(parameter: str, noun: tuple[str, ...]) -> None:
+    assert identified_noun(parameter) == noun
+
+
+@pytest.mark.parametrize(
+    "parameter", ["name", "paid", "valid", "query", "username_or_id_or_url", "id_type", "grid", ""]
+)
+def test_other_names_identify_nothing(parameter: str) -> None:
+    assert identified_noun(parameter) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("GET /person/{person_id}/movie_credits", "/person/{person_id}/movie_credits"),
+        ("get_/person/{person_id}", "/person/{person_id}"),
+        ("/search", "/search"),
+        ("list_persons", ""),
+        ("and/or", ""),
+    ],
+)
+def test_a_path_is_read_from_a_name(name: str, path: str) -> None:
+    assert path_of(make_record(name)) == path
+
+
+def test_an_operations_own_path_wins_over_its_name_and_loses_its_query() -> None:
+    record = make_record("GET /other", annotations={"method": "GET", "path": "/domains/{domainId}?preview=true"})
+    assert path_of(record) == "/domains/{domainId}"
+
+
+def test_a_description_has_a_path_only_where_it_begins_with_it() -> None:
+    assert path_of(make_record(description="GET /search/person: finds people.")) == "/search/person"
+    assert path_of(make_record(description="Finds what lies under /search/person.")) == ""
+
+
+def test_a_placeholder_identifies_the_segment_before_it() -> None:
+    assert placeholders("/v1/users/{id}/playlists/{playlistId}") == [("id", ("user",)), ("playlistId", ("playlist",))]
+    assert placeholders("/users/:id") == [("id", ("user",))]
+
+
+def test_versions_and_placeholders_are_no_literal_segments() -> None:
+    assert literal_segments("/api/v3/users/{id}/playlists") == ["users", "playlists"]
+
+
+def test_words_that_name_no_thing_are_dropped_from_a_head() -> None:
+    assert head_of(("artist", "info")) == ("artist",)
+    assert head_of(("search", "result")) == ()
