@@ -39,8 +39,8 @@ _COORDINATES = frozenset(("coordinates", "coordinate", "latlng", "latlong", "geo
 _SESSION = re.compile(r"(?:.*_)?(?:session|session_id|session_token|auth_token|user_token|login_token)")
 _REQUIRED = re.compile(r"^\W*(?:required|mandatory)\b|\((?:required|mandatory)\)", re.IGNORECASE)
 # A description that says so of a parameter named otherwise: "ID of the charge to refund".
-_TOLD_AS_ID = re.compile(r"^\W*(?:the )?(?:\w+ ){0,2}(?:id|uuid|guid|identifier) (?:of|for)\b", re.IGNORECASE)
-_CREATING = frozenset("add create new register insert upload".split())
+_TOLD_AS_ID = re.compile(r"^\W*(?:the )?(?:\w+ ){0,2}(?:id|uuid|guid|identifier)\b(?! or\b)", re.IGNORECASE)
+_CREATING = frozenset("create new register insert upload".split())
 # The caller's own credentials, or a place in a list: no other tool gives them to an agent.
 _NOT_SAID_ELSEWHERE = frozenset("api app client correlation idempotency nonce oauth request trace transaction".split())
 
@@ -101,7 +101,7 @@ def _need(parameter: Parameter, operation: Operation) -> Need | None:
     noun = identified_noun(parameter.path)
     if noun is None and _TOLD_AS_ID.search(parameter.description[:200]):
         noun = nouns_of(identifier_words(name))
-    if noun is None or parameter.enum or (noun and noun[0] in _NOT_SAID_ELSEWHERE):
+    if noun is None or parameter.enum or (len(noun) == 1 and noun[0] in _NOT_SAID_ELSEWHERE):
         return None
     if noun:
         return Need(parameter.path, NeedKind.IDENTIFIER, noun, parameter.description)

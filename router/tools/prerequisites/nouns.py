@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from router.record import ToolRecord
 from router.text import identifier_words
@@ -10,8 +11,16 @@ from router.tools.lexicon.grammar import load_lexicon, singular
 # Words that end a parameter that identifies a thing: `person_id`, `teamSlug`.
 ID_WORDS = frozenset(
     (
-        "id ids uuid uuids guid guids uid uids gid gids nanoid identifier identifiers slug slugs uri uris urn urns arn "
-        "arns"
+        "id ids iid iids uuid uuids guid guids uid uids gid gids nanoid identifier identifiers slug slugs uri uris urn "
+        "urns arn arns"
+    ).split()
+)
+_SAID = frozenset("address email keyword login name phone query term title url username".split())
+# Things whose number a person says, or counts.
+_NUMBERED = frozenset(
+    (
+        "account card chapter contact day episode flight house item iteration line model page phone port registration "
+        "room routing season serial step tax telephone thought total tracking vat verse version week"
     ).split()
 )
 # Joined spellings without a hump: `geoid`, `userid`. English words that end so are no identifiers.
@@ -23,9 +32,10 @@ _ENGLISH_IN_ID = frozenset(
 )
 # Heads that name no thing: `artist_info` is an artist.
 _EMPTY_HEADS = frozenset(
-    "all api by data detail details entry id ids index info information list lists object objects record "
-    "records result results search summary uuid".split()
+    "all api by data detail details entry id ids index info information list lists object objects record records "
+    "result results search summary uuid".split()
 )
+_CUTS = frozenset("matching using via where".split())  # `issues_using_jql`
 _PATH = re.compile(r"(?:^|[\s_])(?P<path>/[\w{}<>:.~$*@%+-][\w{}<>:.~$*@%+/-]*)")
 _PLACEHOLDER = re.compile(r"\{([^{}/]{1,80})\}|<([^<>/]{1,80})>|(?<=/):(\w{1,80})")
 _VERSION = re.compile(r"v\d+(?:\.\d+)*|api|rest")
@@ -38,11 +48,18 @@ def identified_noun(parameter: str) -> tuple[str, ...] | None:
     (`username_or_id`).
     """
     words = identifier_words(parameter.rsplit(".", 1)[-1].removesuffix("[]"))
-    if not words or "or" in words:
+    if "or" in words:  # `issueIdOrKey` identifies, `username_or_id` takes what a person says
+        if not ID_WORDS.isdisjoint(words) and _SAID.isdisjoint(words):
+            words = [word for word in words if word not in ("or", "key")]
+        else:
+            return None
+    if not words:
         return None
     if words[-1] in ("list", "array") and len(words) > 1:
         words = words[:-1]
     if words[-1] in ID_WORDS:
+        return nouns_of(words[:-1])
+    if words[-1] == "number" and (len(words) == 1 or words[-2] not in _NUMBERED):
         return nouns_of(words[:-1])
     joined = _JOINED_ID.fullmatch(words[-1])
     if joined and words[-1] not in _ENGLISH_IN_ID:
@@ -57,7 +74,7 @@ def nouns_of(words: Sequence[str]) -> tuple[str, ...]:
 
 def head_of(words: Sequence[str]) -> tuple[str, ...]:
     """Return a noun phrase without the words at its end that name no thing."""
-    kept = list(words)
+    kept = list(takewhile(lambda word: word not in _CUTS, words))
     while kept and kept[-1] in _EMPTY_HEADS:
         kept.pop()
     return tuple(kept)

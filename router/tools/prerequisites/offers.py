@@ -15,6 +15,8 @@ _SEARCHING = frozenset(
 _LISTING = frozenset("all enumerate fetch get index list load read show view describe".split())
 _READING = _SEARCHING | _LISTING | {""}
 _SELF = frozenset("me myself self whoami current authenticated viewer".split())
+# What holds everything: `search_workspace` searches all that is in it.
+_WHOLES = frozenset("account catalog catalogue content everything knowledge library site store workspace".split())
 _OWN = _SELF | {"my", "mine", "own", "owned", "saved"} - {"current"}
 _GEOCODING = frozenset("geocode geocoding geocoder forward".split())
 _SIGNING_IN = frozenset("login signin authenticate authorize".split())
@@ -142,6 +144,8 @@ def _takes_words(parameter: Parameter) -> bool:
 def _of_name(record: ToolRecord, operation: Operation) -> tuple[str, ...]:
     """Return the noun phrase of a tool's name, without its verb and the words that name no thing."""
     if "/" in record.name.strip("/") and path_of(record):
+        return ()
+    if operation.verb in _SEARCHING and operation.noun_phrase.head in _WHOLES:
         return ()
     return head_of(tuple(word for word in nouns_of(operation.noun_phrase.nouns) if word not in _SEARCHING | _SELF))
 
