@@ -42,7 +42,7 @@ class RoutedTool:
     detail: Detail = Detail.FULL
 
     def to_json(self) -> dict[str, Any]:
-        """Return a JSON-ready dict."""
+        """Return a JSON-ready dict; its record is without outputs, which are handed to nobody."""
         return {
             "tool_id": self.tool_id,
             "score": self.score,
@@ -54,7 +54,7 @@ class RoutedTool:
             "phrase": self.phrase,
             "also_from": list(self.also_from),
             "detail": str(self.detail),
-            "record": self.record.to_json(),
+            "record": self.record.without_outputs().to_json(),
         }
 
 
