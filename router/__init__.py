@@ -114,7 +114,7 @@ from router.errors import (
     SnapshotUntrusted,
 )
 from router.provider_formats import Detail, Form, Rendered, VendorText, render
-from router.record import Origin, Parameter, ToolRecord
+from router.record import Link, Origin, Parameter, ToolRecord
 from router.retrieval.recipe import RECIPES, Fusion, Normalization, Recipe
 from router.retrieval.retrievers import DenseView
 from router.router import Router
@@ -133,6 +133,7 @@ __all__ = [
     "Dropped",
     "Form",
     "Fusion",
+    "Link",
     "Manifest",
     "Message",
     "Normalization",

@@ -1,7 +1,7 @@
 """The tool record: one tool in normal form, as every stage uses it and the router returns it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -15,14 +15,14 @@ _HINTS = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One leaf or branch of a tool's input schema.
+    """One leaf or branch of a tool's input schema, or of the schema of its answer.
 
     Attributes:
         path: Its place, dotted, with `[]` for array items: `customer.addresses[].city`.
         type: Its JSON type, or several joined.
         description: What the vendor says of it.
         enum: The values that it may have, where they are listed.
-        required: Whether a call must have it.
+        required: Whether a call must have it; of an answer, whether the vendor says that it always has it.
     """
 
     path: str
@@ -30,6 +30,31 @@ class Parameter:
     description: str = ""
     enum: tuple[str, ...] = ()
     required: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready dict without empty fields, of which `from_json` makes an equal row."""
+        optional = {"description": self.description, "enum": list(self.enum), "required": self.required}
+        return {"path": self.path, "type": self.type, **{name: value for name, value in optional.items() if value}}
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> "Parameter":
+        """Return the row of a dict, whose empty fields may be missing. Raises TypeError for any other."""
+        return cls(**{**row, "enum": tuple(row.get("enum", ()))})
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link of an OpenAPI document: after a call of this tool, the value of another tool's parameter is known.
+
+    Attributes:
+        parameter: The parameter of the other tool.
+        tool: The name of the other tool, which is of the same document.
+        expression: Where the value is, such as `$response.body#/id`, or `$request.path.id` where it was given before.
+    """
+
+    parameter: str
+    tool: str
+    expression: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +81,9 @@ class ToolRecord:
         annotations: The vendor's hints (MCP's `readOnlyHint`, an operation's method and path): shown, not trusted.
         deprecated: Whether the vendor says that it is.
         origin: Where the record was read.
+        outputs: What a call answers, flat, as far as the vendor declares it and within narrow limits. It is evidence of
+            what a tool finds: neither searched nor handed to a model.
+        links: Which parameters of other tools the answer fills, as an OpenAPI document says. Handed to nobody either.
     """
 
     tool_id: str
@@ -69,12 +97,18 @@ class ToolRecord:
     annotations: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     deprecated: bool = False
     origin: Origin = Origin("", "")
+    outputs: tuple[Parameter, ...] = ()
+    links: tuple[Link, ...] = ()
 
     @property
     def tags(self) -> tuple[str, ...]:
         """Return the categories (OpenAPI tags among them), then the names of the MCP hints that are true."""
         hints = (tag for hint, tag in _HINTS.items() if self.annotations.get(hint) is True)
         return (*self.categories, *hints)
+
+    def without_outputs(self) -> "ToolRecord":
+        """Return the record as it is handed over: without outputs and links; itself where it has none."""
+        return replace(self, outputs=(), links=()) if self.outputs or self.links else self
 
     def content(self) -> dict[str, Any]:
         """Return the record's JSON without origin and tool id: the input of its content hash."""
@@ -84,7 +118,7 @@ class ToolRecord:
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict, of which `from_json` makes an equal record."""
-        return {
+        row: dict[str, Any] = {
             "tool_id": self.tool_id,
             "provider": self.provider,
             "name": self.name,
@@ -106,6 +140,12 @@ class ToolRecord:
             "deprecated": self.deprecated,
             "origin": {"file": self.origin.file, "pointer": self.origin.pointer},
         }
+        # Omitted where empty, so that the hashes of records without them do not change.
+        if self.outputs:
+            row["outputs"] = [output.to_json() for output in self.outputs]
+        if self.links:
+            row["links"] = [asdict(link) for link in self.links]
+        return row
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "ToolRecord":
@@ -115,11 +155,13 @@ class ToolRecord:
             provider=row["provider"],
             name=row["name"],
             description=row["description"],
-            parameters=tuple(Parameter(**{**p, "enum": tuple(p["enum"])}) for p in row["parameters"]),
+            parameters=tuple(map(Parameter.from_json, row["parameters"])),
             input_schema=row["input_schema"],
             examples=tuple(row["examples"]),
             categories=tuple(row["categories"]),
             annotations=row["annotations"],
             deprecated=row["deprecated"],
             origin=Origin(**row["origin"]),
+            outputs=tuple(map(Parameter.from_json, row.get("outputs", ()))),
+            links=tuple(Link(**link) for link in row.get("links", ())),
         )

@@ -12,7 +12,12 @@ PARTS = {
     "categories": "categories",
     "annotations": "annotations",
     "deprecated": "deprecated",
+    "outputs": "outputs",
+    "links": "links",
 }
+# Columns that the tools of older snapshots lack, and those that were text in them.
+_LATER = ("outputs", "links")
+_JSON = ("input_schema", "annotations", *_LATER)
 _EXPANSION = "[generator, model, when_to_use], user_phrases, synonyms, related_concepts, task_categories, translations"
 
 
@@ -56,9 +61,11 @@ def changes(before: str, after: str) -> str:
 
 
 def _tools(database: str) -> str:
-    """Return SQL for the tools with their JSON as text, which it is in snapshots of older versions."""
-    as_text = "input_schema::VARCHAR AS input_schema, annotations::VARCHAR AS annotations"
-    return f"SELECT * REPLACE ({as_text}) FROM {database}.tools"
+    """Return SQL for the tools of a snapshot, which may be of an older version: JSON as text, missing columns NULL."""
+    later = ", ".join(f"NULL::JSON AS {name}" for name in _LATER)
+    as_text = ", ".join(f"{name}::VARCHAR AS {name}" for name in _JSON)
+    all_columns = f"(SELECT {later} WHERE false) UNION ALL BY NAME FROM {database}.tools"
+    return f"SELECT * REPLACE ({as_text}) FROM ({all_columns})"
 
 
 def _phrases_without(database: str, other: str) -> str:

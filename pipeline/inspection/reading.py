@@ -16,7 +16,7 @@ from pipeline.inspection.connection import connect, fetch, first_lines
 from pipeline.inspection.results import ResultRows, TableInfo, ToolInspection
 from router.contract import CATALOG_DB, DOCUMENT_SIGNALS, Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
-from router.record import Origin, Parameter, ToolRecord
+from router.record import Link, Origin, Parameter, ToolRecord
 from router.snapshot.store.pointer import snapshot_folder
 
 DEFAULT_LIMIT = 20
@@ -149,6 +149,9 @@ class Inspection(AbstractContextManager["Inspection"]):
             categories=tuple(row["categories"]),
             annotations=json.loads(row["annotations"]),
             origin=Origin(row["origin_file"], row["origin_pointer"]),
+            # A snapshot of an earlier version has no such columns.
+            outputs=tuple(map(Parameter.from_json, json.loads(row.get("outputs") or "[]"))),
+            links=tuple(Link(**link) for link in json.loads(row.get("links") or "[]")),
         )
         return ToolInspection(
             record=record,

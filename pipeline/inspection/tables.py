@@ -25,6 +25,7 @@ _TOOLS = {
     **dict.fromkeys(("examples", "categories", "tags"), _TEXTS),
     "annotations": pa.string(),
     "deprecated": pa.bool_(),
+    **dict.fromkeys(("outputs", "links"), pa.string()),
     **dict.fromkeys(("origin_file", "origin_pointer", "record_hash"), pa.string()),
     **dict.fromkeys(("name_document", "description_document", "expansion_document", "dense_document"), pa.string()),
 }
@@ -56,6 +57,7 @@ def _tools(
         "tags": [list(r.tags) for r in records],
         "annotations": [canonical_json(dict(r.annotations)) for r in records],
         "deprecated": [r.deprecated for r in records],
+        **{name: [_optional_json(r, name) for r in records] for name in ("outputs", "links")},
         "origin_file": [r.origin.file for r in records],
         "origin_pointer": [r.origin.pointer for r in records],
         "record_hash": [hashes[r.tool_id] for r in records],
@@ -64,6 +66,11 @@ def _tools(
         "expansion_document": [d.expansion for d in documents],
         "dense_document": [d.dense for d in documents],
     }
+
+
+def _optional_json(record: ToolRecord, field: str) -> str | None:
+    """Return what `to_json` leaves out where it is empty as text, or None."""
+    return canonical_json(record.to_json()[field]) if getattr(record, field) else None
 
 
 def parameters(catalog: Catalog) -> pa.RecordBatchReader:

@@ -59,7 +59,8 @@ def _size(tool: RawTool, limits: LimitsSettings) -> int:
             f"it has {size:,} characters as JSON, more than the {limits.record_characters:,} of "
             "limits.record_characters",
         )
-    return size
+    # Within limits of their own, so that they reject no tool.
+    return size + len(msgspec.json.encode([tool.outputs, tool.links]))
 
 
 def _shortened(tool: RawTool, limits: LimitsSettings) -> RawTool:

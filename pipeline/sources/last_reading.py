@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
@@ -12,7 +12,7 @@ from pipeline.sentences import counted
 from pipeline.settings import SourceSettings
 from pipeline.settings.durations import duration_text
 from router.fingerprint import fingerprint
-from router.record import Origin
+from router.record import Link, Origin, Parameter
 from router.tools.definitions.normalization import tool_id_of
 from router.tools.definitions.raw_tool import RawTool
 
@@ -36,9 +36,7 @@ class SourceReading:
 
     def to_text(self) -> str:
         """Return the tools and rejections as JSON, keys in the order of the source, which field text depends on."""
-        tools = [
-            {name: getattr(tool, name) for name in _FIELDS} | {"origin": _place(tool.origin)} for tool in self.tools
-        ]
+        tools = [_row(tool) for tool in self.tools]
         rejected = [[_place(row.origin), row.reason, row.keys] for row in self.rejected]
         return json.dumps({"tools": tools, "rejected": rejected}, separators=(",", ":"))
 
@@ -145,6 +143,15 @@ def _place(origin: Origin) -> list[str]:
     return [origin.file, origin.pointer]
 
 
+def _row(tool: RawTool) -> dict[str, Any]:
+    row = {name: getattr(tool, name) for name in _FIELDS}
+    row |= {"origin": _place(tool.origin), "outputs": [output.to_json() for output in tool.outputs]}
+    row |= {"links": [asdict(link) for link in tool.links]}
+    return {name: value for name, value in row.items() if value or name not in ("outputs", "links")}
+
+
 def _tool(row: dict[str, Any]) -> RawTool:
     tuples = {name: tuple(row[name]) for name in _TUPLES}
-    return RawTool(**{**row, **tuples, "origin": Origin(*row["origin"])})
+    outputs = tuple(map(Parameter.from_json, row.get("outputs", ())))
+    links = tuple(Link(**link) for link in row.get("links", ()))
+    return RawTool(**{**row, **tuples, "outputs": outputs, "links": links, "origin": Origin(*row["origin"])})

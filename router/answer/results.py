@@ -61,7 +61,7 @@ class RoutedTool:
     detail: Detail = Detail.FULL
 
     def to_json(self) -> dict[str, Any]:
-        """Return a JSON-ready dict."""
+        """Return a JSON-ready dict; its record is without outputs, which are handed to nobody."""
         return {
             "tool_id": self.tool_id,
             "score": self.score,
@@ -74,7 +74,7 @@ class RoutedTool:
             "also_from": list(self.also_from),
             "needed_by": [needing.to_json() for needing in self.needed_by],
             "detail": str(self.detail),
-            "record": self.record.to_json(),
+            "record": self.record.without_outputs().to_json(),
         }
 
 

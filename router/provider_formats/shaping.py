@@ -97,6 +97,7 @@ class ToolShaper:
 
 def handed_record(record: ToolRecord, vendor_text: VendorText) -> TrustedRecord:
     """Return the record that a model is handed, and what was withheld of it."""
+    record = record.without_outputs()
     return trusted_record(record) if vendor_text is VendorText.TRUSTED else TrustedRecord(record)
 
 

@@ -13,13 +13,12 @@ from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import LimitsSettings
 from pipeline.sources.formats.document import DEFAULT_LIMITS, read_document
 from pipeline.sources.formats.json_schema import SchemaBudget, SchemaScope, check_chain, resolve_pointer
+from pipeline.sources.formats.openapi_responses import JSON_MEDIA, METHODS, Responses, operation_name
 from pipeline.sources.provider_label import label_of_document
 from router.record import Origin
 from router.tools.definitions.raw_tool import FieldReader, RawTool
 from router.tools.definitions.vendors import unread_keys
 
-_METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
-_JSON_MEDIA = re.compile(r"^application/(?:[\w.+-]+\+)?json\b", re.IGNORECASE)
 # Keys of an operation that are read here, or say nothing about its purpose.
 _KNOWN = set(
     "operationId summary description tags parameters requestBody deprecated security servers callbacks externalDocs "
@@ -42,6 +41,7 @@ def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[RawToo
         raise RunAborted(f"the source {path}: paths is not an object")
     provider = label_of_document(document)
     budget = SchemaBudget(limits)
+    responses = Responses(document)
     for route, item in paths.items():
         if str(route).startswith("x-"):
             continue
@@ -54,12 +54,13 @@ def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[RawToo
         if not isinstance(item, dict):
             yield RecordRejected(Origin(path.name, pointer), "a path item is an object")
             continue
-        for method in _METHODS:
+        for method in METHODS:
             if method in item:
                 origin = Origin(path.name, f"{pointer}/{method}")
                 try:
                     scope = SchemaScope(document, origin, budget)
-                    yield _operation(document, str(route), method, item, provider, origin, scope)
+                    tool = _operation(document, str(route), method, item, provider, origin, scope)
+                    yield responses.added_to(tool, item[method])
                 except RecordRejected as rejected:
                     yield rejected
 
@@ -102,7 +103,7 @@ def _operation(
     if definitions := scope.definitions():
         schema["$defs"] = definitions
     return RawTool(
-        name=fields.text("operationId").strip() or f"{method}_{route}",
+        name=operation_name(fields.text("operationId"), method, route),
         origin=origin,
         description=_description(fields.text("summary").strip(), fields.text("description").strip()),
         input_schema=schema,
@@ -174,7 +175,7 @@ def _add_body(
     raw = body.get("schema")
     content = body.get("content")
     if isinstance(content, dict) and content:
-        media = content[next((key for key in content if _JSON_MEDIA.match(str(key))), next(iter(content)))]
+        media = content[next((key for key in content if JSON_MEDIA.match(str(key))), next(iter(content)))]
         raw = media.get("schema") if isinstance(media, dict) else None
     target = scope.target(raw)
     inner = target.get("properties") if isinstance(target, dict) else None

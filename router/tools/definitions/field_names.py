@@ -30,6 +30,24 @@ PARAMETERS = {
 }
 # Two lists, of the required parameters and of the others.
 SPLIT_PARAMETERS = ("required_parameters", "optional_parameters")
+# Keys of the schema of what a call answers, and whether the key is certain: only there, shapes other than JSON Schema
+# are read. Elsewhere the key may mean anything.
+OUTPUTS = {
+    "outputSchema.json": True,
+    "outputSchema": True,  # MCP
+    "output_schema": True,
+    "output_parameters": True,
+    "outputParameters": True,
+    "responseJsonSchema": False,  # Gemini
+    "response_json_schema": False,
+    "response": False,  # Gemini
+    "responseSchema": False,
+    "response_schema": False,
+    "returns": False,
+    "return_schema": False,
+    "output": False,
+    "outputs": False,
+}
 PROVIDERS = ("provider", "serverInfo.name", "server.name", "server", "server_name", "serverName")
 CATEGORIES = ("category", "categories", "tags")
 EXAMPLES = ("input_examples", "examples")

@@ -113,7 +113,7 @@ def value_at_pointer(document: Any, reference: str) -> Any:
     if anchor:
         raise LookupError(f"the reference {reference[:200]} is no JSON pointer")
     for part in parts:
-        part = unquote(part).replace("~1", "/").replace("~0", "~")
+        part = unescape_pointer_part(part)
         if isinstance(value, Mapping) and part in value:
             value = value[part]
         # The limit on the length: Python refuses to parse thousands of digits.
@@ -122,6 +122,11 @@ def value_at_pointer(document: Any, reference: str) -> Any:
         else:
             raise LookupError(f"the reference {reference[:200]} points to nothing")
     return value
+
+
+def unescape_pointer_part(part: str) -> str:
+    """Return the key that a part of a local reference stands for."""
+    return unquote(part).replace("~1", "/").replace("~0", "~")
 
 
 def escape_pointer_part(key: object) -> str:

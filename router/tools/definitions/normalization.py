@@ -29,6 +29,8 @@ def normalize(raw: RawTool) -> ToolRecord:
         annotations=raw.annotations,
         deprecated=raw.deprecated,
         origin=raw.origin,
+        outputs=raw.outputs,
+        links=raw.links,
     )
 
 

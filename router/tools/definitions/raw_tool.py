@@ -6,7 +6,7 @@ from typing import Any
 
 from router.errors import RecordRejected
 from router.fingerprint import canonical_json
-from router.record import Origin
+from router.record import Link, Origin, Parameter
 from router.tools.definitions.json_values import storage_problem
 
 
@@ -14,7 +14,8 @@ from router.tools.definitions.json_values import storage_problem
 class RawTool:
     """A tool in a vendor's words, with its origin.
 
-    `id` is the source's own id, if it has one; `notices` say what could not be kept. `shape` describes the key and the
+    `id` is the source's own id, if it has one; `notices` say what could not be kept. `outputs` and `links` are within
+    their limits already: see `router.tools.definitions.outputs`. `shape` describes the key and the
     shape of the parameters; `lost` is the key of parameters that could not be read. `unread` maps other unknown keys to
     their shortened values. Raises RecordRejected for a value that cannot be stored.
     """
@@ -30,6 +31,8 @@ class RawTool:
     annotations: Mapping[str, Any] = field(default_factory=dict)
     deprecated: bool = False
     notices: tuple[str, ...] = ()
+    outputs: tuple[Parameter, ...] = ()
+    links: tuple[Link, ...] = ()
     shape: str = field(default="", compare=False)
     lost: str | None = field(default=None, compare=False)
     unread: Mapping[str, str] = field(default_factory=dict, compare=False)

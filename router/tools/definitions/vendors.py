@@ -20,6 +20,7 @@ from router.tools.definitions.field_names import (
     SPLIT_PARAMETERS,
     WRAPPERS,
 )
+from router.tools.definitions.outputs import declared_outputs
 from router.tools.definitions.parameters import parameter_rows
 from router.tools.definitions.raw_tool import FieldReader, RawTool
 from router.tools.definitions.schema_shapes import (
@@ -49,6 +50,7 @@ def read_tool(row: object, origin: Origin, provider: str | None = None, *, own_i
         read.used.add("required")
     annotations = fields.mapping("annotations")  # not auxiliary: filters depend on these hints
     title = read.text("title")
+    outputs, output_key = declared_outputs(fields.row, outer.row)
     lost = key if key and not is_empty(schema) and not _has_parameters(schema) else None
     tool = RawTool(
         name=fields.name(),
@@ -65,13 +67,14 @@ def read_tool(row: object, origin: Origin, provider: str | None = None, *, own_i
             **({"strict": True} if fields.row.get("strict") is True else {}),
         },
         deprecated=fields.row.get("deprecated") is True,
+        outputs=outputs,
         shape=f"{key}: {parameters.shape}" if parameters.shape else "",
         lost=lost or (None if schema else read.lost),
     )
-    read.used |= {"name", "annotations", "deprecated"}
+    read.used |= {"name", "annotations", "deprecated", output_key}
     unread = dict(unread_keys(fields.row, read.used, f"{wrapper}." if wrapper else ""))
     if wrapper:
-        unread |= unread_keys(outer.row, {wrapper})
+        unread |= unread_keys(outer.row, {wrapper, output_key})
     return replace(tool, unread=unread) if unread else tool
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from router.errors import RecordRejected
 from router.record import Origin
+from router.tools.definitions.outputs import output_rows
 from router.tools.functions.annotations import description_of, hints_of
 from router.tools.functions.docstrings import ParsedDocstring, parse_docstring
 from router.tools.functions.schemas import Schema, SchemaMaker
@@ -62,8 +63,19 @@ def function_tool(function: Function) -> FunctionTool:
             **({"required": required} if required else {}),
             **({"$defs": maker.definitions} if maker.definitions else {}),
         },
+        **_output_schema(hints.get("return")),
     }
     return FunctionTool(definition, tuple(notes))
+
+
+def _output_schema(hint: Any) -> dict[str, Schema]:
+    """Return the part of a definition that says what the function returns; empty unless that has named fields."""
+    if hint is None:
+        return {}
+    maker = SchemaMaker()
+    schema = maker.of(hint)
+    schema = {**schema, "$defs": maker.definitions} if maker.definitions else schema
+    return {"output_schema": schema} if output_rows(schema) else {}
 
 
 def model_parameters(function: Function, hints: Mapping[str, Any] | None = None) -> list[Parameter]:

@@ -4,11 +4,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from pipeline.inspection import Inspection
 from pipeline.inspection.comparison_sql import PARTS
 from router.errors import SnapshotInvalid
+from router.record import Parameter
 from router.snapshot.store.deltas import databases
 from router.snapshot.store.pointer import snapshot_folder
 from tests.pipeline.inspection.conftest import Shop, tool, words
@@ -18,7 +20,7 @@ _CHANGED: tuple[tuple[str, str, list[str], list[str], list[str]], ...] = (
     ("pay/gone", "removed", [], [], ["please do pay/gone"]),
     ("pay/new", "added", [], ["hand over the money", "settle up"], []),
     ("pay/said", "changed", ["expansion"], ["pay it back"], ["please do pay/said"]),
-    ("pay/shaped", "changed", ["schema", "examples", "categories", "annotations", "deprecated"], [], []),
+    ("pay/shaped", "changed", ["schema", "examples", "categories", "annotations", "deprecated", "outputs"], [], []),
     ("pay/worded", "changed", ["description"], [], []),
 )
 
@@ -34,6 +36,7 @@ def two(shop: Shop) -> tuple[Path, Path]:
         "categories": ["money"],
         "annotations": {"readOnlyHint": True},
         "deprecated": True,
+        "output_schema": _SCHEMA,
     }
     after = [
         tool("pay/new"),
@@ -82,6 +85,18 @@ def test_every_part_of_a_record_is_compared(two: tuple[Path, Path]) -> None:
         columns = set(inspection.table("tools").columns)
     derived = {column for column in columns if column.endswith("_document")} | {"tags", "record_hash"}
     assert columns - derived - {"ordinal", "tool_id", "origin_file", "origin_pointer"} == set(PARTS.values())
+
+
+def test_a_snapshot_of_a_version_that_knew_no_outputs_is_read_and_compared(two: tuple[Path, Path]) -> None:
+    database = two[0] / "catalog.duckdb"
+    with duckdb.connect(str(database)) as connection:
+        for column in ("outputs", "links"):
+            connection.execute(f"ALTER TABLE tools DROP COLUMN {column}")
+    with Inspection.open(two[1]) as inspection:
+        assert inspection.changes(two[0]).rows == _CHANGED
+        assert inspection.tool("pay/shaped").record.outputs == (Parameter("day", "string"),)
+    with Inspection.open(two[0]) as inspection:
+        assert inspection.tool("pay/shaped").record.outputs == ()
 
 
 def test_a_first_snapshot_has_no_changes(shop: Shop) -> None:

@@ -11,7 +11,7 @@ from pipeline.records import catalog_records
 from pipeline.settings import SourceSettings
 from pipeline.sources import RawTool
 from pipeline.sources.last_reading import LastReading, SourceReading, source_keys, stale_source
-from router.record import Origin
+from router.record import Link, Origin, Parameter
 
 FULL = RawTool(
     name="send mail",
@@ -28,6 +28,8 @@ FULL = RawTool(
     shape="inputSchema: object",
     lost="args",
     unread={"x-key": "1"},
+    outputs=(Parameter("id", "string", "Its id.", ("a", "b"), True), Parameter("sent", "boolean")),
+    links=(Link("id", "read mail", "$response.body#/id"),),
 )
 READING = SourceReading(
     "key",
@@ -47,6 +49,11 @@ def test_a_reading_comes_back_as_it_was() -> None:
     assert (again.tools[0].shape, again.tools[0].lost, again.tools[0].unread) == (FULL.shape, FULL.lost, FULL.unread)
     assert [(str(row), row.keys) for row in again.rejected] == [(str(row), row.keys) for row in READING.rejected]
     assert catalog_records(again.tools) == catalog_records(READING.tools)
+
+
+def test_a_tool_without_outputs_is_stored_as_in_earlier_versions() -> None:
+    with_outputs, without = json.loads(READING.to_text())["tools"]
+    assert with_outputs.keys() - without.keys() == {"outputs", "links"}
 
 
 def test_the_order_of_a_schema_is_kept_for_field_text_depends_on_it() -> None:

@@ -13,7 +13,7 @@ from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import SourceSettings
 from pipeline.sources import RawTool
 from pipeline.sources.transport import mcp_client
-from router.record import Origin
+from router.record import Origin, Parameter
 from tests.pipeline.sources.reading import tools
 from tests.pipeline.sources.web import Web
 
@@ -74,6 +74,7 @@ def test_a_server_over_http_is_read(http_server: str) -> None:
     assert tool.origin == Origin(http_server, "/tools/0")
     assert list(tool.input_schema["properties"]) == ["city", "days"]
     assert tool.input_schema["required"] == ["city"]
+    assert tool.outputs == (Parameter("result", "string", required=True),)
 
 
 def _stop(source: SourceSettings) -> RunAborted:

@@ -2,12 +2,14 @@
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import pydantic
 import pytest
 
 from router.errors import RecordRejected
+from router.record import Parameter
+from router.tools.definitions import record_of
 from router.tools.functions.signatures import function_tool
 
 if TYPE_CHECKING:
@@ -211,6 +213,51 @@ def test_a_default_that_json_cannot_say_is_left_out() -> None:
     def wait(seconds: float = float("inf"), until: Any = search) -> None: ...
 
     assert parameters(wait)["properties"] == {"seconds": {"type": "number"}, "until": {}}
+
+
+class Customer(TypedDict):
+    """A customer."""
+
+    id: Annotated[str, "Its id."]
+
+
+@dataclass
+class Page:
+    customers: list[Customer]
+
+
+class Order(pydantic.BaseModel):
+    total: float
+
+
+def _returning(hint: Any) -> tuple[Parameter, ...]:
+    def find() -> None:
+        """Find it."""
+
+    find.__annotations__["return"] = hint
+    return record_of(function_tool(find).definition).outputs
+
+
+@pytest.mark.parametrize(
+    ("hint", "paths"),
+    [
+        (Customer, ["id"]),
+        (Page, ["customers", "customers[].id"]),
+        (Order | None, ["total"]),
+        (list[Order], ["[].total"]),
+        ("Page", ["customers", "customers[].id"]),
+        (str, []),
+        (None, []),
+        (dict[str, int], []),
+        ("Unknown", []),
+    ],
+)
+def test_a_class_with_fields_that_a_function_returns_is_its_output(hint: Any, paths: list[str]) -> None:
+    assert [output.path for output in _returning(hint)] == paths
+
+
+def test_an_output_of_a_function_says_type_and_description() -> None:
+    assert _returning(Customer) == (Parameter("id", "string", "Its id.", required=True),)
 
 
 def test_a_lambda_is_refused_for_it_has_no_name() -> None:

@@ -1,0 +1,76 @@
+"""The record: its JSON, its content, and what is never handed over of it."""
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.records import record_hash
+from router.answer.results import RoutedTool
+from router.provider_formats import Detail, Form, VendorText, handed_record, render
+from router.record import Link, Origin, Parameter, ToolRecord
+from router.snapshot.record_store import RecordStore, ToolEntry
+from router.tools.field_text import project_record
+
+PLAIN = ToolRecord(
+    "pay/list",
+    "pay",
+    "list",
+    "Lists charges.",
+    (Parameter("day", "string", "Which.", ("today",), True),),
+    {"type": "object", "properties": {"day": {"type": "string"}}},
+    ("list them",),
+    ("money",),
+    {"readOnlyHint": True},
+    False,
+    Origin("pay.json", "/tools/0"),
+)
+OUTPUTS = (
+    Parameter("id", "string", "The zebra's id.", required=True),
+    Parameter("state", "string", enum=("ok", "bad")),
+)
+FULL = replace(PLAIN, outputs=OUTPUTS, links=(Link("charge", "refund", "$response.body#/id"),))
+TEXTS = st.text(max_size=8)
+ROWS = st.builds(Parameter, TEXTS, TEXTS, TEXTS, st.lists(TEXTS, max_size=3).map(tuple), st.booleans())
+RECORDS = st.builds(
+    lambda outputs, links: replace(PLAIN, outputs=tuple(outputs), links=tuple(links)),
+    st.lists(ROWS, max_size=4),
+    st.lists(st.builds(Link, TEXTS, TEXTS, TEXTS), max_size=3),
+)
+
+
+def test_the_hash_of_a_record_without_outputs_is_that_of_earlier_versions() -> None:
+    assert record_hash(PLAIN) == "b50101683b6c74ee3c00c2be0296e27cc6f79949abc4abf8c25949edf9c329bc"
+
+
+def test_a_record_without_outputs_is_stored_without_their_keys() -> None:
+    assert PLAIN.to_json().keys().isdisjoint({"outputs", "links"})
+    assert ToolRecord.from_json(PLAIN.to_json()) == PLAIN
+
+
+@pytest.mark.parametrize("less", [replace(FULL, outputs=()), replace(FULL, links=())], ids=["outputs", "links"])
+def test_what_a_tool_answers_counts_as_its_content(less: ToolRecord) -> None:
+    assert record_hash(less) != record_hash(FULL)
+
+
+@given(RECORDS)
+def test_a_record_comes_back_from_its_json_and_from_a_snapshot(record: ToolRecord) -> None:
+    assert ToolRecord.from_json(record.to_json()) == record
+    assert msgspec.convert(record.to_json(), ToolRecord) == record
+    assert RecordStore.of([ToolEntry(record, ())]).entry(0).record == record
+
+
+@pytest.mark.parametrize("vendor_text", list(VendorText))
+def test_outputs_and_links_are_handed_to_no_model(vendor_text: VendorText) -> None:
+    assert handed_record(FULL, vendor_text).record == PLAIN
+    for form in Form:
+        for detail in Detail:
+            rendered = [render([one], form, detail=detail, vendor_text=vendor_text) for one in (PLAIN, FULL)]
+            assert rendered[0].tools == rendered[1].tools
+
+
+def test_outputs_and_links_are_in_no_answer_and_in_no_searched_text() -> None:
+    assert RoutedTool("pay/list", FULL, 1.0).to_json()["record"] == PLAIN.to_json()
+    assert project_record(FULL, None) == project_record(PLAIN, None)

@@ -1,0 +1,142 @@
+"""What a tool answers: the rows of its output schema, wherever a definition declares it, within narrow limits."""
+
+import itertools
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from router.record import Parameter as Row
+from router.tools.definitions import record_of
+from router.tools.definitions.outputs import output_rows
+
+PERSON = {"type": "object", "properties": {"id": {"type": "string", "description": " Its id. "}}, "required": ["id"]}
+ROWS = (Row("id", "string", "Its id.", required=True),)
+
+
+def _properties(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+@pytest.mark.parametrize(
+    "key", ["outputSchema", "output_schema", "returns", "response", "responseJsonSchema", "response_schema", "outputs"]
+)
+def test_a_definition_declares_its_outputs_under_any_of_these_keys(key: str) -> None:
+    record = record_of({"name": "find", "parameters": {}, key: PERSON})
+    assert record.outputs == ROWS
+    assert record.input_schema == {} and record.parameters == ()
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        {"toolSpec": {"name": "find", "inputSchema": {"json": {}}, "outputSchema": {"json": PERSON}}},
+        {"type": "function", "function": {"name": "find", "output_schema": PERSON}},
+        {"type": "function", "function": {"name": "find"}, "output_schema": PERSON},
+        {"name": "find", "response": {"type": "OBJECT", "properties": PERSON["properties"], "required": ["id"]}},
+        {"name": "find", "output_parameters": {"id": {"type": "string", "description": "Its id.", "required": True}}},
+    ],
+)
+def test_outputs_are_read_in_the_formats_of_vendors(definition: dict[str, Any]) -> None:
+    assert record_of(definition).outputs == ROWS
+
+
+@pytest.mark.parametrize(
+    "value", ["the weather", {"200": {"description": "fine"}}, ["id"], {"type": "string"}, 7, None]
+)
+def test_an_uncertain_key_that_holds_no_schema_of_an_object_is_no_output(value: Any) -> None:
+    assert record_of({"name": "find", "returns": value}).outputs == ()
+
+
+def test_rows_are_in_document_order_the_top_of_the_answer_first() -> None:
+    owner = _properties(id={"type": "integer"}, name={"type": "string"})
+    schema = _properties(data={"type": "array", "items": _properties(owner=owner, id={"type": "string"})}, next={})
+    assert [row.path for row in output_rows(schema)] == [
+        "data",
+        "next",
+        "data[].owner",
+        "data[].id",
+        "data[].owner.id",
+        "data[].owner.name",
+    ]
+
+
+def test_an_answer_may_be_a_list_or_combined_of_several_schemas() -> None:
+    listed = {"type": "array", "items": {"allOf": [{"$ref": "#/$defs/Person"}, _properties(age={"type": "integer"})]}}
+    assert [row.path for row in output_rows({**listed, "$defs": {"Person": PERSON}})] == ["[].id", "[].age"]
+
+
+def test_a_type_may_be_one_of_several() -> None:
+    either = {"anyOf": [{"$ref": "#/$defs/Person"}, {"type": "null"}]}
+    schema = {**_properties(person=either, size={"type": ["integer", "null"]}), "$defs": {"Person": PERSON}}
+    assert [row.type for row in output_rows(schema)[:2]] == ["object|null", "integer|null"]
+
+
+def test_cycles_are_cut() -> None:
+    node = _properties(id={"type": "string"}, parent={"$ref": "#/$defs/Node"})
+    rows = output_rows({"$ref": "#/$defs/Node", "$defs": {"Node": node}})
+    assert [row.path for row in rows] == ["id", "parent"]
+    assert output_rows({"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/A"}}}) == ()
+
+
+def _wide() -> Any:
+    return _properties(**{f"field_{number}": {"type": "string", "enum": ["a" * 500] * 500} for number in range(20_000)})
+
+
+def _deep() -> Any:
+    schema: Any = {}
+    for number in range(150):
+        schema = _properties(**{f"field_{number}": schema})
+    return schema
+
+
+def _long() -> Any:
+    text = "x" * 1_000_000
+    return _properties(
+        **{f"field_{number}": {"type": text, "description": text} for number in range(200)}, **{text: {}}
+    )
+
+
+def _branching() -> Any:
+    """Each level has twenty branches, which all lead back to every level."""
+    branches = [{"$ref": f"#/$defs/{number}"} for number in range(20)] * 1_000
+    return {"anyOf": branches, "$defs": {str(number): {"anyOf": branches} for number in range(20)}}
+
+
+def _chained() -> Any:
+    names = ["n" * 900 + str(number) for number in range(5_000)]
+    links = {name: {"$ref": f"#/$defs/{after}"} for name, after in itertools.pairwise(names)}
+    return {**_properties(**{f"f{n}": {"$ref": f"#/$defs/{names[0]}"} for n in range(100)}), "$defs": links}
+
+
+@pytest.mark.parametrize("make", [_wide, _deep, _long, _branching, _chained])
+def test_a_hostile_schema_costs_little_and_gives_few_short_rows(make: Any) -> None:
+    schema = make()
+    started = time.perf_counter()
+    rows = output_rows(schema)
+    assert time.perf_counter() - started < 1  # about 10 ms
+    assert len(rows) <= 100
+    assert sum(len(row.path) + len(row.type) + len(row.description) + sum(map(len, row.enum)) for row in rows) < 120_000
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["properties", "items", "anyOf", "$ref", "type", "enum", "required", "description", "a"]),
+            inner | st.sampled_from(["#", "#/a", "#/properties/a", "string"]),
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(VALUES)
+def test_no_value_breaks_the_reader(value: Any) -> None:
+    rows = output_rows(value)
+    assert len({row.path for row in rows}) == len(rows)
+    assert record_of({"name": "find", "output_schema": value}).name == "find"
