@@ -6,4 +6,15 @@
 from router.tools.prerequisites.matching import Evidence, Prerequisite, find_prerequisites
 from router.tools.prerequisites.needs import Need, NeedKind, find_needs
 
-__all__ = ["Evidence", "Need", "NeedKind", "Prerequisite", "find_needs", "find_prerequisites"]
+# Raise it with what changes the edges of the same records: it is in the content hash of every snapshot.
+PREREQUISITES_VERSION = 1
+
+__all__ = [
+    "PREREQUISITES_VERSION",
+    "Evidence",
+    "Need",
+    "NeedKind",
+    "Prerequisite",
+    "find_needs",
+    "find_prerequisites",
+]
