@@ -132,6 +132,7 @@ def _summary(report: BuildReport) -> str:
         ("cost, estimate", f"{cost}, {estimate}"),
         ("texts left out", ", ".join(f"{check} {count:,}" for check, count in dropped.most_common()) or "none"),
         ("texts embedded", f"{report.embedded:,}"),
+        ("prerequisites", str(report.prerequisites or "off")),
         *([("judged", evaluation_line(report.evaluation))] if report.evaluation else []),
         ("seconds", ", ".join(f"{stage} {spent:.1f}" for stage, spent in report.seconds.items())),
         ("snapshot", f"`{report.snapshot}`"),

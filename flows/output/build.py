@@ -34,6 +34,7 @@ def show_report(report: BuildReport, *, reasons: bool = True) -> None:
         ("model", _model_usage(report)),
         ("encoder", report.encoder or "none"),
         ("texts embedded", f"{report.embedded:,}"),
+        ("prerequisites", str(report.prerequisites or "off")),
         *([("learned", _learned(report))] if report.tuning else []),
         *([("judged", evaluation_line(report.evaluation))] if report.evaluation else []),
         *([("disk", _disk(report))] if report.written_bytes else []),

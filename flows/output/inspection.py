@@ -129,14 +129,15 @@ def _facts(inspection: Inspection, tables: Mapping[str, TableInfo]) -> list[tupl
     cost = "" if cost_usd is None else f" for ${cost_usd:.6f}" if cost_usd else ", at no cost"
 
     def counted(*names: str) -> str:
-        return ", ".join(f"{name.replace('_', ' ')} {tables[name].rows or 0:,}" for name in names)
+        # A snapshot of an older version may lack a table.
+        return ", ".join(f"{name.replace('_', ' ')} {tables[name].rows or 0:,}" for name in names if name in tables)
 
     encoder = manifest.encoder
     facts = [
         ("catalog", manifest.catalog),
         ("snapshot", manifest.snapshot),
         ("built", f"{cell_text(built_at)} UTC by run {run}{cost}"),
-        ("holds", counted("tools", "providers", "parameters", "phrases")),
+        ("holds", counted("tools", "providers", "parameters", "phrases", "prerequisites")),
         ("expansions by", cell_text(manifest.generators) or "nobody"),
         ("encoder", f"{encoder.model}, {counted('vectors')}, of {encoder.dim} dimensions" if encoder else "none"),
         ("recipe", cell_text(manifest.recipe.get("name", "custom"))),

@@ -38,6 +38,7 @@ _STAGE_TITLES = {
     "enrich": "Enriching",
     "estimate": "Estimating",
     "assess": "Assessing phrases",
+    "prerequisites": "Finding which tools must run first",
     "tune": "Learning from phrases",
     "learn": "Learning from past requests",
     "calibrate": "Calibrating on everyday requests",

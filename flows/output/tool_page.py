@@ -12,7 +12,7 @@ from flows.output.terminal import key_value_table, out, plain_text, print_headin
 from pipeline.inspection.results import ResultRows, ToolInspection
 
 _MAX_DOCUMENT = 400  # characters
-_MAX_PARAMETERS, _MAX_EVENTS = 20, 12
+_MAX_PARAMETERS, _MAX_EVENTS, _MAX_DEPENDENTS = 20, 12, 10
 
 
 def show_tool(page: ToolInspection) -> None:
@@ -44,6 +44,7 @@ def show_tool(page: ToolInspection) -> None:
     if page.siblings:
         print_heading("Siblings: tools that its phrases fit as well")
         out.print(plain_text(", ".join(cell_text(sibling) for (sibling,) in page.siblings.rows)))
+    _show_prerequisites(page)
     if page.failures:
         print_heading(f"Failures ({len(page.failures):,})")
         out.print(layout(page.failures.only(*"failed_at run_id generator model kind message".split()), out.width))
@@ -75,6 +76,17 @@ def _show_parameters(page: ToolInspection) -> None:
     out.print(layout(ResultRows(("path", "type", "required", "description"), tuple(rows)), out.width))
     if len(parameters) > _MAX_PARAMETERS:
         out.print(f"and {len(parameters) - _MAX_PARAMETERS:,} more: --json", style="dim")
+
+
+def _show_prerequisites(page: ToolInspection) -> None:
+    if page.prerequisites:
+        print_heading("Needs another tool first")
+        out.print(layout(page.prerequisites.only("parameter", "resolver", "confidence", "because"), out.width))
+    if needed_by := page.needed_by:
+        print_heading(f"Runs first for ({len(needed_by):,})")
+        out.print(layout(ResultRows(needed_by.columns, needed_by.rows[:_MAX_DEPENDENTS]), out.width))
+        if len(needed_by) > _MAX_DEPENDENTS:
+            out.print(f"and {len(needed_by) - _MAX_DEPENDENTS:,} more: --json", style="dim")
 
 
 def _show_expansion(expansion: Mapping[str, Any], phrases: ResultRows) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pipeline.build.prerequisites import PrerequisiteCounts
 from pipeline.build.state import BuildState, CatalogRead, SnapshotIdentity, SnapshotOutcome
 from pipeline.enrichment import GenerationFailure
 from pipeline.enrichment.context import StaleExpansion
@@ -46,6 +47,7 @@ class BuildReport:
         estimate: What the build was expected to ask and pay.
         verdicts: Texts that the checks left out or noted.
         embedded: How many texts were embedded; the ledger had the others.
+        prerequisites: How many tools need another to run first; None where the recipe brings no prerequisites.
         coverage: How much of each source was read.
         encoder: The encoder's name; None without vectors.
         removed: Old snapshots that were deleted.
@@ -79,6 +81,7 @@ class BuildReport:
     degraded: tuple[str, ...] = ()
     stale_expansions: Mapping[str, StaleExpansion] = field(default_factory=dict)
     coverage: tuple[Coverage, ...] = ()
+    prerequisites: PrerequisiteCounts | None = None
     encoder: str | None = None
     removed: tuple[str, ...] = ()
     written_bytes: int = 0
@@ -156,6 +159,7 @@ class BuildReport:
             "dropped": dict(sorted(Counter(v.check for v in self.verdicts if v.dropped).items())),
             "embedded": self.embedded,
             "encoder": self.encoder,
+            "prerequisites": self.prerequisites.to_json() if self.prerequisites else None,
             "removed": list(self.removed),
             "written_bytes": self.written_bytes,
             "freed_bytes": self.freed_bytes,
@@ -224,6 +228,7 @@ def make_report(
         verdicts=enrichment.verdicts,
         embedded=encoder.embedding.embedded if encoder else 0,
         coverage=reading.coverage,
+        prerequisites=PrerequisiteCounts.of(manifest, catalog.records),
         encoder=encoder.embedding.model.name if encoder else None,
         removed=outcome.removed,
         written_bytes=outcome.written_bytes,

@@ -14,6 +14,7 @@ from pipeline.publish.snapshot_learning import CalibrationSource
 from pipeline.vectors import CatalogVectors
 from router.evaluation import judgements_of
 from router.store import disk_size
+from router.tools.prerequisites import Prerequisite, find_prerequisites
 
 
 def write(context: BuildContext, state: BuildState, identity: SnapshotIdentity) -> SnapshotOutcome:
@@ -34,7 +35,7 @@ def write(context: BuildContext, state: BuildState, identity: SnapshotIdentity) 
         context.execution,
         context.clock,
     )
-    contents = _contents(context, state, identity, collected, tuning)
+    contents = _contents(context, state, identity, collected, tuning, _edges(context, state))
     put_counts(context, state, identity)  # once more: the texts that were embedded since
     where = WritingContext(context.store, context.ledger, context.run, context.execution, context.clock, context.signer)
     folder, checked = write_snapshot(contents, where, partial(regression, context))
@@ -53,6 +54,7 @@ def _contents(
     identity: SnapshotIdentity,
     collected: CatalogVectors | None,
     tuning: Tuning,
+    prerequisites: tuple[Prerequisite, ...] | None,
 ) -> SnapshotContents:
     settings, read, expanded = context.settings, state.read, state.expanded
     embedding = state.encoder.embedding if state.encoder else None
@@ -76,7 +78,16 @@ def _contents(
         calibration=_calibration_source(context, expanded),
         coverage=read.reading.coverage,
         quarantined=state.quarantined,
+        prerequisites=prerequisites,
     )
+
+
+def _edges(context: BuildContext, state: BuildState) -> tuple[Prerequisite, ...] | None:
+    """Return which tools must run before which; None where the snapshot's recipe brings none."""
+    if not context.settings.retrieval.resolve().prerequisites:
+        return None
+    context.clock.start("prerequisites", None)
+    return context.execution.run("prerequisites", find_prerequisites, state.read.catalog.records)
 
 
 def _calibration_source(context: BuildContext, expanded: ExpandedCatalog) -> CalibrationSource | None:

@@ -81,6 +81,16 @@ COMMENT ON COLUMN siblings.tool_id IS 'The tool.';
 COMMENT ON COLUMN siblings.sibling_id IS 'The other tool, at most three for each tool.';
 COMMENT ON COLUMN siblings.rank IS '1 for the tool that most of its phrases fit.';
 
+COMMENT ON TABLE prerequisites IS 'What tools need and people do not say, with the tools that find it, the surest first. One row for each tool, parameter and resolver; prerequisite_chains follows them. Empty where no tool resolves what another needs, or the recipe leaves prerequisites out.';
+COMMENT ON COLUMN prerequisites.tool_id IS 'The tool that needs another to run first.';
+COMMENT ON COLUMN prerequisites.parameter IS 'The parameter that it needs a value for, as in parameters.';
+COMMENT ON COLUMN prerequisites.kind IS 'identifier, coordinates or session.';
+COMMENT ON COLUMN prerequisites.noun IS 'What the value identifies, in words; empty where nothing says.';
+COMMENT ON COLUMN prerequisites.resolver IS 'The tool that finds the value.';
+COMMENT ON COLUMN prerequisites.confidence IS 'How sure that is, from 0 to 1.';
+COMMENT ON COLUMN prerequisites.evidence IS 'What shows it: link, mention, output or name, the strongest first.';
+COMMENT ON COLUMN prerequisites.because IS 'The same in words.';
+
 COMMENT ON TABLE vectors IS 'The normalised vectors: one for each tool (position NULL) and one for each phrase. Empty where the catalog was built without an encoder; tool_vectors and phrase_vectors show them apart.';
 COMMENT ON COLUMN vectors.tool_id IS 'The tool.';
 COMMENT ON COLUMN vectors.position IS 'The phrase''s position; NULL for the vector of the tool as a whole.';

@@ -161,6 +161,8 @@ class Inspection(AbstractContextManager["Inspection"]):
             phrases=self._rows(_PHRASES, None, [tool_id, tool_id]),
             verdicts=self._all("SELECT check_name, consequence, field, text, detail FROM verdicts", tool_id),
             siblings=self._all("SELECT sibling_id FROM siblings", tool_id),
+            prerequisites=self._prerequisites(_NEEDS, tool_id),
+            needed_by=self._prerequisites(_NEEDED_BY, tool_id),
             neighbours=self._rows("FROM neighbours(?)", None, [tool_id]),
             failures=self._all("SELECT * EXCLUDE tool_id FROM failures", tool_id),
             notices=self._all("SELECT kind, message, file, pointer FROM notices", tool_id),
@@ -178,6 +180,10 @@ class Inspection(AbstractContextManager["Inspection"]):
             None,
         )
         return {name: (kind, comment or "") for kind, name, comment in listed.rows}
+
+    def _prerequisites(self, statement: str, tool_id: str) -> ResultRows:
+        """Return rows of `prerequisites`; none in a snapshot of an older version, which has no such table."""
+        return self._rows(statement, None, [tool_id]) if "prerequisites" in self._listed else ResultRows((), ())
 
     def _near(self, tool_id: str) -> str:
         ids = {name.lower(): name for name in self._rows("SELECT tool_id FROM tools", None).column("tool_id")}
@@ -198,6 +204,14 @@ class Inspection(AbstractContextManager["Inspection"]):
             raise SnapshotInvalid(f"{where} cannot be read: {first_lines(error)}; roll back or rebuild") from error
 
 
+_NEEDS = """
+    SELECT parameter, kind, resolver, confidence, evidence, because FROM prerequisites WHERE tool_id = ?
+    ORDER BY parameter, confidence DESC, resolver
+"""
+_NEEDED_BY = """
+    SELECT tool_id, parameter, confidence FROM prerequisites WHERE resolver = ?
+    ORDER BY confidence DESC, tool_id, parameter
+"""
 _PHRASES = """
     SELECT own.phrase, list(DISTINCT other.tool_id ORDER BY other.tool_id) FILTER (other.tool_id IS NOT NULL) AS also_of
     FROM phrases own LEFT JOIN phrases other ON lower(other.phrase) = lower(own.phrase) AND other.tool_id <> ?

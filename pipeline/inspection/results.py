@@ -61,8 +61,8 @@ class ToolInspection:
     """All that a snapshot knows of one tool.
 
     `documents` are the texts that each signal reads; `expansion` is the row of `expansions` with its cost, None where
-    the tool has none; `phrases` have the other tools with the same phrase; the rest are rows of the tables and macros
-    of those names.
+    the tool has none; `phrases` have the other tools with the same phrase; `needed_by` are the tools that need this one
+    to run first; the rest are rows of the tables and macros of those names.
     """
 
     record: ToolRecord
@@ -72,6 +72,8 @@ class ToolInspection:
     phrases: ResultRows
     verdicts: ResultRows
     siblings: ResultRows
+    prerequisites: ResultRows
+    needed_by: ResultRows
     neighbours: ResultRows
     failures: ResultRows
     notices: ResultRows
@@ -79,7 +81,17 @@ class ToolInspection:
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""
-        tables = ("phrases", "verdicts", "siblings", "neighbours", "failures", "notices", "history")
+        tables = (
+            "phrases",
+            "verdicts",
+            "siblings",
+            "prerequisites",
+            "needed_by",
+            "neighbours",
+            "failures",
+            "notices",
+            "history",
+        )
         return {
             **self.record.to_json(),
             "record_hash": self.record_hash,

@@ -1,4 +1,4 @@
-"""Build Arrow tables of a build's tools: parameters, expansions, phrases, vectors, verdicts, siblings."""
+"""Build Arrow tables of a build's tools: parameters, expansions, phrases, vectors, verdicts, edges between tools."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -16,6 +16,7 @@ from router.fingerprint import canonical_json
 from router.record import ToolRecord
 from router.text import ENGLISH
 from router.tools.field_text import FieldDocuments
+from router.tools.prerequisites import Prerequisite
 
 _ROWS = 8_192  # vectors in memory at once: 13 MB of 384 dimensions
 _TEXTS = pa.list_(pa.string())
@@ -176,6 +177,22 @@ def siblings(by_tool: Mapping[str, Sequence[str]]) -> pa.Table:
             "rank": pa.array([row[2] for row in rows], pa.int32()),
         }
     )
+
+
+def prerequisites(edges: Sequence[Prerequisite]) -> pa.Table:
+    """Return one row per edge: a tool, what it needs, and a tool that resolves it; the surest resolver first."""
+    columns = {
+        "tool_id": [edge.tool_id for edge in edges],
+        "parameter": [edge.parameter for edge in edges],
+        "kind": [str(edge.kind) for edge in edges],
+        "noun": [edge.noun for edge in edges],
+        "resolver": [edge.needed for edge in edges],
+        "confidence": [edge.confidence for edge in edges],
+        "evidence": [str(edge.evidence) for edge in edges],
+        "because": [edge.because for edge in edges],
+    }
+    kinds = {"confidence": pa.float64()}
+    return pa.table({name: pa.array(values, kinds.get(name, pa.string())) for name, values in columns.items()})
 
 
 def vectors(documents: Sequence[FieldDocuments], embedded: CatalogVectors | None) -> pa.RecordBatchReader:

@@ -20,6 +20,7 @@ from router.contract import Manifest
 from router.errors import SnapshotInvalid
 from router.snapshot.store.deltas.databases import database_file
 from router.tools.field_text import FieldDocuments
+from router.tools.prerequisites import Prerequisite
 
 # The oldest version that the extra `inspect` allows; by default DuckDB writes for its own version only.
 _READABLE = {"storage_compatibility_version": "v1.3.0"}
@@ -57,6 +58,7 @@ def write(
     ledger: Ledger,
     previous: Path | None,
     coverage: Sequence[Coverage] = (),
+    prerequisites: Sequence[Prerequisite] = (),
 ) -> None:
     """Write a new DuckDB file; rows are in the order of ordinals.
 
@@ -74,6 +76,7 @@ def write(
             ("vectors", tables.vectors(documents, vectors)),
             ("verdicts", tables.verdicts(enrichment.verdicts)),
             ("siblings", tables.siblings(enrichment.siblings)),
+            ("prerequisites", tables.prerequisites(prerequisites)),
             ("rejections", source_tables.rejections(rejected)),
             ("notices", source_tables.notices(catalog)),
             ("coverage", source_tables.coverage(coverage)),

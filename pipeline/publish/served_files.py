@@ -19,18 +19,20 @@ from router.retrieval.prerequisite_graph import PrerequisiteGraph
 from router.retrieval.retrievers import MOST_COPIED, NO_FAISS_WARNING
 from router.snapshot.record_store import ToolEntry, json_lines
 from router.tools.field_text import FieldDocuments
-from router.tools.prerequisites import find_prerequisites
+from router.tools.prerequisites import Prerequisite
 
 
 @dataclass(frozen=True, slots=True)
 class ServedCatalog:
     """What is served of a catalog, in the order of ordinals: records, their documents, vectors, and for each tool
-    whether it has an expansion of its own. `vectors` is None without an encoder."""
+    whether it has an expansion of its own. `vectors` is None without an encoder. `prerequisites` are the edges between
+    its tools."""
 
     catalog: Catalog
     documents: Sequence[FieldDocuments]
     vectors: CatalogVectors | None
     expanded: Sequence[contract.Expanded]
+    prerequisites: Sequence[Prerequisite] = ()
 
 
 def write_served_files(folder: Path, served: ServedCatalog) -> str:
@@ -44,7 +46,7 @@ def write_served_files(folder: Path, served: ServedCatalog) -> str:
     groups = duplicate_groups(records)
     if (groups != np.arange(len(groups))).any():
         np.save(folder / contract.DUPLICATES, groups)
-    if (graph := PrerequisiteGraph.of(records, find_prerequisites(records))) is not None:
+    if (graph := PrerequisiteGraph.of(records, served.prerequisites)) is not None:
         graph.save(folder)
     if (vectors := served.vectors) is not None:
         dense.write_dense(folder, vectors.documents, vectors.phrases, vectors.offsets)

@@ -35,6 +35,7 @@ from router.signing.ed25519 import Signer
 from router.store import SharedStore, WritableStore, current_folder, decisions, share_unchanged, sign_manifest
 from router.text import TEXT_VERSION
 from router.tools.field_text import PROJECTION_VERSION, FieldDocuments
+from router.tools.prerequisites import PREREQUISITES_VERSION, Prerequisite
 
 _MOST_QUARANTINED = 500  # in the manifest, which is read only up to a size
 # In the content hash of every snapshot.
@@ -46,6 +47,7 @@ VERSIONS = {
     "screen": SCREEN_VERSION,
     "assessment": ASSESSMENT_VERSION,
     "tuning": TUNING_VERSION,
+    "prerequisites": PREREQUISITES_VERSION,
 }
 
 
@@ -56,7 +58,8 @@ class SnapshotContents:
     `recipe` is its default, `inputs_hash` is as in `Manifest`, `held` are the reasons why it must not serve, `degraded`
     is what the build went without, `stale_sources` are the sources whose last known records it holds, as JSON. `past`
     are past requests with their vectors, `fit_weights` says to fit the recipe to them, `calibration` what abstention is
-    calibrated on, None where it is not, `quarantined` the tools that are held back alone.
+    calibrated on, None where it is not, `quarantined` the tools that are held back alone. `prerequisites` are the edges
+    between tools, None where the recipe has no use for them.
     """
 
     catalog_name: str
@@ -78,6 +81,7 @@ class SnapshotContents:
     calibration: CalibrationSource | None = None
     quarantined: Sequence[QuarantinedTool] = ()
     coverage: Sequence[Coverage] = ()
+    prerequisites: Sequence[Prerequisite] | None = None
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,9 @@ def write_snapshot(
         progress.start("index", None)
         lengths = write_lexical(contents.documents, folder, contents.languages, execution=execution)
         progress.start("write", None)
-        served = ServedCatalog(contents.catalog, contents.documents, vectors, _expanded(contents))
+        served = ServedCatalog(
+            contents.catalog, contents.documents, vectors, _expanded(contents), contents.prerequisites or ()
+        )
         token_counter = execution.run("write", write_served_files, folder, served)
         if vectors and (note := slow_search_note(folder, vectors)):
             progress.note(note)
@@ -177,6 +183,7 @@ def _write_database(folder: Path, contents: SnapshotContents, context: WritingCo
         ledger=context.ledger,
         previous=serving_folder(context.store),
         coverage=contents.coverage,
+        prerequisites=contents.prerequisites or (),
     )
 
 
@@ -208,6 +215,7 @@ def _manifest(
             "merged": contents.catalog.count("merged"),
             "renamed": contents.catalog.count("renamed"),
             "thin": contents.catalog.count("thin"),
+            **_prerequisite_counts(contents.prerequisites),
         },
         token_formats=tuple(map(str, Form)),
         token_details=tuple(map(str, Detail)),
@@ -225,6 +233,13 @@ def _manifest(
         sequence=sequence,
         inputs_hash=contents.inputs_hash,
     )
+
+
+def _prerequisite_counts(edges: Sequence[Prerequisite] | None) -> dict[str, int]:
+    """Return how many tools need another first, and how many edges say so; nothing where nobody looked."""
+    if edges is None:
+        return {}
+    return {"prerequisites": len({edge.tool_id for edge in edges}), "prerequisite_edges": len(edges)}
 
 
 def _name(folder: Path) -> str:

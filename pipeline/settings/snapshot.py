@@ -1,5 +1,6 @@
 """What a snapshot is made with and when it serves: encoder, learning, recipe, gates."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -67,6 +68,9 @@ class RetrievalSettings(Section):
 
     recipe: str | dict[str, Any] = "default"
     """The name of a published recipe, or a table that writes one out."""
+    prerequisites: bool = True
+    """Find the tools that must run first, and bring them, where the recipe does. `false` turns that off for every
+    recipe of this catalog. See docs/prerequisites.md."""
 
     @field_validator("recipe", mode="before")
     @classmethod
@@ -89,7 +93,8 @@ class RetrievalSettings(Section):
 
     def resolve(self) -> Recipe:
         """Return the recipe itself."""
-        return RECIPES[self.recipe] if isinstance(self.recipe, str) else Recipe.from_json(self.recipe)
+        recipe = RECIPES[self.recipe] if isinstance(self.recipe, str) else Recipe.from_json(self.recipe)
+        return recipe if self.prerequisites or not recipe.prerequisites else replace(recipe, prerequisites=False)
 
 
 class PublishSettings(Section):

@@ -288,6 +288,7 @@ def test_a_screen_that_watches_sees_every_stage(catalog: Path, tmp_path: Path) -
         "estimate",
         "enrich",
         "project",
+        "prerequisites",
         "index",
         "write",
         "calibrate",

@@ -22,7 +22,18 @@ from tests.support.quick import QUICK
 
 # Reading waits for servers, enriching for rate limits and a budget; the others hold the ledger, the store or progress.
 IN_DRIVER = {"read", "resolve", "export", "enrich", "contrast", "inspect", "learn", "verify", "publish"}
-ELSEWHERE = {"normalize", "screen", "project", "assess", "embed", "tune", "index", "write", "calibrate"}
+ELSEWHERE = {
+    "normalize",
+    "screen",
+    "project",
+    "assess",
+    "embed",
+    "prerequisites",
+    "tune",
+    "index",
+    "write",
+    "calibrate",
+}
 
 
 def call(work: bytes) -> bytes:
