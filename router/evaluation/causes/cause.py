@@ -18,7 +18,7 @@ class Cause(StrEnum):
     RANK = "rank"
 
     @property
-    def title(self) -> str:
+    def label(self) -> str:
         """The name that people read."""
         return self.value.replace("_", " ")
 

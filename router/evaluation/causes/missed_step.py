@@ -103,13 +103,9 @@ class MissedStep:
     @cached_property
     def other_tools(self) -> Sequence[str]:
         """The tools of the request's other steps that the snapshot has, in the order of the steps."""
-        others = (
-            tool_id
-            for place, step in enumerate(self.judgement.steps)
-            if place != self.place
-            for tool_id in sorted(step)
-        )
-        return [tool_id for tool_id in dict.fromkeys(others) if tool_id not in self.step and self.texts.get(tool_id)]
+        steps = (step for place, step in enumerate(self.judgement.steps) if place != self.place)
+        others = dict.fromkeys(tool_id for step in steps for tool_id in sorted(step - self.step))
+        return [tool_id for tool_id in others if self.texts.get(tool_id)]
 
 
 _WORDS_PER_TOKEN = 0.75  # of English prose in the vocabulary of BERT
@@ -118,10 +114,8 @@ _WORDS_PER_TOKEN = 0.75  # of English prose in the vocabulary of BERT
 def missed_steps(measured: Measurement) -> Iterator[MissedStep]:
     """Yield the missed steps of a measurement, request by request. Lists that it did not keep are ranked again."""
     texts = ToolTexts(measured.router)
-    encoder = measured.router.manifest.encoder
-    read_words = (
-        int(_WORDS_PER_TOKEN * encoder.max_length) if encoder and measured.recipe.weights.get("dense") else None
-    )
+    encoder = measured.router.manifest.encoder if measured.recipe.weights.get(Signal.DENSE) else None
+    read_words = int(_WORDS_PER_TOKEN * encoder.max_length) if encoder else None
     for result in measured.results:
         places = missed_places(result)
         if places and list(result.lists) == [FUSED]:
