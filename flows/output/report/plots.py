@@ -103,13 +103,14 @@ def _causes(causes: Mapping[str, Any]) -> Figure | None:
     for name in next(iter(rows.values()))["nearest"]:
         counts = [row["nearest"][name] for row in rows.values()]
         if any(counts):
-            colour = _LISTS.get(name, _MUTED)
-            axes.barh(labels, counts, left=starts, color=colour, height=0.72, label=name)
+            label, colour = (name, _LISTS[name]) if name in _LISTS else ("no list", _MUTED)
+            axes.barh(labels, counts, left=starts, color=colour, height=0.72, label=label)
             starts = [start + count for start, count in zip(starts, counts, strict=True)]
     for place, total in enumerate(starts):
         axes.annotate(f"{total:,}", (total, place), xytext=(4, 0), textcoords="offset points", va="center")
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
+    axes.set_axisbelow(True)
     axes.set(xlabel="missed steps, by the list that came nearest", xlim=(0, 1.08 * max(starts)))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     figure.legend(loc="outside upper center", ncols=6, handlelength=1, columnspacing=1, handletextpad=0.4)

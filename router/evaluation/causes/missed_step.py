@@ -1,5 +1,6 @@
 """The steps that the first K tools leave unmet, with all that the rules look at."""
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,7 +21,8 @@ _FAR = 10**9
 class MissedStep:
     """A step of a judged request without a tool among the first K. `place` is its position among the steps.
 
-    `read_words` is how many words of a text the encoder reads, about; None without a dense list.
+    `read_words` is about how many words of a text the encoder reads, a great number where its maximum length is
+    unknown; None without a dense list.
     """
 
     result: JudgedResult
@@ -115,7 +117,7 @@ def missed_steps(measured: Measurement) -> Iterator[MissedStep]:
     """Yield the missed steps of a measurement, request by request. Lists that it did not keep are ranked again."""
     texts = ToolTexts(measured.router)
     encoder = measured.router.manifest.encoder if measured.recipe.weights.get(Signal.DENSE) else None
-    read_words = int(_WORDS_PER_TOKEN * encoder.max_length) if encoder else None
+    read_words = (int(_WORDS_PER_TOKEN * encoder.max_length) or sys.maxsize) if encoder else None
     for result in measured.results:
         places = missed_places(result)
         if places and list(result.lists) == [FUSED]:

@@ -32,7 +32,7 @@ def _abstention(missed: MissedStep) -> str | None:
     if not missed.result.none_fits:
         return None
     fits = missed.result.fits
-    return f"told as a request that no tool fits{'' if fits is None else f' (fits {fits:.2f})'}"
+    return f"the router says that no tool fits{'' if fits is None else f' (fits {fits:.2f})'}"
 
 
 def _duplicate(missed: MissedStep) -> str | None:
