@@ -37,7 +37,8 @@ class Words(FakeEncoder):
         for vector, text in zip(vectors, texts, strict=True):
             for word in text.lower().replace(".", " ").split():
                 vector[zlib.crc32(word.encode()) % 512] += 1
-        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        normalized: NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return normalized
 
 
 def tool(tool_id: str, description: str, *required: str) -> ToolRecord:
