@@ -37,6 +37,10 @@ MOMENTS = "moments.npz"
 EXPANDED = "expanded.npy"  # uint8 (tools,), `Expanded` by ordinal: only where tools differ in it
 ADAPTER = "adapter.npy"  # the query adapter, float32 (dim, dim): only where one was learned
 DUPLICATES = "twins.npy"  # int64 (tools,), the first ordinal among a tool's duplicates: only where there are some
+# See `PrerequisiteGraph`: only where a tool resolves what another needs.
+PREREQUISITES = "prerequisites.jsonl"
+PREREQUISITE_OFFSETS = "prerequisite_offsets.npy"  # int64 (tools + 1,)
+PROVIDER_GROUPS = "provider_groups.npy"  # int32 (tools,), a number for each provider, -1 for none
 # Scores of background queries, see `BackgroundScores`: only in a calibrated snapshot; the vector only with an encoder.
 BACKGROUND_SCORES = "cohort.npy"
 BACKGROUND_VECTOR = "errand_vector.npy"

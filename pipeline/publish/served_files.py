@@ -15,9 +15,11 @@ from pipeline.tokens import TokenCounter
 from pipeline.vectors import CatalogVectors
 from router import contract
 from router.retrieval.deduplication import duplicate_groups
+from router.retrieval.prerequisite_graph import PrerequisiteGraph
 from router.retrieval.retrievers import MOST_COPIED, NO_FAISS_WARNING
 from router.snapshot.record_store import ToolEntry, json_lines
 from router.tools.field_text import FieldDocuments
+from router.tools.prerequisites import find_prerequisites
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ def write_served_files(folder: Path, served: ServedCatalog) -> str:
     groups = duplicate_groups(records)
     if (groups != np.arange(len(groups))).any():
         np.save(folder / contract.DUPLICATES, groups)
+    if (graph := PrerequisiteGraph.of(records, find_prerequisites(records))) is not None:
+        graph.save(folder)
     if (vectors := served.vectors) is not None:
         dense.write_dense(folder, vectors.documents, vectors.phrases, vectors.offsets)
         (folder / contract.ENCODER_FOLDER).mkdir()

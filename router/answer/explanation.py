@@ -36,6 +36,7 @@ class Explainer:
             contributions = {signal: share * part for signal, part in contributions.items()}
             step_number = int(self._result.covered.steps[rank - 1])
             step, assumed = self._result.steps.texts[step_number] if step_number >= 0 else None, share * assumed
+        gain += self._result.raises.get(ordinal, 0.0)
         return RoutedTool(
             entry.record.tool_id,
             entry.record,

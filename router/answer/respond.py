@@ -8,18 +8,19 @@ from router.answer import tracing
 from router.answer.explanation import Explainer, also_from
 from router.answer.options import CheckedOptions, recipe_of
 from router.answer.post_processing import Exclusion, PostProcessingResult, post_process, tools_kept_out
-from router.answer.results import Dropped, RoutedTool, RoutedTools
+from router.answer.results import Dropped, NeededBy, RoutedTool, RoutedTools
 from router.errors import NothingSelected, RequestInvalid
 from router.provider_formats import Form
 from router.query.steps import Steps, find_steps
 from router.retrieval.no_answer_calibration import FitEstimate
+from router.retrieval.prerequisites import Dependent
 from router.retrieval.recipe import Recipe
 from router.retrieval.retrievers import Admitted
 from router.search.conversation import Message, UserMessages, combine_messages, user_messages
 from router.search.search import (
     SearchResult,
     clean_request,
-    collapse_duplicates,
+    complete,
     estimate_fit,
     needed_encoder,
     search,
@@ -94,13 +95,13 @@ def _answer(snapshot: Snapshot, messages: UserMessages, options: CheckedOptions)
     start = perf_counter()
     admission = admit(lambda: snapshot.records.facets, selection, options.category, options.category_confidence)
     results = _search_messages(snapshot, messages, recipe, admission.admitted)
-    result = _merge_messages(snapshot, results, recipe)
+    result = _merge_messages(snapshot, results, recipe, admission.admitted)
     verdict = _best_verdict(snapshot, results, recipe)
     searched = perf_counter()
     final = post_process(snapshot, result, recipe, verdict, options)
     excluded = list(final.excluded)
     if options.explain and admission.filters:
-        unfiltered = _merge_messages(snapshot, _search_messages(snapshot, messages, recipe, None), recipe)
+        unfiltered = _merge_messages(snapshot, _search_messages(snapshot, messages, recipe, None), recipe, None)
         excluded = tools_kept_out(admission, unfiltered, options.k, final.always) + excluded
     if not final.rows and not selection.fallback_to_empty:
         raise NothingSelected(_why_nothing(len(result.ranking), excluded))
@@ -131,15 +132,17 @@ def _answer(snapshot: Snapshot, messages: UserMessages, options: CheckedOptions)
 def _search_messages(
     snapshot: Snapshot, messages: UserMessages, recipe: Recipe, admitted: Admitted | None
 ) -> list[SearchResult]:
-    """Return the search result of each message, the latest first; where there are several, with duplicates apart."""
-    apart = replace(recipe, collapse=False) if messages.earlier else recipe
+    """Return the search result of each message, the latest first; where there are several, not completed yet."""
+    apart = replace(recipe, collapse=False, prerequisites=False) if messages.earlier else recipe
     return [search(snapshot, text, apart, admitted) for text in (messages.latest, *messages.earlier)]
 
 
-def _merge_messages(snapshot: Snapshot, results: Sequence[SearchResult], recipe: Recipe) -> SearchResult:
+def _merge_messages(
+    snapshot: Snapshot, results: Sequence[SearchResult], recipe: Recipe, admitted: Admitted | None
+) -> SearchResult:
     """Return the result of the latest message in the context of those before it."""
     latest, *earlier = results
-    return collapse_duplicates(snapshot, combine_messages(latest, earlier), recipe) if earlier else latest
+    return complete(snapshot, combine_messages(latest, earlier), recipe, admitted) if earlier else latest
 
 
 def _best_verdict(snapshot: Snapshot, results: Sequence[SearchResult], recipe: Recipe) -> FitEstimate | None:
@@ -163,8 +166,15 @@ def _tools(
         else:
             record = snapshot.records.entry(ordinal).record
             tool = RoutedTool(record.tool_id, record, score, also_from=also_from(snapshot, result, ordinal))
+        if ordinal in result.dependents:
+            tool = replace(tool, needed_by=_needed_by(snapshot, result.dependents[ordinal], frozenset(ordinals)))
         tools.append(tool if detail is tool.detail else replace(tool, detail=detail))
     return tuple(tools)
+
+
+def _needed_by(snapshot: Snapshot, dependents: Sequence[Dependent], shown: frozenset[int]) -> tuple[NeededBy, ...]:
+    """Return the tools of the answer, by ordinal in `shown`, that need a tool."""
+    return tuple(NeededBy(snapshot.records.tool_id(o), parameter) for o, parameter in dependents if o in shown)
 
 
 def _score(result: SearchResult, ordinal: int) -> float:

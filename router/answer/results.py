@@ -9,6 +9,23 @@ from router.record import ToolRecord
 
 
 @dataclass(frozen=True, slots=True)
+class NeededBy:
+    """A tool that needs another to run first.
+
+    Attributes:
+        tool_id: The tool's id.
+        parameter: The parameter whose value the other finds: `person_id`.
+    """
+
+    tool_id: str
+    parameter: str
+
+    def to_json(self) -> dict[str, str]:
+        """Return a JSON-ready dict."""
+        return {"tool_id": self.tool_id, "parameter": self.parameter}
+
+
+@dataclass(frozen=True, slots=True)
 class RoutedTool:
     """One tool of an answer.
 
@@ -24,8 +41,9 @@ class RoutedTool:
         phrase: The tool's generated phrase that is nearest to the request.
         assumed: The part of the expansion's contribution that was estimated, because the tool has no expansion.
         step: The step of the request that the tool serves best, or the earlier message.
-        gain: What the step added to the score.
+        gain: What the step, or the tool that needs this one, added to the score.
         also_from: The ids of the tool's duplicates, which the answer leaves out.
+        needed_by: The tools of the answer that need this one to run first, and for which parameter.
         detail: How much of the tool is handed over: less than all where a token budget is tight.
     """
 
@@ -39,6 +57,7 @@ class RoutedTool:
     step: str | None = None
     gain: float = 0.0
     also_from: tuple[str, ...] = ()
+    needed_by: tuple[NeededBy, ...] = ()
     detail: Detail = Detail.FULL
 
     def to_json(self) -> dict[str, Any]:
@@ -53,6 +72,7 @@ class RoutedTool:
             "gain": self.gain,
             "phrase": self.phrase,
             "also_from": list(self.also_from),
+            "needed_by": [needing.to_json() for needing in self.needed_by],
             "detail": str(self.detail),
             "record": self.record.to_json(),
         }

@@ -16,6 +16,7 @@ from router.retrieval.deduplication import collapse
 from router.retrieval.features import has_clear_leader, no_answer_features
 from router.retrieval.fusion import Contributions, fuse
 from router.retrieval.no_answer_calibration import FitEstimate, apply_calibrations
+from router.retrieval.prerequisites import Dependent, bring_prerequisites
 from router.retrieval.recipe import Fusion, Normalization, Recipe
 from router.retrieval.retrievers import Admitted, EncodedQuery, Ranking
 from router.retrieval.step_fusion import StepCoverage, cover_steps
@@ -35,7 +36,8 @@ class SearchResult:
 
     `query` is what was ranked, `rankings` the list of each signal. `whole` is the fused ranking of the whole request;
     `contributions` and `assumed` belong to it, row for row. `covered` is what its steps make of it, None where it has
-    one step. `duplicates` are by ordinal the tools that a tool stands for.
+    one step. `duplicates` are by ordinal the tools that a tool stands for. `dependents` are by ordinal the tools that
+    need a tool; `raises` is what that added to its score, where it was brought for that.
     """
 
     query: EncodedQuery
@@ -47,6 +49,8 @@ class SearchResult:
     covered: StepCoverage | None
     ranking: Ranking
     duplicates: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    dependents: Mapping[int, tuple[Dependent, ...]] = field(default_factory=dict)
+    raises: Mapping[int, float] = field(default_factory=dict)
 
 
 def clean_request(request: str) -> str:
@@ -64,7 +68,7 @@ def clean_request(request: str) -> str:
 
 
 def search(snapshot: Snapshot, request: str, recipe: Recipe, admitted: Admitted | None = None) -> SearchResult:
-    """Rank and fuse the admitted tools for a clean request by a recipe, cover its steps, and collapse duplicates."""
+    """Rank and fuse the admitted tools for a clean request by a recipe, cover its steps, and complete the result."""
     steps = find_steps(request) if recipe.steps else Steps()
     query, *step_queries = encode_with_steps(snapshot, request, steps, recipe)
     rankings = rank(snapshot, query, recipe, recipe.depth, admitted)
@@ -76,7 +80,28 @@ def search(snapshot: Snapshot, request: str, recipe: Recipe, admitted: Admitted 
         covered = cover_steps(whole, fused_steps, steps)
         ranking = covered.ranking
     result = SearchResult(query, rankings, whole, contributions, assumed, steps, covered, ranking)
-    return collapse_duplicates(snapshot, result, recipe)
+    return complete(snapshot, result, recipe, admitted)
+
+
+def complete(snapshot: Snapshot, result: SearchResult, recipe: Recipe, admitted: Admitted | None) -> SearchResult:
+    """Return a result with its duplicates collapsed, and with the admitted tools that those of the answer need."""
+    return add_prerequisites(snapshot, collapse_duplicates(snapshot, result, recipe), recipe, admitted)
+
+
+def add_prerequisites(
+    snapshot: Snapshot, result: SearchResult, recipe: Recipe, admitted: Admitted | None
+) -> SearchResult:
+    """Return a result with the tools that must run first; as it is where the recipe or the snapshot has none."""
+    if not recipe.prerequisites or snapshot.prerequisites is None:
+        return result
+    served = snapshot.restrict_to_served(admitted)
+    listed = {duplicate for others in result.duplicates.values() for duplicate in others}
+
+    def is_admitted(ordinal: int) -> bool:
+        return ordinal not in listed and (served is None or bool(served.mask[ordinal]))
+
+    brought = bring_prerequisites(result.ranking, result.query.text, snapshot.prerequisites, is_admitted)
+    return replace(result, ranking=brought.ranking, dependents=brought.dependents, raises=brought.raises)
 
 
 def collapse_duplicates(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> SearchResult:

@@ -15,6 +15,7 @@ from router.encoding.encoder import Encoder, OnnxEncoder
 from router.errors import SnapshotInvalid
 from router.retrieval.arrays import load_array, load_offsets
 from router.retrieval.no_answer_calibration import Calibration
+from router.retrieval.prerequisite_graph import PrerequisiteGraph
 from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot.record_store import RecordStore
 
@@ -87,6 +88,11 @@ def load_duplicates(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.
     if tools and not 0 <= first.min() <= first.max() < tools:
         raise SnapshotInvalid(f"{folder / contract.DUPLICATES} names a tool that is not one of {tools}")
     return first
+
+
+def load_prerequisites(folder: Path, manifest: Manifest, tools: int) -> PrerequisiteGraph | None:
+    """Return which tools need which; None where none does, or the build did not look."""
+    return PrerequisiteGraph.open(folder, tools) if contract.PREREQUISITES in manifest.files else None
 
 
 def _by_ordinal(folder: Path, name: str, what: str, dtype: np.dtype[Any], tools: int) -> NDArray[Any]:

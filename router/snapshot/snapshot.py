@@ -19,6 +19,7 @@ from router.encoding.encoder import Encoder
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.refusals import damage_refused
 from router.retrieval.no_answer_calibration import Calibration
+from router.retrieval.prerequisite_graph import PrerequisiteGraph
 from router.retrieval.recipe import Recipe
 from router.retrieval.registry import open_retrievers
 from router.retrieval.retrievers import Admitted, DenseRetriever, Lexical, Retriever
@@ -66,7 +67,8 @@ class Snapshot:
     `retrievers` are in the order of `Signal`. An ordinal is a tool's row in every array. `folder` is None in memory.
     `tokens` are those of each tool as a model is given it. `expanded` has the `Expanded` mark of each tool; None where
     all have an expansion. `adapter` is the query adapter, float32 (dim, dim). `duplicates` has for each tool the first
-    ordinal of its duplicates; None where there are none. `served` masks the ordinals that are tools; None where all
+    ordinal of its duplicates; None where there are none. `prerequisites` says which tools need which, None where none
+    does. `served` masks the ordinals that are tools; None where all
     are, which is so without an overlay.
     """
 
@@ -80,6 +82,7 @@ class Snapshot:
     expanded: NDArray[np.uint8] | None = None
     adapter: NDArray[np.float32] | None = None
     duplicates: NDArray[np.int64] | None = None
+    prerequisites: PrerequisiteGraph | None = None
     background_scores: BackgroundScores | None = None
     calibrations: tuple[Calibration, ...] = ()
     served: Admitted | None = None
@@ -143,6 +146,7 @@ class Snapshot:
                 expanded=loading.load_expansion_marks(opened, manifest, tools),
                 adapter=loading.load_adapter(opened, manifest),
                 duplicates=loading.load_duplicates(opened, manifest, tools),
+                prerequisites=loading.load_prerequisites(opened, manifest, tools),
                 background_scores=background_scores,
                 calibrations=calibrations,
             )

@@ -19,6 +19,7 @@ from router.provider_formats import Detail, Form
 from router.record import ToolRecord
 from router.retrieval.deduplication import duplicate_groups
 from router.retrieval.no_answer_calibration import generic_calibrations
+from router.retrieval.prerequisite_graph import PrerequisiteGraph
 from router.retrieval.recipe import DEFAULT
 from router.retrieval.retrievers import DenseRetriever, LexicalRetriever, Retriever, ToolVectors
 from router.retrieval.retrievers.indexing import FieldIndex, index_fields
@@ -31,6 +32,7 @@ from router.snapshot.token_counts import TokenCounts
 from router.text import TEXT_VERSION
 from router.tools import field_text, lexicon
 from router.tools.field_text import FieldDocuments
+from router.tools.prerequisites import find_prerequisites
 from router.tools.trust import sanitize
 
 CATALOG = "memory"
@@ -75,6 +77,7 @@ def snapshot_from_records(
         encoder=encoder.encoder if encoder else None,
         expanded=_expanded(tools, indexes),
         duplicates=None if (groups == np.arange(len(groups))).all() else groups,
+        prerequisites=PrerequisiteGraph.of(ordered, find_prerequisites(ordered)),
         calibrations=generic_calibrations(retrievers, len(tools)),
     )
 

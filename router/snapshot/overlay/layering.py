@@ -137,6 +137,7 @@ def _combined(
         duplicates=merged_duplicate_groups(
             base, tools, hidden, [ordinal for ordinal in replaced if ordinal is not None]
         ),
+        prerequisites=base.prerequisites and base.prerequisites.with_ordinals(moved_to),
         background_scores=_background_scores(base.background_scores, replaced),
         served=Admitted(served) if hidden else None,
         overlay=overlay,

@@ -3,7 +3,7 @@
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
 from typing import Any
@@ -129,6 +129,7 @@ def _tail_with_articles(tail: Sequence[str]) -> list[str]:
     return words
 
 
+@lru_cache(maxsize=65_536)
 def singular(noun: str) -> str:
     """Return the singular of a noun."""
     table = load_lexicon()

@@ -1,0 +1,149 @@
+"""Which tool resolves what another needs: the edges of the prerequisite graph, from the records of one catalog."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from router.record import ToolRecord
+from router.text import identifier_words
+from router.tools.prerequisites.needs import Need, NeedKind
+from router.tools.prerequisites.resolving import Candidate, Evidence, Resolution, resolve
+
+# Raise it with any change to the edges of a catalog.
+PREREQUISITES_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Prerequisite:
+    """One edge: the tool `needed` finds what `tool_id` needs as `parameter`.
+
+    `noun` is the thing that the value identifies. `confidence` is from 0 to 1. `because` says in words what shows it.
+    `of_own` says that the resolver knows what is the caller's alone: `/me/albums`.
+    """
+
+    tool_id: str
+    parameter: str
+    kind: NeedKind
+    noun: str
+    needed: str
+    confidence: float
+    evidence: Evidence
+    because: str
+    of_own: bool = False
+
+
+_LEAST_CONFIDENCE = 0.6
+_MOST_RESOLVERS = 3  # for each need
+_LEAST_OF_BEST = 0.75  # share of the best resolver's confidence that another must reach
+_MOST_COMPARED = 200  # tools for one need
+_MOST_NAME_WORDS = 8
+_MOST_TEXT_WORDS = 100  # of what a vendor says of a parameter
+
+
+def find_prerequisites(records: Iterable[ToolRecord]) -> tuple[Prerequisite, ...]:
+    """Return the edges of a catalog, by tool id, parameter and falling confidence.
+
+    Only a tool of the same provider knows an identifier, so a tool without a provider has no edge. A point on earth is
+    the same for all: where no tool of the provider finds it, those of others may.
+    """
+    by_provider: dict[str, list[ToolRecord]] = defaultdict(list)
+    for record in records:
+        if record.provider:
+            by_provider[record.provider].append(record)
+    providers = [_Provider(group) for _, group in sorted(by_provider.items())]
+    geocoders = [tool for provider in providers for tool in provider.geocoders][:_MOST_COMPARED]
+    edges = (edge for provider in providers for edge in provider.edges(geocoders))
+    return tuple(sorted(edges, key=lambda edge: (edge.tool_id, edge.parameter, -edge.confidence, edge.needed)))
+
+
+class _Provider:
+    """The tools of one provider, with those that find something by what they find."""
+
+    def __init__(self, records: Sequence[ToolRecord]) -> None:
+        marks_required = any("required" in record.input_schema for record in records)
+        self.tools = [Candidate.of(record, marks_required=marks_required) for record in records]
+        offering = [tool for tool in self.tools if tool.offer.reads or tool.offer.signs_in]
+        self.geocoders = [tool for tool in offering if tool.offer.geocodes]
+        self._anywhere = [t for t in offering if not t.offer.nouns or t.offer.of_self or t.offer.signs_in]
+        self._by_noun: Mapping[str, list[Candidate]] = _by_noun(offering)
+        self._by_name = {name: tool for tool in offering if len(name := _name_words(tool.record)) > 1}
+
+    def edges(self, geocoders: Sequence[Candidate]) -> Iterator[Prerequisite]:
+        """Yield the edges of all tools; `geocoders` are those of every provider."""
+        for tool in self.tools:
+            for need in tool.needs:
+                found = self._resolvers(tool, need)
+                if not found and need.or_noun not in ((), need.noun):
+                    found = self._resolvers(tool, replace(need, noun=need.or_noun))
+                if not found and need.kind is NeedKind.COORDINATES:
+                    found = _surest(tool, need, ((other, resolve(tool, need, other)) for other in geocoders))
+                yield from found
+
+    def _resolvers(self, tool: Candidate, need: Need) -> list[Prerequisite]:
+        mentioned = {id(other): other for other in self._mentioned(need)}
+        because = f"{need.parameter} is described as {need.text.strip()[:160]!r}"
+        named = [(other, Resolution(1.0, Evidence.MENTION, because)) for other in mentioned.values()]
+        others = (other for other in self._candidates(need) if id(other) not in mentioned)
+        compared = ((other, resolve(tool, need, other)) for other in islice(others, _MOST_COMPARED))
+        return _surest(tool, need, (*named, *compared))
+
+    def _candidates(self, need: Need) -> Iterator[Candidate]:
+        """Yield the tools that may resolve a need, each once."""
+        if need.kind is NeedKind.COORDINATES:
+            yield from (tool for tool in self.tools if tool.offer.reads)
+        elif need.noun:
+            by_noun = self._by_noun.get(need.noun[-1], ())
+            yield from by_noun
+            known = set(map(id, by_noun))
+            yield from (tool for tool in self._anywhere if id(tool) not in known)
+
+    def _mentioned(self, need: Need) -> Iterator[Candidate]:
+        """Yield the tools whose names stand in what the vendor says of a parameter: "from search_airport"."""
+        words = identifier_words(need.text)[:_MOST_TEXT_WORDS] if self._by_name else []
+        for start in range(len(words)):
+            for end in range(start + 2, min(start + _MOST_NAME_WORDS, len(words)) + 1):
+                if tool := self._by_name.get(tuple(words[start:end])):
+                    yield tool
+
+
+def _by_noun(tools: Iterable[Candidate]) -> Mapping[str, list[Candidate]]:
+    found: dict[str, list[Candidate]] = defaultdict(list)
+    for tool in tools:
+        for noun in dict.fromkeys([*(nouns[-1] for nouns in tool.offer.nouns), *sorted(tool.offer.outputs)]):
+            found[noun].append(tool)
+    return found
+
+
+def _name_words(record: ToolRecord) -> tuple[str, ...]:
+    """Return the words of a tool's name, without those of its provider before it."""
+    provider, words = set(identifier_words(record.provider or "")), identifier_words(record.name)
+    while words and words[0] in provider:
+        words = words[1:]
+    return tuple(words)
+
+
+def _surest(
+    tool: Candidate, need: Need, resolutions: Iterable[tuple[Candidate, Resolution | None]]
+) -> list[Prerequisite]:
+    """Return the edges of one need, the surest first: those that are sure enough, and nearly as sure as the best."""
+    found = [
+        _edge(tool, need, other, resolution) for other, resolution in resolutions if resolution and other is not tool
+    ]
+    found.sort(key=lambda edge: (-edge.confidence, edge.needed))
+    least = max(_LEAST_CONFIDENCE, _LEAST_OF_BEST * found[0].confidence) if found else 0.0
+    return [edge for edge in found[:_MOST_RESOLVERS] if edge.confidence >= least]
+
+
+def _edge(tool: Candidate, need: Need, other: Candidate, resolution: Resolution) -> Prerequisite:
+    return Prerequisite(
+        tool.record.tool_id,
+        need.parameter,
+        need.kind,
+        " ".join(need.noun),
+        other.record.tool_id,
+        round(resolution.confidence, 3),
+        resolution.evidence,
+        resolution.because,
+        other.offer.of_own,
+    )

@@ -1,0 +1,100 @@
+"""The words of identifiers: which thing a parameter identifies, and which path a tool calls."""
+
+import re
+from collections.abc import Sequence
+
+from router.record import ToolRecord
+from router.text import identifier_words
+from router.tools.lexicon.grammar import load_lexicon, singular
+
+# Words that end a parameter that identifies a thing: `person_id`, `teamSlug`.
+ID_WORDS = frozenset(
+    (
+        "id ids uuid uuids guid guids uid uids gid gids nanoid identifier identifiers slug slugs uri uris urn urns arn "
+        "arns"
+    ).split()
+)
+# Joined spellings without a hump: `geoid`, `userid`. English words that end so are no identifiers.
+_JOINED_ID = re.compile(r"(?P<noun>[a-z]{3,}?)(?P<id>ids?|uuids?|guids?)")
+_ENGLISH_IN_ID = frozenset(
+    "acid afraid android aphid arachnid avoid bid braid covid fluid forbid grid humid hybrid invalid lipid liquid "
+    "morbid orchid overlaid paid plaid prepaid pyramid rabid raid rapid rigid said solid steroid stupid timid unpaid "
+    "valid vivid void".split()
+)
+# Heads that name no thing: `artist_info` is an artist.
+_EMPTY_HEADS = frozenset(
+    "all api by data detail details entry id ids index info information list lists object objects record "
+    "records result results search summary uuid".split()
+)
+_PATH = re.compile(r"(?:^|[\s_])(?P<path>/[\w{}<>:.~$*@%+-][\w{}<>:.~$*@%+/-]*)")
+_PLACEHOLDER = re.compile(r"\{([^{}/]{1,80})\}|<([^<>/]{1,80})>|(?<=/):(\w{1,80})")
+_VERSION = re.compile(r"v\d+(?:\.\d+)*|api|rest")
+
+
+def identified_noun(parameter: str) -> tuple[str, ...] | None:
+    """Return the words of the thing that a parameter's name identifies: `originEntityId` → origin, entity.
+
+    Empty for a bare `id`; None for a name that is no identifier's, or that also takes something a person says
+    (`username_or_id`).
+    """
+    words = identifier_words(parameter.rsplit(".", 1)[-1].removesuffix("[]"))
+    if not words or "or" in words:
+        return None
+    if words[-1] in ("list", "array") and len(words) > 1:
+        words = words[:-1]
+    if words[-1] in ID_WORDS:
+        return nouns_of(words[:-1])
+    joined = _JOINED_ID.fullmatch(words[-1])
+    if joined and words[-1] not in _ENGLISH_IN_ID:
+        return nouns_of([*words[:-1], joined["noun"]])
+    return None
+
+
+def nouns_of(words: Sequence[str]) -> tuple[str, ...]:
+    """Return words in the singular."""
+    return tuple(singular(word) for word in words if not word.isdigit())
+
+
+def head_of(words: Sequence[str]) -> tuple[str, ...]:
+    """Return a noun phrase without the words at its end that name no thing."""
+    kept = list(words)
+    while kept and kept[-1] in _EMPTY_HEADS:
+        kept.pop()
+    return tuple(kept)
+
+
+def is_verb(word: str) -> bool:
+    """Return whether a word is a verb of operation."""
+    return word in load_lexicon()["verbs"]
+
+
+def path_of(record: ToolRecord) -> str:
+    """Return the path of a REST operation: from its annotations, its name, or the start of its description."""
+    path = record.annotations.get("path")
+    if isinstance(path, str) and path.startswith("/"):
+        return path.split("?", 1)[0]
+    for text in (record.name, record.description[:200]):
+        # A description has a path only where it begins with it, after the method: "GET /search/person: …".
+        match = _PATH.search(text)
+        if match and (text is record.name or match.start("path") <= len("DELETE ")):
+            return match["path"].rstrip("/.:")
+    return ""
+
+
+def placeholders(path: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the placeholders of a path, each with the words of the segment before it: what it identifies."""
+    found: list[tuple[str, tuple[str, ...]]] = []
+    before: tuple[str, ...] = ()
+    for segment in path.strip("/").split("/"):
+        match = _PLACEHOLDER.search(f"/{segment}")
+        if match:
+            found.append((next(filter(None, match.groups())), before))
+        else:
+            before = nouns_of(identifier_words(segment))
+    return found
+
+
+def literal_segments(path: str) -> list[str]:
+    """Return the segments of a path that are no placeholders and no version."""
+    segments = [segment for segment in path.strip("/").split("/") if segment]
+    return [s for s in segments if not _PLACEHOLDER.search(f"/{s}") and not _VERSION.fullmatch(s.lower())]

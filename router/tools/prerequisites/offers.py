@@ -1,0 +1,163 @@
+"""What a tool finds from words: the thing that it returns, and how it is asked for."""
+
+import re
+from dataclasses import dataclass
+
+from router.record import Parameter, ToolRecord
+from router.text import identifier_words
+from router.tools.lexicon.naming import Operation
+from router.tools.prerequisites.nouns import head_of, literal_segments, nouns_of, path_of
+
+_SEARCHING = frozenset(
+    "autocomplete autosuggest browse discover explore filter find geocode locate lookup match query resolve retrieve "
+    "search suggest typeahead".split()
+)
+_LISTING = frozenset("all enumerate fetch get index list load read show view describe".split())
+_READING = _SEARCHING | _LISTING | {""}
+_SELF = frozenset("me myself self whoami current authenticated viewer".split())
+_OWN = _SELF | {"my", "mine", "own", "owned", "saved"} - {"current"}
+_GEOCODING = frozenset("geocode geocoding geocoder forward".split())
+_SIGNING_IN = frozenset("login signin authenticate authorize".split())
+# Parameters that take a person's words.
+_WORDS = frozenset(
+    "address email filter keyword keywords name names phrase q query question search term terms text title username "
+    "location city place".split()
+)
+_READING_METHODS = ("GET", "HEAD")
+
+
+_PLAIN_WORD = re.compile(r"[a-z]{3,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a tool finds.
+
+    `nouns` are the readings of what it returns, each the words of a noun phrase in the singular (its name's and its
+    path's). `enum` are the things that a search takes by type, `told` those that its texts name. `outputs` are the
+    nouns whose identifiers it returns, "" for an `id` at the top, and `outputs_coordinates` says that it returns a
+    latitude. `reads` says that it changes nothing, `searches` that it is a search, `takes_words` that it can be given a
+    person's words, `is_one` that it gets one thing, `tail` that its name says more after the noun.
+    `of_self` says that it tells about the caller, `of_own` that it finds what is the caller's, `geocodes` that it turns
+    words into a point on earth, `signs_in` that it opens a session.
+    """
+
+    nouns: tuple[tuple[str, ...], ...]
+    enum: frozenset[str]
+    told: frozenset[str]
+    outputs: frozenset[str]
+    outputs_coordinates: bool
+    reads: bool
+    searches: bool
+    takes_words: bool
+    is_one: bool
+    tail: bool
+    of_self: bool
+    of_own: bool
+    geocodes: bool
+    signs_in: bool
+
+
+def find_offer(record: ToolRecord, operation: Operation) -> Offer:
+    """Return what a tool finds; `operation` is that of its name."""
+    path = path_of(record)
+    segments = [identifier_words(segment) for segment in literal_segments(path)]
+    name_words = list(operation.words)
+    words = frozenset((*name_words, *(word for segment in segments for word in segment)))
+    searches = (operation.verb in _SEARCHING or bool(words & _SEARCHING)) and operation.verb in _READING
+    of_self = bool(_SELF & set(segments[-1] if segments else name_words[:3] + name_words[-2:]))
+    method = str(record.annotations.get("method", "")).upper() or _method_in(record.name)
+    is_get = method in _READING_METHODS or (bool(path) and not method)  # a path without a method is read
+    lists = operation.verb in _LISTING or is_get or _is_plural(operation)
+    return Offer(
+        nouns=tuple(dict.fromkeys(filter(None, (_of_name(record, operation), _of_path(segments, path))))),
+        enum=_enumerated(record) if searches else frozenset(),
+        told=_told(record) if searches else frozenset(),
+        outputs=_output_nouns(record),
+        outputs_coordinates=any(_last(p) in ("lat", "latitude") for p in _outputs(record)),
+        reads=(lists or operation.verb in _SEARCHING) and (method in ("", *_READING_METHODS) or searches),
+        searches=searches,
+        takes_words=any(_takes_words(parameter) for parameter in record.parameters),
+        is_one=not (searches or operation.verb == "list" or operation.noun_phrase.is_plural or segments),
+        tail=bool(operation.noun_phrase.tail) and operation.noun_phrase.tail[0] not in ("by", "from") and not segments,
+        of_self=of_self,
+        of_own=bool(_OWN & words),
+        geocodes=bool(_GEOCODING & words),
+        signs_in=bool(_SIGNING_IN & words) or {"log", "in"} <= words or {"sign", "in"} <= words,
+    )
+
+
+def _enumerated(record: ToolRecord) -> frozenset[str]:
+    """Return the nouns among the values of a search's parameters: `type: [album, artist, track]`."""
+    values = (value for p in record.parameters if "." not in p.path for value in p.enum)
+    return frozenset(noun for value in values for noun in nouns_of(identifier_words(value))[-1:])
+
+
+def _told(record: ToolRecord) -> frozenset[str]:
+    """Return the nouns in what the vendor says of a search: "search for albums, artists or tracks"."""
+    texts = [record.description[:400], *(p.description[:200] for p in record.parameters if "." not in p.path)]
+    return frozenset(nouns_of(_PLAIN_WORD.findall(" ".join(texts).lower())))
+
+
+def _is_plural(operation: Operation) -> bool:
+    """Return whether a name is a plural without a verb: `radar_stations` lists them."""
+    return not operation.verb and operation.noun_phrase.is_plural
+
+
+def _outputs(record: ToolRecord) -> tuple[Parameter, ...]:
+    return getattr(record, "outputs", ())
+
+
+def _last(parameter: Parameter) -> str:
+    return parameter.path.rsplit(".", 1)[-1].removesuffix("[]").casefold()
+
+
+def _output_nouns(record: ToolRecord) -> frozenset[str]:
+    """Return the nouns whose identifiers a tool's output has: `person_id`, `people[].id`; "" for an `id` at its top."""
+    found = set()
+    for row in _outputs(record):
+        words = identifier_words(row.path.rsplit(".", 1)[-1])
+        if not words or words[-1] not in ("id", "uuid", "slug"):
+            continue
+        if len(words) > 1:
+            found.add(nouns_of(words[:-1])[-1])
+            continue
+        parent = row.path.split(".")[:-1]
+        nouns = nouns_of(identifier_words(parent[-1])) if parent else ()
+        found.add(nouns[-1] if nouns and nouns[-1] not in _CONTAINERS else "")
+    return frozenset(found)
+
+
+_CONTAINERS = frozenset(
+    "data item result response payload body value entry record list content object node hit".split()
+)
+
+
+def _takes_words(parameter: Parameter) -> bool:
+    words = identifier_words(parameter.path.rsplit(".", 1)[-1])
+    return bool(words) and words[-1] in _WORDS and not parameter.enum
+
+
+def _of_name(record: ToolRecord, operation: Operation) -> tuple[str, ...]:
+    """Return the noun phrase of a tool's name, without its verb and the words that name no thing."""
+    if "/" in record.name.strip("/") and path_of(record):
+        return ()
+    return head_of(tuple(word for word in nouns_of(operation.noun_phrase.nouns) if word not in _SEARCHING | _SELF))
+
+
+def _of_path(segments: list[list[str]], path: str) -> tuple[str, ...]:
+    """Return the noun phrase of a path's last literal segment that names a thing."""
+    if not segments:
+        return ()
+    last_is_placeholder = path.rstrip("/").endswith(("}", ">"))
+    for segment in reversed(segments):
+        nouns = head_of(tuple(w for w in nouns_of(segment) if w not in _SEARCHING | _SELF | _LISTING))
+        if nouns:
+            return nouns
+    return () if not last_is_placeholder else nouns_of(segments[-1])
+
+
+def _method_in(name: str) -> str:
+    first = name.split("_", 1)[0].split(" ", 1)[0].upper()
+    has_path = "/" in name
+    return first if has_path and first in ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD") else ""
