@@ -6,12 +6,14 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from flows.output.formatting import decimal, interval_text
+from flows.output.causes import cause_changes_table, causes_line, show_causes
+from flows.output.formatting import decimal, interval_text, shorten
 from flows.output.terminal import err, out, plain_text, print_heading
 from router import Signal
 from router.evaluation import HEADLINE_METRICS, METRICS, NDCG, K
 
 _MAX_NAMED = 3  # tools that a warning names
+_MAX_REQUEST = 300  # characters
 
 
 def show_evaluation(result: Mapping[str, Any], worst: int = 0) -> None:
@@ -38,7 +40,10 @@ def show_evaluation(result: Mapping[str, Any], worst: int = 0) -> None:
         other = result["against"]
         print_heading(f"Against {other['snapshot']}, recipe {other['recipe']}")
         out.print(difference_table(result, other))
+        out.print()
+        out.print(cause_changes_table(other["causes"]))
     if worst:
+        show_causes(result["causes"])
         show_worst(result["worst"][:worst])
     _show_notes(result)
 
@@ -116,7 +121,9 @@ def show_worst(worst: Sequence[Mapping[str, Any]]) -> None:
     for row in worst:
         out.print()
         figures = f"{row['id']}  " + ", ".join(f"{m.key} {decimal(row[m.key])}" for m in reversed(HEADLINE_METRICS))
-        out.print(plain_text(_one_line(row["request"])) + plain_text(f"\n  {figures}", "dim"), soft_wrap=True)
+        out.print(
+            plain_text(shorten(row["request"], _MAX_REQUEST)) + plain_text(f"\n  {figures}", "dim"), soft_wrap=True
+        )
         for tool in row["required"]:
             place = f"{tool['rank']:>4,}" if tool["rank"] else "   –"
             out.print(
@@ -173,6 +180,8 @@ def _show_notes(result: Mapping[str, Any]) -> None:
         f"{misses['fusion']:,} lost in fusion",
         style="dim",
     )
+    if by_cause := causes_line(result["causes"]):
+        out.print(f"by cause: {by_cause}", style="dim")
     out.print(f"route: p50 {latency['p50']} ms, p95 {latency['p95']} ms", style="dim")
     if unknown := result["unknown"]:
         named = ", ".join(unknown[:_MAX_NAMED]) + (", …" if len(unknown) > _MAX_NAMED else "")
@@ -180,8 +189,3 @@ def _show_notes(result: Mapping[str, Any]) -> None:
             plain_text(f"{len(unknown):,} tools that the judgements name are not in the snapshot: {named}", "yellow"),
             soft_wrap=True,
         )
-
-
-def _one_line(text: str, max_length: int = 300) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= max_length else f"{text[:max_length]}…"

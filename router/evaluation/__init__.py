@@ -2,10 +2,11 @@
 
 `judgements` reads the requests, `metrics` scores rankings, `resampling` gives intervals and tests, `abstention` judges
 the probability that some tool fits. `measurement` puts requests to a router; `summary` (by `slices`), `comparison`,
-`ablation` and `misses` turn its results into JSON, `runs` into TREC files.
+`ablation`, `misses` and `causes` turn its results into JSON, `runs` into TREC files.
 """
 
 from router.evaluation.ablation import ablate, removable_signals
+from router.evaluation.causes import Cause, cause_changes, causes
 from router.evaluation.comparison import (
     against,
     compared,
@@ -47,6 +48,7 @@ __all__ = [
     "MRR",
     "NDCG",
     "SUCCESS_AT_1",
+    "Cause",
     "Difference",
     "FullRecall",
     "JudgedResult",
@@ -60,6 +62,8 @@ __all__ = [
     "ablate",
     "against",
     "ask",
+    "cause_changes",
+    "causes",
     "compared",
     "comparison_row",
     "comparison_rows",

@@ -8,6 +8,7 @@ import numpy as np
 
 from router.contract import Signal
 from router.errors import SettingsInvalid
+from router.evaluation.causes import cause_changes
 from router.evaluation.measurement import FUSED, Measurement
 from router.evaluation.metrics import METRICS, NDCG, K, by_key, means
 from router.evaluation.resampling import Difference, differences, holm, intervals
@@ -28,7 +29,7 @@ def compared(first: Measurement, second: Measurement) -> dict[str, Difference | 
 def against(first: Measurement, second: Measurement) -> dict[str, Any]:
     """Return as JSON the second measurement's figures, the differences (first less second), and what moved.
 
-    `moved` lists the requests whose nDCG differs most, either way.
+    `moved` lists the requests whose nDCG differs most, either way; `causes` counts what became of missed steps.
     """
     metric = NDCG(K)
     column = METRICS.index(metric)
@@ -48,6 +49,7 @@ def against(first: Measurement, second: Measurement) -> dict[str, Any]:
         **comparison_row(second),
         "difference": {key: d.to_json() if d else None for key, d in compared(first, second).items()},
         "moved": rows,
+        "causes": cause_changes(first, second),
     }
 
 

@@ -104,10 +104,22 @@ def ask(
         milliseconds = (time.perf_counter() - started) * 1e3
         lists = {FUSED: RankedList(routed.ids, tuple(tool.score for tool in routed))}
         if whole:
-            rankings, fused = router.lists(judgement.request, recipe=chosen)
-            for name, ranking in (*rankings.items(), (FUSED, fused)):
-                ordinals, values = ranking.ordinals[:DEPTH].tolist(), ranking.scores[:DEPTH].tolist()
-                lists[name] = RankedList(tuple(map(tool_id, ordinals)), tuple(values))
+            lists |= whole_lists(router, judgement.request, chosen, tool_id)
         results.append(JudgedResult(judgement, lists, routed.fits, routed.none_fits, milliseconds))
         advance()
     return Measurement(router, chosen, tuple(results))
+
+
+def whole_lists(
+    router: Router, request: str, recipe: Recipe, tool_id: Callable[[int], str] | None = None
+) -> dict[str, RankedList]:
+    """Return DEPTH tools of every list for a request, the fused one last. `tool_id` reads ids, by default the router.
+
+    Raises RequestInvalid for a blank request.
+    """
+    rankings, fused = router.lists(request, recipe=recipe)
+    lists = {}
+    for name, ranking in (*rankings.items(), (FUSED, fused)):
+        ordinals, values = ranking.ordinals[:DEPTH].tolist(), ranking.scores[:DEPTH].tolist()
+        lists[name] = RankedList(tuple(map(tool_id or router.tool_id, ordinals)), tuple(values))
+    return lists

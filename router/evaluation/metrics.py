@@ -51,7 +51,18 @@ def ndcg(ranking: Sequence[str], judgement: Judgement, k: int = K) -> float:
     """
     relevant = judgement.relevant
     gain = sum(1 / math.log2(rank + 1) for rank, tool_id in enumerate(ranking[:k], 1) if tool_id in relevant)
-    return gain / sum(1 / math.log2(rank + 1) for rank in range(1, min(k, len(relevant)) + 1))
+    return gain / _best_gain(min(k, len(relevant)))
+
+
+def missing_gain(ranking: Sequence[str], judgement: Judgement, k: int = K) -> float:
+    """Return how much of 1 - nDCG is due to right tools that are not in the top k; the rest is due to their order."""
+    found = sum(tool_id in judgement.relevant for tool_id in ranking[:k])
+    return 1 - _best_gain(found) / _best_gain(min(k, len(judgement.relevant)))
+
+
+def _best_gain(count: int) -> float:
+    """Return the discounted gain of `count` right tools at the first ranks."""
+    return sum(1 / math.log2(rank + 1) for rank in range(1, count + 1))
 
 
 def first_rank(ranking: Sequence[str], judgement: Judgement) -> int | None:

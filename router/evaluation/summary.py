@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.evaluation.abstention import auc, auc_interval, refused_at_95, reliability
+from router.evaluation.causes import causes
 from router.evaluation.judgements import Judgement
 from router.evaluation.measurement import JudgedResult, Measurement, ask
 from router.evaluation.metrics import METRICS, FullRecall, Metric, Success, by_key, first_rank, means
@@ -34,7 +35,7 @@ def measure(
 
 
 def figures(measured: Measurement, bench: str) -> dict[str, Any]:
-    """Return a measurement as JSON: means by list and by slice, intervals, abstention, curves, ranks and misses.
+    """Return a measurement as JSON: means by list and by slice, intervals, abstention, curves, ranks, causes of misses.
 
     A signal that the snapshot or the recipe lacks has None for every metric. `slices` and `by` are of the fused list.
     """
@@ -64,6 +65,7 @@ def figures(measured: Measurement, bench: str) -> dict[str, Any]:
         "ranks": {str(name): _ranks(list(measured.pairs(name))) for name in measured.lists},
         "misses": misses(measured),
         "unknown": unknown_tools(measured),
+        "causes": causes(measured),
     }
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.settings.source_formats import SourceFormat
 from router import Detail, Form, Signal
-from router.evaluation import METRICS
+from router.evaluation import METRICS, Cause
 from router.retrieval.recipe import RECIPES
 from tests.support.places import ROOT
 
@@ -22,7 +22,7 @@ def named(page: str) -> set[str]:
     [
         ("provider_formats.md", {*map(str, Form), *map(str, Detail)}),
         ("catalogs.md", set(get_args(SourceFormat))),
-        ("evaluation.md", {metric.key for metric in METRICS}),
+        ("evaluation.md", {*(metric.key for metric in METRICS), *map(str, Cause)}),
         ("how_an_answer_is_made.md", set(RECIPES)),
     ],
 )

@@ -39,7 +39,7 @@ def evaluate(
     ] = None,
     ablate: Annotated[bool, typer.Option("--ablate", help="Also measure the fused list without each signal.")] = False,
     worst: Annotated[
-        Optional[int], typer.Option(min=1, help="List this many of the worst requests, with reasons.")
+        Optional[int], typer.Option(min=1, help="List missed steps by cause, and this many of the worst requests.")
     ] = None,
     workspace: Workspace = WORKSPACE,
     json_file: FiguresFile = None,

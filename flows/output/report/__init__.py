@@ -11,7 +11,7 @@ from flows.output.formatting import decimal, interval_text
 from flows.output.report.plots import plots
 from flows.output.report.verdict import verdict
 from router import Signal
-from router.evaluation import HEADLINE_METRICS, METRICS, SUCCESS_AT_1
+from router.evaluation import HEADLINE_METRICS, METRICS, SUCCESS_AT_1, Cause
 
 
 def write_report(file: Path, result: Mapping[str, Any]) -> None:
@@ -35,9 +35,11 @@ def render_report(result: Mapping[str, Any]) -> str:
         result=result,
         verdict=verdict(result),
         metrics=METRICS,
+        headline_metrics=HEADLINE_METRICS,
         slice_metrics=(SUCCESS_AT_1, *HEADLINE_METRICS),
         signals=[signal for signal in Signal if signal in result["signals"]],
         plots=drawings,
+        causes=list(Cause),
         sorts=sorts,
     )
 

@@ -9,9 +9,10 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from router import Signal
-from router.evaluation import K
+from router.evaluation import Cause, K
 from router.evaluation.summary import CURVE, RANKS
 
 # Placeholder colours, replaced by the page's CSS variables, which matplotlib cannot name.
@@ -40,9 +41,13 @@ _STYLE: dict[Any, Any] = {
 
 
 def plots(result: Mapping[str, Any]) -> dict[str, str]:
-    """Return the plots by name (recall, ranks, reliability), those that the evaluation has figures for."""
+    """Return the plots by name (recall, ranks, causes, reliability), those that the evaluation has figures for."""
     with mpl.rc_context(_STYLE):
-        figures = {"recall": _recall(result["recall_by_k"]), "ranks": _ranks(result["ranks"])}
+        figures = {
+            "recall": _recall(result["recall_by_k"]),
+            "ranks": _ranks(result["ranks"]),
+            "causes": _causes(result["causes"]),
+        }
         if result["reliability"]:
             figures["reliability"] = _reliability(result["reliability"])
         return {name: _svg(figure, name) for name, figure in figures.items() if figure is not None}
@@ -84,6 +89,31 @@ def _ranks(ranks: Mapping[str, Any]) -> Figure | None:
     axes.grid(visible=False)
     axes.set(xlim=(0, 1), xlabel="share of requests, by the rank of their first acceptable tool")
     figure.legend(loc="outside upper center", ncols=len(edges), handlelength=1, columnspacing=1, handletextpad=0.4)
+    return figure
+
+
+def _causes(causes: Mapping[str, Any]) -> Figure | None:
+    """Return a bar for each cause that occurs: its missed steps, by the list that came nearest."""
+    rows = {cause: causes["by_cause"][cause] for cause in Cause if causes["by_cause"][cause]["steps"]}
+    if not rows:
+        return None
+    figure = Figure(figsize=(_WIDTH, 0.9 + 0.34 * len(rows)), layout="constrained")
+    axes = figure.subplots()
+    labels, starts = [cause.label for cause in rows], [0] * len(rows)
+    for name in next(iter(rows.values()))["nearest"]:
+        counts = [row["nearest"][name] for row in rows.values()]
+        if any(counts):
+            label, colour = (name, _LISTS[name]) if name in _LISTS else ("no list", _MUTED)
+            axes.barh(labels, counts, left=starts, color=colour, height=0.72, label=label)
+            starts = [start + count for start, count in zip(starts, counts, strict=True)]
+    for place, total in enumerate(starts):
+        axes.annotate(f"{total:,}", (total, place), xytext=(4, 0), textcoords="offset points", va="center")
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.set_axisbelow(True)
+    axes.set(xlabel="missed steps, by the list that came nearest", xlim=(0, 1.08 * max(starts)))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    figure.legend(loc="outside upper center", ncols=6, handlelength=1, columnspacing=1, handletextpad=0.4)
     return figure
 
 

@@ -44,6 +44,7 @@ def test_evaluate_writes_every_file_and_shows_every_part(
     result = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
     assert list(result["ablation"]) == ["name", "description", "expansion", "dense"]
     assert result["against"]["recipe"] == "lexical" and len(result["worst"]) == 2
+    assert result["causes"]["missed"] == 1 and result["causes"]["by_cause"]["absent"]["steps"] == 1
     assert "office" in (tmp_path / "out.html").read_text(encoding="utf-8")
     assert (tmp_path / "runs" / "qrels.txt").read_text(encoding="utf-8").startswith("undo%20a%20payment 0 stripe/")
     assert (tmp_path / "runs" / "fused.run").is_file()
@@ -52,6 +53,10 @@ def test_evaluate_writes_every_file_and_shows_every_part(
         "everyday",
         "without a signal",
         "recipe lexical",
+        "Missed steps by cause (1 of 3 steps)",
+        "absent: no tool of the step is in the snapshot",
+        "mended",
+        "by cause: ",
         "The worst requests (2)",
         "not in this snapshot",
     ):

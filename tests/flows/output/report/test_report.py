@@ -54,13 +54,31 @@ def test_what_requests_and_tools_say_is_text(html: str) -> None:
 
 def test_plots_are_well_formed_and_no_id_is_taken_twice(html: str) -> None:
     drawn = re.findall(r"<svg.*?</svg>", html, re.DOTALL)
-    assert len(drawn) == 3
+    assert len(drawn) == 4
     for svg in drawn:
         texts = " ".join(element.text or "" for element in ElementTree.fromstring(svg).iter() if element.text)
         assert "var(--ink)" in svg and not re.search(r"#0a0[bc]0", svg)
-        assert "fused" in texts or "probability" in texts
+        assert "fused" in texts or "probability" in texts or "missed steps" in texts
     twice = [id for id, count in Counter(re.findall(r'\bid="([^"]+)"', html)).items() if count > 1]
     assert twice == []
+
+
+def test_missed_steps_stand_by_cause_with_examples_and_what_changed(html: str, result: dict[str, Any]) -> None:
+    section = html[html.index("<h2>Missed steps by cause") : html.index("<h2>Kinds of requests")]
+    absent = result["causes"]["by_cause"]["absent"]
+    assert absent["steps"] == 1 and f"<b>absent</b>: {absent['meaning']}" in section
+    assert absent["way_out"] in section and "not ranked" in section
+    assert "slack/&lt;b&gt;" in section and "&lt;script&gt;" in section  # the example, which is markup
+    assert section.count("<details") == sum(row["steps"] > 0 for row in result["causes"]["by_cause"].values())
+    against = html[html.index("<h2>Against") :]
+    assert "<th>mended</th><th>broken</th>" in against and "<td>absent</td><td>1</td><td>1</td><td>0</td>" in against
+
+
+def test_an_evaluation_without_misses_has_no_plot_of_causes(router: Router) -> None:
+    tools = frozenset({"stripe/create_refund"})
+    judgement = Judgement("undo a payment", "undo a payment", tools, tools, "single")
+    whole = {**figures(ask(router, [judgement], "lexical"), "all"), "ablation": None, "against": None, "worst": []}
+    assert "No step is missed." in render_report(whole)
 
 
 def test_the_same_evaluation_makes_the_same_page(result: dict[str, Any], html: str) -> None:
@@ -71,4 +89,4 @@ def test_the_page_says_what_it_does_not_know(result: dict[str, Any]) -> None:
     bare = render_report(
         {**result, "no_tool": None, "reliability": None, "ablation": None, "against": None, "worst": []}
     )
-    assert "Not measured" in bare and "The worst" not in bare and bare.count("<svg") == 2
+    assert "Not measured" in bare and "The worst" not in bare and bare.count("<svg") == 3
