@@ -37,7 +37,8 @@ _CHAINED = 0.85  # for each need of the resolver's own
 _SEARCH_OF_ALL = 0.9  # a search of everything, which names the thing
 _SEARCH_UNTOLD = 0.65  # one that does not say what it searches
 _OF_SELF = 0.9  # a tool about the caller, for a person's identifier
-_OUTPUT = 0.9  # an identifier in what a tool returns, though its name says something else
+_OUTPUT = 0.75  # an identifier in what a tool returns, though its name says something else
+_NO_OUTPUT = 0.7  # a tool that tells what it returns, and no identifier in it
 _LISTED = 0.85  # a list, in which the caller must look
 _UNTOLD_SEARCH = 0.95  # a search whose parameters are not told
 _PERSONS = frozenset("account member owner person profile user".split())
@@ -115,7 +116,9 @@ def _returned(tool: Candidate, need: Need, offer: Offer) -> tuple[float, Evidenc
         best = max(best, _OF_SELF)
     if head in offer.outputs:
         return max(best, _OUTPUT), Evidence.OUTPUT
-    return best, Evidence.OUTPUT if best and "" in offer.outputs else Evidence.NAME
+    if best and "" in offer.outputs:
+        return best, Evidence.OUTPUT
+    return best * (_NO_OUTPUT if offer.tells_outputs and not offer.outputs else 1.0), Evidence.NAME
 
 
 def _overlap(nouns: Sequence[str], words: frozenset[str]) -> float:
