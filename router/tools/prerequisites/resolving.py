@@ -1,7 +1,7 @@
 """How surely one tool resolves what another needs, and what shows it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from router.record import ToolRecord
 from router.text import identifier_words
 from router.tools.lexicon.naming import parse_operation
 from router.tools.prerequisites.needs import Need, NeedKind, find_needs
-from router.tools.prerequisites.nouns import nouns_of, path_of
+from router.tools.prerequisites.nouns import bare_name, nouns_of, path_of
 from router.tools.prerequisites.offers import Offer, find_offer
 
 
@@ -57,7 +57,7 @@ class Candidate:
     @classmethod
     def of(cls, record: ToolRecord, *, marks_required: bool) -> "Candidate":
         """Return a record with what it needs and finds; `marks_required` as in `find_needs`."""
-        operation = parse_operation(record, identifier_words(record.provider or ""))
+        operation = parse_operation(replace(record, name=bare_name(record)), identifier_words(record.provider or ""))
         needs = find_needs(record, operation, marks_required=marks_required)
         words = nouns_of([*identifier_words(record.name), *identifier_words(path_of(record))])
         return cls(
