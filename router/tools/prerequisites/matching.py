@@ -33,9 +33,9 @@ class Prerequisite:
     of_own: bool = False
 
 
-_LEAST_CONFIDENCE = 0.6
+_LEAST_CONFIDENCE = 0.64
 _MOST_RESOLVERS = 3  # for each need
-_LEAST_OF_BEST = 0.75  # share of the best resolver's confidence that another must reach
+_LEAST_OF_BEST = 0.85  # share of the best resolver's confidence that another must reach
 _MOST_COMPARED = 200  # tools for one need
 _MOST_NAME_WORDS = 8
 _MOST_TEXT_WORDS = 100  # of what a vendor says of a parameter

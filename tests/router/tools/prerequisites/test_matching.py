@@ -162,7 +162,7 @@ def test_edges_stay_within_a_provider_are_sure_enough_and_do_not_depend_on_the_o
     providers = {record.tool_id: record.provider for record in records}
     for edge in found:
         assert edge.tool_id != edge.needed
-        assert 0.6 <= edge.confidence <= 1
+        assert 0.64 <= edge.confidence <= 1
         assert providers[edge.tool_id] is not None
         assert providers[edge.tool_id] == providers[edge.needed] or edge.kind == "coordinates"
     assert find_prerequisites(records[::-1]) == found
