@@ -65,11 +65,10 @@ def test_a_resolver_that_needs_something_itself_makes_a_chain() -> None:
 
 def test_words_before_the_head_that_the_tool_in_need_lacks_lower_the_confidence() -> None:
     needing = tool("get_workflow_run_logs", "run_id")
-    found = edges(needing, tool("list_check_runs"), tool("list_workflow_runs"))
-    assert found == [
-        ("get_workflow_run_logs", "run_id", "list_workflow_runs", 0.85),
-        ("get_workflow_run_logs", "run_id", "list_check_runs", pytest.approx(0.85 * 0.8)),
-    ]
+    resolver = ("get_workflow_run_logs", "run_id", "list_workflow_runs", 0.85)
+    assert edges(needing, tool("list_check_runs"), tool("list_workflow_runs")) == [resolver]
+    alone = ("get_workflow_run_logs", "run_id", "list_check_runs", pytest.approx(0.85 * 0.8))
+    assert edges(needing, tool("list_check_runs")) == [alone]
 
 
 @pytest.mark.parametrize(
