@@ -15,7 +15,8 @@ from pipeline.ledger import LEDGER_FILE
 from pipeline.ledger.maintenance import restore_from_snapshots
 from pipeline.records import Catalog, record_hash
 from router.record import Parameter, ToolRecord
-from router.snapshot.overlay import Overlay, apply_overlay
+from router.snapshot.overlay import Overlay
+from router.snapshot.overlay.layering import apply_overlay
 from router.snapshot.snapshot import Snapshot
 from tests.pipeline.inspection.conftest import Shop, tool
 
