@@ -107,35 +107,33 @@ def _contributions(ranking: Ranking, recipe: Recipe, signal: Signal) -> NDArray[
     """Return what a signal's ranking adds to the score of each tool in it."""
     weight = recipe.weights[signal]
     if recipe.fusion is Fusion.RRF:
-        return _reciprocal_ranks(ranking, recipe, weight * _confidence(ranking, recipe))
+        return _reciprocal_ranks(ranking, recipe, weight)
     total = sum(recipe.weights.values())
     standard = recipe.normalization is Normalization.STANDARD
     return weight / total * (ranking.standard() if standard else minmax(ranking.scores))
 
 
-def _confidence(ranking: Ranking, recipe: Recipe) -> float:
-    """Return how much a list counts for this request: 1, or by how far its best tool stands out and leads."""
-    if not recipe.adaptive:
-        return 1.0
-    standard = ranking.standard()
-    tenth = standard[_TENTH] if len(standard) > _TENTH else 0.0
-    return float(standard[0] + recipe.lead * (standard[0] - tenth))
-
-
 def _reciprocal_ranks(ranking: Ranking, recipe: Recipe, weight: float) -> NDArray[np.float64]:
-    """Return weight / (k + rank) for each tool of a list.
+    """Return weight / (k + rank) for each tool of a list, the weight multiplied by the list's confidence.
 
     With a shortfall, a rank is a tool's place and how far its standard score falls short of the best. What a tool that
     the list lacks would get is taken off: it gets 0, and all others are moved alike.
     """
     # See docs/decisions/0097-weighted-rrf.md.
-    places = np.arange(1, len(ranking) + 1, dtype=np.float64)
-    if not recipe.shortfall:
-        return weight / (recipe.k + places)
+    ranks = np.arange(1.0, len(ranking) + 1)
+    if not recipe.adaptive and not recipe.shortfall:
+        return weight / (recipe.k + ranks)
     standard = ranking.standard()
-    lacking = 1.0 - standard / standard[0] if standard[0] > 0 else np.zeros(len(standard))
+    best = float(standard[0])
+    if recipe.adaptive:
+        tenth = float(standard[_TENTH]) if len(standard) > _TENTH else 0.0
+        weight *= best + recipe.lead * (best - tenth)
+    if not recipe.shortfall:
+        return weight / (recipe.k + ranks)
+    if best > 0:
+        ranks += recipe.shortfall * (1.0 - standard / best)
     absent = len(ranking) + 1 + recipe.shortfall
-    return weight / (recipe.k + places + recipe.shortfall * lacking) - weight / (recipe.k + absent)
+    return weight / (recipe.k + ranks) - weight / (recipe.k + absent)
 
 
 def minmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
