@@ -69,8 +69,8 @@ tool in whole lists, however far down.
     ...     print(tool.tool_id, dict(tool.ranks), dict(tool.contributions), tool.phrase)
     >>> tool, rank = router.explain("give the customer half of the money back", "stripe/createRefund")
 
-Recipes say how the lists are fused: "default" (the best in measurements), "adaptive" (by ranks), "published", "lexical"
-(no encoder runs), or your own. A signal without a weight is not computed.
+Recipes say how the lists are fused: "default" (weighted RRF), "standard" (by standard scores), "adaptive" (by places
+alone), "published", "lexical" (no encoder runs), or your own. A signal without a weight is not computed.
 
     >>> from router import DenseView, Fusion, Recipe, Signal
     >>> mine = Recipe("mine", Fusion.RRF, {Signal.EXPANSION: 1, Signal.DENSE: 2}, k=10, dense_view=DenseView.MEAN)
