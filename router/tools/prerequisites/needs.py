@@ -43,7 +43,7 @@ class Need:
 _MOST_NEEDS = 8
 _LATITUDE, _LONGITUDE = frozenset(("lat", "latitude")), frozenset(("lng", "lon", "long", "longitude"))
 _COORDINATES = frozenset(("coordinates", "coordinate", "latlng", "latlong", "geocode", "geolocation"))
-_SESSION = re.compile(r"(?:.*_)?(?:session|session_id|session_token|auth_token|user_token|login_token)")
+_SESSION = re.compile(r"(?:.*_)?(?:session|session_id|session_token|auth_token|user_token|login_token)|token")
 _REQUIRED = re.compile(r"^\W*(?:required|mandatory)\b|\((?:required|mandatory)\)", re.IGNORECASE)
 # A description that says so of a parameter named otherwise: "ID of the charge to refund".
 _TOLD_AS_ID = re.compile(r"^\W*(?:the )?(?:\w+ ){0,2}(?:id|uuid|guid|identifier)\b(?! or\b)", re.IGNORECASE)

@@ -88,8 +88,16 @@ def find_offer(record: ToolRecord, operation: Operation) -> Offer:
         of_self=of_self,
         of_own=bool(_OWN & words),
         geocodes=geocodes,
-        signs_in=bool(_SIGNING_IN & words) or {"log", "in"} <= words or {"sign", "in"} <= words,
+        signs_in=_signs_in(record, operation, words),
     )
+
+
+def _signs_in(record: ToolRecord, operation: Operation, words: frozenset[str]) -> bool:
+    """Return whether a tool opens a session: by its name, or as one that gives a token for a password."""
+    if words & _SIGNING_IN or {"log", "in"} <= words or {"sign", "in"} <= words:
+        return True
+    has_password = any(identifier_words(parameter.path)[-1:] == ["password"] for parameter in record.parameters)
+    return operation.noun_phrase.head == "token" and has_password
 
 
 def _enumerated(record: ToolRecord) -> frozenset[str]:

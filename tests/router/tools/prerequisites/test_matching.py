@@ -124,6 +124,12 @@ def test_a_session_is_opened_by_signing_in() -> None:
     ]
 
 
+def test_a_token_is_given_for_a_password() -> None:
+    signing_up = tool("register_user", "username", "password")
+    found = edges(tool("add_alarm", "token"), tool("get_user_token", "username", "password"), signing_up)
+    assert found == [("add_alarm", "token", "get_user_token", 0.8)]
+
+
 def test_a_bare_id_may_be_that_of_the_thing_before_the_object() -> None:
     found = edges(tool("get_person_film_credits", "id"), tool("search_person", "query"))
     assert found == [("get_person_film_credits", "id", "search_person", 1.0)]
