@@ -74,7 +74,7 @@ class _Provider:
             for link in tool.record.links:
                 if link.expression.startswith("$response."):  # a value of its request is none that it finds
                     self._linking[link.tool, link.parameter].append(tool)
-        self._by_name = {name: tool for tool in offering if len(name := _name_words(tool.record)) > 1}
+        self._by_name = {name: tool for tool in self.tools if len(name := _name_words(tool.record)) > 1}
 
     def edges(self, geocoders: Sequence[Candidate]) -> Iterator[Prerequisite]:
         """Yield the edges of all tools; `geocoders` are those of every provider."""
@@ -84,14 +84,19 @@ class _Provider:
                 if not found and need.or_noun not in ((), need.noun):
                     found = self._resolvers(tool, replace(need, noun=need.or_noun))
                 if not found and need.kind is NeedKind.COORDINATES:
-                    found = _surest(tool, need, ((other, resolve(tool, need, other)) for other in geocoders))
+                    found = _surest(tool, need, [(o, r) for o in geocoders if (r := resolve(tool, need, o))])
                 yield from found
 
     def _resolvers(self, tool: Candidate, need: Need) -> list[Prerequisite]:
         told = {id(other): (other, resolution) for other, resolution in self._told(tool, need)}
+        if any(not (other.offer.reads or other.offer.signs_in) for other, _ in told.values()):
+            return []  # the vendor says that another call makes it
         others = (other for other in self._candidates(need) if id(other) not in told)
         compared = ((other, resolve(tool, need, other)) for other in islice(others, _MOST_COMPARED))
-        return _surest(tool, need, (*told.values(), *compared))
+        found = [*told.values(), *((other, resolution) for other, resolution in compared if resolution)]
+        if not all(resolution.is_field for _, resolution in found):
+            found = [(other, resolution) for other, resolution in found if not resolution.is_field]
+        return _surest(tool, need, found)
 
     def _told(self, tool: Candidate, need: Need) -> Iterator[tuple[Candidate, Resolution]]:
         """Yield the tools that the vendor names as those that give what a tool needs: by a link, or in words."""
@@ -122,7 +127,8 @@ class _Provider:
 def _by_noun(tools: Iterable[Candidate]) -> Mapping[str, list[Candidate]]:
     found: dict[str, list[Candidate]] = defaultdict(list)
     for tool in tools:
-        for noun in dict.fromkeys([*(nouns[-1] for nouns in tool.offer.nouns), *sorted(tool.offer.outputs)]):
+        things = (*tool.offer.nouns, *sorted(tool.offer.outputs))
+        for noun in dict.fromkeys(nouns[-1] for nouns in things if nouns):
             found[noun].append(tool)
     return found
 
@@ -135,13 +141,9 @@ def _name_words(record: ToolRecord) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _surest(
-    tool: Candidate, need: Need, resolutions: Iterable[tuple[Candidate, Resolution | None]]
-) -> list[Prerequisite]:
+def _surest(tool: Candidate, need: Need, resolutions: Iterable[tuple[Candidate, Resolution]]) -> list[Prerequisite]:
     """Return the edges of one need, the surest first: those that are sure enough, and nearly as sure as the best."""
-    found = [
-        _edge(tool, need, other, resolution) for other, resolution in resolutions if resolution and other is not tool
-    ]
+    found = [_edge(tool, need, other, resolution) for other, resolution in resolutions if other is not tool]
     found.sort(key=lambda edge: (-edge.confidence, edge.needed))
     least = max(_LEAST_CONFIDENCE, _LEAST_OF_BEST * found[0].confidence) if found else 0.0
     return [edge for edge in found[:_MOST_RESOLVERS] if edge.confidence >= least]
