@@ -1,5 +1,6 @@
 """What a snapshot is made with and when it serves: encoder, learning, recipe, gates."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -67,6 +68,9 @@ class RetrievalSettings(Section):
 
     recipe: str | dict[str, Any] = "default"
     """The name of a published recipe, or a table that writes one out."""
+    implicit_needs: bool = True
+    """Bring a tool for what a request only implies, such as writing "to report.md", where the recipe does. False
+    switches it off in any recipe."""
 
     @field_validator("recipe", mode="before")
     @classmethod
@@ -89,7 +93,8 @@ class RetrievalSettings(Section):
 
     def resolve(self) -> Recipe:
         """Return the recipe itself."""
-        return RECIPES[self.recipe] if isinstance(self.recipe, str) else Recipe.from_json(self.recipe)
+        recipe = RECIPES[self.recipe] if isinstance(self.recipe, str) else Recipe.from_json(self.recipe)
+        return recipe if self.implicit_needs else replace(recipe, implicit_needs=False)
 
 
 class PublishSettings(Section):

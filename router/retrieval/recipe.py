@@ -47,6 +47,7 @@ class Recipe:
         adapter: Pass requests through the snapshot's query adapter, where it has one.
         steps: Also rank each step of a request by itself, and cover them all in one answer.
         collapse: Give duplicates one place.
+        implicit_needs: Bring a tool for what a request only implies, such as writing "to report.md".
     """
 
     name: str
@@ -60,6 +61,7 @@ class Recipe:
     adapter: bool = False
     steps: bool = False
     collapse: bool = False
+    implicit_needs: bool = False
 
     def __post_init__(self) -> None:
         def reject(field: str, value: object, allowed: str) -> None:
@@ -102,6 +104,7 @@ class Recipe:
                 adapter=_flag(row, "adapter"),
                 steps=_flag(row, "steps"),
                 collapse=_flag(row, "collapse"),
+                implicit_needs=_flag(row, "implicit_needs"),
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise SettingsInvalid(f"recipe: {error}") from error
@@ -134,6 +137,7 @@ DEFAULT = Recipe(
     adapter=True,
     steps=True,
     collapse=True,
+    implicit_needs=True,
 )
 ADAPTIVE = Recipe(
     "adaptive",
@@ -145,6 +149,7 @@ ADAPTIVE = Recipe(
     adapter=True,
     steps=True,
     collapse=True,
+    implicit_needs=True,
 )
 
 RECIPES: Mapping[str, Recipe] = {recipe.name: recipe for recipe in (DEFAULT, ADAPTIVE, PUBLISHED, LEXICAL)}

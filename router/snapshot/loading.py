@@ -14,6 +14,7 @@ from router.contract import Manifest, Signal
 from router.encoding.encoder import Encoder, OnnxEncoder
 from router.errors import SnapshotInvalid
 from router.retrieval.arrays import load_array, load_offsets
+from router.retrieval.needs import NeedTools
 from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot.record_store import RecordStore
@@ -87,6 +88,11 @@ def load_duplicates(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.
     if tools and not 0 <= first.min() <= first.max() < tools:
         raise SnapshotInvalid(f"{folder / contract.DUPLICATES} names a tool that is not one of {tools}")
     return first
+
+
+def load_needs(folder: Path, manifest: Manifest, tools: int) -> NeedTools:
+    """Return the tools that meet implicit needs; none where the snapshot tells none."""
+    return NeedTools.open(folder, tools) if contract.NEEDS in manifest.files else NeedTools()
 
 
 def _by_ordinal(folder: Path, name: str, what: str, dtype: np.dtype[Any], tools: int) -> NDArray[Any]:

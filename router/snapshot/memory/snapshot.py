@@ -18,6 +18,7 @@ from router.fingerprint import fingerprint
 from router.provider_formats import Detail, Form
 from router.record import ToolRecord
 from router.retrieval.deduplication import duplicate_groups
+from router.retrieval.needs import NeedTools
 from router.retrieval.no_answer_calibration import generic_calibrations
 from router.retrieval.recipe import DEFAULT
 from router.retrieval.retrievers import DenseRetriever, LexicalRetriever, Retriever, ToolVectors
@@ -76,6 +77,7 @@ def snapshot_from_records(
         expanded=_expanded(tools, indexes),
         duplicates=None if (groups == np.arange(len(groups))).all() else groups,
         calibrations=generic_calibrations(retrievers, len(tools)),
+        needs=NeedTools.in_words([sanitize(record)[0] for record in ordered]),
     )
 
 

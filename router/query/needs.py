@@ -1,0 +1,85 @@
+"""Find the needs that a request shows without describing a tool: "… and save it to /tmp/report.md".
+
+The patterns are of English; requests in other languages show no need. Every repetition in them is bounded, so that a
+long request costs linear time.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from router.tools.needs import Need
+
+_FILE = (
+    r"[\"'`“]?[\w~./\\:-]{0,200}\w\.(?:txt|md|csv|tsv|jsonl?|ya?ml|xml|html?|log|docx?|xlsx?|pdf|pptx?|py|js|ts|sql|"
+    r"toml|ini|rtf|svg|parquet|ics)(?![\w.])"
+)
+_SAVE = r"(?:sav(?:e|ed|ing)|writ(?:e|ten|ing)|export(?:ed|ing)?|stor(?:e|ed|ing)|dump(?:ed)?|output|leave)"
+_KEEP = r"(?:put|record(?:ed)?|keep|note|results?|list)"
+_REST = r"(?:(?!\. )[^?!\n]){0,80}?"  # of the same sentence
+_KIND = r"(?:(?:new|text|local|markdown|csv|json|file|called|named) ){0,4}"
+_ONE = r"(?:(?:an?|the|my|your|this) )?"
+_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_SPAN = r"(?:minute|hour|day|week|month|quarter|year)s?"
+_SOME = r"(?:\d{1,4}|two|three|four|five|six|seven|ten|few|couple of)"
+
+# Case matters in those that look for names.
+_PATTERNS: Mapping[Need, re.Pattern[str]] = {
+    Need.WRITE_FILE: re.compile(
+        rf"\b(?i:(?:{_SAVE}|{_KEEP})\b{_REST}\b(?:to|in|into|as|at|under) {_ONE}{_KIND}{_FILE}"
+        rf"|{_SAVE}\b{_REST}\b(?:to|in|into|as) {_ONE}{_KIND}file\b)"
+    ),
+    Need.CURRENT_TIME: re.compile(
+        rf"\b(?i:today|tomorrow|yesterday|tonight|so far this"
+        rf"|(?:this|next|last|past|coming) (?:week|weekend|month|quarter|year|morning|afternoon|evening|night"
+        rf"|{_WEEKDAY})"
+        rf"|(?:past|last|next) {_SOME} {_SPAN}|(?:{_SOME}|a few|an?) {_SPAN} (?:ago|from now)|(?:year|month) so far)\b"
+    ),
+    Need.CURRENT_USER: re.compile(
+        r"\b(?i:my (?:own )?(?:\w{1,30} )?(?:account|profile|user ?name|user id)|assigned to me|by me"
+        r"|(?:is|are) mine|my own|i am (?:logged|signed) in|i have (?:logged|created|opened)"
+        r"|(?:assign|add|invite|remove|unassign)\b[^.,;?!]{0,40}?\b(?:me|myself))\b"
+    ),
+    Need.SEND_MAIL: re.compile(
+        r"\b(?:(?i:e-?mail(?:ed|ing)?|mail) (?:(?i:it|them|this|that|these|those|me|him|her|everyone|everybody|both|all"
+        r"|the|an?|my)\b|[A-Z][a-z]+|\w{1,60}@)"
+        r"|(?i:by|via|as|in an?|over) (?i:e-?mail|mail)\b|(?i:to my (?:e-?mail|inbox|mailbox))\b"
+        r"|(?i:send) (?:(?i:an|me an|him an|her an|them an) |[A-Z][a-z]{1,30} (?i:an) )(?i:e-?mail)\b)"
+    ),
+    Need.SEND_MESSAGE: re.compile(
+        r"\b(?:(?i:text|message|ping|dm) (?:(?i:it|them|this|that|me|him|her|the team|everyone)\b|[A-Z][a-z]+)"
+        r"|(?i:let) (?!(?i:me|us|you|it)\b)(?:\S{1,40} ){1,4}?(?i:know)\b"
+        r"|(?i:tell|notify|inform|alert) (?!(?i:me|us|you)\b)(?i:the |my |our |your )?#?\w{1,40}"
+        r"|(?i:keep) (?!(?i:me)\b)(?:\S{1,40} ){1,3}?(?i:posted)\b"
+        r"|(?i:post (?:it|them|this|that|the \w{1,40}))\b|(?i:to|in|into) (?i:the |our |my )?#\w)"
+    ),
+    Need.SIGN_IN: re.compile(
+        r"\b(?i:pass ?(?:word|code)s?\b(?! (?:policy|reset|strength))|(?:log|sign)(?:ging|ing)? ?in(?:to| to)\b|pwd\b)"
+    ),
+}
+# Says neither by mail nor by message.
+_SEND = re.compile(
+    r"\b(?i:send(?:ing)? (?:me|it|them|this|that|him|her)\b|send\b[^.;?!]{0,60}?\b(?:to|with) (?:me\b|my \w|\w{1,60}@))"
+)
+_EITHER = (Need.SEND_MAIL, Need.SEND_MESSAGE)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownNeed:
+    """A need that a request shows by `text`, a part of it. A tool for any of `needs` meets it."""
+
+    needs: tuple[Need, ...]
+    text: str
+
+
+def find_needs(request: str, wanted: Collection[Need] = tuple(Need)) -> tuple[ShownNeed, ...]:
+    """Return the needs that a request shows, in the order of `Need`, those of `wanted` alone."""
+    shown = [
+        ShownNeed((need,), match.group())
+        for need, pattern in _PATTERNS.items()
+        if need in wanted and (match := pattern.search(request))
+    ]
+    either = tuple(need for need in _EITHER if need in wanted)
+    if either and not any(set(one.needs) & set(either) for one in shown) and (match := _SEND.search(request)):
+        shown.append(ShownNeed(either, match.group()))
+    return tuple(shown)
