@@ -18,9 +18,9 @@ from router.snapshot.snapshot import Snapshot
 from router.tools.needs import PHRASES, Need, fits_schema
 from router.tools.trust import sanitize
 
-# Standard scores: no catalog without such a tool had a tool of fitting schema beyond the first.
-_LEAST = 4.0
-_OF_BEST = 0.7  # of the best tool's score
+# Standard scores. See docs/decisions/0096-implicit-needs.md.
+_LEAST = 4.5
+_OF_BEST = 0.75  # of the best tool's score
 
 
 def find_need_tools(snapshot: Snapshot) -> NeedTools:

@@ -11,23 +11,29 @@ from dataclasses import dataclass
 from router.tools.needs import Need
 
 _FILE = (
-    r"[\"'`“]?[\w~./\\:-]{0,200}\w\.(?:txt|md|csv|tsv|jsonl?|ya?ml|xml|html?|log|docx?|xlsx?|pdf|pptx?|py|js|ts|sql|"
-    r"toml|ini|rtf|svg|parquet|ics)(?![\w.])"
+    r"[\"'`“]?(?!https?:)[\w~./\\:-]{0,200}\w\.(?:txt|md|csv|tsv|jsonl?|ya?ml|xml|html?|log|docx?|xlsx?|pdf|pptx?|py|js"
+    r"|ts|sql|toml|ini|rtf|svg|parquet|ics)(?![\w.])"
 )
-_SAVE = r"(?:sav(?:e|ed|ing)|writ(?:e|ten|ing)|export(?:ed|ing)?|stor(?:e|ed|ing)|dump(?:ed)?|output|leave)"
-_KEEP = r"(?:put|record(?:ed)?|keep|note|results?|list)"
+_SAVE = r"(?:save|saving|write|writing|export|store|dump|output|leave)"
 _REST = r"(?:(?!\. )[^?!\n]){0,80}?"  # of the same sentence
-_KIND = r"(?:(?:new|text|local|markdown|csv|json|file|called|named) ){0,4}"
-_ONE = r"(?:(?:an?|the|my|your|this) )?"
+_KIND = r"(?:(?:an?|the|my|your|this) )?(?:(?:new|text|local|markdown|csv|json|file|called|named) ){0,4}"
 _WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _SPAN = r"(?:minute|hour|day|week|month|quarter|year)s?"
 _SOME = r"(?:\d{1,4}|two|three|four|five|six|seven|ten|few|couple of)"
+# "My mail", "a text", "the message" are no verbs; "they'll text me" and "I can't tell" ask for nothing.
+_VERB = (
+    r"(?<!\ba )(?<!\ban )(?<!\bmy )(?<!\bthe )(?<!\bthis )(?<!\bthat )(?<!\beach )(?<!-up )(?<!'ll )(?<!n't )"
+    r"(?<!wants to )(?<!ought to )\b"
+)
+_THEM = r"(?:(?i:it|them|this|me|him|her|everyone|everybody)\b)"
+# Case tells names.
+_THIRD = r"(?:(?i:the|my|our|your|them|him|her|everyone|everybody)\b|#\w|[A-Z][a-z]|\w{1,60}@)"
 
-# Case matters in those that look for names.
 _PATTERNS: Mapping[Need, re.Pattern[str]] = {
     Need.WRITE_FILE: re.compile(
-        rf"\b(?i:(?:{_SAVE}|{_KEEP})\b{_REST}\b(?:to|in|into|as|at|under) {_ONE}{_KIND}{_FILE}"
-        rf"|{_SAVE}\b{_REST}\b(?:to|in|into|as) {_ONE}{_KIND}file\b)"
+        rf"\b(?i:(?:{_SAVE}|put|record|keep|note|results?)\b{_REST}\b(?:to|in|into|as|under) {_KIND}{_FILE}"
+        rf"|(?:list\b{_REST} into|(?:saved|exported|written|dumped) (?:as|to|into)) {_KIND}{_FILE}"
+        rf"|{_SAVE}\b{_REST}\b(?:to|in|into|as) {_KIND}file\b)"
     ),
     Need.CURRENT_TIME: re.compile(
         rf"\b(?i:today|tomorrow|yesterday|tonight|so far this"
@@ -37,29 +43,31 @@ _PATTERNS: Mapping[Need, re.Pattern[str]] = {
     ),
     Need.CURRENT_USER: re.compile(
         r"\b(?i:my (?:own )?(?:\w{1,30} )?(?:account|profile|user ?name|user id)|assigned to me|by me"
-        r"|(?:is|are) mine|my own|i am (?:logged|signed) in|i have (?:logged|created|opened)"
+        r"|(?:is|are) mine|i am (?:logged|signed) in|i have (?:logged|created|opened)"
         r"|(?:assign|add|invite|remove|unassign)\b[^.,;?!]{0,40}?\b(?:me|myself))\b"
     ),
     Need.SEND_MAIL: re.compile(
-        r"\b(?:(?i:e-?mail(?:ed|ing)?|mail) (?:(?i:it|them|this|that|these|those|me|him|her|everyone|everybody|both|all"
-        r"|the|an?|my)\b|[A-Z][a-z]+|\w{1,60}@)"
+        rf"{_VERB}(?:(?i:e-?mail|mail) (?:{_THEM}|{_THIRD}|(?i:that|these|those|both|all|an?)\b)"
         r"|(?i:by|via|as|in an?|over) (?i:e-?mail|mail)\b|(?i:to my (?:e-?mail|inbox|mailbox))\b"
         r"|(?i:send) (?:(?i:an|me an|him an|her an|them an) |[A-Z][a-z]{1,30} (?i:an) )(?i:e-?mail)\b)"
     ),
     Need.SEND_MESSAGE: re.compile(
-        r"\b(?:(?i:text|message|ping|dm) (?:(?i:it|them|this|that|me|him|her|the team|everyone)\b|[A-Z][a-z]+)"
+        rf"{_VERB}(?:(?i:text|message|ping|dm) {_THEM}|(?:text|message|ping|dm) (?:[A-Z][a-z]+|the\b)"
         r"|(?i:let) (?!(?i:me|us|you|it)\b)(?:\S{1,40} ){1,4}?(?i:know)\b"
-        r"|(?i:tell|notify|inform|alert) (?!(?i:me|us|you)\b)(?i:the |my |our |your )?#?\w{1,40}"
+        rf"|(?i:tell|notify|inform|alert) (?!(?i:the (?:difference|time|truth))\b){_THIRD}"
         r"|(?i:keep) (?!(?i:me)\b)(?:\S{1,40} ){1,3}?(?i:posted)\b"
-        r"|(?i:post (?:it|them|this|that|the \w{1,40}))\b|(?i:to|in|into) (?i:the |our |my )?#\w)"
+        r"|(?i:post (?:it|them|this|the \w{1,40}))\b)"
     ),
     Need.SIGN_IN: re.compile(
-        r"\b(?i:pass ?(?:word|code)s?\b(?! (?:policy|reset|strength))|(?:log|sign)(?:ging|ing)? ?in(?:to| to)\b|pwd\b)"
+        r"\b(?i:pass ?(?:word|code)s?(?:,? (?:is|are)\b|:? [\"'`]?(?=[^\s\"'`]{0,40}\d))"
+        r"|(?:log|sign)(?:ging|ing)? (?:me )?in(?:to| to)?\b"
+        r"(?=[^.;?!\n]{0,40}\b(?:account|bank|password|portal|platform)\b))"
     ),
 }
 # Says neither by mail nor by message.
 _SEND = re.compile(
-    r"\b(?i:send(?:ing)? (?:me|it|them|this|that|him|her)\b|send\b[^.;?!]{0,60}?\b(?:to|with) (?:me\b|my \w|\w{1,60}@))"
+    rf"{_VERB}(?i:(?<=and )send (?:it|them|this)\b|(?<=, )send (?:it|them|this)\b|(?<=then )send (?:it|them|this)\b"
+    r"|send\b[^.;?!]{0,60}?\b(?:to|with) (?:me\b|my \w|\w{1,60}@))"
 )
 _EITHER = (Need.SEND_MAIL, Need.SEND_MESSAGE)
 

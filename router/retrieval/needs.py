@@ -149,7 +149,8 @@ def _order(
 ) -> Callable[[tuple[Need, NeedTool]], tuple[object, ...]]:
     def key(candidate: tuple[Need, NeedTool]) -> tuple[object, ...]:
         tool = candidate[1]
-        rank = ranking.rank_of(tool.ordinal) or len(ranking) + 1
+        # The request's words choose among mailers, not among clocks.
+        rank = 0 if candidate[0] is Need.CURRENT_TIME else ranking.rank_of(tool.ordinal) or len(ranking) + 1
         return (tool.provider not in providers, rank, -tool.confidence, tool.ordinal)
 
     return key
