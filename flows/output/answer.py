@@ -13,11 +13,13 @@ _MAX_DUPLICATES = 3  # duplicates that are named; the rest are counted
 
 
 def show_verdict(routed: RoutedTools) -> None:
-    """Print a warning if no tool fits, and the steps of a request that has several."""
+    """Print a warning if no tool fits, the steps of a request that has several, and what it implies."""
     if routed.none_fits:
         out.print(f"{routed.doubt} What came closest:")
     for number, step in enumerate(routed.steps, 1):
         out.print(plain_text(f"step {number}: {step}", "dim"), soft_wrap=True)
+    for need, text in routed.needs.items():
+        out.print(plain_text(f"implied, {need}: {text}", "dim"), soft_wrap=True)
 
 
 def show_notes(routed: RoutedTools) -> None:
@@ -98,7 +100,7 @@ def explanation_table(routed: RoutedTools) -> Table:
     for rank, tool in enumerate(routed, 1):
         cells = [_rank_and_share(tool, signal) for signal in signals]
         if routed.steps:
-            number = routed.steps.index(tool.step) + 1 if tool.step else None
+            number = routed.steps.index(tool.step) + 1 if tool.step in routed.steps else None
             cells.append(f"{number} {_share(tool.gain, tool)}" if number else "[dim]–[/]")
         name = _name(tool) + plain_text(f"\n  {tool.phrase}" if tool.phrase else "", "green")
         table.add_row(str(rank), name, f"{tool.score:.3f}", *cells)

@@ -40,7 +40,7 @@ class RoutedTool:
         contributions: The part of the score that each list added. Contributions and gain add up to the score.
         phrase: The tool's generated phrase that is nearest to the request.
         assumed: The part of the expansion's contribution that was estimated, because the tool has no expansion.
-        step: The step of the request that the tool serves best, or the earlier message.
+        step: The step of the request that the tool serves best, what shows an implicit need, or the earlier message.
         gain: What the step, or the tool that needs this one, added to the score.
         also_from: The ids of the tool's duplicates, which the answer leaves out.
         needed_by: The tools of the answer that need this one to run first, and for which parameter.
@@ -106,6 +106,7 @@ class RoutedTools:
         none_fits: Whether `fits` is below the threshold: the tools are then the closest ones.
         calibrated: Whether `fits` was fitted to this catalog. If not, it was fitted on other catalogs, and is a hint.
         steps: The steps of a request of several.
+        needs: What the request only implies, such as "write_file", by the words that show it. Each brought a tool.
         always: The tools that the selection adds to every answer. They take no ranked place.
         dropped: The candidates that the selection, the budget or a provider's cap left out, best first; with `explain`
             also those that a filter kept out of the search.
@@ -125,6 +126,7 @@ class RoutedTools:
     none_fits: bool = False
     calibrated: bool = False
     steps: tuple[str, ...] = ()
+    needs: Mapping[str, str] = field(default_factory=dict)
     always: tuple[RoutedTool, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
@@ -190,6 +192,7 @@ class RoutedTools:
             "none_fits": self.none_fits,
             "calibrated": self.calibrated,
             "steps": list(self.steps),
+            "needs": dict(self.needs),
             "tools": [tool.to_json() for tool in self.tools],
             "always": [tool.to_json() for tool in self.always],
             "dropped": [{"tool_id": tool.tool_id, "by": tool.by, "reason": tool.reason} for tool in self.dropped],

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from router.contract import Signal
 from router.encoding.encoder import Encoder, apply_adapter
 from router.errors import RequestInvalid
+from router.query.needs import find_needs
 from router.query.steps import Steps, find_steps
 from router.retrieval.deduplication import collapse
 from router.retrieval.features import has_clear_leader, no_answer_features
 from router.retrieval.fusion import Contributions, fuse
+from router.retrieval.needs import MetNeed, bring_tools, choose_tools
 from router.retrieval.no_answer_calibration import FitEstimate, apply_calibrations
 from router.retrieval.prerequisites import Dependent, bring_prerequisites
 from router.retrieval.recipe import Fusion, Normalization, Recipe
@@ -37,7 +39,8 @@ class SearchResult:
     `query` is what was ranked, `rankings` the list of each signal. `whole` is the fused ranking of the whole request;
     `contributions` and `assumed` belong to it, row for row. `covered` is what its steps make of it, None where it has
     one step. `duplicates` are by ordinal the tools that a tool stands for. `dependents` are by ordinal the tools that
-    need a tool; `raises` is what that added to its score, where it was brought for that.
+    need a tool; `raises` is what that added to its score, where it was brought for that. `needs` are the implicit
+    needs that tools were brought for; their texts are the last of `steps`.
     """
 
     query: EncodedQuery
@@ -51,6 +54,7 @@ class SearchResult:
     duplicates: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     dependents: Mapping[int, tuple[Dependent, ...]] = field(default_factory=dict)
     raises: Mapping[int, float] = field(default_factory=dict)
+    needs: tuple[MetNeed, ...] = ()
 
 
 def clean_request(request: str) -> str:
@@ -80,7 +84,7 @@ def search(snapshot: Snapshot, request: str, recipe: Recipe, admitted: Admitted 
         covered = cover_steps(whole, fused_steps, steps)
         ranking = covered.ranking
     result = SearchResult(query, rankings, whole, contributions, assumed, steps, covered, ranking)
-    return complete(snapshot, result, recipe, admitted)
+    return complete(snapshot, _meet_needs(snapshot, result, recipe, admitted), recipe, admitted)
 
 
 def complete(snapshot: Snapshot, result: SearchResult, recipe: Recipe, admitted: Admitted | None) -> SearchResult:
@@ -102,6 +106,28 @@ def add_prerequisites(
 
     brought = bring_prerequisites(result.ranking, result.query.text, snapshot.prerequisites, is_admitted)
     return replace(result, ranking=brought.ranking, dependents=brought.dependents, raises=brought.raises)
+
+
+def _meet_needs(snapshot: Snapshot, result: SearchResult, recipe: Recipe, admitted: Admitted | None) -> SearchResult:
+    """Return a result with a tool for each implicit need that the request shows and the snapshot can meet."""
+    if not recipe.implicit_needs or not snapshot.needs.tools:
+        return result
+    if not (shown := find_needs(result.query.text, snapshot.needs.tools)):
+        return result
+
+    def provider(ordinal: int) -> str | None:
+        return snapshot.records.entry(ordinal).record.provider
+
+    needs = choose_tools(shown, snapshot.needs, result.ranking, provider, snapshot.restrict_to_served(admitted))
+    if not needs:
+        return result
+    covered = bring_tools(result.ranking, result.covered, needs, len(result.steps))
+    steps = replace(
+        result.steps,
+        texts=(*result.steps.texts, *(need.text for need in needs)),
+        weights=(*result.steps.weights, *(1.0 for _ in needs)),
+    )
+    return replace(result, covered=covered, ranking=covered.ranking, steps=steps, needs=needs)
 
 
 def collapse_duplicates(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> SearchResult:

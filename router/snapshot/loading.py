@@ -14,6 +14,7 @@ from router.contract import Manifest, Signal
 from router.encoding.encoder import Encoder, OnnxEncoder
 from router.errors import SnapshotInvalid
 from router.retrieval.arrays import load_array, load_offsets
+from router.retrieval.needs import NeedTools
 from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.prerequisite_graph import PrerequisiteGraph
 from router.retrieval.score_normalization import BackgroundScores
@@ -93,6 +94,11 @@ def load_duplicates(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.
 def load_prerequisites(folder: Path, manifest: Manifest, tools: int) -> PrerequisiteGraph | None:
     """Return which tools need which; None where none does, or the build did not look."""
     return PrerequisiteGraph.open(folder, tools) if contract.PREREQUISITES in manifest.files else None
+
+
+def load_needs(folder: Path, manifest: Manifest, tools: int) -> NeedTools:
+    """Return the tools that meet implicit needs; none where the snapshot tells none."""
+    return NeedTools.open(folder, tools) if contract.NEEDS in manifest.files else NeedTools()
 
 
 def _by_ordinal(folder: Path, name: str, what: str, dtype: np.dtype[Any], tools: int) -> NDArray[Any]:
