@@ -24,6 +24,7 @@ COMMENT ON COLUMN tools.categories IS 'The vendor''s categories.';
 COMMENT ON COLUMN tools.tags IS 'The categories, then the hints of MCP that are set.';
 COMMENT ON COLUMN tools.annotations IS 'The vendor''s hints: shown, never trusted.';
 COMMENT ON COLUMN tools.deprecated IS 'Whether the vendor calls it deprecated.';
+COMMENT ON COLUMN tools.unread IS 'Whether its description is in another language than English, which English requests share no words with.';
 COMMENT ON COLUMN tools.origin_file IS 'The file that it was read from.';
 COMMENT ON COLUMN tools.origin_pointer IS 'The place in that file, as a JSON pointer or a line.';
 COMMENT ON COLUMN tools.record_hash IS 'The hash of what the tool is, wherever it came from and whatever it is called here.';

@@ -208,6 +208,7 @@ def _manifest(
             "merged": contents.catalog.count("merged"),
             "renamed": contents.catalog.count("renamed"),
             "thin": contents.catalog.count("thin"),
+            "unread": contents.catalog.count("unread"),
         },
         token_formats=tuple(map(str, Form)),
         token_details=tuple(map(str, Detail)),

@@ -47,6 +47,8 @@ class Recipe:
         adapter: Pass requests through the snapshot's query adapter, where it has one.
         steps: Also rank each step of a request by itself, and cover them all in one answer.
         collapse: Give duplicates one place.
+        assume_unread: Assume scores of name and description for tools that are described in another language, where
+            the request is English.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Recipe:
     adapter: bool = False
     steps: bool = False
     collapse: bool = False
+    assume_unread: bool = False
 
     def __post_init__(self) -> None:
         def reject(field: str, value: object, allowed: str) -> None:
@@ -102,6 +105,7 @@ class Recipe:
                 adapter=_flag(row, "adapter"),
                 steps=_flag(row, "steps"),
                 collapse=_flag(row, "collapse"),
+                assume_unread=_flag(row, "assume_unread"),
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise SettingsInvalid(f"recipe: {error}") from error
@@ -134,6 +138,7 @@ DEFAULT = Recipe(
     adapter=True,
     steps=True,
     collapse=True,
+    assume_unread=True,
 )
 ADAPTIVE = Recipe(
     "adaptive",
@@ -145,6 +150,7 @@ ADAPTIVE = Recipe(
     adapter=True,
     steps=True,
     collapse=True,
+    assume_unread=True,
 )
 
 RECIPES: Mapping[str, Recipe] = {recipe.name: recipe for recipe in (DEFAULT, ADAPTIVE, PUBLISHED, LEXICAL)}

@@ -66,7 +66,8 @@ class Snapshot:
     `retrievers` are in the order of `Signal`. An ordinal is a tool's row in every array. `folder` is None in memory.
     `tokens` are those of each tool as a model is given it. `expanded` has the `Expanded` mark of each tool; None where
     all have an expansion. `adapter` is the query adapter, float32 (dim, dim). `duplicates` has for each tool the first
-    ordinal of its duplicates; None where there are none. `served` masks the ordinals that are tools; None where all
+    ordinal of its duplicates; None where there are none. `unread` marks the tools whose descriptions are not English;
+    None where all are. `served` masks the ordinals that are tools; None where all
     are, which is so without an overlay.
     """
 
@@ -82,6 +83,7 @@ class Snapshot:
     duplicates: NDArray[np.int64] | None = None
     background_scores: BackgroundScores | None = None
     calibrations: tuple[Calibration, ...] = ()
+    unread: NDArray[np.bool_] | None = None
     served: Admitted | None = None
     overlay: Overlay = field(default_factory=Overlay)
     # What `router.snapshot.restriction` made of this snapshot: it goes with it.
@@ -141,6 +143,7 @@ class Snapshot:
                 retrievers=open_retrievers(opened, manifest, tools),
                 encoder=before.encoder if before and shared else loading.open_encoder(opened, manifest),
                 expanded=loading.load_expansion_marks(opened, manifest, tools),
+                unread=loading.load_unread(opened, manifest, tools),
                 adapter=loading.load_adapter(opened, manifest),
                 duplicates=loading.load_duplicates(opened, manifest, tools),
                 background_scores=background_scores,
