@@ -12,7 +12,7 @@ from router.text import identifier_words
 from router.tools.text_overlap import term_set
 from router.tools.trust import sanitize
 
-_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])\s*|\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?;。；])\s+|\n+")
 # Quoted, bracketed and tabulated text stands apart from the sentence around it. An apostrophe quotes only at a word's
 # edge.
 _APART = re.compile(r"[«»\"“”„‹›<>\[\]{}|`]+|(?<!\w)'|'(?!\w)")
@@ -28,8 +28,6 @@ _SUBJECT_WORDS = 20
 _LABEL_WORDS = 2
 _MOST_REMARKS = 2_000  # embedded of a record: the largest honest one of 15,927 has some hundreds
 _CLAUSE_END = re.compile(r"(?<=[,;:、，])\s*")
-# Scripts without spaces: two characters are about a word.
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,16 +160,12 @@ def subject_claim(record: ToolRecord) -> str:
 
 def _first_clauses(sentence: str) -> str:
     """Return as many of a sentence's clauses as have the words of a subject, and one at least."""
-    kept = 0
-    for end in (*(match.end() for match in _CLAUSE_END.finditer(sentence)), len(sentence)):
-        if kept and _count_words(sentence[:end]) > _SUBJECT_WORDS:
+    kept = ""
+    for clause in _CLAUSE_END.split(sentence):
+        if kept and len(f"{kept} {clause}".split()) > _SUBJECT_WORDS:
             break
-        kept = end
-    return sentence[:kept].strip()
-
-
-def _count_words(text: str) -> int:
-    return len(text.split()) + len(_UNSPACED.findall(text)) // 2
+        kept = f"{kept} {clause}".strip()
+    return kept
 
 
 def _unquoted(sentence: str) -> str:
@@ -185,7 +179,7 @@ def _parts(text: str) -> list[str]:
         part.strip(_TRIMMED)
         for sentence in _sentences(text)
         for piece in _APART.split(sentence)
-        for part in (_CLAUSE_END.split(piece) if _count_words(piece) > _SUBJECT_WORDS else [piece])
+        for part in (_CLAUSE_END.split(piece) if len(piece.split()) > _SUBJECT_WORDS else [piece])
     )
     return [part for part in parts if len(part) >= (_FEWEST_CHARACTERS if " " in part else _LONG_CODE)]
 
@@ -193,10 +187,10 @@ def _parts(text: str) -> list[str]:
 def _sentences(text: str) -> list[str]:
     """Return the sentences of a text. Fragments stay together: "e.g. 5", Morse code."""
     sentences: list[str] = []
-    for sentence in filter(None, _SENTENCE_END.split(text.strip())):
+    for sentence in _SENTENCE_END.split(text.strip()):
         if sentences and min(len(sentences[-1]), len(sentence)) < _FEWEST_CHARACTERS:
             sentences[-1] += f" {sentence}"
-        else:
+        elif sentence:
             sentences.append(sentence)
     return sentences
 
