@@ -34,7 +34,8 @@ class BuildReport:
         outcome: "published", "unchanged" (the current snapshot has the same content) or "held" (written, not serving).
         held: The gates' reasons, also for a build that changed nothing.
         degraded: What the build went without, such as a source that did not answer. It published all the same.
-        counts: How many tools there are, and how many records were read, rejected, and of how many there is a notice, by its kind.
+        counts: How many tools there are, how many records were read and rejected, and how many notices there are of a
+            kind.
         rejected: Records that could not be used, with place and reason.
         notices: What people should know of single records.
         generators: Tools by the generator that wrote for them.

@@ -50,9 +50,10 @@ Span = tuple[int, int]
 class Steps:
     """The steps of a request in its order; empty where the request is a single step.
 
-    `weights` are 1 for steps that express an intent, and less for statements unless MANY_STEPS are intents. `share` is the fraction of the request's
-    words that the steps hold: below 1 where statements of a long request were left out. `spans` are the character
-    ranges of each step, start to end (exclusive), in `request`, the request with its white space collapsed.
+    `weights` are 1 for steps that express an intent, and less for statements unless MANY_STEPS are intents. `share` is
+    the fraction of the request's words that the steps hold: below 1 where statements of a long request were left out.
+    `spans` are the character ranges of each step, start to end (exclusive), in `request`, the request with its white
+    space collapsed.
     """
 
     texts: tuple[str, ...] = ()

@@ -33,11 +33,11 @@ def filter_candidates(
     records: Sequence[ToolRecord],
     cosines: Callable[[], Cosines | None],
 ) -> FilteredCandidates:
-    """Return the candidates that pass a selection's thresholds and its limit by provider, ordered by the combined score where it has weights.
+    """Return the candidates that pass a selection's thresholds and its limit by provider.
 
-    `records` are the candidates, best first; equal scores keep that order. `cosines` is called only where cosines
-    count: it returns those of the request and each record, float64 (records,), or None without an encoder. Raises
-    SettingsInvalid where they count and are None.
+    They are ordered by the combined score where it has weights. `records` are the candidates, best first; equal scores
+    keep that order. `cosines` is called only where cosines count: it returns those of the request and each record,
+    float64 (records,), or None without an encoder. Raises SettingsInvalid where they count and are None.
     """
     query = RelevanceQuery(tokens(request), category)
     kept, refused, scores = [], [], {}

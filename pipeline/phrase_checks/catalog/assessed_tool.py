@@ -15,8 +15,8 @@ class AssessedTool:
     """A tool: its record as the one text that is embedded for it, and the phrases written for it.
 
     Tools of equal `content` are the same tool, offered by several servers: their phrases may fit each other. `own` are
-    the terms of its name and first sentence: a phrase that has no other terms belongs to the tool in any case. `unread` is
-    True where the description is not English: the record's vector then says little of English phrases.
+    the terms of its name and first sentence: a phrase that has no other terms belongs to the tool in any case. `unread`
+    is True where the description is not English: the record's vector then says little of English phrases.
     """
 
     tool_id: str

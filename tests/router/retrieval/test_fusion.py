@@ -266,7 +266,8 @@ def test_a_tool_in_another_language_is_assumed_the_lesser_of_dense_and_expansion
     fused, contributions, assumed = fuse(lists, by_rank, None, unread(2))
     # Of tool 2, dense has rank 2 and the expansion rank 1: dense is the lesser.
     row = fused.ordinals.tolist().index(2)
-    assert contributions[row] == pytest.approx({"name": 1 / 62, "description": 1 / 62, "expansion": 2 / 61, "dense": 2 / 62})
+    given = {"name": 1 / 62, "description": 1 / 62, "expansion": 2 / 61, "dense": 2 / 62}
+    assert contributions[row] == pytest.approx(given)
     assert assumed[row] == pytest.approx(2 / 62)
     assert fused.scores[row] == pytest.approx(sum(contributions[row].values()))
     assert [assumed[i] for i in range(3) if i != row] == [0, 0]
