@@ -105,7 +105,6 @@ def test_programs_get_json(run: Callable[..., Done], served: Path, snapshot: Pat
         "provider": "linear",
         "tools": 2,
         "thin": 1,
-        "unread": 0,
         "phrases_a_tool": overview["providers"]["rows"][0]["phrases_a_tool"],
         "written_by": "lexicon 2",
         "failed": 0,
