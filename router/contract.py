@@ -35,6 +35,7 @@ VECTOR_OFFSETS = "vector_offsets.npy"  # int64 (tools + 1,)
 CANDIDATES = "candidates.faiss"
 MOMENTS = "moments.npz"
 EXPANDED = "expanded.npy"  # uint8 (tools,), `Expanded` by ordinal: only where tools differ in it
+UNREAD = "unread.npy"  # bool (tools,), descriptions in another language than English: only where there are some
 ADAPTER = "adapter.npy"  # the query adapter, float32 (dim, dim): only where one was learned
 DUPLICATES = "twins.npy"  # int64 (tools,), the first ordinal among a tool's duplicates: only where there are some
 # See `PrerequisiteGraph`: only where a tool resolves what another needs.

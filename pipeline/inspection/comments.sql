@@ -26,6 +26,7 @@ COMMENT ON COLUMN tools.annotations IS 'The vendor''s hints: shown, never truste
 COMMENT ON COLUMN tools.deprecated IS 'Whether the vendor calls it deprecated.';
 COMMENT ON COLUMN tools.outputs IS 'What a call answers, as far as the vendor declares it: a list of rows with path, type and, where given, description, enum, required. NULL where nothing is declared.';
 COMMENT ON COLUMN tools.links IS 'Which parameters of other tools the answer fills, as OpenAPI links say: a list of rows with parameter, tool, expression. NULL where there are none.';
+COMMENT ON COLUMN tools.unread IS 'Whether its description is in another language than English, which English requests share no words with.';
 COMMENT ON COLUMN tools.origin_file IS 'The file that it was read from.';
 COMMENT ON COLUMN tools.origin_pointer IS 'The place in that file, as a JSON pointer or a line.';
 COMMENT ON COLUMN tools.record_hash IS 'The hash of what the tool is, wherever it came from and whatever it is called here.';

@@ -225,6 +225,7 @@ def _manifest(
             "renamed": contents.catalog.count("renamed"),
             "thin": contents.catalog.count("thin"),
             **_prerequisite_counts(contents.prerequisites),
+            "unread": contents.catalog.count("unread"),
         },
         token_formats=tuple(map(str, Form)),
         token_details=tuple(map(str, Detail)),

@@ -39,7 +39,8 @@ class RoutedTool:
         ranks: The tool's rank in each list that holds it, by the signal's name ("name", or `Signal.NAME`).
         contributions: The part of the score that each list added. Contributions and gain add up to the score.
         phrase: The tool's generated phrase that is nearest to the request.
-        assumed: The part of the expansion's contribution that was estimated, because the tool has no expansion.
+        assumed: The part of the contributions that was estimated: the expansion's where the tool has none, name's and
+            description's where it is described in another language.
         step: The step of the request that the tool serves best, what shows an implicit need, or the earlier message.
         gain: What the step, or the tool that needs this one, added to the score.
         also_from: The ids of the tool's duplicates, which the answer leaves out.

@@ -55,6 +55,8 @@ class Recipe:
         collapse: Give duplicates one place.
         prerequisites: Bring the tools that must run before those of the answer.
         implicit_needs: Bring a tool for what a request only implies, such as writing "to report.md".
+        assume_unread: Assume scores of name and description for tools that are described in another language, where
+            the request is English.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Recipe:
     collapse: bool = False
     prerequisites: bool = False
     implicit_needs: bool = False
+    assume_unread: bool = False
 
     def __post_init__(self) -> None:
         def reject(field: str, value: object, allowed: str) -> None:
@@ -119,6 +122,7 @@ class Recipe:
                 collapse=_flag(row, "collapse"),
                 prerequisites=_flag(row, "prerequisites"),
                 implicit_needs=_flag(row, "implicit_needs"),
+                assume_unread=_flag(row, "assume_unread"),
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise SettingsInvalid(f"recipe: {error}") from error
@@ -156,6 +160,7 @@ DEFAULT = Recipe(
     collapse=True,
     prerequisites=True,
     implicit_needs=True,
+    assume_unread=True,
 )
 STANDARD = Recipe(
     "standard",
@@ -168,6 +173,7 @@ STANDARD = Recipe(
     collapse=True,
     prerequisites=True,
     implicit_needs=True,
+    assume_unread=True,
 )
 ADAPTIVE = Recipe(
     "adaptive",
@@ -181,6 +187,7 @@ ADAPTIVE = Recipe(
     collapse=True,
     prerequisites=True,
     implicit_needs=True,
+    assume_unread=True,
 )
 
 RECIPES: Mapping[str, Recipe] = {recipe.name: recipe for recipe in (DEFAULT, STANDARD, ADAPTIVE, PUBLISHED, LEXICAL)}

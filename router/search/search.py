@@ -24,6 +24,7 @@ from router.retrieval.retrievers import Admitted, EncodedQuery, Ranking
 from router.retrieval.step_fusion import StepCoverage, cover_steps
 from router.snapshot.snapshot import Snapshot
 from router.text import terms
+from router.tools.foreign_text import foreign_script
 
 Vector = NDArray[np.float32]
 
@@ -74,13 +75,14 @@ def clean_request(request: str) -> str:
 def search(snapshot: Snapshot, request: str, recipe: Recipe, admitted: Admitted | None = None) -> SearchResult:
     """Rank and fuse the admitted tools for a clean request by a recipe, cover its steps, and complete the result."""
     steps = find_steps(request) if recipe.steps else Steps()
+    unread = _unread(snapshot, request, recipe)
     query, *step_queries = encode_with_steps(snapshot, request, steps, recipe)
     rankings = rank(snapshot, query, recipe, recipe.depth, admitted)
-    whole, contributions, assumed = fuse(rankings, recipe, snapshot.expanded)
+    whole, contributions, assumed = fuse(rankings, recipe, snapshot.expanded, unread)
     ranking, covered = whole, None
     if step_queries:
         step_rankings = [rank(snapshot, step, recipe, recipe.depth, admitted) for step in step_queries]
-        fused_steps = [fuse(of_step, recipe, snapshot.expanded)[0] for of_step in step_rankings]
+        fused_steps = [fuse(of_step, recipe, snapshot.expanded, unread)[0] for of_step in step_rankings]
         covered = cover_steps(whole, fused_steps, steps)
         ranking = covered.ranking
     result = SearchResult(query, rankings, whole, contributions, assumed, steps, covered, ranking)
@@ -130,6 +132,13 @@ def _meet_needs(snapshot: Snapshot, result: SearchResult, recipe: Recipe, admitt
     return replace(result, covered=covered, ranking=covered.ranking, steps=steps, needs=needs)
 
 
+def _unread(snapshot: Snapshot, request: str, recipe: Recipe) -> NDArray[np.bool_] | None:
+    """Return the marks of tools described in another language than an English request; None where none counts."""
+    if snapshot.unread is None or not recipe.assume_unread or foreign_script(request):
+        return None
+    return snapshot.unread
+
+
 def collapse_duplicates(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> SearchResult:
     """Return a result in which duplicates share one place; as it is where the recipe does not collapse."""
     if not recipe.collapse or snapshot.duplicates is None:
@@ -167,7 +176,8 @@ def estimate_fit(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> Fi
 def _fused_by_standard_scores(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> Ranking:
     """Fuse the whole request's lists by standard scores, whatever the recipe: ranks alone show no distances."""
     standard = replace(recipe, fusion=Fusion.CONVEX, normalization=Normalization.STANDARD)
-    return result.whole if standard == recipe else fuse(result.rankings, standard, snapshot.expanded)[0]
+    unread = _unread(snapshot, result.query.text, recipe)
+    return result.whole if standard == recipe else fuse(result.rankings, standard, snapshot.expanded, unread)[0]
 
 
 def encode_with_steps(snapshot: Snapshot, request: str, steps: Steps, recipe: Recipe) -> list[EncodedQuery]:

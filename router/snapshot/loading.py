@@ -57,6 +57,13 @@ def load_expansion_marks(folder: Path, manifest: Manifest, tools: int) -> NDArra
     return _by_ordinal(folder, contract.EXPANDED, "marks", np.dtype(np.uint8), tools)
 
 
+def load_unread(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.bool_] | None:
+    """Return for each tool whether the English analyzer cannot read its description; None where it reads all."""
+    if contract.UNREAD not in manifest.files:
+        return None
+    return _by_ordinal(folder, contract.UNREAD, "marks", np.dtype(np.bool_), tools)
+
+
 def load_adapter(folder: Path, manifest: Manifest) -> NDArray[np.float32] | None:
     """Return the query adapter, float32 (dim, dim); None where none was learned."""
     if contract.ADAPTER not in manifest.files:

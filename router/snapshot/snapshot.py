@@ -69,8 +69,8 @@ class Snapshot:
     `tokens` are those of each tool as a model is given it. `expanded` has the `Expanded` mark of each tool; None where
     all have an expansion. `adapter` is the query adapter, float32 (dim, dim). `duplicates` has for each tool the first
     ordinal of its duplicates; None where there are none. `prerequisites` says which tools need which, None where none
-    does. `needs` are the tools that meet implicit needs. `served` masks the ordinals that are tools; None where all are,
-    which is so without an overlay.
+    does. `needs` are the tools that meet implicit needs. `unread` marks the tools whose descriptions are not English;
+    None where all are. `served` masks the ordinals that are tools; None where all are, which is so without an overlay.
     """
 
     folder: Path | None
@@ -87,6 +87,7 @@ class Snapshot:
     background_scores: BackgroundScores | None = None
     calibrations: tuple[Calibration, ...] = ()
     needs: NeedTools = field(default_factory=NeedTools)
+    unread: NDArray[np.bool_] | None = None
     served: Admitted | None = None
     overlay: Overlay = field(default_factory=Overlay)
     # What `router.snapshot.restriction` made of this snapshot: it goes with it.
@@ -146,6 +147,7 @@ class Snapshot:
                 retrievers=open_retrievers(opened, manifest, tools),
                 encoder=before.encoder if before and shared else loading.open_encoder(opened, manifest),
                 expanded=loading.load_expansion_marks(opened, manifest, tools),
+                unread=loading.load_unread(opened, manifest, tools),
                 adapter=loading.load_adapter(opened, manifest),
                 duplicates=loading.load_duplicates(opened, manifest, tools),
                 prerequisites=loading.load_prerequisites(opened, manifest, tools),
