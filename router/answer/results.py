@@ -41,7 +41,8 @@ class RoutedTool:
         phrase: The tool's generated phrase that is nearest to the request.
         assumed: The part of the expansion's contribution that was estimated, because the tool has no expansion.
         step: The step of the request that the tool serves best, or the earlier message.
-        gain: What the step, or the tool that needs this one, added to the score.
+        gain: What the step, and the tools that need this one, added to the score.
+        raised: The part of the gain that being needed gave.
         also_from: The ids of the tool's duplicates, which the answer leaves out.
         needed_by: The tools of the answer that need this one to run first, and for which parameter.
         detail: How much of the tool is handed over: less than all where a token budget is tight.
@@ -56,6 +57,7 @@ class RoutedTool:
     assumed: float = 0.0
     step: str | None = None
     gain: float = 0.0
+    raised: float = 0.0
     also_from: tuple[str, ...] = ()
     needed_by: tuple[NeededBy, ...] = ()
     detail: Detail = Detail.FULL
@@ -70,6 +72,7 @@ class RoutedTool:
             "assumed": self.assumed,
             "step": self.step,
             "gain": self.gain,
+            "raised": self.raised,
             "phrase": self.phrase,
             "also_from": list(self.also_from),
             "needed_by": [needing.to_json() for needing in self.needed_by],

@@ -29,6 +29,7 @@ def test_each_edge_has_its_parameter_its_confidence_and_what_shows_it(shop: Shop
         "confidence": 1.0,
         "evidence": "name",
         "because": "search_person finds a person",
+        "of_own": False,
     }
 
 
