@@ -100,19 +100,20 @@ def _row(handed: TrustedRecord, detail: Detail) -> dict[str, Any]:
 
 
 def _add_first(rows: Sequence[dict[str, Any]], tools: Sequence[RoutedTool], vendor_text: VendorText) -> None:
-    """Say of each tool which others of the answer must run before it, and for which parameter.
-
-    A parameter whose name cannot be shown to a model is left out; so is one that is longer than any honest name.
-    """
+    """Say of each tool which others of the answer must run before it, and for which parameter."""
     by_id = {row["tool_id"]: row for row in rows}
     for tool in tools:
         for needing in tool.needed_by:
-            hidden = vendor_text is VendorText.TRUSTED and trusted_text(needing.parameter) != needing.parameter
-            if hidden or len(needing.parameter) > _MAX_PARAMETER:
-                continue
-            if tool.tool_id in by_id and needing.tool_id in by_id:
+            if {tool.tool_id, needing.tool_id} <= by_id.keys() and _is_shown(needing.parameter, vendor_text):
                 first = {"tool_id": tool.tool_id, "parameter": needing.parameter}
                 by_id[needing.tool_id].setdefault("first", []).append(first)
+
+
+def _is_shown(parameter: str, vendor_text: VendorText) -> bool:
+    """Return whether a model may read a parameter's name, on a line of its own."""
+    if vendor_text is VendorText.VERBATIM:
+        return True
+    return len(parameter) <= _MAX_PARAMETER and parameter.isprintable() and trusted_text(parameter) == parameter
 
 
 def _visible_block(block: types.ContentBlock) -> types.ContentBlock:
