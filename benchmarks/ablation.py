@@ -1,8 +1,9 @@
 """Measure what each idea gains, one by one: `python -m benchmarks.ablation SNAPSHOT=FOLDER… [--json FILE]`.
 
-FOLDER holds judged requests and SNAPSHOT was built of it. Each row is a recipe, the ideas taken one by one: added to
-RRF as it was published, and taken from the default. Full Recall@10 and nDCG@10 with 95 % intervals, and the difference
-from the first row of its block: bold where the paired randomisation test gives p < .05.
+FOLDER holds judged requests and SNAPSHOT was built of it, with or without its expansions. Each row is a recipe, in
+three blocks: ideas added to RRF as it was published, ideas taken from the default, other ways to fuse. Full Recall@10
+and nDCG@10 with 95 % intervals, and the difference from the first row of its block: bold where the paired randomisation
+test gives p < .05.
 """
 
 import argparse
@@ -17,11 +18,12 @@ from rich.table import Table
 
 from benchmarks.support.memoized_encoder import Remembering
 from router import RECIPES, DenseView, Normalization, Recipe, Router, Signal
+from router.contract import Expanded
 from router.evaluation import ask, compared, comparison_row, judgements_of, read_judgements
 from router.snapshot.snapshot import Snapshot
 
 METRICS = ("full@10", "ndcg@10")
-PUBLISHED, ADAPTIVE, DEFAULT = (RECIPES[name] for name in ("published", "adaptive", "default"))
+PUBLISHED, ADAPTIVE, STANDARD, DEFAULT = (RECIPES[name] for name in ("published", "adaptive", "standard", "default"))
 
 
 def without(signal: Signal) -> Recipe:
@@ -39,18 +41,25 @@ ADDED = {
 }
 TAKEN = {
     "default": DEFAULT,
-    "adaptive RRF for standard scores": ADAPTIVE,
-    "plain RRF (k = 5) for standard scores": replace(ADAPTIVE, adaptive=False),
-    "min-max for standard scores": replace(DEFAULT, normalization=Normalization.MINMAX),
     "- adapter": replace(DEFAULT, adapter=False),
     "- steps": replace(DEFAULT, steps=False),
     "- phrase vectors": replace(DEFAULT, dense_view=DenseView.DOCUMENT),
     "- document vectors": replace(DEFAULT, dense_view=DenseView.PHRASE),
     **{f"- {signal}": without(signal) for signal in (Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, Signal.DENSE)},
 }
+FUSED = {
+    "default": DEFAULT,
+    "standard scores": STANDARD,
+    "adaptive RRF, k = 5": ADAPTIVE,
+    "- lead": replace(DEFAULT, lead=0),
+    "- shortfall, k = 5": replace(DEFAULT, shortfall=0, k=5),
+    "plain RRF, k = 5": replace(ADAPTIVE, adaptive=False),
+    "min-max scores": replace(STANDARD, normalization=Normalization.MINMAX),
+}
+BLOCKS = {"added": ADDED, "taken": TAKEN, "fused": FUSED}
 
 
-def measure(snapshot: Path, folder: Path) -> list[dict[str, Any]]:
+def measure(snapshot: Path, folder: Path, blocks: Sequence[str] = tuple(BLOCKS)) -> list[dict[str, Any]]:
     """A row a recipe: metrics, intervals, and the difference from the first of its block."""
     opened = Snapshot.open(snapshot)
     assert opened.encoder, f"{snapshot} has no encoder"
@@ -59,19 +68,22 @@ def measure(snapshot: Path, folder: Path) -> list[dict[str, Any]]:
     assert file, f"{folder} holds no judged requests"
     judgements = [judgement for judgement in read_judgements(file) if judgement.kind != "none"]
     rows = []
-    for block in (ADDED, TAKEN):
+    has_expansions = opened.expanded is None or bool((opened.expanded == Expanded.YES).any())
+    for block in blocks:
         first = None
-        for name, recipe in block.items():
+        for name, recipe in BLOCKS[block].items():
             found = ask(router, judgements, replace(recipe, name=name), whole=False)
             first = first or found
             apart = {metric: d.to_json() for metric, d in compared(found, first).items() if d and metric in METRICS}
-            rows.append({"bench": folder.resolve().name, **comparison_row(found), "difference": apart})
+            named = {"bench": folder.resolve().name, "expansions": has_expansions, "block": block}
+            rows.append({**named, **comparison_row(found), "difference": apart})
     return rows
 
 
 def table(rows: Sequence[dict[str, Any]]) -> Table:
     """Metrics with their intervals, differences in points."""
-    shown = Table(title=f"{rows[0]['bench']}, {rows[0]['tools']} tools", box=None, title_justify="left")
+    without = "" if rows[0]["expansions"] else " without expansions"
+    shown = Table(title=f"{rows[0]['bench']}{without}, {rows[0]['tools']} tools", box=None, title_justify="left")
     for name in ("recipe", *(heading for metric in METRICS for heading in (metric, "95 %", "points"))):
         shown.add_column(name, justify="left" if name == "recipe" else "right")
     for row in rows:
@@ -90,12 +102,13 @@ def main() -> None:
     """Measure each pair and print its table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pairs", nargs="+", metavar="SNAPSHOT=FOLDER")
+    parser.add_argument("--blocks", nargs="+", choices=BLOCKS, default=list(BLOCKS))
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
     rows = []
     for pair in asked.pairs:
         snapshot, _, folder = pair.partition("=")
-        rows += (found := measure(Path(snapshot), Path(folder)))
+        rows += (found := measure(Path(snapshot), Path(folder), asked.blocks))
         Console(width=130).print(table(found))
     if asked.json:
         kept = [{key: value for key, value in row.items() if key != "latency_ms"} for row in rows]

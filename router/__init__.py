@@ -75,8 +75,8 @@ them, and says of each which tool needs it.
     >>> router.prerequisites("stripe/createRefund"), router.needed_by("stripe/listCharges")
     >>> [(tool.tool_id, tool.needed_by) for tool in router.route("undo a payment") if tool.needed_by]
 
-Recipes say how the lists are fused: "default" (the best in measurements), "adaptive" (by ranks), "published", "lexical"
-(no encoder runs), or your own. A signal without a weight is not computed.
+Recipes say how the lists are fused: "default" (weighted RRF), "standard" (by standard scores), "adaptive" (by places
+alone), "published", "lexical" (no encoder runs), or your own. A signal without a weight is not computed.
 
     >>> from router import DenseView, Fusion, Recipe, Signal
     >>> mine = Recipe("mine", Fusion.RRF, {Signal.EXPANSION: 1, Signal.DENSE: 2}, k=10, dense_view=DenseView.MEAN)

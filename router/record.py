@@ -82,8 +82,8 @@ class ToolRecord:
         deprecated: Whether the vendor says that it is.
         origin: Where the record was read.
         outputs: What a call answers, flat, as far as the vendor declares it and within narrow limits. It is evidence of
-            what a tool finds: neither searched nor handed to a model.
-        links: Which parameters of other tools the answer fills, as an OpenAPI document says. Handed to nobody either.
+            what a tool finds for builds: neither searched nor handed to a model. Records that a router gives have none.
+        links: Which parameters of other tools the answer fills, as an OpenAPI document says; for builds too.
     """
 
     tool_id: str

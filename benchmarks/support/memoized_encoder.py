@@ -14,6 +14,7 @@ class Remembering:
     def __init__(self, encoder: Encoder, known: dict[str, NDArray[np.float32]]) -> None:
         self._encoder = encoder
         self._known = known
+        self._parts: dict[tuple[str, tuple[tuple[tuple[int, int], ...], ...]], NDArray[np.float32] | None] = {}
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self._encoder.encode(texts)
@@ -27,4 +28,7 @@ class Remembering:
         return np.stack([self.encode_request(request) for request in requests])
 
     def encode_parts(self, request: str, parts: Sequence[Spans]) -> NDArray[np.float32] | None:
-        return self._encoder.encode_parts(request, parts)
+        key = request, tuple(map(tuple, parts))
+        if key not in self._parts:
+            self._parts[key] = self._encoder.encode_parts(request, parts)
+        return self._parts[key]

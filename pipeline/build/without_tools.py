@@ -52,7 +52,7 @@ def _served_records(serving: Path, held: Collection[str]) -> dict[str, ToolRecor
     """Return the serving records of the tools that are held back, by id: those that only changed."""
     records = Snapshot.open(serving, check=False).records
     ordinals = {tool_id: records.ordinal(tool_id) for tool_id in held}
-    return {tool_id: records.entry(ordinal).record for tool_id, ordinal in ordinals.items() if ordinal is not None}
+    return {tool_id: records.complete_record(ordinal) for tool_id, ordinal in ordinals.items() if ordinal is not None}
 
 
 def _document(

@@ -213,7 +213,8 @@ def _add_records(connection: "duckdb.DuckDBPyConnection", folder: Path) -> int:
 def _records(path: Path) -> Iterator[ToolRecord]:
     with path.open(encoding="utf-8") as lines:
         for line in lines:
-            yield ToolRecord.from_json(json.loads(line)["record"])
+            row = json.loads(line)
+            yield ToolRecord.from_json({**row, **row["record"]})  # outputs and links stand beside the record
 
 
 def _rows(connection: "duckdb.DuckDBPyConnection", statement: str) -> list[tuple[str, ...]]:

@@ -26,8 +26,8 @@ class RouteOptions(TypedDict, total=False):
             (`depth` each), so it may be shorter.
         explain: Add ranks, contributions and the matching phrase to each tool, and the tools that filters left
             out.
-        recipe: A Recipe, or the name of one ("default", "adaptive", "published", "lexical"). The snapshot's own
-            for None.
+        recipe: A Recipe, or the name of one ("default", "standard", "adaptive", "published", "lexical"). The
+            snapshot's own for None.
         selection: Filters and orders the tools, in place of the router's own selection.
         category: The category of the request, where the caller knows it.
         category_confidence: How sure the caller is of `category`, from 0 to 1.

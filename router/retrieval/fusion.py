@@ -18,6 +18,7 @@ from router.retrieval.recipe import Fusion, Normalization, Recipe
 from router.retrieval.retrievers import EMPTY, Ranking
 
 Contributions = Mapping[Signal, float]
+_TENTH = 9  # index of the tool whose score shows how far the best one leads
 
 
 class LazyContributions(Sequence[Contributions]):
@@ -106,11 +107,33 @@ def _contributions(ranking: Ranking, recipe: Recipe, signal: Signal) -> NDArray[
     """Return what a signal's ranking adds to the score of each tool in it."""
     weight = recipe.weights[signal]
     if recipe.fusion is Fusion.RRF:
-        ranks = np.arange(1, len(ranking) + 1, dtype=np.float64)
-        return weight * (ranking.standard()[0] if recipe.adaptive else 1.0) / (recipe.k + ranks)
+        return _reciprocal_ranks(ranking, recipe, weight)
     total = sum(recipe.weights.values())
     standard = recipe.normalization is Normalization.STANDARD
     return weight / total * (ranking.standard() if standard else minmax(ranking.scores))
+
+
+def _reciprocal_ranks(ranking: Ranking, recipe: Recipe, weight: float) -> NDArray[np.float64]:
+    """Return weight / (k + rank) for each tool of a list, the weight multiplied by the list's confidence.
+
+    With a shortfall, a rank is a tool's place and how far its standard score falls short of the best. What a tool that
+    the list lacks would get is taken off: it gets 0, and all others are moved alike.
+    """
+    # See docs/decisions/0097-weighted-rrf.md.
+    ranks = np.arange(1.0, len(ranking) + 1)
+    if not recipe.adaptive and not recipe.shortfall:
+        return weight / (recipe.k + ranks)
+    standard = ranking.standard()
+    best = float(standard[0])
+    if recipe.adaptive:
+        tenth = float(standard[_TENTH]) if len(standard) > _TENTH else 0.0
+        weight *= best + recipe.lead * (best - tenth)
+    if not recipe.shortfall:
+        return weight / (recipe.k + ranks)
+    if best > 0:
+        ranks += recipe.shortfall * (1.0 - standard / best)
+    absent = len(ranking) + 1 + recipe.shortfall
+    return weight / (recipe.k + ranks) - weight / (recipe.k + absent)
 
 
 def minmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:

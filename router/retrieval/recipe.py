@@ -11,7 +11,10 @@ from router.retrieval.retrievers import DenseView
 
 
 class Fusion(StrEnum):
-    """RRF sums weight / (k + rank); CONVEX sums weight × normalised score over the sum of weights."""
+    """RRF sums weight / (k + rank); CONVEX sums weight × normalised score over the sum of weights.
+
+    With `shortfall`, a tool's rank is its place + shortfall × (1 − its standard score / the best tool's).
+    """
 
     RRF = "rrf"
     CONVEX = "convex"
@@ -44,6 +47,9 @@ class Recipe:
         dense_view: Which vectors score a tool in the dense list.
         normalization: CONVEX: how scores are made comparable.
         adaptive: RRF: multiply each weight by the standard score of the list's best tool.
+        lead: RRF, adaptive: add so many times the best tool's lead over the tenth to that factor.
+        shortfall: RRF: how many places a tool falls back where it lacks all of the best tool's standard score. A tool
+            that the list lacks then ranks behind its last. 0: places alone count.
         adapter: Pass requests through the snapshot's query adapter, where it has one.
         steps: Also rank each step of a request by itself, and cover them all in one answer.
         collapse: Give duplicates one place.
@@ -58,6 +64,8 @@ class Recipe:
     dense_view: DenseView = DenseView.DOCUMENT
     normalization: Normalization = Normalization.MINMAX
     adaptive: bool = False
+    lead: float = 0.0
+    shortfall: float = 0.0
     adapter: bool = False
     steps: bool = False
     collapse: bool = False
@@ -76,8 +84,9 @@ class Recipe:
                 reject(f"weights.{signal}", weight, "a number from 0 up")
         if not any(self.weights.values()):
             reject("weights", dict(self.weights), "positive for at least one signal")
-        if not 0 <= self.k < float("inf"):
-            reject("k", self.k, "a number from 0 up")
+        for field in ("k", "lead", "shortfall"):
+            if not 0 <= getattr(self, field) < float("inf"):
+                reject(field, getattr(self, field), "a number from 0 up")
         if self.depth < 1:
             reject("depth", self.depth, "at least 1")
 
@@ -101,6 +110,8 @@ class Recipe:
                 dense_view=DenseView(row.get("dense_view", DenseView.DOCUMENT)),
                 normalization=Normalization(row.get("normalization", Normalization.MINMAX)),
                 adaptive=_flag(row, "adaptive"),
+                lead=float(row.get("lead", 0.0)),
+                shortfall=float(row.get("shortfall", 0.0)),
                 adapter=_flag(row, "adapter"),
                 steps=_flag(row, "steps"),
                 collapse=_flag(row, "collapse"),
@@ -126,10 +137,24 @@ def _weights(**by_signal: float) -> dict[str, float]:
 PUBLISHED = Recipe("published", Fusion.RRF, _weights(name=1, description=1, expansion=2, dense=2), k=60)
 LEXICAL = Recipe("lexical", Fusion.CONVEX, _weights(name=0.35, description=0.35, expansion=0.30))
 
-# See docs/decisions/0012-default-recipe.md.
+# See docs/decisions/0012-default-recipe.md for the weights, and 0097-weighted-rrf.md for the default's fusion.
 _MEASURED = _weights(name=0.3, description=0.4, expansion=0.6, dense=2, intent=1)
 DEFAULT = Recipe(
     "default",
+    Fusion.RRF,
+    _MEASURED,
+    k=100,
+    dense_view=DenseView.MEAN,
+    adaptive=True,
+    lead=1,
+    shortfall=100,
+    adapter=True,
+    steps=True,
+    collapse=True,
+    prerequisites=True,
+)
+STANDARD = Recipe(
+    "standard",
     Fusion.CONVEX,
     _MEASURED,
     dense_view=DenseView.MEAN,
@@ -152,4 +177,4 @@ ADAPTIVE = Recipe(
     prerequisites=True,
 )
 
-RECIPES: Mapping[str, Recipe] = {recipe.name: recipe for recipe in (DEFAULT, ADAPTIVE, PUBLISHED, LEXICAL)}
+RECIPES: Mapping[str, Recipe] = {recipe.name: recipe for recipe in (DEFAULT, STANDARD, ADAPTIVE, PUBLISHED, LEXICAL)}

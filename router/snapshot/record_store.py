@@ -1,18 +1,22 @@
-"""The records of a snapshot: one JSON line for each tool, decoded when it is looked at."""
+"""The records of a snapshot: one JSON line for each tool, decoded when it is looked at.
+
+Outputs and links stand beside the record in its line. Only builds read them: decoding a hundred rows would take longer
+than the rest of the line.
+"""
 
 import json
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol, TypeVar, overload
+from typing import Any, Protocol, TypeVar, overload
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from router.errors import SnapshotInvalid
-from router.record import ToolRecord
+from router.record import Link, Parameter, ToolRecord
 from router.snapshot.facets import Facet, Facets
 
 
@@ -38,10 +42,20 @@ class _FacetLine(msgspec.Struct):
     record: Facet
 
 
+class _CompleteLine(msgspec.Struct):
+    """A line with what answers do not need of a record, which stands beside it so that it is not decoded with it."""
+
+    record: ToolRecord
+    outputs: tuple[Parameter, ...] = ()
+    links: tuple[Link, ...] = ()
+
+
 # Decoding straight to the types takes a third of the time of json and constructors, and every answer reads ten lines.
 _ENTRIES = msgspec.json.Decoder(ToolEntry)
 _LINES = msgspec.json.Decoder(_IdLine)
 _FACETS = msgspec.json.Decoder(_FacetLine)
+_COMPLETE = msgspec.json.Decoder(_CompleteLine)
+_BESIDE = ("outputs", "links")
 
 
 _Line = TypeVar("_Line")
@@ -55,7 +69,11 @@ class ToolEntries(Protocol):
         ...
 
     def entry(self, ordinal: int) -> ToolEntry:
-        """Return the tool of an ordinal, 0 ≤ ordinal < len."""
+        """Return the tool of an ordinal, 0 ≤ ordinal < len. A snapshot's record is without outputs and links."""
+        ...
+
+    def complete_record(self, ordinal: int) -> ToolRecord:
+        """Return the record of an ordinal with its outputs and links."""
         ...
 
     def tool_id(self, ordinal: int) -> str:
@@ -97,8 +115,13 @@ class RecordStore:
         return len(self._offsets) - 1
 
     def entry(self, ordinal: int) -> ToolEntry:
-        """Return the tool of an ordinal, 0 ≤ ordinal < len."""
+        """Return the tool of an ordinal, 0 ≤ ordinal < len, its record without outputs and links."""
         return self._decoded(_ENTRIES, ordinal)
+
+    def complete_record(self, ordinal: int) -> ToolRecord:
+        """Return the record of an ordinal with its outputs and links."""
+        line = self._decoded(_COMPLETE, ordinal)
+        return replace(line.record, outputs=line.outputs, links=line.links)
 
     def tool_id(self, ordinal: int) -> str:
         """Return the id of an ordinal."""
@@ -132,8 +155,13 @@ class RecordStore:
 
 def json_lines(entries: Iterable[ToolEntry]) -> list[bytes]:
     """Return the JSON lines of tools, as `RecordStore` reads them."""
-    rows = ({"record": entry.record.to_json(), "phrases": entry.phrases} for entry in entries)
-    return [json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows]
+    return [json.dumps(_row(entry), ensure_ascii=False).encode() + b"\n" for entry in entries]
+
+
+def _row(entry: ToolEntry) -> dict[str, Any]:
+    record = entry.record.to_json()
+    beside = {name: record.pop(name) for name in _BESIDE if name in record}
+    return {"record": record, "phrases": entry.phrases, **beside}
 
 
 class RecordSequence(Sequence[ToolRecord]):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.contract import Manifest
+from router.record import ToolRecord
 from router.retrieval.retrievers import Admitted
 from router.snapshot.facets import NO_TOOL, Facets
 from router.snapshot.record_store import ToolEntries, ToolEntry
@@ -71,6 +72,10 @@ class RestrictedRecords:
     def entry(self, ordinal: int) -> ToolEntry:
         """Return the tool of an ordinal."""
         return self._records.entry(self._checked(ordinal))
+
+    def complete_record(self, ordinal: int) -> ToolRecord:
+        """Return the record of an ordinal with its outputs and links."""
+        return self._records.complete_record(self._checked(ordinal))
 
     def tool_id(self, ordinal: int) -> str:
         """Return the id of an ordinal."""

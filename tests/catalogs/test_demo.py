@@ -19,7 +19,7 @@ AT_LEAST = {
     "none": 32,
     "prerequisite": 48,
     "identified": 12,
-    "implicit": 30,
+    "implicit": 40,
     "sufficient": 10,
 }
 

@@ -59,7 +59,8 @@ def test_what_a_tool_answers_counts_as_its_content(less: ToolRecord) -> None:
 def test_a_record_comes_back_from_its_json_and_from_a_snapshot(record: ToolRecord) -> None:
     assert ToolRecord.from_json(record.to_json()) == record
     assert msgspec.convert(record.to_json(), ToolRecord) == record
-    assert RecordStore.of([ToolEntry(record, ())]).entry(0).record == record
+    store = RecordStore.of([ToolEntry(record, ())])
+    assert store.complete_record(0) == record and store.entry(0).record == PLAIN
 
 
 @pytest.mark.parametrize("vendor_text", list(VendorText))

@@ -64,7 +64,7 @@ TrustStateFile = Annotated[
 ]
 RecipeName = Annotated[
     Optional[str],
-    typer.Option("--recipe", help="default, adaptive, published or lexical; by default the snapshot's own."),
+    typer.Option("--recipe", help="default, standard, adaptive, published or lexical; by default the snapshot's own."),
 ]
 Generator = Annotated[Optional[str], typer.Option(help="As in build.")]
 Encoder = Annotated[Optional[str], typer.Option(help="As in build.")]

@@ -91,7 +91,8 @@ def _indexed(base: Snapshot, entries: Sequence[ToolEntry], before: Snapshot | No
 
 def _is_unchanged(tool: RegisteredTool, entry: ToolEntry | None) -> bool:
     """Return True where the snapshot has the tool exactly as it was registered."""
-    if entry is None or tool.record.content() != entry.record.content():
+    # A snapshot's entry has no outputs.
+    if entry is None or tool.record.without_outputs().content() != entry.record.without_outputs().content():
         return False
     return tool.phrases in (None, entry.phrases)
 

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from router.record import ToolRecord
 from router.snapshot.facets import NO_TOOL, Facet, Facets
 from router.snapshot.overlay.indexed_tool import IndexedTool
 from router.snapshot.record_store import RecordStore, ToolEntry
@@ -32,6 +33,11 @@ class OverlaidRecords:
         """Return the tool of an ordinal, 0 ≤ ordinal < len."""
         place = ordinal - len(self._base)
         return self._base.entry(ordinal) if place < 0 else self._tools[place].entry
+
+    def complete_record(self, ordinal: int) -> ToolRecord:
+        """Return the record of an ordinal with its outputs and links."""
+        place = ordinal - len(self._base)
+        return self._base.complete_record(ordinal) if place < 0 else self._tools[place].entry.record
 
     def tool_id(self, ordinal: int) -> str:
         """Return the id of an ordinal."""

@@ -33,9 +33,9 @@ class Prerequisite:
     of_own: bool = False
 
 
-_LEAST_CONFIDENCE = 0.6
+_LEAST_CONFIDENCE = 0.64
 _MOST_RESOLVERS = 3  # for each need
-_LEAST_OF_BEST = 0.75  # share of the best resolver's confidence that another must reach
+_LEAST_OF_BEST = 0.85  # share of the best resolver's confidence that another must reach
 _MOST_COMPARED = 200  # tools for one need
 _MOST_NAME_WORDS = 8
 _MOST_TEXT_WORDS = 100  # of what a vendor says of a parameter
@@ -69,6 +69,11 @@ class _Provider:
         self.geocoders = [tool for tool in offering if tool.offer.geocodes]
         self._anywhere = [t for t in offering if not t.offer.nouns or t.offer.of_self or t.offer.signs_in]
         self._by_noun: Mapping[str, list[Candidate]] = _by_noun(offering)
+        self._linking: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
+        for tool in offering:
+            for link in tool.record.links:
+                if link.expression.startswith("$response."):  # a value of its request is none that it finds
+                    self._linking[link.tool, link.parameter].append(tool)
         self._by_name = {name: tool for tool in offering if len(name := _name_words(tool.record)) > 1}
 
     def edges(self, geocoders: Sequence[Candidate]) -> Iterator[Prerequisite]:
@@ -83,12 +88,17 @@ class _Provider:
                 yield from found
 
     def _resolvers(self, tool: Candidate, need: Need) -> list[Prerequisite]:
-        mentioned = {id(other): other for other in self._mentioned(need)}
-        because = f"{need.parameter} is described as {need.text.strip()[:160]!r}"
-        named = [(other, Resolution(1.0, Evidence.MENTION, because)) for other in mentioned.values()]
-        others = (other for other in self._candidates(need) if id(other) not in mentioned)
+        told = {id(other): (other, resolution) for other, resolution in self._told(tool, need)}
+        others = (other for other in self._candidates(need) if id(other) not in told)
         compared = ((other, resolve(tool, need, other)) for other in islice(others, _MOST_COMPARED))
-        return _surest(tool, need, (*named, *compared))
+        return _surest(tool, need, (*told.values(), *compared))
+
+    def _told(self, tool: Candidate, need: Need) -> Iterator[tuple[Candidate, Resolution]]:
+        """Yield the tools that the vendor names as those that give what a tool needs: by a link, or in words."""
+        because = f"{need.parameter} is described as {need.text.strip()[:160]!r}"
+        yield from ((other, Resolution(1.0, Evidence.MENTION, because)) for other in self._mentioned(need))
+        for other in self._linking.get((tool.record.name, need.parameter), ()):
+            yield other, Resolution(1.0, Evidence.LINK, f"the document of {other.record.name} links {need.parameter}")
 
     def _candidates(self, need: Need) -> Iterator[Candidate]:
         """Yield the tools that may resolve a need, each once."""

@@ -7,7 +7,14 @@ from enum import StrEnum
 from router.record import Parameter, ToolRecord
 from router.text import identifier_words
 from router.tools.lexicon.naming import Operation
-from router.tools.prerequisites.nouns import head_of, identified_noun, nouns_of, path_of, placeholders
+from router.tools.prerequisites.nouns import (
+    head_of,
+    identified_noun,
+    nouns_of,
+    path_of,
+    placeholder_in_name,
+    placeholders,
+)
 
 
 class NeedKind(StrEnum):
@@ -36,7 +43,7 @@ class Need:
 _MOST_NEEDS = 8
 _LATITUDE, _LONGITUDE = frozenset(("lat", "latitude")), frozenset(("lng", "lon", "long", "longitude"))
 _COORDINATES = frozenset(("coordinates", "coordinate", "latlng", "latlong", "geocode", "geolocation"))
-_SESSION = re.compile(r"(?:.*_)?(?:session|session_id|session_token|auth_token|user_token|login_token)")
+_SESSION = re.compile(r"(?:.*_)?(?:session|session_id|session_token|auth_token|user_token|login_token)|token")
 _REQUIRED = re.compile(r"^\W*(?:required|mandatory)\b|\((?:required|mandatory)\)", re.IGNORECASE)
 # A description that says so of a parameter named otherwise: "ID of the charge to refund".
 _TOLD_AS_ID = re.compile(r"^\W*(?:the )?(?:\w+ ){0,2}(?:id|uuid|guid|identifier)\b(?! or\b)", re.IGNORECASE)
@@ -61,7 +68,7 @@ def find_needs(record: ToolRecord, operation: Operation, *, marks_required: bool
         needs[name] = Need(name, NeedKind.IDENTIFIER, noun or before, texts.get(name, ""))
     required = required_parameters(record) if marks_required else list(record.parameters)
     for parameter in required:
-        if parameter.path not in needs and (need := _need(parameter, operation)):
+        if parameter.path not in needs and (need := _need(parameter, record.name, operation)):
             needs[parameter.path] = need
     if coordinates := _coordinates(required):
         needs[coordinates.parameter] = coordinates
@@ -94,7 +101,7 @@ def _steps(path: str) -> list[str]:
     return [step.removesuffix("[]") if step != path else step for step in paths]
 
 
-def _need(parameter: Parameter, operation: Operation) -> Need | None:
+def _need(parameter: Parameter, name_of_tool: str, operation: Operation) -> Need | None:
     name = parameter.path.rsplit(".", 1)[-1]
     if _SESSION.fullmatch("_".join(identifier_words(name))):
         return Need(parameter.path, NeedKind.SESSION, ("session",), parameter.description)
@@ -106,7 +113,7 @@ def _need(parameter: Parameter, operation: Operation) -> Need | None:
     if noun:
         return Need(parameter.path, NeedKind.IDENTIFIER, noun, parameter.description)
     # A bare `id` is that of the object, or of what stands before it: `get_person_credits(id)`.
-    words = object_of(operation)
+    words = placeholder_in_name(name_of_tool, parameter.path) or object_of(operation)
     return Need(parameter.path, NeedKind.IDENTIFIER, words, parameter.description, words[:1])
 
 

@@ -38,6 +38,8 @@ _EMPTY_HEADS = frozenset(
 _CUTS = frozenset("matching using via where".split())  # `issues_using_jql`
 _PATH = re.compile(r"(?:^|[\s_])(?P<path>/[\w{}<>:.~$*@%+-][\w{}<>:.~$*@%+/-]*)")
 _PLACEHOLDER = re.compile(r"\{([^{}/]{1,80})\}|<([^<>/]{1,80})>|(?<=/):(\w{1,80})")
+_NO_WORD = re.compile(r"\W")
+_GENERATED = re.compile(r"_(?:get|post|put|patch|delete)$")
 _VERSION = re.compile(r"v\d+(?:\.\d+)*|api|rest")
 
 
@@ -96,6 +98,23 @@ def path_of(record: ToolRecord) -> str:
         if match and (text is record.name or match.start("path") <= len("DELETE ")):
             return match["path"].rstrip("/.:")
     return ""
+
+
+def bare_name(record: ToolRecord) -> str:
+    """Return a name without the path and the method that some frameworks append: `read_user_users__id__get`."""
+    path, method = record.annotations.get("path"), str(record.annotations.get("method", "")).lower()
+    suffix = f"{_NO_WORD.sub('_', path)}_{method}" if isinstance(path, str) and method else ""
+    if suffix and record.name.endswith(suffix) and record.name != suffix:
+        return record.name.removesuffix(suffix)
+    words = identifier_words(record.name)
+    is_generated = "__" in record.name or len(set(words)) < len(words)  # `read_flows_flows_filter_post`
+    return _GENERATED.sub("", record.name) if is_generated else record.name
+
+
+def placeholder_in_name(name: str, parameter: str) -> tuple[str, ...]:
+    """Return the word before a parameter in a generated name: `read_user_users__id__get` → user; else nothing."""
+    before, found, _ = name.partition(f"__{parameter}_")
+    return nouns_of(identifier_words(before)[-1:]) if found else ()
 
 
 def placeholders(path: str) -> list[tuple[str, tuple[str, ...]]]:

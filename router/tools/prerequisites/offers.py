@@ -37,17 +37,18 @@ class Offer:
 
     `nouns` are the readings of what it returns, each the words of a noun phrase in the singular (its name's and its
     path's). `enum` are the things that a search takes by type, `told` those that its texts name. `outputs` are the
-    nouns whose identifiers it returns, "" for an `id` at the top, and `outputs_coordinates` says that it returns a
-    latitude. `reads` says that it changes nothing, `searches` that it is a search, `takes_words` that it can be given a
-    person's words, `is_one` that it gets one thing, `tail` that its name says more after the noun.
-    `of_self` says that it tells about the caller, `of_own` that it finds what is the caller's, `geocodes` that it turns
-    words into a point on earth, `signs_in` that it opens a session.
+    nouns whose identifiers it returns, "" for an `id` at the top; `tells_outputs` says that its vendor tells what it
+    returns at all, `outputs_coordinates` that this has a latitude. `reads` says that it changes nothing, `searches`
+    that it is a search, `takes_words` that it can be given a person's words, `is_one` that it gets one thing, `tail`
+    that its name says more after the noun. `of_self` says that it tells about the caller, `of_own` that it finds what
+    is the caller's, `geocodes` that it turns words into a point on earth, `signs_in` that it opens a session.
     """
 
     nouns: tuple[tuple[str, ...], ...]
     enum: frozenset[str]
     told: frozenset[str]
     outputs: frozenset[str]
+    tells_outputs: bool
     outputs_coordinates: bool
     reads: bool
     searches: bool
@@ -77,7 +78,8 @@ def find_offer(record: ToolRecord, operation: Operation) -> Offer:
         enum=_enumerated(record) if searches else frozenset(),
         told=_told(record) if searches else frozenset(),
         outputs=_output_nouns(record),
-        outputs_coordinates=any(_last(p) in ("lat", "latitude") for p in _outputs(record)),
+        tells_outputs=bool(record.outputs),
+        outputs_coordinates=any(_last(p) in ("lat", "latitude") for p in record.outputs),
         reads=(lists or operation.verb in _SEARCHING or geocodes) and (method in ("", *_READING_METHODS) or searches),
         searches=searches,
         takes_words=any(_takes_words(parameter) for parameter in record.parameters),
@@ -86,8 +88,16 @@ def find_offer(record: ToolRecord, operation: Operation) -> Offer:
         of_self=of_self,
         of_own=bool(_OWN & words),
         geocodes=geocodes,
-        signs_in=bool(_SIGNING_IN & words) or {"log", "in"} <= words or {"sign", "in"} <= words,
+        signs_in=_signs_in(record, operation, words),
     )
+
+
+def _signs_in(record: ToolRecord, operation: Operation, words: frozenset[str]) -> bool:
+    """Return whether a tool opens a session: by its name, or as one that gives a token for a password."""
+    if words & _SIGNING_IN or {"log", "in"} <= words or {"sign", "in"} <= words:
+        return True
+    has_password = any(identifier_words(parameter.path)[-1:] == ["password"] for parameter in record.parameters)
+    return operation.noun_phrase.head == "token" and has_password
 
 
 def _enumerated(record: ToolRecord) -> frozenset[str]:
@@ -107,10 +117,6 @@ def _is_plural(operation: Operation) -> bool:
     return not operation.verb and operation.noun_phrase.is_plural
 
 
-def _outputs(record: ToolRecord) -> tuple[Parameter, ...]:
-    return getattr(record, "outputs", ())
-
-
 def _last(parameter: Parameter) -> str:
     return parameter.path.rsplit(".", 1)[-1].removesuffix("[]").casefold()
 
@@ -118,7 +124,7 @@ def _last(parameter: Parameter) -> str:
 def _output_nouns(record: ToolRecord) -> frozenset[str]:
     """Return the nouns whose identifiers a tool's output has: `person_id`, `people[].id`; "" for an `id` at its top."""
     found = set()
-    for row in _outputs(record):
+    for row in record.outputs:
         words = identifier_words(row.path.rsplit(".", 1)[-1])
         if not words or words[-1] not in ("id", "uuid", "slug"):
             continue

@@ -1,7 +1,7 @@
 """How surely one tool resolves what another needs, and what shows it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from router.record import ToolRecord
 from router.text import identifier_words
 from router.tools.lexicon.naming import parse_operation
 from router.tools.prerequisites.needs import Need, NeedKind, find_needs
-from router.tools.prerequisites.nouns import nouns_of, path_of
+from router.tools.prerequisites.nouns import bare_name, nouns_of, path_of
 from router.tools.prerequisites.offers import Offer, find_offer
 
 
@@ -37,7 +37,8 @@ _CHAINED = 0.85  # for each need of the resolver's own
 _SEARCH_OF_ALL = 0.9  # a search of everything, which names the thing
 _SEARCH_UNTOLD = 0.65  # one that does not say what it searches
 _OF_SELF = 0.9  # a tool about the caller, for a person's identifier
-_OUTPUT = 0.9  # an identifier in what a tool returns, though its name says something else
+_OUTPUT = 0.75  # an identifier in what a tool returns, though its name says something else
+_NO_OUTPUT = 0.7  # a tool that tells what it returns, and no identifier in it
 _LISTED = 0.85  # a list, in which the caller must look
 _UNTOLD_SEARCH = 0.95  # a search whose parameters are not told
 _PERSONS = frozenset("account member owner person profile user".split())
@@ -56,7 +57,7 @@ class Candidate:
     @classmethod
     def of(cls, record: ToolRecord, *, marks_required: bool) -> "Candidate":
         """Return a record with what it needs and finds; `marks_required` as in `find_needs`."""
-        operation = parse_operation(record, identifier_words(record.provider or ""))
+        operation = parse_operation(replace(record, name=bare_name(record)), identifier_words(record.provider or ""))
         needs = find_needs(record, operation, marks_required=marks_required)
         words = nouns_of([*identifier_words(record.name), *identifier_words(path_of(record))])
         return cls(
@@ -115,7 +116,9 @@ def _returned(tool: Candidate, need: Need, offer: Offer) -> tuple[float, Evidenc
         best = max(best, _OF_SELF)
     if head in offer.outputs:
         return max(best, _OUTPUT), Evidence.OUTPUT
-    return best, Evidence.OUTPUT if best and "" in offer.outputs else Evidence.NAME
+    if best and "" in offer.outputs:
+        return best, Evidence.OUTPUT
+    return best * (_NO_OUTPUT if offer.tells_outputs and not offer.outputs else 1.0), Evidence.NAME
 
 
 def _overlap(nouns: Sequence[str], words: frozenset[str]) -> float:

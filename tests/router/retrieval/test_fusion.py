@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -194,7 +195,10 @@ def _best(ranking: Ranking, chosen: Recipe) -> float:
         return 0.0
     standing = float(ranking.standard()[0])
     if chosen.fusion is Fusion.RRF:
-        return (standing if chosen.adaptive else 1) / (chosen.k + 1)
+        tenth = float(ranking.standard()[9]) if len(ranking) > 9 else 0.0
+        absent = 1 / (chosen.k + len(ranking) + 1 + chosen.shortfall) if chosen.shortfall else 0.0
+        trust = standing + chosen.lead * (standing - tenth) if chosen.adaptive else 1
+        return trust * (1 / (chosen.k + 1) - absent)
     return (standing if chosen.normalization is Normalization.STANDARD else 1) / sum(chosen.weights.values())
 
 
@@ -241,6 +245,62 @@ def test_adaptive_rrf_trusts_a_list_by_how_far_its_best_tool_stands_out() -> Non
     # The name's best stands 4 spreads out, the dense list's one: 1 × 4 and 2 × 1 in the place of 1 and 2.
     assert fused.ordinals.tolist() == [1, 2]
     assert fused.scores.tolist() == pytest.approx([4 / 61 + 2 / 62, 4 / 62 + 2 / 61])
+
+
+def test_a_tool_falls_back_by_the_part_of_the_bests_standard_score_that_it_lacks() -> None:
+    lists = {Signal.NAME: standard(0, 1, (1, 4.0), (2, 3.0)), Signal.DENSE: standard(0.5, 0.1, (2, 0.7), (1, 0.4))}
+    fused, contributions, _ = fuse(lists, replace(recipe(k=10, name=1, dense=2), shortfall=20))
+    # Name: tool 2 lacks a quarter of the best's score, so its rank is 2 + 5. Dense: tool 1 is below the center: 2 + 20.
+    # A tool that a list of two lacks has rank 3 + 20.
+    assert contributions[0] == {
+        Signal.NAME: pytest.approx(1 / 17 - 1 / 33),
+        Signal.DENSE: pytest.approx(2 * (1 / 11 - 1 / 33)),
+    }
+    assert contributions[1] == {
+        Signal.NAME: pytest.approx(1 / 11 - 1 / 33),
+        Signal.DENSE: pytest.approx(2 * (1 / 32 - 1 / 33)),
+    }
+    assert fused.ordinals.tolist() == [2, 1]
+
+
+def test_the_shortfall_ranks_tools_as_if_absent_ones_had_the_rank_behind_the_last() -> None:
+    lists = {Signal.NAME: standard(0, 1, (3, 4.0), (1, 2.0)), Signal.DENSE: standard(0, 1, (2, 3.0))}
+    fused, _, _ = fuse(lists, replace(recipe(k=10, name=1, dense=1), shortfall=8))
+    behind = {Signal.NAME: 1 / (10 + 3 + 8), Signal.DENSE: 1 / (10 + 2 + 8)}
+    ranks = {3: (1 / 11, behind[Signal.DENSE]), 1: (1 / 16, behind[Signal.DENSE]), 2: (behind[Signal.NAME], 1 / 11)}
+    expected = [sum(ranks[tool]) - sum(behind.values()) for tool in fused.ordinals.tolist()]
+    assert fused.scores.tolist() == pytest.approx(expected)
+
+
+def test_a_list_counts_more_by_its_bests_lead_over_the_tenth() -> None:
+    ten = standard(0, 1, (0, 6.0), *((tool, 2.0) for tool in range(1, 10)))
+    few = standard(0, 1, (0, 6.0), (1, 2.0))
+    chosen = replace(recipe(k=9, name=1), adaptive=True, lead=2)
+    # 6 + 2 × (6 - 2); where there is no tenth, its score counts as 0: 6 + 2 × 6.
+    assert fuse({Signal.NAME: ten}, chosen)[0].scores[0] == pytest.approx(14 / 10)
+    assert fuse({Signal.NAME: few}, chosen)[0].scores[0] == pytest.approx(18 / 10)
+
+
+def test_a_list_without_a_score_above_the_center_says_nothing_by_default() -> None:
+    lists = {Signal.NAME: standard(5, 1, (1, 4.0), (2, 3.0)), Signal.DENSE: standard(0, 1, (2, 1.0))}
+    fused, contributions, _ = fuse(lists, RECIPES["default"])
+    assert fused.ordinals.tolist() == [2, 1] and list(contributions[0]) == [Signal.DENSE] and contributions[1] == {}
+
+
+@given(some_lists)
+def test_by_default_a_better_score_in_a_list_never_earns_less_there(lists: Lists) -> None:
+    fused, contributions, _ = fuse(lists, RECIPES["default"])
+    earned = dict(zip(fused.ordinals.tolist(), contributions, strict=True))
+    for signal, ranked in lists.items():
+        parts = [earned[tool].get(signal, 0.0) for tool in ranked.ordinals.tolist()]
+        assert all(better >= worse - 1e-12 for better, worse in pairwise([*parts, 0.0]))
+
+
+@given(some_lists, st.permutations(list(Signal)))
+def test_the_order_in_which_lists_are_given_changes_nothing(lists: Lists, order: Sequence[Signal]) -> None:
+    fused, _, _ = fuse(lists, RECIPES["default"])
+    again, _, _ = fuse({signal: lists[signal] for signal in order}, RECIPES["default"])
+    assert again.ordinals.tolist() == fused.ordinals.tolist() and again.scores.tolist() == fused.scores.tolist()
 
 
 @given(st.floats(0.1, 100), st.floats(-5, 5))

@@ -27,6 +27,19 @@ def test_the_lexical_recipe_is_as_published() -> None:
     assert weights(recipe) == {"name": 0.35, "description": 0.35, "expansion": 0.30}
 
 
+def test_the_default_is_weighted_rrf_and_standard_sums_standard_scores() -> None:
+    default, standard = RECIPES["default"], RECIPES["standard"]
+    assert (default.fusion, default.adaptive, default.normalization) == ("rrf", True, "minmax")
+    assert (standard.fusion, standard.normalization) == ("convex", "standard")
+    assert weights(default) == weights(standard)
+
+
+def test_a_recipe_written_before_lead_and_shortfall_keeps_its_meaning() -> None:
+    row = {key: value for key, value in RECIPES["adaptive"].to_json().items() if key not in ("lead", "shortfall")}
+    assert Recipe.from_json(row) == RECIPES["adaptive"]
+    assert (RECIPES["adaptive"].lead, RECIPES["adaptive"].shortfall) == (0, 0)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -38,6 +51,8 @@ def test_the_lexical_recipe_is_as_published() -> None:
         ),
         ({"weights": {"name": "much"}}, "much"),
         ({"k": -3}, "k is -3"),
+        ({"lead": -1}, "lead is -1"),
+        ({"shortfall": float("inf")}, "shortfall is inf"),
         ({"depth": 0}, "depth is 0"),
         ({"fusion": "sum"}, "sum"),
         ({"dense_view": "best"}, "best"),

@@ -70,7 +70,7 @@ def test_a_snapshot_opens_the_retrievers_of_its_signals_in_their_order(snapshot:
 
 
 def test_a_sixth_signal_is_ranked_fused_and_explained(newest: Signal, opened_with: Callable[[Signal], Router]) -> None:
-    router, default = opened_with(newest), RECIPES["default"]
+    router, default = opened_with(newest), RECIPES["standard"]
     recipe = replace(default, name="newest", weights={**default.weights, newest: 50})
     last = router.tool_id(len(router) - 1)
 

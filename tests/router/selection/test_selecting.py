@@ -35,14 +35,14 @@ def test_without_a_selection_an_answer_is_the_fused_ranking_cut_to_k(router: Rou
     assert router.route(REQUEST).dropped == () and router.route(REQUEST).tokens is None
 
 
-@pytest.mark.parametrize("recipe", ["default", "published", "lexical"])
+@pytest.mark.parametrize("recipe", ["default", "standard", "published", "lexical"])
 def test_a_filtered_answer_is_the_unfiltered_one_without_what_is_left_out(router: Router, recipe: str) -> None:
     whole = router.route(REQUEST, k=8, recipe=replace(router.recipe(recipe), steps=False))
     kept = router.route(
         REQUEST, k=8, recipe=replace(router.recipe(recipe), steps=False), selection=Selection(block=("linear/*",))
     )
     assert set(kept.ids) == {tool for tool in whole.ids if not tool.startswith("linear/")}
-    if recipe == "default":  # by scores, which other tools do not move
+    if recipe == "standard":  # by scores, which other tools do not move
         assert kept.ids == tuple(tool for tool in whole.ids if not tool.startswith("linear/"))
 
 

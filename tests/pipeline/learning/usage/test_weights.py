@@ -84,7 +84,13 @@ some_marks = st.lists(st.sampled_from(Expanded), min_size=TOOLS, max_size=TOOLS)
 
 
 @settings(max_examples=60)
-@given(some_lists, some_tools, some_weights, some_marks, st.sampled_from([RECIPES["default"], RECIPES["adaptive"]]))
+@given(
+    some_lists,
+    some_tools,
+    some_weights,
+    some_marks,
+    st.sampled_from([RECIPES[name] for name in ("default", "standard", "adaptive")]),
+)
 def test_candidates_by_other_weights_are_ranked_as_the_router_ranks_them(
     lists: dict[Signal, Ranking], tools: set[int], weights: list[float], marks: list[Expanded], own: Recipe
 ) -> None:

@@ -71,7 +71,7 @@ def test_fusion_without_a_near_use_is_that_of_a_snapshot_without_the_signal(
     assert list(without[1]) == list(with_none[1])
 
 
-@given(others, st.sampled_from([RECIPES["default"], RECIPES["adaptive"]]))
+@given(others, st.sampled_from([RECIPES["default"], RECIPES["standard"], RECIPES["adaptive"]]))
 def test_a_near_use_lifts_its_tool_and_leaves_what_others_earn(lists: dict[Signal, Ranking], recipe: Recipe) -> None:
     def scores(given: dict[Signal, Ranking]) -> dict[int, float]:
         fused, _, _ = fuse(given, recipe)

@@ -1,6 +1,7 @@
 """The edges of the prerequisite graph."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.record import ToolRecord
+from router.record import Link, Parameter, ToolRecord
 from router.tools.definitions.parameters import parameter_rows
 from router.tools.prerequisites import Evidence, find_prerequisites
 from tests.support.factories import make_record
@@ -64,11 +65,10 @@ def test_a_resolver_that_needs_something_itself_makes_a_chain() -> None:
 
 def test_words_before_the_head_that_the_tool_in_need_lacks_lower_the_confidence() -> None:
     needing = tool("get_workflow_run_logs", "run_id")
-    found = edges(needing, tool("list_check_runs"), tool("list_workflow_runs"))
-    assert found == [
-        ("get_workflow_run_logs", "run_id", "list_workflow_runs", 0.85),
-        ("get_workflow_run_logs", "run_id", "list_check_runs", pytest.approx(0.85 * 0.8)),
-    ]
+    resolver = ("get_workflow_run_logs", "run_id", "list_workflow_runs", 0.85)
+    assert edges(needing, tool("list_check_runs"), tool("list_workflow_runs")) == [resolver]
+    alone = ("get_workflow_run_logs", "run_id", "list_check_runs", pytest.approx(0.85 * 0.8))
+    assert edges(needing, tool("list_check_runs")) == [alone]
 
 
 @pytest.mark.parametrize(
@@ -124,6 +124,12 @@ def test_a_session_is_opened_by_signing_in() -> None:
     ]
 
 
+def test_a_token_is_given_for_a_password() -> None:
+    signing_up = tool("register_user", "username", "password")
+    found = edges(tool("add_alarm", "token"), tool("get_user_token", "username", "password"), signing_up)
+    assert found == [("add_alarm", "token", "get_user_token", 0.8)]
+
+
 def test_a_bare_id_may_be_that_of_the_thing_before_the_object() -> None:
     found = edges(tool("get_person_film_credits", "id"), tool("search_person", "query"))
     assert found == [("get_person_film_credits", "id", "search_person", 1.0)]
@@ -161,7 +167,7 @@ def test_edges_stay_within_a_provider_are_sure_enough_and_do_not_depend_on_the_o
     providers = {record.tool_id: record.provider for record in records}
     for edge in found:
         assert edge.tool_id != edge.needed
-        assert 0.6 <= edge.confidence <= 1
+        assert 0.64 <= edge.confidence <= 1
         assert providers[edge.tool_id] is not None
         assert providers[edge.tool_id] == providers[edge.needed] or edge.kind == "coordinates"
     assert find_prerequisites(records[::-1]) == found
@@ -173,3 +179,32 @@ def test_a_provider_of_thousands_of_tools_that_all_need_one_another_takes_second
     started = perf_counter()
     assert find_prerequisites(records)
     assert perf_counter() - started < 30
+
+
+def answering(record: ToolRecord, *paths: str) -> ToolRecord:
+    """The tool with an output that has these paths."""
+    return replace(record, outputs=tuple(Parameter(path, "string") for path in paths))
+
+
+def test_an_identifier_in_what_a_tool_returns_is_evidence_though_its_name_says_something_else() -> None:
+    search = answering(tool("search_messages", "q"), "messages[].thread_id", "messages[].text")
+    edge = find_prerequisites([tool("reply_to_thread", "thread_id"), search])[0]
+    assert (edge.needed, edge.confidence, edge.evidence) == ("p/search_messages", 0.75, Evidence.OUTPUT)
+
+
+def test_a_tool_that_returns_no_identifier_is_less_sure() -> None:
+    needing = tool("get_balance", "employee_id")
+    told = answering(tool("find_employees", "query"), "employees[].name")
+    assert edges(needing, told) == [("get_balance", "employee_id", "find_employees", 0.7)]
+    with_id = answering(tool("find_employees", "query"), "employees[].id")
+    edge = find_prerequisites([needing, with_id])[0]
+    assert (edge.confidence, edge.evidence) == (1.0, Evidence.OUTPUT)
+
+
+def test_a_link_of_the_document_is_the_surest_evidence() -> None:
+    listing = replace(tool("listOrders"), links=(Link("purchase", "refund", "$response.body#/orders/0/id"),))
+    needing = tool("refund", "purchase", texts={"purchase": "ID of the purchase."})
+    edge = find_prerequisites([needing, listing])[0]
+    assert (edge.needed, edge.confidence, edge.evidence) == ("p/listOrders", 1.0, Evidence.LINK)
+    echoing = replace(listing, links=(Link("purchase", "refund", "$request.query.purchase"),))
+    assert find_prerequisites([needing, echoing]) == ()

@@ -2,7 +2,15 @@
 
 import pytest
 
-from router.tools.prerequisites.nouns import head_of, identified_noun, literal_segments, path_of, placeholders
+from router.tools.prerequisites.nouns import (
+    bare_name,
+    head_of,
+    identified_noun,
+    literal_segments,
+    path_of,
+    placeholder_in_name,
+    placeholders,
+)
 from tests.support.factories import make_record
 
 
@@ -68,3 +76,22 @@ def test_versions_and_placeholders_are_no_literal_segments() -> None:
 def test_words_that_name_no_thing_are_dropped_from_a_head() -> None:
     assert head_of(("artist", "info")) == ("artist",)
     assert head_of(("search", "result")) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "annotations", "bare"),
+    [
+        ("read_user_users__id__get", {"method": "GET", "path": "/users/{id}"}, "read_user"),
+        ("read_user_users__id__get", {}, "read_user_users__id_"),
+        ("read_flows_flows_filter_post", {}, "read_flows_flows_filter"),
+        ("create_blog_post", {}, "create_blog_post"),
+        ("get", {"method": "GET", "path": "/"}, "get"),
+    ],
+)
+def test_a_generated_name_loses_its_path_and_its_method(name: str, annotations: dict[str, str], bare: str) -> None:
+    assert bare_name(make_record(name, annotations=annotations)) == bare
+
+
+def test_a_generated_name_tells_what_stands_before_a_placeholder() -> None:
+    assert placeholder_in_name("resume_flow_run_flow_runs__id__resume_post", "id") == ("run",)
+    assert placeholder_in_name("resume_flow_run", "id") == ()

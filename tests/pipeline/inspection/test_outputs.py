@@ -1,0 +1,82 @@
+"""What tools answer, from the source through a snapshot and its database to a restored ledger."""
+
+import json
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from pipeline.build.without_tools import served_as_before
+from pipeline.enrichment import Enrichment
+from pipeline.inspection import Inspection
+from pipeline.inspection.served_tools import served_texts
+from pipeline.ledger import LEDGER_FILE
+from pipeline.ledger.maintenance import restore_from_snapshots
+from pipeline.records import Catalog, record_hash
+from router.record import Parameter, ToolRecord
+from router.snapshot.overlay import Overlay
+from router.snapshot.overlay.layering import apply_overlay
+from router.snapshot.snapshot import Snapshot
+from tests.pipeline.inspection.conftest import Shop, tool
+
+OUTPUTS = (Parameter("charge", "string", "Its id.", ("a", "b"), True),)
+_SCHEMA = {
+    "type": "object",
+    "properties": {"charge": {"type": "string", "description": "Its id.", "enum": ["a", "b"]}},
+    "required": ["charge"],
+}
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+    """A catalog of two tools, published once; one declares what it answers."""
+    shop = Shop(tmp_path_factory.mktemp("outputs"))
+    shop.build(tool("pay/find", output_schema=_SCHEMA), tool("pay/plain"))
+    return shop
+
+
+def _folder(shop: Shop) -> Path:
+    return next((shop.workspace / "snapshots" / "shop").glob("*/records.jsonl")).parent
+
+
+def test_the_database_has_the_rows_and_null_where_nothing_is_declared(shop: Shop) -> None:
+    with Inspection.open(_folder(shop)) as inspection:
+        assert inspection.tool("pay/find").record.outputs == OUTPUTS
+        assert inspection.sql("SELECT outputs IS NULL AS undeclared FROM tools ORDER BY tool_id").column(
+            "undeclared"
+        ) == (False, True)
+
+
+def test_a_snapshot_has_the_rows_beside_the_record_so_that_answers_do_not_read_them(shop: Shop) -> None:
+    first, second = map(json.loads, (_folder(shop) / "records.jsonl").read_text().splitlines())
+    assert first["outputs"] == [OUTPUTS[0].to_json()] and "outputs" not in first["record"]
+    assert second.keys() == {"record", "phrases"}
+    records = Snapshot.open(_folder(shop)).records
+    assert records.complete_record(0).outputs == OUTPUTS and records.entry(0).record.outputs == ()
+
+
+def test_a_tool_that_is_registered_as_the_snapshot_has_it_makes_no_layer(shop: Shop) -> None:
+    base = Snapshot.open(_folder(shop))
+    overlay = Overlay().registered([base.records.complete_record(0)])
+    assert apply_overlay(base, overlay) is base
+
+
+def test_a_record_that_serves_on_keeps_its_hash(shop: Shop) -> None:
+    folder = _folder(shop)
+    nothing = Catalog((), {}, ())
+    kept, _, _ = served_as_before(folder, served_texts(folder), {"pay/find"}, nothing, Enrichment(), [], [])
+    with Inspection.open(folder) as inspection:
+        assert kept.hashes == {"pay/find": inspection.record_hashes()["pay/find"]}
+    assert kept.records[0].outputs == OUTPUTS
+
+
+def test_a_ledger_that_is_restored_from_a_snapshot_has_them(shop: Shop, tmp_path: Path) -> None:
+    shutil.copytree(shop.workspace, tmp_path / "ws")
+    (tmp_path / "ws" / LEDGER_FILE).unlink()
+    restore_from_snapshots(tmp_path / "ws")
+    with duckdb.connect(str(tmp_path / "ws" / LEDGER_FILE), read_only=True) as connection:
+        rows = connection.execute("SELECT record_hash, record FROM records WHERE tool_id = 'pay/find'").fetchall()
+    ((stored_hash, record),) = rows
+    assert ToolRecord.from_json(json.loads(record)).outputs == OUTPUTS
+    assert record_hash(ToolRecord.from_json(json.loads(record))) == stored_hash
