@@ -69,6 +69,12 @@ tool in whole lists, however far down.
     ...     print(tool.tool_id, dict(tool.ranks), dict(tool.contributions), tool.phrase)
     >>> tool, rank = router.explain("give the customer half of the money back", "stripe/createRefund")
 
+See which tools must run first: what a tool needs that people do not say, and the tools that find it. An answer brings
+them, and says of each which tool needs it.
+
+    >>> router.prerequisites("stripe/createRefund"), router.needed_by("stripe/listCharges")
+    >>> [(tool.tool_id, tool.needed_by) for tool in router.route("undo a payment") if tool.needed_by]
+
 Recipes say how the lists are fused: "default" (weighted RRF), "standard" (by standard scores), "adaptive" (by places
 alone), "published", "lexical" (no encoder runs), or your own. A signal without a weight is not computed.
 
@@ -100,8 +106,9 @@ snapshots.
 import typing
 
 from router.answer.diagnosis import Diagnosis
+from router.answer.prerequisites import ToolNeed, ToolResolver
 from router.answer.reranking import Reranking, RerankingFailed, cross_encoder
-from router.answer.results import Dropped, RoutedTool, RoutedTools
+from router.answer.results import Dropped, NeededBy, RoutedTool, RoutedTools
 from router.contract import Manifest, Signal
 from router.dialogue.stable_selection import StableSelection
 from router.dialogue.turn import Turn
@@ -136,6 +143,7 @@ __all__ = [
     "Link",
     "Manifest",
     "Message",
+    "NeededBy",
     "Normalization",
     "NothingSelected",
     "Origin",
@@ -156,7 +164,9 @@ __all__ = [
     "SnapshotInvalid",
     "SnapshotUntrusted",
     "StableSelection",
+    "ToolNeed",
     "ToolRecord",
+    "ToolResolver",
     "Turn",
     "VendorText",
     "Weights",

@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping
 
+from router.answer.prerequisites import ToolNeed, needed_by, needs_of
+from router.answer.results import NeededBy
 from router.contract import Manifest
 from router.provider_formats import Detail, Form, VendorText, handed_record, id_of
 from router.record import ToolRecord
@@ -57,6 +59,21 @@ class ServedTools:
         records = self._live.snapshot.records
         ordinal = records.ordinal(tool_id)
         return () if ordinal is None else records.entry(ordinal).phrases
+
+    def prerequisites(self, tool_id: str) -> tuple[ToolNeed, ...]:
+        """Return what a tool needs that people do not say, and which tools find it; none for an unknown tool.
+
+        Tools that were registered since the build need nothing here: only a build looks for it.
+        """
+        snapshot = self._live.snapshot
+        ordinal = snapshot.records.ordinal(tool_id)
+        return () if ordinal is None else needs_of(snapshot, ordinal)
+
+    def needed_by(self, tool_id: str) -> tuple[NeededBy, ...]:
+        """Return the tools that need a tool to run first, by id and parameter; none for an unknown tool."""
+        snapshot = self._live.snapshot
+        ordinal = snapshot.records.ordinal(tool_id)
+        return () if ordinal is None else needed_by(snapshot, ordinal)
 
     @property
     def providers(self) -> Mapping[str | None, int]:

@@ -68,7 +68,10 @@ def show_diagnosis(router: Router, diagnosis: Diagnosis) -> None:
         else:
             out.print(f"  {signal:<12} rank {list_rank:>6}  contributes {contribution or 0:.4f}")
     if tool.step:
-        out.print(plain_text(f"  step         contributes {tool.gain:.4f}: {tool.step}"), soft_wrap=True)
+        out.print(plain_text(f"  step         contributes {tool.gain - tool.raised:.4f}: {tool.step}"), soft_wrap=True)
+    if tool.raised:
+        needed = f"  needed       contributes {tool.raised:.4f}: {'; '.join(_needed_by(tool))}"
+        out.print(plain_text(needed), soft_wrap=True)
     if tool.phrase:
         out.print(plain_text(f"  nearest phrase: {tool.phrase}"), soft_wrap=True)
 
@@ -87,7 +90,8 @@ def results_table(routed: RoutedTools) -> Table:
 def explanation_table(routed: RoutedTools) -> Table:
     """Return an answer with its reasons: for each signal the rank and the share of the fused score.
 
-    A request of several steps has a column for the step that the tool serves best.
+    A request of several steps has a column for the step that the tool serves best, and an answer with tools that were
+    brought because others need them one for that.
     """
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
     table.add_column("#", justify="right")
@@ -95,25 +99,35 @@ def explanation_table(routed: RoutedTools) -> Table:
     table.add_column("score", justify="right")
     # Past requests rank no tool for most requests, so their column is optional.
     signals = [s for s in Signal if s in DOCUMENT_SIGNALS or any(s in tool.ranks for tool in routed)]
-    for signal in (*signals, *(["step"] if routed.steps else [])):
-        table.add_column(signal, justify="right")
+    has_brought = any(tool.raised for tool in routed)
+    for column in (*signals, *(["step"] if routed.steps else []), *(["needed"] if has_brought else [])):
+        table.add_column(column, justify="right")
     for rank, tool in enumerate(routed, 1):
         cells = [_rank_and_share(tool, signal) for signal in signals]
         if routed.steps:
             number = routed.steps.index(tool.step) + 1 if tool.step in routed.steps else None
-            cells.append(f"{number} {_share(tool.gain, tool)}" if number else "[dim]–[/]")
+            cells.append(f"{number} {_share(tool.gain - tool.raised, tool)}" if number else "[dim]–[/]")
+        if has_brought:
+            cells.append(_share(tool.raised, tool) if tool.raised else "[dim]–[/]")
         name = _name(tool) + plain_text(f"\n  {tool.phrase}" if tool.phrase else "", "green")
         table.add_row(str(rank), name, f"{tool.score:.3f}", *cells)
     return table
 
 
 def _name(tool: RoutedTool) -> Text:
-    """Return a tool's id, and below it its duplicates of other providers."""
-    name = plain_text(tool.tool_id, "cyan")
+    """Return a tool's id, and below it the tools that need it first, and its duplicates of other providers."""
+    name = plain_text(tool.tool_id, "cyan") + plain_text(
+        "".join(f"\n  first, {one}" for one in _needed_by(tool)), "dim"
+    )
     if not tool.also_from:
         return name
     named, rest = tool.also_from[:_MAX_DUPLICATES], len(tool.also_from) - _MAX_DUPLICATES
     return name + plain_text(f"\n  also {', '.join(named)}" + (f" and {rest} more" if rest > 0 else ""), "dim")
+
+
+def _needed_by(tool: RoutedTool) -> list[str]:
+    """Return for each tool that needs another its id and the parameter: "for person_id of films/get_credits"."""
+    return [f"for {needing.parameter} of {needing.tool_id}" for needing in tool.needed_by]
 
 
 def _rank_and_share(tool: RoutedTool, signal: Signal) -> str:

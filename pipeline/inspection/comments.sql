@@ -91,6 +91,7 @@ COMMENT ON COLUMN prerequisites.resolver IS 'The tool that finds the value.';
 COMMENT ON COLUMN prerequisites.confidence IS 'How sure that is, from 0 to 1.';
 COMMENT ON COLUMN prerequisites.evidence IS 'What shows it: link, mention, output or name, the strongest first.';
 COMMENT ON COLUMN prerequisites.because IS 'The same in words.';
+COMMENT ON COLUMN prerequisites.of_own IS 'Whether the resolver finds only what is the caller''s own, as a list of my albums does.';
 
 COMMENT ON TABLE vectors IS 'The normalised vectors: one for each tool (position NULL) and one for each phrase. Empty where the catalog was built without an encoder; tool_vectors and phrase_vectors show them apart.';
 COMMENT ON COLUMN vectors.tool_id IS 'The tool.';

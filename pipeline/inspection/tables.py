@@ -193,8 +193,9 @@ def prerequisites(edges: Sequence[Prerequisite]) -> pa.Table:
         "confidence": [edge.confidence for edge in edges],
         "evidence": [str(edge.evidence) for edge in edges],
         "because": [edge.because for edge in edges],
+        "of_own": [edge.of_own for edge in edges],
     }
-    kinds = {"confidence": pa.float64()}
+    kinds = {"confidence": pa.float64(), "of_own": pa.bool_()}
     return pa.table({name: pa.array(values, kinds.get(name, pa.string())) for name, values in columns.items()})
 
 

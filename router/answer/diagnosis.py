@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from router.answer.explanation import Explainer
 from router.answer.options import CheckedOptions, recipe_of
+from router.answer.prerequisites import name_dependents
 from router.answer.respond import respond
 from router.answer.results import RoutedTool, RoutedTools
 from router.contract import DOCUMENT_SIGNALS, Signal
@@ -91,6 +92,7 @@ def diagnose(snapshot: Snapshot, request: str, tool_id: str, options: CheckedOpt
     ordinal, recipe = _ordinal(snapshot, tool_id), recipe_of(snapshot, options.recipe)
     tool, fused_rank, rankings = _explain(snapshot, request, ordinal, recipe)
     answer = respond(snapshot, request, replace(options, explain=True))
+    tool = replace(tool, needed_by=tuple(needing for needing in tool.needed_by if needing.tool_id in answer.ids))
     entry = snapshot.records.entry(ordinal)
     return Diagnosis(
         tool,
@@ -125,7 +127,9 @@ def _explain(
     fused_rank = result.ranking.rank_of(ordinal)
     score = float(result.ranking.scores[fused_rank - 1]) if fused_rank else 0.0
     rankings = rank(snapshot, result.query, recipe, max(len(snapshot.records), 1))
-    return Explainer(snapshot, result, rankings, [ordinal]).tool(ordinal, score), fused_rank, rankings
+    tool = Explainer(snapshot, result, rankings, [ordinal]).tool(ordinal, score)
+    dependents = name_dependents(snapshot, result.dependents.get(ordinal, ()))
+    return replace(tool, needed_by=dependents), fused_rank, rankings
 
 
 def _place(snapshot: Snapshot, signal: Signal, ranking: Ranking, ordinal: int) -> ListPlace:

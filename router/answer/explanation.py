@@ -36,7 +36,7 @@ class Explainer:
             contributions = {signal: share * part for signal, part in contributions.items()}
             step_number = int(self._result.covered.steps[rank - 1])
             step, assumed = self._result.steps.texts[step_number] if step_number >= 0 else None, share * assumed
-        gain += self._result.raises.get(ordinal, 0.0)
+        raised = self._result.raises.get(ordinal, 0.0)
         return RoutedTool(
             entry.record.tool_id,
             entry.record,
@@ -46,7 +46,8 @@ class Explainer:
             phrase=None if (best := self._phrases.get(ordinal)) is None else entry.phrases[best],
             assumed=assumed,
             step=step,
-            gain=gain,
+            gain=gain + raised,
+            raised=raised,
             also_from=also_from(self._snapshot, self._result, ordinal),
         )
 

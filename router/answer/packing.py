@@ -36,11 +36,18 @@ class PackedTools:
     skipped: tuple[SkippedCandidate, ...]
 
 
-def pack(costs: Costs, budget: int, k: int, details: Collection[Detail] = (Detail.FULL, Detail.SHORT)) -> PackedTools:
+def pack(
+    costs: Costs,
+    budget: int,
+    k: int,
+    details: Collection[Detail] = (Detail.FULL, Detail.SHORT),
+    last: Collection[int] = (),
+) -> PackedTools:
     """Return at most `k` candidates within `budget` tokens. Tools are shortened before any is dropped.
 
     `costs` are tokens of shape (candidates, details): a row for each candidate in rank order, a column for each Detail.
-    `details` are those that may be used. Raises RequestInvalid where there is none.
+    `details` are those that may be used. Raises RequestInvalid where there is none. `last` are the positions of
+    candidates that have a place among the k, but get only tokens that the candidates of the other places leave.
 
     First fit, with the fewest tokens that each tool can be told in: one that is too large for the rest of the budget is
     skipped and the next is tried. Then, in rank order, each tool is given the most detail that there is room for.
@@ -51,30 +58,36 @@ def pack(costs: Costs, budget: int, k: int, details: Collection[Detail] = (Detai
         raise RequestInvalid(f"no detail is allowed: choose from {', '.join(_DETAILS)}")
     allowed = np.asarray(costs)[:, columns]
     least = allowed.min(axis=1).tolist()
-    positions, skipped, left = _first_fit(least, budget, k)
-    used, left = _with_most_detail(allowed[positions].tolist(), left)
-    return PackedTools(
-        tuple(positions), tuple(_DETAILS[columns[column]] for column in used), budget - left, tuple(skipped)
-    )
+    order, skipped, left = _first_fit(least, budget, k, frozenset(last))
+    used, left = _with_most_detail(allowed[order].tolist(), left)
+    chosen = {position: _DETAILS[columns[column]] for position, column in zip(order, used, strict=True)}
+    positions = tuple(sorted(chosen))
+    return PackedTools(positions, tuple(map(chosen.__getitem__, positions)), budget - left, tuple(skipped))
 
 
-def _first_fit(costs: list[int], budget: int, k: int) -> tuple[list[int], list[SkippedCandidate], int]:
-    """Return the packed positions, the skipped candidates, and the tokens left."""
+def _first_fit(
+    costs: list[int], budget: int, k: int, last: frozenset[int]
+) -> tuple[list[int], list[SkippedCandidate], int]:
+    """Return the packed positions in the order in which they were packed, the skipped candidates, and the tokens left.
+
+    The places of `last` are kept free until the others have theirs, and then go to whatever fits.
+    """
+    others = [position for position in range(len(costs)) if position not in last]
+    waiting = iter(others)
     packed: list[int] = []
-    too_large: list[tuple[int, int, int]] = []
+    too_large: dict[int, int] = {}
     left = budget
-    for position, cost in enumerate(costs):
-        if len(packed) == k:
-            break
-        if cost <= left:
-            packed.append(position)
-            left -= cost
-        else:
-            too_large.append((position, cost, left))
-    end = max(k, packed[-1] + 1) if packed else k
+    for candidates, places in ((waiting, k - len(last)), (iter(sorted(last)), k), (waiting, k)):
+        while len(packed) < places and (position := next(candidates, None)) is not None:
+            if costs[position] <= left:
+                packed.append(position)
+                left -= costs[position]
+            else:
+                too_large[position] = left
+    end = max(k, *(position + 1 for position in packed)) if packed else k
     skipped = [
-        SkippedCandidate(position, f"needs {cost:,} tokens, {room:,} left of {budget:,}")
-        for position, cost, room in too_large
+        SkippedCandidate(position, f"needs {costs[position]:,} tokens, {room:,} left of {budget:,}")
+        for position, room in sorted(too_large.items())
         if position < end
     ]
     return packed, skipped, left

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from router.answer.options import CheckedOptions
 from router.answer.packing import pack
+from router.answer.places import first_rows, own_order
 from router.answer.reranking import Reranking, RerankingFailed, rerank, text_of
 from router.provider_formats import Detail, Form
 from router.retrieval.no_answer_calibration import FitEstimate
@@ -62,8 +63,9 @@ def post_process(
     Raises SettingsInvalid for a combined score without vectors.
     """
     if options.plain:
-        rows = range(min(options.k, len(result.ranking)))
-        return PostProcessingResult(rows, [Detail.FULL] * len(rows))
+        enough = range(min(options.k + len(result.raises), len(result.ranking)))
+        first = first_rows(result, enough, options.k)
+        return PostProcessingResult(first, [Detail.FULL] * len(first))
     start = perf_counter()
     always, notes = _always(snapshot, options.selection.always)
     if options.selection.empty_if_none_fits and (verdict is None or not verdict.calibrated):
@@ -81,8 +83,8 @@ def post_process(
         ms.append(("rerank", _since(start)))
     draft = PostProcessingResult(candidates, (), always, excluded, notes, failed, None, tuple(ms))
     if options.token_budget is None:
-        return _capped(draft, result.ranking.ordinals, options)
-    return _packed(snapshot, draft, result.ranking.ordinals, options, options.token_budget)
+        return _capped(draft, result, options)
+    return _packed(snapshot, draft, result, options, options.token_budget)
 
 
 @cache
@@ -146,19 +148,23 @@ def _reranked(
     return [*(pool[place] for place in order), *pool[count:]]
 
 
-def _capped(draft: PostProcessingResult, ordinals: NDArray[np.int64], options: CheckedOptions) -> PostProcessingResult:
+def _capped(draft: PostProcessingResult, result: SearchResult, options: CheckedOptions) -> PostProcessingResult:
     """Return the first k candidates, and of them as many as the provider accepts."""
     limit = _limit(draft, options)
-    rows, beyond = draft.rows[:limit], _beyond_cap(draft.rows[limit : options.k], ordinals, options.form)
+    rows = first_rows(result, draft.rows, limit)
+    beyond = _beyond_cap(draft.rows[limit : options.k], result, options.form)
     details = [options.detail] * (len(draft.always) + len(rows))
     return replace(draft, rows=rows, details=details, excluded=[*draft.excluded, *beyond])
 
 
 def _packed(
-    snapshot: Snapshot, draft: PostProcessingResult, ordinals: NDArray[np.int64], options: CheckedOptions, budget: int
+    snapshot: Snapshot, draft: PostProcessingResult, result: SearchResult, options: CheckedOptions, budget: int
 ) -> PostProcessingResult:
-    """Return the candidates that fit the budget, and of them as many as the provider accepts."""
-    form, limit = options.form or Form.OPENAI, _limit(draft, options)
+    """Return the candidates that fit the budget, and of them as many as the provider accepts.
+
+    Brought tools have the places that they would have without a budget, but only tokens that the others leave.
+    """
+    form, limit, ordinals = options.form or Form.OPENAI, _limit(draft, options), result.ranking.ordinals
     always = [options.detail] * len(draft.always)
     spent = int(snapshot.tokens.of(form, draft.always, options.vendor_text)[:, _DETAILS.index(options.detail)].sum())
     left = budget - spent
@@ -167,15 +173,20 @@ def _packed(
         excluded = [Exclusion(int(ordinals[row]), "budget", reason) for row in draft.rows[: options.k]]
         return replace(draft, rows=(), details=always, excluded=[*draft.excluded, *excluded], tokens=spent)
     allowed = _SHORTENED if options.shorten and options.detail is Detail.FULL else (options.detail,)
-    packed = pack(snapshot.tokens.of(form, ordinals[list(draft.rows)], options.vendor_text), left, limit, allowed)
-    excluded = [Exclusion(int(ordinals[draft.rows[out.position]]), "budget", out.reason) for out in packed.skipped]
+    own = own_order(result, draft.rows)
+    shown = frozenset(first_rows(result, draft.rows, limit))
+    brought = [position for position in range(limit, len(own)) if own[position] in shown]
+    packed = pack(snapshot.tokens.of(form, ordinals[own], options.vendor_text), left, limit, allowed, brought)
+    excluded = [Exclusion(int(ordinals[own[out.position]]), "budget", out.reason) for out in packed.skipped]
     if len(packed.positions) == limit < options.k:
         behind = packed.positions[-1] + 1
-        excluded += _beyond_cap(draft.rows[behind : options.k], ordinals, options.form)
+        excluded += _beyond_cap(own[behind : options.k], result, options.form)
+    details = {own[position]: detail for position, detail in zip(packed.positions, packed.details, strict=True)}
+    rows = [row for row in draft.rows if row in details]
     return replace(
         draft,
-        rows=[draft.rows[position] for position in packed.positions],
-        details=[*always, *packed.details],
+        rows=rows,
+        details=[*always, *(details[row] for row in rows)],
         excluded=[*draft.excluded, *excluded],
         tokens=spent + packed.tokens,
     )
@@ -187,11 +198,12 @@ def _limit(draft: PostProcessingResult, options: CheckedOptions) -> int:
     return options.k if cap is None else min(options.k, max(cap - len(draft.always), 0))
 
 
-def _beyond_cap(rows: Sequence[int], ordinals: NDArray[np.int64], form: Form | None) -> list[Exclusion]:
+def _beyond_cap(rows: Sequence[int], result: SearchResult, form: Form | None) -> list[Exclusion]:
     """Return the candidates that the provider's cap leaves out."""
     if form is None:
         return []
-    return [Exclusion(int(ordinals[row]), "cap", f"{form} takes at most {form.spec.limits.cap} tools") for row in rows]
+    reason = f"{form} takes at most {form.spec.limits.cap} tools"
+    return [Exclusion(int(result.ranking.ordinals[row]), "cap", reason) for row in rows]
 
 
 def tools_kept_out(admission: Admission, unfiltered: SearchResult, k: int, always: Sequence[int]) -> list[Exclusion]:

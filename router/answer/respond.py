@@ -8,12 +8,12 @@ from router.answer import tracing
 from router.answer.explanation import Explainer, also_from
 from router.answer.options import CheckedOptions, recipe_of
 from router.answer.post_processing import Exclusion, PostProcessingResult, post_process, tools_kept_out
-from router.answer.results import Dropped, NeededBy, RoutedTool, RoutedTools
+from router.answer.prerequisites import name_dependents
+from router.answer.results import Dropped, RoutedTool, RoutedTools
 from router.errors import NothingSelected, RequestInvalid
 from router.provider_formats import Form
 from router.query.steps import Steps, find_steps
 from router.retrieval.no_answer_calibration import FitEstimate
-from router.retrieval.prerequisites import Dependent
 from router.retrieval.recipe import Recipe
 from router.retrieval.retrievers import Admitted
 from router.search.conversation import Message, UserMessages, combine_messages, user_messages
@@ -168,14 +168,10 @@ def _tools(
             record = snapshot.records.entry(ordinal).record
             tool = RoutedTool(record.tool_id, record, score, also_from=also_from(snapshot, result, ordinal))
         if ordinal in result.dependents:
-            tool = replace(tool, needed_by=_needed_by(snapshot, result.dependents[ordinal], frozenset(ordinals)))
+            shown = (dependent for dependent in result.dependents[ordinal] if dependent.ordinal in ordinals)
+            tool = replace(tool, needed_by=name_dependents(snapshot, shown))
         tools.append(tool if detail is tool.detail else replace(tool, detail=detail))
     return tuple(tools)
-
-
-def _needed_by(snapshot: Snapshot, dependents: Sequence[Dependent], shown: frozenset[int]) -> tuple[NeededBy, ...]:
-    """Return the tools of the answer, by ordinal in `shown`, that need a tool."""
-    return tuple(NeededBy(snapshot.records.tool_id(o), parameter) for o, parameter in dependents if o in shown)
 
 
 def _score(result: SearchResult, ordinal: int) -> float:

@@ -42,7 +42,8 @@ class RoutedTool:
         assumed: The part of the contributions that was estimated: the expansion's where the tool has none, name's and
             description's where it is described in another language.
         step: The step of the request that the tool serves best, what shows an implicit need, or the earlier message.
-        gain: What the step, or the tool that needs this one, added to the score.
+        gain: What the step, and the tools that need this one, added to the score.
+        raised: The part of the gain that being needed gave.
         also_from: The ids of the tool's duplicates, which the answer leaves out.
         needed_by: The tools of the answer that need this one to run first, and for which parameter.
         detail: How much of the tool is handed over: less than all where a token budget is tight.
@@ -57,6 +58,7 @@ class RoutedTool:
     assumed: float = 0.0
     step: str | None = None
     gain: float = 0.0
+    raised: float = 0.0
     also_from: tuple[str, ...] = ()
     needed_by: tuple[NeededBy, ...] = ()
     detail: Detail = Detail.FULL
@@ -71,6 +73,7 @@ class RoutedTool:
             "assumed": self.assumed,
             "step": self.step,
             "gain": self.gain,
+            "raised": self.raised,
             "phrase": self.phrase,
             "also_from": list(self.also_from),
             "needed_by": [needing.to_json() for needing in self.needed_by],

@@ -118,6 +118,7 @@ class _OpenTelemetrySpan:
             "tools.count": len(routed),
             "always.count": len(routed.always),
             "dropped.count": len(routed.dropped),
+            "prerequisites.count": sum(bool(tool.needed_by) for tool in routed),
             "none_fits": routed.none_fits,
             "fits": routed.fits,
             "calibrated": None if routed.fits is None else routed.calibrated,

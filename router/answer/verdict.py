@@ -3,6 +3,7 @@
 from collections import Counter
 
 from router.answer.diagnosis import Diagnosis, ListPlace
+from router.answer.results import NeededBy
 from router.contract import Signal
 
 _PHRASE = "If it should answer the request, a phrase in those words would help."
@@ -18,7 +19,15 @@ _LIMITS = {
 
 
 def verdict(diagnosis: Diagnosis) -> str:
-    """Return in a sentence or two where the request finds the tool, or why it does not."""
+    """Return in a few sentences where the request finds the tool, or why it does not, and which tool needs it first."""
+    return " ".join([_place(diagnosis), *map(_needing, diagnosis.tool.needed_by)])
+
+
+def _needing(needing: NeededBy) -> str:
+    return f"{needing.tool_id} needs it first, for {needing.parameter}."
+
+
+def _place(diagnosis: Diagnosis) -> str:
     if diagnosis.place is not None:
         return _found(diagnosis)
     if _is_always(diagnosis):

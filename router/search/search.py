@@ -40,8 +40,8 @@ class SearchResult:
     `query` is what was ranked, `rankings` the list of each signal. `whole` is the fused ranking of the whole request;
     `contributions` and `assumed` belong to it, row for row. `covered` is what its steps make of it, None where it has
     one step. `duplicates` are by ordinal the tools that a tool stands for. `dependents` are by ordinal the tools that
-    need a tool; `raises` is what that added to its score, where it was brought for that. `needs` are the implicit
-    needs that tools were brought for; their texts are the last of `steps`.
+    need a tool; `raises` is what that added to its score, where it was brought for that. `own_ranking` is `ranking`
+    without that. `needs` are the implicit needs that tools were brought for; their texts are the last of `steps`.
     """
 
     query: EncodedQuery
@@ -56,6 +56,7 @@ class SearchResult:
     dependents: Mapping[int, tuple[Dependent, ...]] = field(default_factory=dict)
     raises: Mapping[int, float] = field(default_factory=dict)
     needs: tuple[MetNeed, ...] = ()
+    own_ranking: Ranking | None = None
 
 
 def clean_request(request: str) -> str:
@@ -107,7 +108,10 @@ def add_prerequisites(
         return ordinal not in listed and (served is None or bool(served.mask[ordinal]))
 
     brought = bring_prerequisites(result.ranking, result.query.text, snapshot.prerequisites, is_admitted)
-    return replace(result, ranking=brought.ranking, dependents=brought.dependents, raises=brought.raises)
+    own = result.ranking if brought.raises else None
+    return replace(
+        result, ranking=brought.ranking, dependents=brought.dependents, raises=brought.raises, own_ranking=own
+    )
 
 
 def _meet_needs(snapshot: Snapshot, result: SearchResult, recipe: Recipe, admitted: Admitted | None) -> SearchResult:

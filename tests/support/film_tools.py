@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from router import Router
+
 
 def tool(tool_id: str, description: str, *required: str, optional: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return a line of a JSONL catalog; what stands before the slash is its provider."""
@@ -33,3 +35,12 @@ CHAIN = (
     tool("films/list_images", "Return the images of a cast.", "cast_id"),
     tool("films/get_image_size", "Return the size of an image.", "image_id"),
 )
+
+
+def film_router(*tools: dict[str, Any], **options: Any) -> Router:
+    """Return a router over tools in memory, without an encoder; the five of FILM_TOOLS by default."""
+    by_provider: dict[str, list[dict[str, Any]]] = {}
+    for row in tools or FILM_TOOLS:
+        definition = {name: row[name] for name in ("name", "description", "parameters")}
+        by_provider.setdefault(row["provider"] or "", []).append(definition)
+    return Router.from_tools(by_provider, encoder=None, **options)

@@ -58,6 +58,13 @@ class RecordJson(_ResponseModel):
     unusable: str = Field(description="Why no model should be handed the tool; empty for a tool that can be called.")
 
 
+class NeededByJson(_ResponseModel):
+    """A tool of the answer that needs another to run first, and the parameter whose value that one finds."""
+
+    tool_id: str
+    parameter: str
+
+
 class RoutedToolJson(_ResponseModel):
     """A tool of an answer; ranks, contributions and phrase with `explain` alone."""
 
@@ -68,8 +75,10 @@ class RoutedToolJson(_ResponseModel):
     assumed: float
     step: str | None
     gain: float
+    raised: float = Field(description="The part of `gain` that being needed by another tool gave.")
     phrase: str | None
     also_from: list[str]
+    needed_by: list[NeededByJson] = Field(description="The tools of the answer that need this one to run first.")
     detail: Detail
     record: RecordJson
 

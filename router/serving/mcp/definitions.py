@@ -70,6 +70,15 @@ _TOOL_SCHEMA = {
         "description": {"type": "string"},
         "input_schema": {"type": "object"},
         "annotations": {"type": "object"},
+        "first": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"tool_id": {"type": "string"}, "parameter": {"type": "string"}},
+                "required": ["tool_id", "parameter"],
+            },
+            "description": "Tools to call before this one, each for the parameter whose value it finds.",
+        },
         "withheld": {
             "type": "array",
             "items": {"type": "object"},
@@ -98,7 +107,7 @@ DEFINITIONS = (
         title="Find tools",
         description=(
             "Search the catalog for the tools that fit a request. Each line is a tool: its id, parameters (? optional) "
-            "and what it does. Says so when most likely none fits."
+            "and what it does; below it, what must run first. Says so when most likely none fits."
         ),
         input_schema=_schema_of(FindTools),
         output_schema=_FIND_TOOLS_RESULT,

@@ -6,18 +6,19 @@ The text does not repeat the JSON, as older clients expect: a line for each tool
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import mcp_types as types
 
-from router.answer.results import RoutedTools
+from router.answer.results import RoutedTool, RoutedTools
 from router.provider_formats import Detail, Form, VendorText, handed_record, render, signature
 from router.record import ToolRecord
 from router.tools.trust import TrustedRecord, trusted_text, visible_value
 
 _MAX_NAMED = 5
+_MAX_PARAMETER = 200  # characters
 _MAX_ERROR = 2_000  # characters of an error, which may quote the call
 
 
@@ -27,6 +28,7 @@ def find_result(routed: RoutedTools, k: int) -> types.CallToolResult:
     notes = [*_notes(routed, k), *_withheld_notes(routed)]
     handed = [handed_record(tool.record, routed.vendor_text) for tool in tools]
     rows = [_row(its, tool.detail) for its, tool in zip(handed, tools, strict=True) if not its.unusable]
+    _add_first(rows, tools, routed.vendor_text)
     lines = [_line(row) for row in rows] or ["(no tools)"]
     answer = {"tools": rows, "none_fits": routed.none_fits, "calibrated": routed.calibrated, "notes": notes}
     return types.CallToolResult(content=[_text("\n".join([*notes, *lines]))], structured_content=answer)
@@ -97,13 +99,33 @@ def _row(handed: TrustedRecord, detail: Detail) -> dict[str, Any]:
     return row
 
 
+def _add_first(rows: Sequence[dict[str, Any]], tools: Sequence[RoutedTool], vendor_text: VendorText) -> None:
+    """Say of each tool which others of the answer must run before it, and for which parameter."""
+    by_id = {row["tool_id"]: row for row in rows}
+    for tool in tools:
+        for needing in tool.needed_by:
+            if {tool.tool_id, needing.tool_id} <= by_id.keys() and _is_shown(needing.parameter, vendor_text):
+                first = {"tool_id": tool.tool_id, "parameter": needing.parameter}
+                by_id[needing.tool_id].setdefault("first", []).append(first)
+
+
+def _is_shown(parameter: str, vendor_text: VendorText) -> bool:
+    """Return whether a model may read a parameter's name, on a line of its own."""
+    if vendor_text is VendorText.VERBATIM:
+        return True
+    return len(parameter) <= _MAX_PARAMETER and parameter.isprintable() and trusted_text(parameter) == parameter
+
+
 def _visible_block(block: types.ContentBlock) -> types.ContentBlock:
     """Return a part of a result without hidden characters."""
     return type(block).model_validate(visible_value(block.model_dump(by_alias=True)))
 
 
 def _line(row: Mapping[str, Any]) -> str:
-    return str(row["signature"]) if "signature" in row else _json(row)
+    """Return a tool for a model to read; below it the tools that must run first."""
+    shown = {name: value for name, value in row.items() if name != "first"}
+    line = str(row["signature"]) if "signature" in row else _json(shown)
+    return "\n".join([line, *(f"  first: {one['tool_id']}, for {one['parameter']}" for one in row.get("first", ()))])
 
 
 def _json(row: Mapping[str, Any]) -> str:

@@ -12,10 +12,10 @@ WIDTH, _MARGIN = 120, 5  # of the chart, in SVG units
 
 @dataclass(frozen=True, slots=True)
 class RankRow:
-    """One list's row of a chart. `x` is the position of the rank on an axis of WIDTH, None if the list lacks the tool.
+    """One list's row of a chart, or, where not `is_list`, that of what else gave a part of the score.
 
-    `share` is the list's share of the tool's score. `assumed` marks a share without a rank, of a tool that has no
-    expansion.
+    `x` is the position of the rank on an axis of WIDTH, None if the list lacks the tool. `share` is the
+    list's share of the tool's score. `assumed` marks a share without a rank, of a tool that has no expansion.
     """
 
     signal: str
@@ -23,6 +23,7 @@ class RankRow:
     x: float | None
     share: float | None
     assumed: bool = False
+    is_list: bool = True
 
 
 def charted_signals(routed: RoutedTools, available: Sequence[Signal]) -> tuple[Signal, ...]:
@@ -32,7 +33,7 @@ def charted_signals(routed: RoutedTools, available: Sequence[Signal]) -> tuple[S
 
 
 def rank_rows(tool: RoutedTool, signals: Sequence[Signal], depth: int) -> list[RankRow]:
-    """Return a row for each list, and one for the step that the tool serves."""
+    """Return a row for each list, one for the step that the tool serves, and one for the tools that need it."""
     rows = []
     for signal in signals:
         rank, contribution = tool.ranks.get(signal), tool.contributions.get(signal)
@@ -40,7 +41,9 @@ def rank_rows(tool: RoutedTool, signals: Sequence[Signal], depth: int) -> list[R
         assumed = rank is None and bool(contribution)
         rows.append(RankRow(signal.value, rank, x, _share(contribution, tool), assumed))
     if tool.step:
-        rows.append(RankRow("step", None, None, _share(tool.gain, tool)))
+        rows.append(RankRow("step", None, None, _share(tool.gain - tool.raised, tool), is_list=False))
+    if tool.raised:
+        rows.append(RankRow("needed", None, None, _share(tool.raised, tool), is_list=False))
     return rows
 
 

@@ -69,6 +69,8 @@ def tool_values(
         "inspected": inspected,
         "problem": problem,
         "phrases": _phrases(inspected) if inspected else [],
+        "needs": router.prerequisites(tool_id),
+        "needed_by": router.needed_by(tool_id),
         "tokens": router.tokens(tool_id) or {},
         "counter": router.manifest.token_counter,
     }

@@ -1,9 +1,13 @@
 """What search and explain say of an answer before its tools."""
 
+from dataclasses import replace
+
 import pytest
 
-from flows.output.answer import show_verdict
-from router import RoutedTools
+from flows.output.answer import results_table, show_diagnosis, show_explanation, show_verdict
+from flows.output.terminal import out
+from router import NeededBy, RoutedTools
+from tests.support.film_tools import CREDITS, SEARCH, film_router
 
 
 @pytest.mark.parametrize(
@@ -23,3 +27,33 @@ def test_that_none_fits_is_said_as_surely_as_it_is_known(
 def test_where_some_tool_fits_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     show_verdict(RoutedTools((), "s", "default", fits=0.97, calibrated=True))
     assert capsys.readouterr().out == ""
+
+
+REQUEST = "the films that Ana Torres has worked in"
+
+
+def test_below_a_tool_that_was_brought_is_what_needs_it(capsys: pytest.CaptureFixture[str]) -> None:
+    out.print(results_table(film_router().route(REQUEST)))
+    assert "first, for person_id of films/get_person_credits" in capsys.readouterr().out
+
+
+def test_a_parameter_of_a_stranger_is_no_command_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    routed = film_router().route(REQUEST)
+    hostile = replace(routed[1], needed_by=(NeededBy(CREDITS["id"], "[red]\x1b[2J"),))
+    out.print(results_table(replace(routed, tools=(routed[0], hostile))))
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown and "[red]" in shown
+
+
+def test_an_explanation_has_a_column_for_what_being_needed_gave(capsys: pytest.CaptureFixture[str]) -> None:
+    show_explanation(film_router().route(REQUEST, explain=True))
+    assert "needed" in capsys.readouterr().out
+    show_explanation(film_router().route("the weather in a city", explain=True))
+    assert "needed" not in capsys.readouterr().out
+
+
+def test_a_diagnosis_has_a_line_for_what_being_needed_gave(capsys: pytest.CaptureFixture[str]) -> None:
+    router = film_router()
+    show_diagnosis(router, diagnosis := router.diagnose(REQUEST, SEARCH["id"]))
+    told = f"needed       contributes {diagnosis.tool.raised:.4f}: for person_id of films/get_person_credits"
+    assert told in capsys.readouterr().out

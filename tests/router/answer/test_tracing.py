@@ -49,6 +49,7 @@ def test_a_route_is_a_span_that_says_what_was_answered_and_not_what_was_asked(ex
         "quartermaster.tools.count": 1,
         "quartermaster.always.count": 0,
         "quartermaster.dropped.count": 0,
+        "quartermaster.prerequisites.count": 0,
         "quartermaster.none_fits": False,
         "quartermaster.fits": 0.75,
         "quartermaster.calibrated": False,

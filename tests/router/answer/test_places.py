@@ -1,0 +1,144 @@
+"""Who has the places and the tokens of an answer, where tools were brought because others need them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from router import Detail, Recipe, Router
+from router.answer.options import RouteOptions
+from router.answer.packing import pack
+from router.answer.places import first_rows, own_order
+from router.query.steps import Steps
+from router.retrieval.retrievers import EncodedQuery, Ranking
+from router.search.search import SearchResult
+from tests.support.film_tools import CHAIN, FILM_TOOLS, film_router
+
+REQUESTS = (
+    "the films that Ana Torres has worked in",
+    "films that are similar to a film",
+    "the size of the images of the casts of a film",
+    "the weather in a city",
+    "search",
+)
+
+
+def result(own: list[int], shown: list[int], brought: list[int]) -> SearchResult:
+    """The result of a search whose own ranking is `own`, with `brought` of the tools in `shown` raised."""
+
+    def ranked(ordinals: list[int]) -> Ranking:
+        return Ranking(np.array(ordinals, np.int64), np.linspace(2, 1, len(ordinals)))
+
+    query = EncodedQuery("text", (), None)
+    fused = SearchResult(query, {}, ranked(own), (), np.zeros(len(own)), Steps(), None, ranked(shown))
+    return replace(fused, raises=dict.fromkeys(brought, 0.5), own_ranking=ranked(own))
+
+
+# Tools 10 to 13 rank in this order by themselves. 13 is raised to the second place, 99 is brought to the third.
+RESULT = result([10, 11, 12, 13], [10, 13, 99, 11, 12], [13, 99])
+
+
+def test_a_brought_tool_counts_where_it_would_be_by_itself_and_last_if_nothing_else_found_it() -> None:
+    assert own_order(RESULT, range(5)) == [0, 3, 4, 1, 2]  # rows of 10, 11, 12, 13, 99
+
+
+@pytest.mark.parametrize(
+    ("count", "rows"),
+    [(1, [0]), (2, [0, 3]), (3, [0, 3, 4]), (4, [0, 1, 2, 3]), (5, [0, 1, 2, 3, 4])],
+)
+def test_of_three_tools_or_fewer_none_gives_its_place_to_a_brought_one(count: int, rows: list[int]) -> None:
+    assert list(first_rows(RESULT, range(5), count)) == rows
+
+
+def test_a_brought_tool_takes_a_place_that_is_left_and_stands_where_it_ranks() -> None:
+    few = result([10], [10, 99], [99])
+    assert list(first_rows(few, range(2), 3)) == [0, 1]
+
+
+def test_a_raised_tool_that_has_its_place_by_itself_is_shown_where_it_was_raised_to() -> None:
+    third = result([10, 11, 12, 13], [10, 12, 11, 13], [12])
+    assert list(first_rows(third, range(4), 3)) == [0, 1, 2]
+
+
+def test_a_reranked_order_of_the_others_stays() -> None:
+    assert own_order(RESULT, [4, 0, 1, 2, 3]) == [4, 0, 3, 1, 2]
+
+
+# Costs of the tools at positions 0 to 4, and 100 tokens.
+FULL = (Detail.FULL,)
+COSTS = np.array([[40], [30], [20], [30], [10]])
+
+
+def test_tokens_go_to_the_other_tools_first() -> None:
+    packed = pack(COSTS, 100, 4, FULL, last=(3,))
+    # 40, 30 and 20 are paid; 10 are left, too few for the brought tool, and its place goes to the next.
+    assert (packed.positions, packed.tokens) == ((0, 1, 2, 4), 100)
+    assert [out.reason for out in packed.skipped] == ["needs 30 tokens, 10 left of 100"]
+
+
+def test_with_enough_tokens_a_brought_tool_has_its_place() -> None:
+    assert pack(COSTS, 130, 4, FULL, last=(3,)).positions == (0, 1, 2, 3)
+
+
+@given(
+    st.lists(st.integers(1, 50), min_size=1, max_size=12),
+    st.integers(1, 300),
+    st.integers(1, 12),
+    st.sets(st.integers(0, 11), max_size=3),
+)
+def test_whatever_the_budget_no_tool_is_dropped_for_a_brought_one(
+    costs: list[int], budget: int, k: int, brought: set[int]
+) -> None:
+    last = sorted(position for position in brought if position < len(costs))[:k]
+    others = [position for position in range(len(costs)) if position not in last]
+    table = np.array(costs)[:, None]
+    packed = pack(table, budget, k, FULL, last=last)
+    alone = pack(table[others], budget, k - len(last), FULL) if others and k > len(last) else None
+    assert packed.tokens <= budget and len(packed.positions) <= k
+    if alone:
+        assert {others[position] for position in alone.positions} <= set(packed.positions)
+
+
+@pytest.fixture(scope="module")
+def router() -> Router:
+    return film_router(*FILM_TOOLS, *CHAIN[1:])
+
+
+def without(router: Router) -> Recipe:
+    return replace(router.recipe(), prerequisites=False)
+
+
+@settings(max_examples=150)
+@given(request=st.sampled_from(REQUESTS), budget=st.integers(1, 900), k=st.integers(1, 9))
+def test_with_a_budget_the_other_tools_are_those_of_an_answer_without_prerequisites(
+    router: Router, request: str, budget: int, k: int
+) -> None:
+    options: RouteOptions = {"k": k, "token_budget": budget, "shorten": False, "explain": True}
+    with_them = router.route(request, **options)
+    options["recipe"] = without(router)
+    plain = router.route(request, **options)
+    # The places that brought tools take without a budget, from tools that have them without prerequisites.
+    unbudgeted = set(router.route(request, k=k).ids)
+    taken = len(unbudgeted - set(router.route(request, k=k, recipe=without(router)).ids))
+    assert set(plain.ids[: k - taken]) <= set(with_them.ids)
+    if len(plain) <= k - taken:
+        assert {tool.tool_id for tool in with_them if not tool.raised} <= set(plain.ids) <= set(with_them.ids)
+
+
+@pytest.mark.parametrize("request_text", REQUESTS)
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_a_small_answer_has_the_tools_that_it_has_without_prerequisites(
+    router: Router, request_text: str, k: int
+) -> None:
+    plain = router.route(request_text, k=k, recipe=without(router)).ids
+    routed = router.route(request_text, k=k, explain=True)
+    assert set(plain) <= set(routed.ids)
+    assert all(tool.raised for tool in routed if tool.tool_id not in plain)
+
+
+@pytest.mark.parametrize("request_text", REQUESTS)
+@pytest.mark.parametrize("k", [2, 5, 8])
+def test_a_budget_that_is_large_enough_changes_nothing(router: Router, request_text: str, k: int) -> None:
+    assert router.route(request_text, k=k, token_budget=100_000).ids == router.route(request_text, k=k).ids
