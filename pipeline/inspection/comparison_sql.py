@@ -53,8 +53,8 @@ def changes(before: str, after: str) -> str:
             coalesce(removed.phrases, []) AS removed_phrases
         FROM ({_tools(before)}) b
         FULL JOIN ({_tools(after)}) a ON a.tool_id = b.tool_id
-        LEFT JOIN (SELECT tool_id, row({_EXPANSION}) AS words FROM ({expansions(f"{before}.expansions")})) be ON be.tool_id = b.tool_id
-        LEFT JOIN (SELECT tool_id, row({_EXPANSION}) AS words FROM ({expansions(f"{after}.expansions")})) ae ON ae.tool_id = a.tool_id
+        LEFT JOIN ({_words(before)}) be ON be.tool_id = b.tool_id
+        LEFT JOIN ({_words(after)}) ae ON ae.tool_id = a.tool_id
         LEFT JOIN ({_phrases_without(after, before)}) added ON added.tool_id = a.tool_id
         LEFT JOIN ({_phrases_without(before, after)}) removed ON removed.tool_id = b.tool_id
         WHERE change <> 'changed' OR len(what) > 0
@@ -68,6 +68,10 @@ def _tools(database: str) -> str:
     as_text = ", ".join(f"{name}::VARCHAR AS {name}" for name in _JSON)
     all_columns = f"(SELECT {later} WHERE false) UNION ALL BY NAME FROM {database}.tools"
     return f"SELECT * REPLACE ({as_text}) FROM ({all_columns})"
+
+
+def _words(database: str) -> str:
+    return f"SELECT tool_id, row({_EXPANSION}) AS words FROM ({expansions(f'{database}.expansions')})"
 
 
 def expansions(table: str) -> str:
