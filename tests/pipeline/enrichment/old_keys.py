@@ -11,6 +11,7 @@ from pipeline.ledger import LEDGER_FILE
 from pipeline.records import Catalog
 from router.fingerprint import fingerprint
 
+
 def old_key(record_hash: str, model: str, extra: dict[str, Any]) -> str:
     """Return the key of an answer as those versions made it."""
     return fingerprint([record_hash, PROMPT_VERSION, "openai", model, extra])
