@@ -55,6 +55,8 @@ COMMENT ON COLUMN expansions.user_phrases IS 'Requests as people would type them
 COMMENT ON COLUMN expansions.synonyms IS 'Other words for the action and the thing it acts on.';
 COMMENT ON COLUMN expansions.related_concepts IS 'Notions of its domain that people may mention.';
 COMMENT ON COLUMN expansions.task_categories IS 'Short names for the kind of task.';
+COMMENT ON COLUMN expansions.requires IS 'What a call must have and a person would not say, such as an id. No search reads it.';
+COMMENT ON COLUMN expansions.provides IS 'What the tool finds by words, such as an id by a name. No search reads it.';
 COMMENT ON COLUMN expansions.translations IS 'Phrases by language, as they were written; those in the catalog''s languages are in phrases.';
 COMMENT ON COLUMN expansions.prompt_tokens IS 'Tokens sent, the cached among them.';
 COMMENT ON COLUMN expansions.cached_tokens IS 'Tokens sent that the server had in its cache.';

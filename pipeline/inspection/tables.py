@@ -128,6 +128,8 @@ def expansions(catalog: Catalog, written: Mapping[str, ScreenedExpansion]) -> pa
             "synonyms": pa.array([list(w.expansion.synonyms) for _, w in rows], texts),
             "related_concepts": pa.array([list(w.expansion.related_concepts) for _, w in rows], texts),
             "task_categories": pa.array([list(w.expansion.task_categories) for _, w in rows], texts),
+            "requires": pa.array([list(w.expansion.requires) for _, w in rows], texts),
+            "provides": pa.array([list(w.expansion.provides) for _, w in rows], texts),
             "translations": pa.array(
                 [[(code, list(phrases)) for code, phrases in w.expansion.translations.items()] for _, w in rows],
                 pa.map_(pa.string(), texts),
