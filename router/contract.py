@@ -51,7 +51,9 @@ INTENT_OFFSETS = "intent_offsets.npy"  # int64 (requests + 1,)
 INTENT_TOOLS = "intent_tools.npy"  # ordinals, int64 (pairs,)
 INTENT_WEIGHTS = "intent_lessons.npy"  # float32 (pairs,)
 INTENT_THRESHOLD = "intent_threshold.npy"  # float64 ()
-NEEDS = "implicit_needs.json"  # the tools that meet implicit needs, see `NeedTools`: only where there are some
+IMPLICIT_NEEDS = (
+    "implicit_needs.json"  # the tools that meet implicit needs, see `ImplicitNeedTools`: only where there are some
+)
 ENCODER_FOLDER = "encoder"
 ENCODER_MODEL = "model.onnx"
 ENCODER_TOKENIZER = "tokenizer.json"

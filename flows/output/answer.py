@@ -18,7 +18,7 @@ def show_verdict(routed: RoutedTools) -> None:
         out.print(f"{routed.doubt} What came closest:")
     for number, step in enumerate(routed.steps, 1):
         out.print(plain_text(f"step {number}: {step}", "dim"), soft_wrap=True)
-    for need, text in routed.needs.items():
+    for need, text in routed.implicit_needs.items():
         out.print(plain_text(f"implied, {need}: {text}", "dim"), soft_wrap=True)
 
 

@@ -91,7 +91,7 @@ COMMENT ON COLUMN prerequisites.kind IS 'identifier, coordinates or session.';
 COMMENT ON COLUMN prerequisites.noun IS 'What the value identifies, in words; empty where nothing says.';
 COMMENT ON COLUMN prerequisites.resolver IS 'The tool that finds the value.';
 COMMENT ON COLUMN prerequisites.confidence IS 'How sure that is, from 0 to 1.';
-COMMENT ON COLUMN prerequisites.evidence IS 'What shows it: link, mention, output or name, the strongest first.';
+COMMENT ON COLUMN prerequisites.evidence IS 'What shows it: link, mention, output, name or model, the strongest first.';
 COMMENT ON COLUMN prerequisites.because IS 'The same in words.';
 COMMENT ON COLUMN prerequisites.of_own IS 'Whether the resolver finds only what is the caller''s own, as a list of my albums does.';
 

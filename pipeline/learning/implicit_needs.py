@@ -13,9 +13,9 @@ from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker
 from pipeline.learning.no_answer_calibration.whole_lists import dense_scores
 from router.contract import Signal
 from router.record import ToolRecord
-from router.retrieval.needs import NeedTools
+from router.retrieval.implicit_needs import ImplicitNeedTools
 from router.snapshot.snapshot import Snapshot
-from router.tools.needs import PHRASES, Need, fits_schema
+from router.tools.implicit_needs import PHRASES, ImplicitNeed, fits_schema
 from router.tools.trust import sanitize
 
 # Standard scores. See docs/decisions/0096-implicit-needs.md.
@@ -23,7 +23,7 @@ _LEAST = 4.5
 _OF_BEST = 0.75  # of the best tool's score
 
 
-def find_need_tools(snapshot: Snapshot) -> NeedTools:
+def find_need_tools(snapshot: Snapshot) -> ImplicitNeedTools:
     """Return the tools of a written snapshot that meet implicit needs.
 
     Without vectors or background scores, the tools' own words decide.
@@ -32,13 +32,13 @@ def find_need_tools(snapshot: Snapshot) -> NeedTools:
     background = snapshot.background_scores
     statistics = background.statistics.get(Signal.DENSE) if background else None
     if statistics is None or snapshot.encoder is None:
-        return NeedTools.in_words(records)
+        return ImplicitNeedTools.in_words(records)
     ranker = BatchRanker(snapshot)
-    meeting = {need: _meeting(need, records, _standard_scores(need, ranker, statistics)) for need in Need}
-    return NeedTools.of(meeting, records)
+    meeting = {need: _meeting(need, records, _standard_scores(need, ranker, statistics)) for need in ImplicitNeed}
+    return ImplicitNeedTools.of(meeting, records)
 
 
-def _standard_scores(need: Need, ranker: BatchRanker, statistics: NDArray[np.float32]) -> NDArray[np.float64]:
+def _standard_scores(need: ImplicitNeed, ranker: BatchRanker, statistics: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return the mean standard score of a need's phrases on each tool, shape (tools,)."""
     vectors = ranker.query_vectors(PHRASES[need])
     assert vectors is not None, "a snapshot with an encoder has vectors"
@@ -49,7 +49,7 @@ def _standard_scores(need: Need, ranker: BatchRanker, statistics: NDArray[np.flo
     return standard
 
 
-def _meeting(need: Need, records: Sequence[ToolRecord], scores: NDArray[np.float64]) -> dict[int, float]:
+def _meeting(need: ImplicitNeed, records: Sequence[ToolRecord], scores: NDArray[np.float64]) -> dict[int, float]:
     """Return the scores of the tools that meet a need, by ordinal."""
     near = np.flatnonzero(scores >= _LEAST).tolist()
     fitting = [ordinal for ordinal in near if fits_schema(need, records[ordinal])]

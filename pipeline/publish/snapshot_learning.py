@@ -79,7 +79,7 @@ def calibrate_snapshot(manifest: Manifest, folder: Path, source: CalibrationSour
     return manifest
 
 
-def find_needs_of_snapshot(manifest: Manifest, folder: Path) -> Manifest:
+def find_implicit_needs(manifest: Manifest, folder: Path) -> Manifest:
     """Write which tools of the snapshot in `folder` meet implicit needs, and return and write its new manifest.
 
     A stage of a build, after the calibration: its background scores are the scale.

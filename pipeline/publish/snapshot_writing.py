@@ -25,7 +25,7 @@ from pipeline.publish.served_files import ServedCatalog, slow_search_note, write
 from pipeline.publish.snapshot_learning import (
     CalibrationSource,
     calibrate_snapshot,
-    find_needs_of_snapshot,
+    find_implicit_needs,
     learn_from_past_requests,
 )
 from pipeline.records import Catalog
@@ -40,7 +40,7 @@ from router.signing.ed25519 import Signer
 from router.store import SharedStore, WritableStore, current_folder, decisions, share_unchanged, sign_manifest
 from router.text import TEXT_VERSION
 from router.tools.field_text import PROJECTION_VERSION, FieldDocuments
-from router.tools.needs import NEEDS_VERSION
+from router.tools.implicit_needs import IMPLICIT_NEEDS_VERSION
 from router.tools.prerequisites import PREREQUISITES_VERSION, Prerequisite
 
 _MOST_QUARANTINED = 500  # in the manifest, which is read only up to a size
@@ -54,7 +54,7 @@ VERSIONS = {
     "assessment": ASSESSMENT_VERSION,
     "tuning": TUNING_VERSION,
     "prerequisites": PREREQUISITES_VERSION,
-    "needs": NEEDS_VERSION,
+    "implicit_needs": IMPLICIT_NEEDS_VERSION,
 }
 
 
@@ -143,7 +143,7 @@ def write_snapshot(
             progress.start("calibrate", None)
             manifest = execution.run("calibrate", calibrate_snapshot, manifest, folder, contents.calibration)
         if contents.recipe.implicit_needs:
-            manifest = execution.run("calibrate", find_needs_of_snapshot, manifest, folder)
+            manifest = execution.run("calibrate", find_implicit_needs, manifest, folder)
         progress.start("verify", None)
         checked = execution.run("verify", _check, folder, check)
         manifest = replace(manifest, held=(*manifest.held, *checked.held), evaluation=checked.evaluation)

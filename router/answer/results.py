@@ -110,7 +110,8 @@ class RoutedTools:
         none_fits: Whether `fits` is below the threshold: the tools are then the closest ones.
         calibrated: Whether `fits` was fitted to this catalog. If not, it was fitted on other catalogs, and is a hint.
         steps: The steps of a request of several.
-        needs: What the request only implies, such as "write_file", by the words that show it. Each brought a tool.
+        implicit_needs: What the request only implies, such as "write_file", with the words that show it. Each brought a
+            tool.
         always: The tools that the selection adds to every answer. They take no ranked place.
         dropped: The candidates that the selection, the budget or a provider's cap left out, best first; with `explain`
             also those that a filter kept out of the search.
@@ -130,7 +131,7 @@ class RoutedTools:
     none_fits: bool = False
     calibrated: bool = False
     steps: tuple[str, ...] = ()
-    needs: Mapping[str, str] = field(default_factory=dict)
+    implicit_needs: Mapping[str, str] = field(default_factory=dict)
     always: tuple[RoutedTool, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
@@ -196,7 +197,7 @@ class RoutedTools:
             "none_fits": self.none_fits,
             "calibrated": self.calibrated,
             "steps": list(self.steps),
-            "needs": dict(self.needs),
+            "implicit_needs": dict(self.implicit_needs),
             "tools": [tool.to_json() for tool in self.tools],
             "always": [tool.to_json() for tool in self.always],
             "dropped": [{"tool_id": tool.tool_id, "by": tool.by, "reason": tool.reason} for tool in self.dropped],

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from router.contract import Signal
 from router.encoding.encoder import Encoder, apply_adapter
 from router.errors import RequestInvalid
-from router.query.needs import find_needs
+from router.query.implicit_needs import find_implicit_needs
 from router.query.steps import Steps, find_steps
 from router.retrieval.deduplication import collapse
 from router.retrieval.features import has_clear_leader, no_answer_features
 from router.retrieval.fusion import Contributions, fuse
-from router.retrieval.needs import MetNeed, bring_tools, choose_tools
+from router.retrieval.implicit_needs import MetNeed, bring_tools, choose_tools
 from router.retrieval.no_answer_calibration import FitEstimate, apply_calibrations
 from router.retrieval.prerequisites import Dependent, bring_prerequisites
 from router.retrieval.recipe import Fusion, Normalization, Recipe
@@ -41,7 +41,7 @@ class SearchResult:
     `contributions` and `assumed` belong to it, row for row. `covered` is what its steps make of it, None where it has
     one step. `duplicates` are by ordinal the tools that a tool stands for. `dependents` are by ordinal the tools that
     need a tool; `raises` is what that added to its score, where it was brought for that. `own_ranking` is `ranking`
-    without that. `needs` are the implicit needs that tools were brought for; their texts are the last of `steps`.
+    without that. `implicit_needs` are the implicit needs that tools were brought for; their texts are the last of `steps`.
     """
 
     query: EncodedQuery
@@ -55,7 +55,7 @@ class SearchResult:
     duplicates: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     dependents: Mapping[int, tuple[Dependent, ...]] = field(default_factory=dict)
     raises: Mapping[int, float] = field(default_factory=dict)
-    needs: tuple[MetNeed, ...] = ()
+    implicit_needs: tuple[MetNeed, ...] = ()
     own_ranking: Ranking | None = None
 
 
@@ -87,7 +87,7 @@ def search(snapshot: Snapshot, request: str, recipe: Recipe, admitted: Admitted 
         covered = cover_steps(whole, fused_steps, steps)
         ranking = covered.ranking
     result = SearchResult(query, rankings, whole, contributions, assumed, steps, covered, ranking)
-    return complete(snapshot, _meet_needs(snapshot, result, recipe, admitted), recipe, admitted)
+    return complete(snapshot, _meet_implicit_needs(snapshot, result, recipe, admitted), recipe, admitted)
 
 
 def complete(snapshot: Snapshot, result: SearchResult, recipe: Recipe, admitted: Admitted | None) -> SearchResult:
@@ -114,17 +114,21 @@ def add_prerequisites(
     )
 
 
-def _meet_needs(snapshot: Snapshot, result: SearchResult, recipe: Recipe, admitted: Admitted | None) -> SearchResult:
+def _meet_implicit_needs(
+    snapshot: Snapshot, result: SearchResult, recipe: Recipe, admitted: Admitted | None
+) -> SearchResult:
     """Return a result with a tool for each implicit need that the request shows and the snapshot can meet."""
-    if not recipe.implicit_needs or not snapshot.needs.tools:
+    if not recipe.implicit_needs or not snapshot.implicit_needs.tools:
         return result
-    if not (shown := find_needs(result.query.text, snapshot.needs.tools)):
+    if not (shown := find_implicit_needs(result.query.text, snapshot.implicit_needs.tools)):
         return result
 
     def provider(ordinal: int) -> str | None:
         return snapshot.records.entry(ordinal).record.provider
 
-    needs = choose_tools(shown, snapshot.needs, result.ranking, provider, snapshot.restrict_to_served(admitted))
+    needs = choose_tools(
+        shown, snapshot.implicit_needs, result.ranking, provider, snapshot.restrict_to_served(admitted)
+    )
     if not needs:
         return result
     covered = bring_tools(result.ranking, result.covered, needs, len(result.steps))
@@ -133,7 +137,7 @@ def _meet_needs(snapshot: Snapshot, result: SearchResult, recipe: Recipe, admitt
         texts=(*result.steps.texts, *(need.text for need in needs)),
         weights=(*result.steps.weights, *(1.0 for _ in needs)),
     )
-    return replace(result, covered=covered, ranking=covered.ranking, steps=steps, needs=needs)
+    return replace(result, covered=covered, ranking=covered.ranking, steps=steps, implicit_needs=needs)
 
 
 def _unread(snapshot: Snapshot, request: str, recipe: Recipe) -> NDArray[np.bool_] | None:

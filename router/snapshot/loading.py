@@ -14,7 +14,7 @@ from router.contract import Manifest, Signal
 from router.encoding.encoder import Encoder, OnnxEncoder
 from router.errors import SnapshotInvalid
 from router.retrieval.arrays import load_array, load_offsets
-from router.retrieval.needs import NeedTools
+from router.retrieval.implicit_needs import ImplicitNeedTools
 from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.prerequisite_graph import PrerequisiteGraph
 from router.retrieval.score_normalization import BackgroundScores
@@ -103,9 +103,9 @@ def load_prerequisites(folder: Path, manifest: Manifest, tools: int) -> Prerequi
     return PrerequisiteGraph.open(folder, tools) if contract.PREREQUISITES in manifest.files else None
 
 
-def load_needs(folder: Path, manifest: Manifest, tools: int) -> NeedTools:
+def load_implicit_needs(folder: Path, manifest: Manifest, tools: int) -> ImplicitNeedTools:
     """Return the tools that meet implicit needs; none where the snapshot tells none."""
-    return NeedTools.open(folder, tools) if contract.NEEDS in manifest.files else NeedTools()
+    return ImplicitNeedTools.open(folder, tools) if contract.IMPLICIT_NEEDS in manifest.files else ImplicitNeedTools()
 
 
 def _by_ordinal(folder: Path, name: str, what: str, dtype: np.dtype[Any], tools: int) -> NDArray[Any]:

@@ -18,7 +18,7 @@ from router.contract import LEXICAL_SIGNALS, Manifest, Signal, read_manifest
 from router.encoding.encoder import Encoder
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.refusals import damage_refused
-from router.retrieval.needs import NeedTools
+from router.retrieval.implicit_needs import ImplicitNeedTools
 from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.prerequisite_graph import PrerequisiteGraph
 from router.retrieval.recipe import Recipe
@@ -69,7 +69,7 @@ class Snapshot:
     `tokens` are those of each tool as a model is given it. `expanded` has the `Expanded` mark of each tool; None where
     all have an expansion. `adapter` is the query adapter, float32 (dim, dim). `duplicates` has for each tool the first
     ordinal of its duplicates; None where there are none. `prerequisites` says which tools need which, None where none
-    does. `needs` are the tools that meet implicit needs. `unread` marks the tools whose descriptions are not English;
+    does. `implicit_needs` are the tools that meet implicit needs. `unread` marks the tools whose descriptions are not English;
     None where all are. `served` masks the ordinals that are tools; None where all are, which is so without an overlay.
     """
 
@@ -86,7 +86,7 @@ class Snapshot:
     prerequisites: PrerequisiteGraph | None = None
     background_scores: BackgroundScores | None = None
     calibrations: tuple[Calibration, ...] = ()
-    needs: NeedTools = field(default_factory=NeedTools)
+    implicit_needs: ImplicitNeedTools = field(default_factory=ImplicitNeedTools)
     unread: NDArray[np.bool_] | None = None
     served: Admitted | None = None
     overlay: Overlay = field(default_factory=Overlay)
@@ -153,7 +153,7 @@ class Snapshot:
                 prerequisites=loading.load_prerequisites(opened, manifest, tools),
                 background_scores=background_scores,
                 calibrations=calibrations,
-                needs=loading.load_needs(opened, manifest, tools),
+                implicit_needs=loading.load_implicit_needs(opened, manifest, tools),
             )
 
     @cached_property

@@ -49,9 +49,9 @@ def router() -> Router:
 def test_the_tool_stands_fifth_with_the_words_that_show_the_need(router: Router) -> None:
     without = router.route(REQUEST, recipe=replace(RECIPES["default"], implicit_needs=False))
     routed = router.route(REQUEST, explain=True)
-    assert "save" not in without.ids[:5] and not without.needs
+    assert "save" not in without.ids[:5] and not without.implicit_needs
     assert routed.ids == (*without.ids[:4], "save", without.ids[4])
-    assert routed.needs == {"write_file": "put it all in week.md"} == routed.to_json()["needs"]
+    assert routed.implicit_needs == {"write_file": "put it all in week.md"} == routed.to_json()["implicit_needs"]
     brought = routed[4]
     assert brought.step == "put it all in week.md"
     assert brought.score == routed[5].score
@@ -62,21 +62,21 @@ def test_a_request_that_shows_no_need_has_the_same_answer_as_without(router: Rou
     request = "show the reports of the week"
     without = router.route(request, recipe=replace(RECIPES["default"], implicit_needs=False))
     routed = router.route(request)
-    assert routed.ids == without.ids and not routed.needs
+    assert routed.ids == without.ids and not routed.implicit_needs
     assert [tool.score for tool in routed] == [tool.score for tool in without]
 
 
 def test_a_catalog_without_such_a_tool_gets_nothing() -> None:
     routed = Router.from_tools(REPORTS, encoder=None).route(REQUEST)
-    assert not routed.needs and len(routed) == 5
+    assert not routed.implicit_needs and len(routed) == 5
 
 
 def test_a_tool_that_a_selection_leaves_out_is_not_brought(router: Router) -> None:
     routed = router.route(REQUEST, selection=Selection(block=("save",)))
-    assert "save" not in routed.ids and not routed.needs
+    assert "save" not in routed.ids and not routed.implicit_needs
 
 
 def test_needs_and_earlier_messages_are_no_steps_of_a_dialogue(router: Router) -> None:
     routed = router.route(["compare the reports of two weeks", REQUEST])
     assert routed.steps == router.route(REQUEST).steps == ("show the reports of the week", "put it all in week.md")
-    assert routed.needs == {"write_file": "put it all in week.md"} and "save" in routed.ids
+    assert routed.implicit_needs == {"write_file": "put it all in week.md"} and "save" in routed.ids

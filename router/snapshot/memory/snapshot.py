@@ -18,7 +18,7 @@ from router.fingerprint import fingerprint
 from router.provider_formats import Detail, Form
 from router.record import ToolRecord
 from router.retrieval.deduplication import duplicate_groups
-from router.retrieval.needs import NeedTools
+from router.retrieval.implicit_needs import ImplicitNeedTools
 from router.retrieval.no_answer_calibration import generic_calibrations
 from router.retrieval.prerequisite_graph import PrerequisiteGraph
 from router.retrieval.recipe import DEFAULT
@@ -83,7 +83,7 @@ def snapshot_from_records(
         duplicates=None if (groups == np.arange(len(groups))).all() else groups,
         prerequisites=PrerequisiteGraph.of(ordered, find_prerequisites(ordered)),
         calibrations=generic_calibrations(retrievers, len(tools)),
-        needs=NeedTools.in_words([sanitize(record)[0] for record in ordered]),
+        implicit_needs=ImplicitNeedTools.in_words([sanitize(record)[0] for record in ordered]),
     )
 
 

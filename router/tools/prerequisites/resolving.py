@@ -20,6 +20,7 @@ class Evidence(StrEnum):
     MENTION = "mention"
     OUTPUT = "output"
     NAME = "name"
+    MODEL = "model"
 
 
 class Resolution(NamedTuple):
@@ -75,7 +76,7 @@ def resolve(tool: Candidate, need: Need, other: Candidate) -> Resolution | None:
     offer = other.offer
     if need.kind is NeedKind.SESSION:
         return Resolution(0.8, Evidence.NAME, f"{other.record.name} signs in") if offer.signs_in else None
-    if not offer.reads or _needs_the_same(other, need):
+    if not offer.reads or needs_the_same(other, need):
         return None
     if need.kind is NeedKind.COORDINATES:
         return _geocodes(other)
@@ -89,7 +90,7 @@ def resolve(tool: Candidate, need: Need, other: Candidate) -> Resolution | None:
     return Resolution(returned * _asked(other) * _CHAINED ** len(other.needs), evidence, because, is_field)
 
 
-def _needs_the_same(other: Candidate, need: Need) -> bool:
+def needs_the_same(other: Candidate, need: Need) -> bool:
     """Return whether a tool itself needs what it should resolve."""
     return any(
         own.kind is need.kind and (not own.noun or not need.noun or own.noun[-1] == need.noun[-1])

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.learning import find_need_tools
-from router.contract import NEEDS, Signal
-from router.retrieval.needs import NeedTools
+from router.contract import IMPLICIT_NEEDS, Signal
+from router.retrieval.implicit_needs import ImplicitNeedTools as NeedTools
 from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot.snapshot import Snapshot
-from router.tools.needs import Need
+from router.tools.implicit_needs import ImplicitNeed as Need
 
 
 def with_background(snapshot: Snapshot, deviation: float) -> Snapshot:
@@ -29,7 +29,12 @@ def test_of_tools_whose_scores_are_high_enough_the_schemas_decide(snapshot: Path
     opened = Snapshot.open(snapshot)
     found = ids(opened, find_need_tools(with_background(opened, 1e-3)))
     assert found[Need.SEND_MESSAGE] == found[Need.SEND_MAIL] == {"slack/chat_postMessage"}
-    assert set(found) <= {Need.SEND_MESSAGE, Need.SEND_MAIL, Need.CURRENT_TIME, Need.CURRENT_USER}
+    assert set(found) <= {
+        Need.SEND_MESSAGE,
+        Need.SEND_MAIL,
+        Need.CURRENT_TIME,
+        Need.CURRENT_USER,
+    }
     assert find_need_tools(with_background(opened, 1.0)) == NeedTools()
 
 
@@ -41,5 +46,5 @@ def test_without_background_scores_the_words_decide(snapshot: Path) -> None:
 
 def test_a_build_writes_the_tools_that_meet_needs(snapshot: Path) -> None:
     opened = Snapshot.open(snapshot)
-    assert NEEDS in opened.manifest.files
-    assert ids(opened, opened.needs) == {Need.SEND_MESSAGE: {"slack/chat_postMessage"}}
+    assert IMPLICIT_NEEDS in opened.manifest.files
+    assert ids(opened, opened.implicit_needs) == {Need.SEND_MESSAGE: {"slack/chat_postMessage"}}

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from router.tools.needs import Need
+from router.tools.implicit_needs import ImplicitNeed
 
 _EXTENSIONS = (
     *("txt", "md", "csv", "tsv", "json", "jsonl", "yaml", "yml", "xml", "htm", "html", "log", "doc", "docx", "xls"),
@@ -30,29 +30,29 @@ _THEM = r"(?:(?i:it|them|me|him|her|everyone|everybody)\b)"
 # Case tells names.
 _THIRD = r"(?:(?i:the|my|our|your|them|him|her|everyone|everybody)\b|#\w{1,40}|[A-Z]\w{1,40}|\w{1,60}@)"
 
-_PATTERNS: Mapping[Need, re.Pattern[str]] = {
-    Need.WRITE_FILE: re.compile(
+_PATTERNS: Mapping[ImplicitNeed, re.Pattern[str]] = {
+    ImplicitNeed.WRITE_FILE: re.compile(
         rf"\b(?i:(?:{_SAVE}|put|record|keep|note|results?)\b{_REST}\b(?:to|in|into|as|under) {_KIND}{_FILE}"
         rf"|(?:list\b{_REST} into|(?:saved|exported|written|dumped) (?:as|to|into)) {_KIND}{_FILE}"
         rf"|{_SAVE}\b{_REST}\b(?:to|in|into|as) {_KIND}file\b)"
     ),
-    Need.CURRENT_TIME: re.compile(
+    ImplicitNeed.CURRENT_TIME: re.compile(
         rf"\b(?i:today|tomorrow|yesterday|tonight|so far this"
         rf"|(?:this|next|last|past|coming) (?:week|weekend|month|quarter|year|morning|afternoon|evening|night"
         rf"|{_WEEKDAY})"
         rf"|(?:past|last|next) {_SOME} {_SPAN}|(?:{_SOME}|a few|an?) {_SPAN} (?:ago|from now)|(?:year|month) so far)\b"
     ),
-    Need.CURRENT_USER: re.compile(
+    ImplicitNeed.CURRENT_USER: re.compile(
         r"\b(?i:my (?:own )?(?:\w{1,30} )?(?:account|profile|user ?name|user id)|assigned to me|by me"
         r"|(?:is|are) mine|i am (?:logged|signed) in|i have (?:logged|created|opened)"
         r"|(?:assign|add|invite|remove|unassign)\b[^.,;?!]{0,40}?\b(?:me|myself))\b"
     ),
-    Need.SEND_MAIL: re.compile(
+    ImplicitNeed.SEND_MAIL: re.compile(
         rf"{_VERB}(?:(?i:e-?mail|mail) (?:{_THEM}|{_THIRD}|(?i:that|this|these|those|both|all|an?)\b)"
         r"|(?i:by|via|as|in an?|over) (?i:e-?mail|mail)\b|(?i:to my (?:e-?mail|inbox|mailbox))\b"
         r"|(?i:send) (?:(?i:an|me an|him an|her an|them an) |[A-Z][a-z]{1,30} (?i:an) )(?i:e-?mail)\b)"
     ),
-    Need.SEND_MESSAGE: re.compile(
+    ImplicitNeed.SEND_MESSAGE: re.compile(
         rf"{_VERB}(?:(?i:text|message|ping|dm) {_THEM}|(?:text|message|ping|dm) (?:[A-Z][a-z]+|the\b)"
         r"|(?i:let) (?!(?i:me|us|you|it)\b)(?:\S{1,40} ){1,4}?(?i:know)\b"
         rf"|(?i:tell|notify|inform|alert) (?!(?i:the (?:difference|time|truth))\b){_THIRD}"
@@ -60,42 +60,54 @@ _PATTERNS: Mapping[Need, re.Pattern[str]] = {
         r"|(?i:post (?:it|them|this|the \w{1,40}) (?:to|in|into) [^.;?!]{0,40}?(?:channel|chat|room|#\w))"
         r")"
     ),
-    Need.SIGN_IN: re.compile(
+    ImplicitNeed.SIGN_IN: re.compile(
         r"\b(?i:pass ?(?:word|code)s?(?:,? (?:is|are)\b|:? [\"'`]?(?=[^\s\"'`]{0,40}\d))"
         r"|(?:log|sign)(?:ging|ing)? (?:me )?in(?:to| to)?\b"
         r"(?=[^.;?!\n]{0,40}\b(?:account|bank|password|portal|platform)\b))"
     ),
 }
 # Without one of these a pattern cannot match. Looking for them takes a fraction of its time.
-_HEADS: Mapping[Need, tuple[str, ...]] = {
-    Need.WRITE_FILE: ("file", *(f".{extension}" for extension in _EXTENSIONS)),
-    Need.CURRENT_TIME: (
+_HEADS: Mapping[ImplicitNeed, tuple[str, ...]] = {
+    ImplicitNeed.WRITE_FILE: ("file", *(f".{extension}" for extension in _EXTENSIONS)),
+    ImplicitNeed.CURRENT_TIME: (
         *("today", "tomorrow", "yesterday", "tonight", "so far", "ago", "from now"),
         *("this ", "next ", "last ", "past ", "coming "),
     ),
-    Need.CURRENT_USER: ("my ", " me", "myself", " mine", "i am ", "i have "),
-    Need.SEND_MAIL: ("mail",),
-    Need.SEND_MESSAGE: ("text", "message", "ping", "dm ", "let ", "tell", "notify", "inform", "alert", "keep", "post"),
-    Need.SIGN_IN: ("pass", "log", "sign"),
+    ImplicitNeed.CURRENT_USER: ("my ", " me", "myself", " mine", "i am ", "i have "),
+    ImplicitNeed.SEND_MAIL: ("mail",),
+    ImplicitNeed.SEND_MESSAGE: (
+        "text",
+        "message",
+        "ping",
+        "dm ",
+        "let ",
+        "tell",
+        "notify",
+        "inform",
+        "alert",
+        "keep",
+        "post",
+    ),
+    ImplicitNeed.SIGN_IN: ("pass", "log", "sign"),
 }
 # Says neither by mail nor by message.
 _SEND = re.compile(
     rf"{_VERB}(?i:(?<=and )send (?:it|them|this)\b|(?<=, )send (?:it|them|this)\b|(?<=then )send (?:it|them|this)\b"
     r"|send\b[^.;?!]{0,60}?\b(?:to|with) (?:me\b|my \w{{1,40}}|\w{1,60}@))"
 )
-_EITHER = (Need.SEND_MAIL, Need.SEND_MESSAGE)
+_EITHER = (ImplicitNeed.SEND_MAIL, ImplicitNeed.SEND_MESSAGE)
 
 
 @dataclass(frozen=True, slots=True)
 class ShownNeed:
     """A need that a request shows by `text`, a part of it. A tool for any of `needs` meets it."""
 
-    needs: tuple[Need, ...]
+    needs: tuple[ImplicitNeed, ...]
     text: str
 
 
-def find_needs(request: str, wanted: Collection[Need] = tuple(Need)) -> tuple[ShownNeed, ...]:
-    """Return the needs that a request shows, in the order of `Need`, those of `wanted` alone."""
+def find_implicit_needs(request: str, wanted: Collection[ImplicitNeed] = tuple(ImplicitNeed)) -> tuple[ShownNeed, ...]:
+    """Return the needs that a request shows, in the order of `ImplicitNeed`, those of `wanted` alone."""
     lower = request.lower()
     shown = [
         ShownNeed((need,), match.group())

@@ -9,10 +9,10 @@ from router.text import terms
 from router.tools.text_overlap import identifying_terms
 
 # Part of the content hash of every snapshot: raise it with any change to which tools meet a need.
-NEEDS_VERSION = 1
+IMPLICIT_NEEDS_VERSION = 1
 
 
-class Need(StrEnum):
+class ImplicitNeed(StrEnum):
     """A need that a request shows without describing a tool for it."""
 
     WRITE_FILE = "write_file"
@@ -23,35 +23,35 @@ class Need(StrEnum):
     SIGN_IN = "sign_in"
 
 
-PHRASES: Mapping[Need, tuple[str, ...]] = {
-    Need.WRITE_FILE: (
+PHRASES: Mapping[ImplicitNeed, tuple[str, ...]] = {
+    ImplicitNeed.WRITE_FILE: (
         "write text to a file at a path",
         "save content to a file",
         "create a new file with this content",
         "write the results into a file on disk",
         "save this as a text file",
     ),
-    Need.CURRENT_TIME: (
+    ImplicitNeed.CURRENT_TIME: (
         "get the current date and time",
         "what time is it now",
         "what is today's date",
         "current time in a timezone",
         "get the current timestamp",
     ),
-    Need.CURRENT_USER: (
+    ImplicitNeed.CURRENT_USER: (
         "who am I",
         "get the profile of the current user",
         "get my own user details",
         "details of the authenticated user account",
         "which user is signed in",
     ),
-    Need.SEND_MAIL: (
+    ImplicitNeed.SEND_MAIL: (
         "send an email",
         "send an email to a recipient with a subject and a body",
         "email this to someone",
         "send a mail message",
     ),
-    Need.SEND_MESSAGE: (
+    ImplicitNeed.SEND_MESSAGE: (
         "send a message to someone",
         "post a message to a channel",
         "send a direct message to a user",
@@ -59,7 +59,7 @@ PHRASES: Mapping[Need, tuple[str, ...]] = {
         "send a text message to a phone number",
         "notify a person",
     ),
-    Need.SIGN_IN: (
+    ImplicitNeed.SIGN_IN: (
         "log in with a user name and password",
         "sign in to an account",
         "authenticate with a user name and password",
@@ -68,7 +68,7 @@ PHRASES: Mapping[Need, tuple[str, ...]] = {
 }
 
 
-def meets_in_words(need: Need, record: ToolRecord) -> bool:
+def meets_in_words(need: ImplicitNeed, record: ToolRecord) -> bool:
     """Return whether a tool's name and first sentence hold all terms of one of a need's phrases.
 
     It stands in for vectors. The record must be sanitized.
@@ -78,6 +78,6 @@ def meets_in_words(need: Need, record: ToolRecord) -> bool:
 
 
 @cache
-def _phrase_terms(need: Need) -> tuple[frozenset[str], ...]:
+def _phrase_terms(need: ImplicitNeed) -> tuple[frozenset[str], ...]:
     """Return the terms of each phrase that has at least two: one alone tells too little."""
     return tuple(of_phrase for phrase in PHRASES[need] if len(of_phrase := frozenset(terms(phrase))) > 1)

@@ -7,14 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.contract import NEEDS
+from router.contract import IMPLICIT_NEEDS
 from router.errors import SnapshotInvalid
-from router.query.needs import ShownNeed
+from router.query.implicit_needs import ShownNeed
 from router.record import Parameter
-from router.retrieval.needs import MetNeed, NeedTool, NeedTools, bring_tools, choose_tools
+from router.retrieval.implicit_needs import ImplicitNeedTool as NeedTool
+from router.retrieval.implicit_needs import ImplicitNeedTools as NeedTools
+from router.retrieval.implicit_needs import MetNeed, bring_tools, choose_tools
 from router.retrieval.retrievers import EMPTY, Admitted, Ranking
 from router.retrieval.step_fusion import StepCoverage
-from router.tools.needs import Need
+from router.tools.implicit_needs import ImplicitNeed as Need
 from tests.support.factories import make_record
 
 TEN = Ranking(np.arange(10), np.arange(10.0, 0.0, -1.0))
@@ -64,7 +66,13 @@ def test_the_time_is_told_where_one_of_the_first_three_requires_a_date() -> None
 def test_the_user_is_told_by_a_provider_of_the_first_five_alone() -> None:
     assert chosen(Need.CURRENT_USER, NeedTools({Need.CURRENT_USER: (NeedTool(10, 6.0, "b"),)})) == [10]
     assert chosen(Need.CURRENT_USER, NeedTools({Need.CURRENT_USER: (NeedTool(11, 6.0, "d"),)})) == []
-    assert chosen(Need.CURRENT_USER, NeedTools({Need.CURRENT_USER: (NeedTool(10, 6.0, None),)})) == []
+    assert (
+        chosen(
+            Need.CURRENT_USER,
+            NeedTools({Need.CURRENT_USER: (NeedTool(10, 6.0, None),)}),
+        )
+        == []
+    )
 
 
 def test_a_brought_tool_takes_the_fifth_place_with_the_score_of_the_next() -> None:
@@ -107,7 +115,7 @@ def test_no_other_tool_changes_its_score_or_its_order(scores: list[float], tools
 
 def test_what_is_saved_is_opened_again(tmp_path: Path) -> None:
     needs = NeedTools({Need.CURRENT_TIME: (NeedTool(3, 7.5, "x"), NeedTool(1, 6.0))}, frozenset({0, 2}))
-    assert needs.save(tmp_path) == (NEEDS,)
+    assert needs.save(tmp_path) == (IMPLICIT_NEEDS,)
     assert NeedTools.open(tmp_path, 4) == needs
     assert NeedTools().save(tmp_path) == ()
 
@@ -123,13 +131,15 @@ def test_what_is_saved_is_opened_again(tmp_path: Path) -> None:
     ],
 )
 def test_a_damaged_file_is_refused(content: str, tmp_path: Path) -> None:
-    (tmp_path / NEEDS).write_text(content)
-    with pytest.raises(SnapshotInvalid, match=NEEDS):
+    (tmp_path / IMPLICIT_NEEDS).write_text(content)
+    with pytest.raises(SnapshotInvalid, match=IMPLICIT_NEEDS):
         NeedTools.open(tmp_path, 4)
 
 
 def test_a_need_of_a_newer_version_is_left_out(tmp_path: Path) -> None:
-    (tmp_path / NEEDS).write_text('{"tools": {"walk_dog": [{"ordinal": 1, "confidence": 1}]}, "requires_date": []}')
+    (tmp_path / IMPLICIT_NEEDS).write_text(
+        '{"tools": {"walk_dog": [{"ordinal": 1, "confidence": 1}]}, "requires_date": []}'
+    )
     assert NeedTools.open(tmp_path, 4) == NeedTools()
 
 

@@ -11,21 +11,21 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from router.contract import NEEDS
+from router.contract import IMPLICIT_NEEDS
 from router.errors import SnapshotInvalid
-from router.query.needs import ShownNeed
+from router.query.implicit_needs import ShownNeed
 from router.record import ToolRecord
 from router.refusals import damage_refused
 from router.retrieval.retrievers import Admitted, Ranking
 from router.retrieval.step_fusion import StepCoverage
-from router.tools.needs import Need, fits_schema, meets_in_words, requires_date
+from router.tools.implicit_needs import ImplicitNeed, fits_schema, meets_in_words, requires_date
 
 _FIRST = 5  # tools that tell whether a need is met, and whose providers come first; a tool is brought to the last place
 _DATED = 3  # tools that the time is told for
 _MOST_TOOLS = 64  # that meet one need, the most confident
 
 
-class NeedTool(msgspec.Struct, frozen=True):
+class ImplicitNeedTool(msgspec.Struct, frozen=True):
     """A tool that meets a need: its ordinal, how sure that is (greater is surer), and its provider."""
 
     ordinal: int
@@ -36,36 +36,38 @@ class NeedTool(msgspec.Struct, frozen=True):
 class _Stored(msgspec.Struct):
     """The content of the file."""
 
-    tools: dict[str, list[NeedTool]]
+    tools: dict[str, list[ImplicitNeedTool]]
     requires_date: list[int]
 
 
 @dataclass(frozen=True, slots=True)
-class NeedTools:
+class ImplicitNeedTools:
     """The tools that meet each need, the surest first, and the ordinals of those that require a date.
 
     Dates are only told where the catalog has a clock.
     """
 
-    tools: Mapping[Need, tuple[NeedTool, ...]] = field(default_factory=dict)
+    tools: Mapping[ImplicitNeed, tuple[ImplicitNeedTool, ...]] = field(default_factory=dict)
     requires_date: frozenset[int] = frozenset()
 
     @classmethod
-    def of(cls, meeting: Mapping[Need, Mapping[int, float]], records: Sequence[ToolRecord]) -> "NeedTools":
+    def of(
+        cls, meeting: Mapping[ImplicitNeed, Mapping[int, float]], records: Sequence[ToolRecord]
+    ) -> "ImplicitNeedTools":
         """Return the tools by need. `meeting` has by need the confidence of each tool that meets it, by ordinal."""
         tools = {
             need: tuple(
-                NeedTool(ordinal, round(confidence, 3), records[ordinal].provider)
+                ImplicitNeedTool(ordinal, round(confidence, 3), records[ordinal].provider)
                 for ordinal, confidence in sorted(sure.items(), key=lambda one: (-one[1], one[0]))[:_MOST_TOOLS]
             )
-            for need in Need
+            for need in ImplicitNeed
             if (sure := meeting.get(need))
         }
         dated = (ordinal for ordinal, record in enumerate(records) if requires_date(record))
-        return cls(tools, frozenset(dated) if Need.CURRENT_TIME in tools else frozenset())
+        return cls(tools, frozenset(dated) if ImplicitNeed.CURRENT_TIME in tools else frozenset())
 
     @classmethod
-    def in_words(cls, records: Sequence[ToolRecord]) -> "NeedTools":
+    def in_words(cls, records: Sequence[ToolRecord]) -> "ImplicitNeedTools":
         """Return the tools whose name, first sentence and parameters show that they meet a need, without vectors."""
         meeting = {
             need: {
@@ -73,7 +75,7 @@ class NeedTools:
                 for ordinal, record in enumerate(records)
                 if fits_schema(need, record) and meets_in_words(need, record)
             }
-            for need in Need
+            for need in ImplicitNeed
         }
         return cls.of(meeting, records)
 
@@ -82,20 +84,20 @@ class NeedTools:
         if not self.tools:
             return ()
         stored = _Stored({str(need): list(of) for need, of in self.tools.items()}, sorted(self.requires_date))
-        (folder / NEEDS).write_bytes(msgspec.json.encode(stored))
-        return (NEEDS,)
+        (folder / IMPLICIT_NEEDS).write_bytes(msgspec.json.encode(stored))
+        return (IMPLICIT_NEEDS,)
 
     @classmethod
-    def open(cls, folder: Path, tools: int) -> "NeedTools":
+    def open(cls, folder: Path, tools: int) -> "ImplicitNeedTools":
         """Return what `save` wrote into the folder of a snapshot with `tools` tools. Needs of newer versions are left
         out. Raises SnapshotInvalid where the file is damaged or names a tool that is not there."""
-        path = folder / NEEDS
+        path = folder / IMPLICIT_NEEDS
         with damage_refused(f"{path} cannot be read"):
             stored = msgspec.json.decode(path.read_bytes(), type=_Stored)
         ordinals = [tool.ordinal for of in stored.tools.values() for tool in of] + stored.requires_date
         if any(not 0 <= ordinal < tools for ordinal in ordinals):
             raise SnapshotInvalid(f"{path} names a tool that is not one of {tools}")
-        known = {need: tuple(stored.tools[need]) for need in Need if need in stored.tools}
+        known = {need: tuple(stored.tools[need]) for need in ImplicitNeed if need in stored.tools}
         return cls(known, frozenset(stored.requires_date))
 
 
@@ -103,14 +105,14 @@ class NeedTools:
 class MetNeed:
     """A need of a request that a tool was brought for: `text` shows it, `ordinal` is the tool."""
 
-    need: Need
+    need: ImplicitNeed
     text: str
     ordinal: int
 
 
 def choose_tools(
     shown: Iterable[ShownNeed],
-    known: NeedTools,
+    known: ImplicitNeedTools,
     ranking: Ranking,
     provider: Callable[[int], str | None],
     admitted: Admitted | None = None,
@@ -124,7 +126,7 @@ def choose_tools(
     first = ranking.ordinals[:_FIRST].tolist()
     met: list[MetNeed] = []
     for need in shown if first else ():
-        if need.needs == (Need.CURRENT_TIME,) and not known.requires_date.intersection(first[:_DATED]):
+        if need.needs == (ImplicitNeed.CURRENT_TIME,) and not known.requires_date.intersection(first[:_DATED]):
             continue
         tools = [
             (name, tool)
@@ -135,7 +137,7 @@ def choose_tools(
         if any(tool.ordinal in first for _, tool in tools):
             continue
         providers = {provider(ordinal) for ordinal in first} - {None} if tools else set()
-        if need.needs == (Need.CURRENT_USER,):
+        if need.needs == (ImplicitNeed.CURRENT_USER,):
             tools = [(name, tool) for name, tool in tools if tool.provider in providers]
         if tools and (best := min(tools, key=_order(ranking, providers)))[1].ordinal not in {
             one.ordinal for one in met
@@ -146,11 +148,11 @@ def choose_tools(
 
 def _order(
     ranking: Ranking, providers: Collection[str | None]
-) -> Callable[[tuple[Need, NeedTool]], tuple[object, ...]]:
-    def key(candidate: tuple[Need, NeedTool]) -> tuple[object, ...]:
+) -> Callable[[tuple[ImplicitNeed, ImplicitNeedTool]], tuple[object, ...]]:
+    def key(candidate: tuple[ImplicitNeed, ImplicitNeedTool]) -> tuple[object, ...]:
         tool = candidate[1]
         # The request's words choose among mailers, not among clocks.
-        rank = 0 if candidate[0] is Need.CURRENT_TIME else ranking.rank_of(tool.ordinal) or len(ranking) + 1
+        rank = 0 if candidate[0] is ImplicitNeed.CURRENT_TIME else ranking.rank_of(tool.ordinal) or len(ranking) + 1
         return (tool.provider not in providers, rank, -tool.confidence, tool.ordinal)
 
     return key

@@ -3,7 +3,8 @@
 import pytest
 
 from router.record import Parameter
-from router.tools.needs import Need, fits_schema, meets_in_words, requires_date
+from router.tools.implicit_needs import ImplicitNeed as Need
+from router.tools.implicit_needs import fits_schema, meets_in_words, requires_date
 from tests.support.factories import make_record
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from router.record import ToolRecord
 from router.text import identifier_words
-from router.tools.needs.need import Need
+from router.tools.implicit_needs.need import ImplicitNeed
 
 _Words = Mapping[str, frozenset[str]]  # the words of each top-level parameter, by its path
 
@@ -32,7 +32,7 @@ _DATE = _words("date dates datetime")
 _DATE_FORMAT = re.compile(r"\b(?:YYYY|ISO[ -]?8601|RFC ?3339)\b", re.IGNORECASE)
 
 
-def fits_schema(need: Need, record: ToolRecord) -> bool:
+def fits_schema(need: ImplicitNeed, record: ToolRecord) -> bool:
     """Return whether a tool's parameters are those of a tool that meets a need."""
     top = [parameter for parameter in record.parameters if not set(".[") & set(parameter.path)]
     words = {parameter.path: frozenset(identifier_words(parameter.path)) for parameter in top}
@@ -74,11 +74,11 @@ def _signs_in(words: _Words, required: set[str]) -> bool:
     return any(of & _SECRET for of in words.values()) and not any(of & _NO_SIGN_IN for of in words.values())
 
 
-_SHAPES: Mapping[Need, Callable[[_Words, set[str]], bool]] = {
-    Need.WRITE_FILE: _writes_file,
-    Need.CURRENT_TIME: _tells_time,
-    Need.CURRENT_USER: _tells_user,
-    Need.SEND_MAIL: _sends,
-    Need.SEND_MESSAGE: _sends,
-    Need.SIGN_IN: _signs_in,
+_SHAPES: Mapping[ImplicitNeed, Callable[[_Words, set[str]], bool]] = {
+    ImplicitNeed.WRITE_FILE: _writes_file,
+    ImplicitNeed.CURRENT_TIME: _tells_time,
+    ImplicitNeed.CURRENT_USER: _tells_user,
+    ImplicitNeed.SEND_MAIL: _sends,
+    ImplicitNeed.SEND_MESSAGE: _sends,
+    ImplicitNeed.SIGN_IN: _signs_in,
 }

@@ -1,9 +1,0 @@
-"""Implicit needs: what a request takes beside the tools that it describes, such as writing "to report.md".
-
-`need` names them and says how a tool that meets one is asked for; `schemas` says what arguments such a tool takes.
-"""
-
-from router.tools.needs.need import NEEDS_VERSION, PHRASES, Need, meets_in_words
-from router.tools.needs.schemas import fits_schema, requires_date
-
-__all__ = ["NEEDS_VERSION", "PHRASES", "Need", "fits_schema", "meets_in_words", "requires_date"]
