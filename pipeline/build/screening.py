@@ -38,7 +38,7 @@ def _known_answers(
     """Yield for each record the first answer in the order of the chain that can be had without asking a model."""
     remaining = list(catalog.records)
     for generator in chain:
-        questions = questions_about(catalog, ledger, generator, ((record, ()) for record in remaining))
+        questions = questions_about(catalog, generator, ((record, ()) for record in remaining))
         stored = ledger.expansions([question.key for question in questions])
         answers = {q.record.tool_id: Expansion.from_json(stored[q.key]) for q in questions if stored.get(q.key)}
         if isinstance(generator, FileGenerator):

@@ -26,7 +26,7 @@ def enrich(
     into.failures[:] = [failure for failure in into.failures if failure.tool_id not in ids]
     for generator in generators:
         asked = [(record, ()) for record in batch if record.tool_id not in into.written]
-        questions = questions_about(context.catalog, context.ledger, generator, asked)
+        questions = questions_about(context.catalog, generator, asked)
         answer_and_commit(context, generator, questions, into)
         if generator.accepts_siblings:
             serve_earlier(context, generator, batch, into)
@@ -58,7 +58,7 @@ def contrast(
             and screened.generator == generator.name
             and screened.stale is None
         ]
-        questions = questions_about(context.catalog, context.ledger, generator, asked)
+        questions = questions_about(context.catalog, generator, asked)
         try:
             answer_and_commit(context, generator, questions, into)
         finally:

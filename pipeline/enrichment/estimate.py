@@ -106,7 +106,7 @@ def _unknown(catalog: Catalog, generators: Sequence[Generator], ledger: Ledger) 
     known = 0
     remaining: Sequence[ToolRecord] = catalog.records
     for generator in generators:
-        questions = questions_about(catalog, ledger, generator, ((record, ()) for record in remaining))
+        questions = questions_about(catalog, generator, ((record, ()) for record in remaining))
         answers = ledger.expansions([question.key for question in questions])
         known += sum(question.key in answers for question in questions)
         if generator.accepts_siblings:

@@ -5,10 +5,10 @@ model, so a second build of an unchanged catalog asks nothing and embeds nothing
 deleted. Times are UTC.
 
 `migrations`, `schema` and `comments` describe the tables; `runs`, `answers`, `vectors`, `batches` and `source_readings`
-(what each source gave last) read and write them; `keys` finds questions that were paid for, `earlier` what models wrote
-before; `history` answers questions over all of them, `outcomes` how runs ended. `lock` says who writes, `opening` opens
-the file, `backups` copies it, `recovery` restores it, also `from_snapshots`; `connection` and `ledger` put these
-together. `maintenance`, `compaction`, `checking` and `reading` are what an operator does with it.
+(what each source gave last) read and write them; `earlier` finds what models wrote before; `history` answers questions
+over all of them, `outcomes` how runs ended. `lock` says who writes, `opening` opens the file, `backups` copies it,
+`recovery` restores it, also `from_snapshots`; `connection` and `ledger` put these together. `maintenance`,
+`compaction`, `checking` and `reading` are what an operator does with it.
 """
 
 from pipeline.ledger.answers import LedgerEntry, LedgerQuestion

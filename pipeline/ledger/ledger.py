@@ -4,7 +4,6 @@ from pipeline.ledger.answers import AnswerTables
 from pipeline.ledger.batches import BatchTables
 from pipeline.ledger.earlier import EarlierQueries
 from pipeline.ledger.history import HistoryQueries
-from pipeline.ledger.keys import KeyQueries
 from pipeline.ledger.missing_texts import MissingTextQueue
 from pipeline.ledger.outcomes import OutcomeQueries
 from pipeline.ledger.quarantine import QuarantineTables
@@ -20,7 +19,6 @@ class Ledger(
     SourceReadingTables,
     QuarantineTables,
     HistoryQueries,
-    KeyQueries,
     EarlierQueries,
     OutcomeQueries,
 ):

@@ -15,9 +15,8 @@ from pipeline.records import Catalog, catalog_records
 from pipeline.settings import CatalogSettings, EnrichmentSettings, SourceSettings
 from router.record import Origin
 from tests.pipeline.enrichment.batch_server import BatchServer, Course
-from tests.pipeline.enrichment.catalog_run import ledger_rows, run
+from tests.pipeline.enrichment.catalog_run import run
 from tests.pipeline.enrichment.model_server import COST, ModelServer, spent
-from tests.pipeline.enrichment.old_keys import give_old_keys
 from tests.support.factories import make_raw
 
 _NAMES = ("a", "b", "c")
@@ -117,53 +116,11 @@ def test_tools_that_a_model_cannot_tell_apart_are_one_question(tmp_path: Path) -
     assert list(result.written) == ["a0", "a1", "a2"]
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [{}, {"tools_per_request": 2}, {"languages": ("de",)}, {"parameters": {"temperature": 1, "top_p": 0.5}}],
-    ids=["plain", "packed", "languages", "sampling"],
-)
-@pytest.mark.parametrize("texts", [True, False], ids=["with texts", "without"])
-def test_answers_under_the_keys_of_an_older_version_are_not_paid_for_again(
-    tmp_path: Path, fields: dict[str, Any], texts: bool
-) -> None:
-    beside = {"office/a": ["office/b", "office/c"]}
-    with ModelServer() as server:
-        first = run(tmp_path, _catalog(), DirectGenerator(server.settings(**fields)), siblings=beside)
-        paid = len(server.requests)
-        assert len(give_old_keys(tmp_path, _catalog(), with_questions=texts)) == 4
-        second = run(tmp_path, _catalog(), DirectGenerator(server.settings(**fields)), siblings=beside)
-        assert len(server.requests) == paid
-        assert {t: w.expansion for t, w in second.written.items()} == {t: w.expansion for t, w in first.written.items()}
-        assert second.stale == {}
-        # A change that is not shown finds them by their texts, where these were kept.
-        third = run(tmp_path, _catalog(default=1), DirectGenerator(server.settings(**fields)), siblings=beside)
-    assert (len(server.requests) == paid) is texts
-    assert third.stale == {}
-    stored = {key for (key,) in ledger_rows(tmp_path, "SELECT expansion_key FROM expansions")}
-    assert {written.key for written in third.written.values()} <= stored
-
-
-def test_a_batch_that_an_older_version_submitted_is_collected_and_not_submitted_again(tmp_path: Path) -> None:
-    with BatchServer(courses=[Course(["in_progress"])]) as server:
-        changes: list[dict[str, Any]] = [{}, {"default": "Rome"}]
-        for changed in changes:  # the second build finds the open batch by its questions' texts
-            with Ledger.open(tmp_path) as ledger:
-                result = _enriched(ledger, _catalog(**changed), BatchGenerator(server.settings(wait_s=0), ledger))
-                assert {failure.kind for failure in result.failures} == {"waiting"}
-            for new, old in give_old_keys(tmp_path, _catalog()).items():
-                server.files = {name: data.replace(new.encode(), old.encode()) for name, data in server.files.items()}
-        server.proceed("completed")
-        with Ledger.open(tmp_path) as ledger:
-            result = _enriched(ledger, _catalog(default="Rome"), BatchGenerator(server.settings(), ledger))
-    assert (len(server.batches), server.paid, result.generators) == (1, [*_NAMES], {"openai": 3})
-
-
 def test_a_question_in_an_open_batch_is_not_asked_directly_too(tmp_path: Path) -> None:
     with BatchServer(courses=[Course(["in_progress"])]) as batches:
         settings = _settings(tmp_path, batches.settings(wait_s=0))
         with Ledger.open(tmp_path) as ledger:
             _enriched(ledger, _catalog(), *generators(settings, ledger, print))
-    give_old_keys(tmp_path, _catalog())
     with ModelServer() as server:
         direct = _settings(tmp_path, server.settings())
         with Ledger.open(tmp_path) as ledger:
@@ -173,13 +130,3 @@ def test_a_question_in_an_open_batch_is_not_asked_directly_too(tmp_path: Path) -
     assert server.asked == []
     assert (foreseen.awaited, foreseen.questions) == (3, 0)
     assert {failure.kind for failure in result.failures} == {"waiting"}
-
-
-def test_the_estimate_knows_the_answers_of_an_older_version(tmp_path: Path) -> None:
-    with ModelServer() as server:
-        settings = server.settings()
-        run(tmp_path, _catalog(), DirectGenerator(settings))
-        give_old_keys(tmp_path, _catalog())
-        with Ledger.open(tmp_path) as ledger:
-            foreseen = estimate(_catalog(default=2), [DirectGenerator(settings)], settings, ledger, assessed=False)
-    assert (foreseen.known, foreseen.questions) == (3, 0)
