@@ -21,6 +21,7 @@ _ANY_MEDIA = ("*/*", "application/*")
 _MAX_STEPS = 1_000_000
 _MAX_RESPONSES = 20  # of an operation, and links of a response
 _MAX_LINKS = 50  # of an operation
+_MAX_LOST = 5  # links of an operation that lead nowhere, told by name
 _MAX_NAME = 500  # characters of a parameter, a tool or an expression
 _PLACE = re.compile(r"^(?:path|query|header|cookie)\.")
 _EXPRESSION = re.compile(r"\$(?:response|request)\.")
@@ -38,6 +39,8 @@ class Responses:
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._document = document
         self._left = _MAX_STEPS
+        self._path_steps = Steps(_MAX_STEPS)
+        self._path_items: dict[str, Mapping[str, Any]] = {}  # many links lead to one path, whose references may be long
         self._rows: dict[str, tuple[Parameter, ...]] = {}  # by reference: operations share schemas
 
     def added_to(self, tool: RawTool, operation: Mapping[str, Any]) -> RawTool:
@@ -50,9 +53,11 @@ class Responses:
         lost: list[str] = []
         for response in responses:
             for name, link in _items(response.get("links")):
-                self._read_link(name, follow(link, self._document, steps)[0], links, lost)
+                if len(links) < _MAX_LINKS and steps.take():
+                    self._read_link(name, follow(link, self._document, steps)[0], links, lost)
         self._left -= allowed - max(steps.left, 0)
-        notices = tuple(dict.fromkeys(f"its link {name[:100]} leads to no operation of the document" for name in lost))
+        names = list(dict.fromkeys(name[:100] for name in lost))[:_MAX_LOST]
+        notices = tuple(f"its link {name} leads to no operation of the document" for name in names)
         if not (outputs or links or notices):
             return tool
         return replace(tool, outputs=outputs, links=tuple(links)[:_MAX_LINKS], notices=(*tool.notices, *notices))
@@ -116,8 +121,10 @@ class Responses:
         return frozenset(_id(item[method]) for item in items for method in METHODS if method in item)
 
     def _item(self, route: str) -> Mapping[str, Any]:
-        item, _ = follow(self._document["paths"].get(route), self._document, Steps())
-        return item if isinstance(item, Mapping) else {}
+        if route not in self._path_items:
+            item, _ = follow(self._document["paths"].get(route), self._document, self._path_steps)
+            self._path_items[route] = item if isinstance(item, Mapping) else {}
+        return self._path_items[route]
 
 
 def _id(operation: Any) -> str:

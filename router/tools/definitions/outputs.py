@@ -16,8 +16,7 @@ from router.tools.definitions.field_names import OUTPUTS
 from router.tools.definitions.json_values import value_at_pointer
 from router.tools.definitions.schema_shapes import parse_parameters
 
-# An answer embeds whole objects, and a document repeats them in every operation. Each row is stored with the record and
-# decoded with it by every answer of the router that has the tool.
+# An answer embeds whole objects, and a document repeats them in every operation. Each row is stored with its tool.
 _MAX_ROWS = 100
 _MAX_DEPTH = 5  # data[].attributes.id inside an allOf
 _MAX_NAME = 100  # characters, as the following

@@ -11,6 +11,8 @@ from pipeline.sources import RawTool
 from pipeline.sources.formats import openapi, openapi_responses
 from router.record import Link
 from router.record import Parameter as Row
+from router.tools.definitions import outputs
+from router.tools.definitions.json_values import value_at_pointer
 from tests.pipeline.sources.reading import api, tools
 
 WriteJson = Callable[[str, Any], Path]
@@ -131,3 +133,31 @@ def test_a_schema_that_operations_share_is_read_once(write_json: WriteJson) -> N
     paths = {f"/{number}": {"get": {"responses": {"200": ANSWER}}} for number in range(2)}
     first, second = tools(openapi.read(write_json("api.json", api(paths, components=COMPONENTS))))
     assert first.outputs == ROWS and first.outputs is second.outputs
+
+
+def test_links_to_one_path_follow_its_references_once(write_json: WriteJson, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up = []
+
+    def lookup(document: Any, pointer: str) -> Any:
+        looked_up.append(pointer)
+        return value_at_pointer(document, pointer)
+
+    monkeypatch.setattr(outputs, "value_at_pointer", lookup)
+    chain: dict[str, Any] = {f"c{n}": {"$ref": f"#/components/pathItems/c{n + 1}"} for n in range(50)}
+    chain["c50"] = {"get": {"operationId": "listOrders"}}
+    links = {
+        f"l{n}": {"operationRef": "#/paths/~1orders/get", "parameters": {"id": "$response.body#/id"}} for n in range(20)
+    }
+    paths: dict[str, Any] = {
+        f"/p{n}": {"get": {"responses": {str(200 + status): {"links": links} for status in range(20)}}}
+        for n in range(10)
+    }
+    paths["/orders"] = {"$ref": "#/components/pathItems/c0"}
+    found = tools(openapi.read(write_json("api.json", api(paths, components={"pathItems": chain}))))
+    assert found[0].links == (Link("id", "listOrders", "$response.body#/id"),)
+    assert len(looked_up) == 51
+
+
+def test_of_the_links_that_lead_nowhere_few_are_told(write_json: WriteJson) -> None:
+    tool = _linked(write_json, **{f"l{n}": {"operationId": "nowhere"} for n in range(20)})
+    assert len(tool.notices) == 5
