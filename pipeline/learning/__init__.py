@@ -1,9 +1,9 @@
 """Learn from the catalog itself, without labels, and from past requests.
 
-`encoder/` fine-tunes the encoder, and `adapter/` trains the query adapter from the phrases' vectors, before the snapshot
-is written (`tuning`). `calibration/`
-fits the probability that some tool fits, on the written snapshot, by background queries and held-out phrases. `usage/`
-learns the intent signal and weights from past requests. Both `reuse` modules carry results on to the next snapshot.
+`encoder/` fine-tunes the encoder, and `adapter/` trains the query adapter from the phrases' vectors, before the
+snapshot is written (`tuning`). `calibration/` fits the probability that some tool fits, on the written snapshot, by
+background queries and held-out phrases. `usage/` learns the intent signal and weights from past requests. The `reuse`
+modules carry results on to the next snapshot.
 """
 
 from pipeline.learning.adapter.phrase_space import PhraseSpace

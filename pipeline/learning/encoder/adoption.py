@@ -1,5 +1,6 @@
 """Fine-tune the encoder of one catalog, and say whether it is adopted: where it finds more and mistakes no more."""
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -21,7 +22,7 @@ from router.evaluation.resampling import chance
 
 FEWEST_PAIRS = 200
 # As for the adapter; nothing here has chosen the pairs that judge, but a wrong yes costs a re-embedding.
-_SIGNIFICANCE = 0.02
+SIGNIFICANCE = 0.02
 _BACKGROUND_SIGNIFICANCE = 0.05
 
 
@@ -77,7 +78,8 @@ def fine_tune(
     evidence = EncoderEvidence(ENCODER_VERSION, key, base.revision, len(pairs.requests))
     if len(pairs.requests) < FEWEST_PAIRS:
         return replace(evidence, skipped=_too_few(len(pairs.requests)))
-    trained = train_encoder(base, pairs, plan, progress, folder.with_name(f".{folder.name}.training"))
+    checkpoints = folder.with_name(f".{folder.name}.training")
+    trained = train_encoder(base, pairs, plan, progress, checkpoints)
     evidence = replace(evidence, steps=trained.steps)
     if not trained.steps:
         return replace(evidence, skipped="training found no more of the held-out requests' tools")
@@ -87,6 +89,7 @@ def fine_tune(
     evidence = _compared(evidence, untuned, tuned)
     if evidence.adopted:
         save_model(trained.model, folder, base, lambda place: write_card(place, evidence.to_json()))
+    shutil.rmtree(checkpoints, ignore_errors=True)
     return evidence
 
 
@@ -105,7 +108,7 @@ def _compared(evidence: EncoderEvidence, before: Space, after: Space) -> Encoder
         mistaken_p=round(chance(tuned_mistaken - mistaken), 4),
     )
     assert evidence.p is not None and evidence.mistaken_p is not None
-    if tuned_ranks.mean() <= ranks.mean() or evidence.p > _SIGNIFICANCE:
+    if tuned_ranks.mean() <= ranks.mean() or evidence.p > SIGNIFICANCE:
         return replace(evidence, skipped=f"its gain on held-out requests may be chance (p = {evidence.p:.2g})")
     if tuned_mistaken.mean() > mistaken.mean() and evidence.mistaken_p <= _BACKGROUND_SIGNIFICANCE:
         return replace(evidence, skipped="it takes more everyday requests for requests of the catalog")
@@ -119,6 +122,6 @@ def _rounded(values: NDArray[np.float64]) -> float:
 def _too_few(pairs: int) -> str:
     count = f"{pairs} requests" if pairs else "no requests"
     return (
-        f"the catalog has {count} to learn from (phrases of a model or a file, judged and past requests), and fine-tuning "
-        f"takes {FEWEST_PAIRS}"
+        f"the catalog has {count} to learn from (phrases of a model or a file, judged and past requests), and "
+        f"fine-tuning takes {FEWEST_PAIRS}"
     )
