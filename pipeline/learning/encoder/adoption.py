@@ -23,7 +23,7 @@ from router.evaluation.resampling import chance
 FEWEST_PAIRS = 200
 # As for the adapter; nothing here has chosen the pairs that judge, but a wrong yes costs a re-embedding.
 SIGNIFICANCE = 0.02
-_BACKGROUND_SIGNIFICANCE = 0.05
+BACKGROUND_SIGNIFICANCE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +86,14 @@ def fine_tune(
     progress.start("weigh", None)
     untuned = Space.encoded(pairs, kept, background, partial(encode, load_model(base)), base.query_prefix)
     tuned = Space.encoded(pairs, kept, background, partial(encode, trained.model), base.query_prefix)
-    evidence = _compared(evidence, untuned, tuned)
+    evidence = compared(evidence, untuned, tuned)
     if evidence.adopted:
         save_model(trained.model, folder, base, lambda place: write_card(place, evidence.to_json()))
     shutil.rmtree(checkpoints, ignore_errors=True)
     return evidence
 
 
-def _compared(evidence: EncoderEvidence, before: Space, after: Space) -> EncoderEvidence:
+def compared(evidence: EncoderEvidence, before: Space, after: Space) -> EncoderEvidence:
     """Return the evidence with both tests, and with why the encoder is not adopted where it is not."""
     ranks, tuned_ranks = before.reciprocal_ranks(), after.reciprocal_ranks()
     mistaken, tuned_mistaken = before.mistaken(), after.mistaken()
@@ -110,7 +110,7 @@ def _compared(evidence: EncoderEvidence, before: Space, after: Space) -> Encoder
     assert evidence.p is not None and evidence.mistaken_p is not None
     if tuned_ranks.mean() <= ranks.mean() or evidence.p > SIGNIFICANCE:
         return replace(evidence, skipped=f"its gain on held-out requests may be chance (p = {evidence.p:.2g})")
-    if tuned_mistaken.mean() > mistaken.mean() and evidence.mistaken_p <= _BACKGROUND_SIGNIFICANCE:
+    if tuned_mistaken.mean() > mistaken.mean() and evidence.mistaken_p <= BACKGROUND_SIGNIFICANCE:
         return replace(evidence, skipped="it takes more everyday requests for requests of the catalog")
     return evidence
 

@@ -1,6 +1,7 @@
 """Train an encoder: batches of siblings through a ranking loss, checked as it goes, and stopped in time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -79,10 +80,23 @@ def train_encoder(
     nearest = nearest_tools(encode(model, pairs.tools), pairs.group, plan.size.siblings)
     batches = planned_batches(pairs, nearest, plan)
     measure = StopMeasure.of(pairs, plan.seed)
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]), _fast_products():
         training = _Training(model, pairs, batches, plan, base, measure)
         training.run(progress, checkpoints)
     return TrainedModel(model, training.best_step, len(batches), training.scores)
+
+
+@contextmanager
+def _fast_products() -> Iterator[None]:
+    """Let products be rounded to bfloat16 where the processor has units for it: a third of the time. Sums stay fp32."""
+    import torch
+
+    precision = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("medium")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(precision)
 
 
 class _Training:
