@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.learning.encoder.pairs import TrainingPairs
+from pipeline.learning.encoder.pairs import TrainingPairs, is_held_out
 from pipeline.records import Catalog
 from router.tools.field_text import FieldDocuments, project_record
 
@@ -41,33 +41,33 @@ def catalog_pairs(
     count = len(documents)
     sampled = np.unique(np.linspace(0, count - 1, min(count, MOST_TOOLS)).astype(np.int64)) if count else np.arange(0)
     ordinals = {documents[place].tool_id: number for number, place in enumerate(sampled.tolist())}
-    texts, owners, held_out = [], [], []
+    texts, owners, positions = [], [], []
     for number, place in enumerate(sampled.tolist()):
         document = documents[place]
         for position, phrase in enumerate(document.phrases if document.tool_id in original else ()):
             texts.append(phrase)
             owners.append(number)
-            held_out.append(position % 4 == 1)
-    kept = np.flatnonzero(~np.array(held_out, bool))
-    for text, tool, is_held_out in _request_pairs(requests, ordinals):
+            positions.append(position)
+    phrases = len(texts)
+    for text, tool, position in _request_pairs(requests, ordinals):
         texts.append(text)
         owners.append(tool)
-        held_out.append(is_held_out)
+        positions.append(position)
+    held_out = is_held_out(np.array(positions, np.int64))
+    kept = np.flatnonzero(~held_out[:phrases])
     records = [project_record(catalog.records[place], None).dense for place in sampled.tolist()]
     ids = list(ordinals)
-    pairs = TrainingPairs(
-        records, texts, np.array(owners, np.int64), np.array(held_out, bool), np.zeros(len(records), np.int64)
-    )
+    pairs = TrainingPairs(records, texts, np.array(owners, np.int64), held_out, np.zeros(len(records), np.int64))
     named = (f"{catalog.hashes[ids[owner]]} {text}" for owner, text in zip(owners, texts, strict=True))
     return CatalogPairs(pairs, kept, _keys(named))
 
 
-def _request_pairs(requests: Requests, ordinals: dict[str, int]) -> Iterator[tuple[str, int, bool]]:
-    """Yield text and tool of each request, and whether it is held out: in all of its pairs, or in none."""
+def _request_pairs(requests: Requests, ordinals: dict[str, int]) -> Iterator[tuple[str, int, int]]:
+    """Yield text and tool of each pair, and the position of its request: all of its pairs are held out, or none."""
     for number, (text, tools) in enumerate(requests):
         for tool_id in sorted(tools):
             if tool_id in ordinals:
-                yield text, ordinals[tool_id], number % 4 == 1
+                yield text, ordinals[tool_id], number
 
 
 def _keys(names: Iterable[str]) -> NDArray[np.uint64]:

@@ -11,6 +11,12 @@ from numpy.typing import NDArray
 from router.fingerprint import fingerprint
 
 
+def is_held_out(positions: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return whether phrases, or requests, by their positions among a tool's, are held out: one in four."""
+    marks: NDArray[np.bool_] = positions % 4 == 1
+    return marks
+
+
 @dataclass(frozen=True)
 class TrainingPairs:
     """Requests with their tools, from one catalog or several.

@@ -1,5 +1,6 @@
 """Reuse the tuned encoder of the snapshot that serves, while little of what it learned from has changed."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,13 +47,18 @@ def find_tuned(root: Path, base: EncoderModel, key: str) -> EncoderModel | None:
         return None
 
 
+def is_tuned(tuning: Mapping[str, Any]) -> bool:
+    """Return whether a manifest's evidence tells of a tuned encoder that serves."""
+    evidence = tuning.get("encoder")
+    return isinstance(evidence, dict) and not evidence.get("skipped")
+
+
 def serving_encoder(serving: Path | None, root: Path, base: EncoderModel) -> EncoderModel | None:
     """Return the tuned encoder of the snapshot that serves; None where it has none, or not this one any more."""
     manifest = _manifest(serving)
-    evidence = manifest.tuning.get("encoder") if manifest else None
-    if manifest is None or not isinstance(evidence, dict) or evidence.get("skipped") or manifest.encoder is None:
+    if manifest is None or manifest.encoder is None or not is_tuned(manifest.tuning):
         return None
-    model = find_tuned(root, base, str(evidence.get("key")))
+    model = find_tuned(root, base, str(manifest.tuning["encoder"].get("key")))
     return model if model is not None and model.revision == manifest.encoder.revision else None
 
 

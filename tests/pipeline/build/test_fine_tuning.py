@@ -50,7 +50,7 @@ def catalog(tmp_path: Path) -> Path:
 
 
 def run(catalog: Path, encoder: Path, **tuning: Any) -> BuildReport:
-    values = {
+    values: dict[str, dict[str, Any]] = {
         "vectors": {"encoder": str(encoder), "precision": "fp32"},
         "assessment": {"enabled": False},
         "tuning": {"encoder": "finetune", **tuning},
@@ -61,7 +61,7 @@ def run(catalog: Path, encoder: Path, **tuning: Any) -> BuildReport:
 def test_too_few_phrases_are_told_and_the_encoder_serves_as_it_is(
     catalog_folder: Path, encoder_folder: Path, tmp_path: Path
 ) -> None:
-    values = {"vectors": {"encoder": str(encoder_folder)}, "tuning": {"encoder": "finetune"}}
+    values: dict[str, dict[str, Any]] = {"vectors": {"encoder": str(encoder_folder)}, "tuning": {"encoder": "finetune"}}
     settings = load(catalog_folder, values, environment={})
     report = build(settings, workspace=tmp_path / "ws")
     assert "fine-tuning takes 200" in report.tuning["encoder"]["skipped"]

@@ -1,5 +1,7 @@
 """A tuned encoder is adopted where it finds more, beyond chance, and mistakes no more everyday requests."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,8 +12,10 @@ from pipeline.learning.encoder.pairs import TrainingPairs
 _TOOLS, _DIM = 60, 32
 
 
-def unit(vectors: NDArray[np.float64]) -> NDArray[np.float32]:
-    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+def unit(vectors: NDArray[Any]) -> NDArray[np.float32]:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    result: NDArray[np.float32] = (vectors / lengths).astype(np.float32)
+    return result
 
 
 def make_space(noise: float, background_noise: float = 0.0) -> Space:
