@@ -8,18 +8,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pipeline import learning, vectors
 from pipeline.build.context import BuildContext
 from pipeline.enrichment import Enrichment
 from pipeline.enrichment.lexicon import LexiconGenerator
+from pipeline.records import Catalog
 from pipeline.vectors import Embedding, EncoderExports, EncoderModel
 from router.evaluation import judgements_of, read_judgements
 from router.tools.field_text import FieldDocuments
-
-if TYPE_CHECKING:
-    from pipeline.build.state import CatalogRead
 
 
 @dataclass(frozen=True)
@@ -76,7 +73,8 @@ def exported_encoder(context: BuildContext, model: EncoderModel) -> BuildEncoder
 
 def tuned_encoder_of(
     context: BuildContext,
-    read: "CatalogRead",
+    catalog: Catalog,
+    past: learning.PastRequests | None,
     encoder: BuildEncoder | None,
     enrichment: Enrichment,
     documents: Sequence[FieldDocuments],
@@ -86,7 +84,7 @@ def tuned_encoder_of(
     if encoder is None or settings.encoder == "pretrained":
         return None
     original = {tool_id for tool_id, one in enrichment.written.items() if one.generator != LexiconGenerator.name}
-    found = learning.catalog_pairs(read.catalog, documents, original, list(_requests(context, read)))
+    found = learning.catalog_pairs(catalog, documents, original, list(_requests(context, past)))
     root = context.workspace / "tuned" / context.settings.name
     base = encoder.embedding.model
     reused = learning.reuse_encoder(context.serving, root, base, found.keys, settings.max_stale_share)
@@ -122,13 +120,13 @@ def train_or_reuse(context: BuildContext, tuned: TunedEncoder) -> tuple[BuildEnc
     return exported_encoder(context, model), learned
 
 
-def _requests(context: BuildContext, read: "CatalogRead") -> Iterator[tuple[str, Sequence[str]]]:
+def _requests(context: BuildContext, past: learning.PastRequests | None) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the judged requests where the settings allow to learn from them, and the past ones, with their tools."""
     file = judgements_of(context.settings.folder) if context.settings.tuning.judged else None
     for judgement in read_judgements(file) if file else ():
         yield judgement.request, sorted(judgement.required)
-    for past in read.past.usage.requests if read.past else ():
-        yield past.request, sorted(past.shares)
+    for request in past.usage.requests if past else ():
+        yield request.request, sorted(request.shares)
 
 
 def _remove_others(tuned: TunedEncoder, folder: Path) -> None:

@@ -74,7 +74,7 @@ def with_reuse(
 ) -> ExpandedCatalog:
     """Return an expanded catalog, after seeing what can be reused of what was learned."""
     settings = context.settings
-    tuned = tuned_encoder_of(context, read, encoder, enrichment, documents)
+    tuned = tuned_encoder_of(context, read.catalog, read.past, encoder, enrichment, documents)
     # Nothing that was learned on another encoder's vectors is reused.
     learned_on = encoder if tuned is None else tuned.reused_encoder
     exports, serving = encoder.exports if encoder else None, context.serving
