@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pipeline.learning.encoder.card import write_card
 from pipeline.learning.encoder.measuring import Space
-from pipeline.learning.encoder.model import encode, load_model, save_model
+from pipeline.learning.encoder.model import encode, load_model, move_halfway, save_model
 from pipeline.learning.encoder.pairs import TrainingPairs
 from pipeline.learning.encoder.reuse import ENCODER_VERSION
 from pipeline.learning.encoder.training import TrainingPlan, train_encoder
@@ -21,6 +21,8 @@ from router.encoding.export import EncoderModel
 from router.evaluation.resampling import chance
 
 FEWEST_PAIRS = 200
+MOST_HALVINGS = 2
+MISTAKES_MORE = "it takes more everyday requests for requests of the catalog"
 # As for the adapter; nothing here has chosen the pairs that judge, but a wrong yes costs a re-embedding.
 SIGNIFICANCE = 0.02
 BACKGROUND_SIGNIFICANCE = 0.05
@@ -33,7 +35,9 @@ class EncoderEvidence:
     `mrr_before` and `mrr_after` are mean reciprocal ranks of the own tool, over `judged` held-out requests, by the
     dense list of the base and of the tuned encoder; `p` is that of a paired randomisation test. `mistaken_before` and
     `mistaken_after` are the chance that a background query's best standard score is at least that of a held-out
-    request; `mistaken_p` is their test. `base` is the revision of the base, `key` names what was trained.
+    request; `mistaken_p` is their test. `base` is the revision of the base, `key` names what was trained. `steps` is
+    how far training went until its best check, `share` how far the result lies from the base: 1 is all that was
+    trained, less is a mean of both models' weights.
     """
 
     version: int
@@ -42,6 +46,7 @@ class EncoderEvidence:
     pairs: int
     judged: int = 0
     steps: int = 0
+    share: float = 1.0
     mrr_before: float | None = None
     mrr_after: float | None = None
     p: float | None = None
@@ -54,6 +59,11 @@ class EncoderEvidence:
     def adopted(self) -> bool:
         """Return whether the catalog is served by the tuned encoder."""
         return not self.skipped
+
+    @property
+    def mistakes_more(self) -> bool:
+        """Return whether only everyday requests spoke against it."""
+        return self.skipped == MISTAKES_MORE
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict, for the manifest."""
@@ -84,13 +94,30 @@ def fine_tune(
     if not trained.steps:
         return replace(evidence, skipped="training found no more of the held-out requests' tools")
     progress.start("weigh", None)
-    untuned = Space.encoded(pairs, kept, background, partial(encode, load_model(base)), base.query_prefix)
-    tuned = Space.encoded(pairs, kept, background, partial(encode, trained.model), base.query_prefix)
-    evidence = compared(evidence, untuned, tuned)
+    untuned = load_model(base)
+    before = Space.encoded(pairs, kept, background, partial(encode, untuned), base.query_prefix)
+    evidence = _first_adopted(evidence, before, untuned, trained.model)
     if evidence.adopted:
         save_model(trained.model, folder, base, lambda place: write_card(place, evidence.to_json()))
     shutil.rmtree(checkpoints, ignore_errors=True)
     return evidence
+
+
+def _first_adopted(evidence: EncoderEvidence, before: Space, untuned: Any, model: Any) -> EncoderEvidence:
+    """Move a trained model back towards the untuned one until it is adopted; return the last evidence.
+
+    The mean of both models' weights keeps most of the gain, and takes fewer everyday requests for the catalog's.
+    """
+    prefix, share = before.prefix, 1.0
+    for halvings in range(MOST_HALVINGS + 1):
+        if halvings:
+            move_halfway(model, untuned)
+            share /= 2
+        after = Space.encoded(before.pairs, before.kept, before.everyday, partial(encode, model), prefix)
+        told = replace(compared(evidence, before, after), share=share)
+        if told.adopted or not told.mistakes_more:
+            break
+    return told
 
 
 def compared(evidence: EncoderEvidence, before: Space, after: Space) -> EncoderEvidence:
@@ -111,7 +138,7 @@ def compared(evidence: EncoderEvidence, before: Space, after: Space) -> EncoderE
     if tuned_ranks.mean() <= ranks.mean() or evidence.p > SIGNIFICANCE:
         return replace(evidence, skipped=f"its gain on held-out requests may be chance (p = {evidence.p:.2g})")
     if tuned_mistaken.mean() > mistaken.mean() and evidence.mistaken_p <= BACKGROUND_SIGNIFICANCE:
-        return replace(evidence, skipped="it takes more everyday requests for requests of the catalog")
+        return replace(evidence, skipped=MISTAKES_MORE)
     return evidence
 
 

@@ -78,7 +78,8 @@ class Space:
     """One encoder's vectors of a catalog, as its dense list reads them.
 
     `tools` (tools, dim) are of the tools' texts; `phrases` (phrases, dim) those of the pairs `kept`, which are indexed;
-    `requests` those of the pairs that judge, `background` of the background queries, both with the query prefix.
+    `requests` those of the pairs that judge, `background` of the background queries, both with the query
+    `prefix`. `everyday` are the background queries as texts.
     """
 
     pairs: TrainingPairs
@@ -87,6 +88,8 @@ class Space:
     phrases: NDArray[np.float32]
     requests: NDArray[np.float32]
     background: NDArray[np.float32]
+    everyday: Sequence[str] = ()
+    prefix: str = ""
 
     @classmethod
     def encoded(
@@ -101,6 +104,8 @@ class Space:
             encode([pairs.requests[row] for row in kept.tolist()]),
             encode([prefix + pairs.requests[row] for row in rows.tolist()]),
             encode([prefix + request for request in background]),
+            background,
+            prefix,
         )
 
     def scores(self, requests: NDArray[np.float32]) -> NDArray[np.float32]:

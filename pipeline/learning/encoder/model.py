@@ -42,6 +42,16 @@ def encode(model: Any, texts: Sequence[str]) -> NDArray[np.float32]:
     return vectors.astype(np.float32, copy=False)
 
 
+def move_halfway(model: Any, other: Any) -> None:
+    """Set the weights of a model to the mean of its own and another's (WiSE-FT: Wortsman et al., CVPR 2022)."""
+    import torch
+
+    others = dict(other.named_parameters())
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            weight.lerp_(others[name], 0.5)
+
+
 def save_model(model: Any, folder: Path, base: EncoderModel, write_card: Callable[[Path], object]) -> None:
     """Write a model as sentence-transformers reads it, with a card; the folder is there complete, or not at all.
 

@@ -10,7 +10,7 @@ import pytest
 from pipeline.learning.encoder.adoption import fine_tune
 from pipeline.learning.encoder.batches import BatchSize
 from pipeline.learning.encoder.card import read_card, write_card
-from pipeline.learning.encoder.model import encode, save_model
+from pipeline.learning.encoder.model import encode, load_model, move_halfway, save_model
 from pipeline.learning.encoder.pairs import TrainingPairs
 from pipeline.learning.encoder.reuse import find_tuned, tuned_folder
 from pipeline.learning.encoder.training import TrainingPlan, train_encoder
@@ -130,3 +130,13 @@ def test_all_weights_can_be_trained_and_the_query_prefix_is_kept(
     trained = train_encoder(asked, pairs, replace(PLAN, rank=0, rate=1e-3, most_steps=4), SilentProgress())
     save_model(trained.model, tmp_path / "all", asked, lambda folder: None)
     assert describe_model(str(tmp_path / "all"), tmp_path / "all").query_prefix == "ask: "
+
+
+def test_a_trained_encoder_can_be_moved_halfway_back(base: EncoderModel, pairs: TrainingPairs) -> None:
+    trained = train_encoder(base, pairs, replace(PLAN, rate=1e-2, most_steps=6, checks=1), SilentProgress())
+    untuned = load_model(base)
+    moved, others = dict(trained.model.named_parameters()), dict(untuned.named_parameters())
+    name = next(name for name in moved if name.endswith("query.weight"))
+    expected = (moved[name] + others[name]).detach().numpy() / 2
+    move_halfway(trained.model, untuned)
+    assert np.allclose(moved[name].detach().numpy(), expected, atol=1e-6)
