@@ -32,7 +32,7 @@ METRICS = ("full@10", "ndcg@10")
 
 def graph_of(snapshot: Snapshot) -> tuple[list[ToolRecord], tuple[Prerequisite, ...]]:
     """The records of a snapshot and their edges, found anew."""
-    records = [snapshot.records.entry(ordinal).record for ordinal in range(len(snapshot.records))]
+    records = [snapshot.records.complete_record(ordinal) for ordinal in range(len(snapshot.records))]
     return records, find_prerequisites(records)
 
 

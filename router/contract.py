@@ -35,6 +35,7 @@ VECTOR_OFFSETS = "vector_offsets.npy"  # int64 (tools + 1,)
 CANDIDATES = "candidates.faiss"
 MOMENTS = "moments.npz"
 EXPANDED = "expanded.npy"  # uint8 (tools,), `Expanded` by ordinal: only where tools differ in it
+UNREAD = "unread.npy"  # bool (tools,), descriptions in another language than English: only where there are some
 ADAPTER = "adapter.npy"  # the query adapter, float32 (dim, dim): only where one was learned
 DUPLICATES = "twins.npy"  # int64 (tools,), the first ordinal among a tool's duplicates: only where there are some
 # See `PrerequisiteGraph`: only where a tool resolves what another needs.
@@ -50,6 +51,9 @@ INTENT_OFFSETS = "intent_offsets.npy"  # int64 (requests + 1,)
 INTENT_TOOLS = "intent_tools.npy"  # ordinals, int64 (pairs,)
 INTENT_WEIGHTS = "intent_lessons.npy"  # float32 (pairs,)
 INTENT_THRESHOLD = "intent_threshold.npy"  # float64 ()
+IMPLICIT_NEEDS = (
+    "implicit_needs.json"  # the tools that meet implicit needs, see `ImplicitNeedTools`: only where there are some
+)
 ENCODER_FOLDER = "encoder"
 ENCODER_MODEL = "model.onnx"
 ENCODER_TOKENIZER = "tokenizer.json"

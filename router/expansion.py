@@ -9,16 +9,20 @@ from router.text import ENGLISH, LANGUAGES
 
 _MAX_PHRASES = 12
 _MAX_TERMS = 24
+_MAX_FACTS = 6
 _MAX_LENGTH = 200
 _SPACE = re.compile(r"\s+")
 _LISTS = ("user_phrases", "synonyms", "related_concepts", "task_categories")
+_FACTS = ("requires", "provides")
 
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
     """Text about one tool, generated offline. `user_phrases` are requests in the words of users.
 
-    All of it is English except `translations`, which maps a language code to user phrases in that language.
+    All of it is English except `translations`, which maps a language code to user phrases in that language. `requires`
+    says what a call must have and a person would not say, `provides` what the tool finds by words: evidence for
+    prerequisites, which no search reads.
     """
 
     when_to_use: str
@@ -27,14 +31,17 @@ class Expansion:
     related_concepts: tuple[str, ...] = ()
     task_categories: tuple[str, ...] = ()
     translations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    requires: tuple[str, ...] = ()
+    provides: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict, of which `from_json` makes an equal expansion."""
         # Not dataclasses.asdict, which copies each text: a build hashes every answer three times.
         row: dict[str, Any] = {"when_to_use": self.when_to_use, **{name: getattr(self, name) for name in _LISTS}}
-        if self.translations:  # omitted where empty, so that the hashes of English-only expansions do not change
+        # Omitted where empty, so that the hashes of expansions without them do not change.
+        if self.translations:
             row["translations"] = dict(self.translations)
-        return row
+        return row | {name: texts for name in _FACTS if (texts := getattr(self, name))}
 
     @classmethod
     def from_json(cls, row: object) -> "Expansion":
@@ -53,7 +60,8 @@ class Expansion:
             raise ValueError("user_phrases holds no phrase")
         rest = {name: _clean(lists[name], _MAX_TERMS) for name in _LISTS[1:]}
         translations = _translations(row.get("translations"))
-        return cls(_line(when, 3 * _MAX_LENGTH), phrases, **rest, translations=translations)
+        facts = {name: _clean(_texts(row.get(name) or (), name), _MAX_FACTS) for name in _FACTS}
+        return cls(_line(when, 3 * _MAX_LENGTH), phrases, **rest, translations=translations, **facts)
 
 
 def _translations(value: object) -> dict[str, tuple[str, ...]]:

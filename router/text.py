@@ -68,7 +68,7 @@ LANGUAGES: Mapping[str, str] = {
 }
 # Tantivy has stemmers and stop words for these. Other languages are only lower-cased, with accents folded.
 _STEMMED = frozenset("ar da de el es fi fr hu it nl no pt ro ru sv ta tr".split())
-_WITH_STOP_WORDS = frozenset("da de es fi fr hu it nl no pt ru sv".split())
+LANGUAGES_WITH_STOP_WORDS = frozenset("da de es fi fr hu it nl no pt ru sv".split())
 
 _MAX_TERM = 64  # longer runs are hashes and blobs, not words
 _MAX_JOINED = 40
@@ -171,7 +171,7 @@ def _filters(language: str) -> list[Any]:
     if language == ENGLISH:
         return [Filter.ascii_fold(), Filter.custom_stopword(list(STOP_WORDS)), Filter.stemmer("english")]
     name = LANGUAGES[language].lower()
-    filters = [Filter.stopword(name)] if language in _WITH_STOP_WORDS else []
+    filters = [Filter.stopword(name)] if language in LANGUAGES_WITH_STOP_WORDS else []
     if language in _STEMMED:
         filters.append(Filter.stemmer(name))
     # Last, as stop words and stemmers need their language's accents: "für", "anulé".

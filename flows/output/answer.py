@@ -13,11 +13,13 @@ _MAX_DUPLICATES = 3  # duplicates that are named; the rest are counted
 
 
 def show_verdict(routed: RoutedTools) -> None:
-    """Print a warning if no tool fits, and the steps of a request that has several."""
+    """Print a warning if no tool fits, the steps of a request that has several, and what it implies."""
     if routed.none_fits:
         out.print(f"{routed.doubt} What came closest:")
     for number, step in enumerate(routed.steps, 1):
         out.print(plain_text(f"step {number}: {step}", "dim"), soft_wrap=True)
+    for need, text in routed.implicit_needs.items():
+        out.print(plain_text(f"implied, {need}: {text}", "dim"), soft_wrap=True)
 
 
 def show_notes(routed: RoutedTools) -> None:
@@ -103,7 +105,7 @@ def explanation_table(routed: RoutedTools) -> Table:
     for rank, tool in enumerate(routed, 1):
         cells = [_rank_and_share(tool, signal) for signal in signals]
         if routed.steps:
-            number = routed.steps.index(tool.step) + 1 if tool.step else None
+            number = routed.steps.index(tool.step) + 1 if tool.step in routed.steps else None
             cells.append(f"{number} {_share(tool.gain - tool.raised, tool)}" if number else "[dim]–[/]")
         if has_brought:
             cells.append(_share(tool.raised, tool) if tool.raised else "[dim]–[/]")

@@ -18,6 +18,7 @@ from pipeline.sources.coverage import by_source
 from router.evaluation import METRICS
 
 _MAX_ROWS = 100
+_TOLD = ("merged", "renamed", "thin", "unread")  # kinds of notices
 
 
 def slug(name: str) -> str:
@@ -121,7 +122,7 @@ def _summary(report: BuildReport) -> str:
         ("rejected", f"{report.counts['rejected']:,}"),
         ("tools", f"{report.counts['tools']:,}"),
         ("changes", str(report.difference)),
-        ("merged, renamed, thin", ", ".join(f"{report.counts[kind]:,}" for kind in ("merged", "renamed", "thin"))),
+        (", ".join(_TOLD), ", ".join(f"{report.counts[kind]:,}" for kind in _TOLD)),
         ("expansions", written),
         *([("stale expansions", f"{len(report.stale_expansions):,}")] if report.stale_expansions else []),
         ("questions asked", asked),

@@ -68,6 +68,7 @@ def _show_problems(report: BuildReport) -> None:
         ("merged", "exact duplicates, merged"),
         ("renamed", "ids that were taken already, so numbered"),
         ("thin", "tools without a description, found by name and schema alone"),
+        ("unread", "tools described in another language, found by name and English phrases alone"),
         ("open", "references to other documents, not followed"),
     ):
         if kinds[kind]:

@@ -100,6 +100,8 @@ def _show_expansion(expansion: Mapping[str, Any], phrases: ResultRows) -> None:
         "synonyms": expansion["synonyms"],
         "concepts": expansion["related_concepts"],
         "tasks": expansion["task_categories"],
+        "requires": expansion.get("requires"),  # a snapshot of an earlier version has none
+        "provides": expansion.get("provides"),
         "written by": f"{expansion['generator']}, {expansion['model']}",
         "written at": f"{cell_text(expansion['written_at'])} UTC, run {expansion['run_id']}",
         "cost": f"{price}, {expansion['prompt_tokens']:,} + {expansion['completion_tokens']:,} tokens"

@@ -145,4 +145,6 @@ def _without_dropped(expansion: Expansion, verdicts: Sequence[TextVerdict]) -> E
         related_concepts=kept("related_concepts", expansion.related_concepts),
         task_categories=kept("task_categories", expansion.task_categories),
         translations={code: texts for code, texts in translations.items() if texts},
+        requires=kept("requires", expansion.requires),
+        provides=kept("provides", expansion.provides),
     )

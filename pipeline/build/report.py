@@ -18,7 +18,7 @@ from pipeline.inspection.difference import ToolDifference
 from pipeline.progress import StageClock
 from pipeline.publish.missing_tools import MissingTools
 from pipeline.publish.quarantine import QuarantinedTool
-from pipeline.records import Notice
+from pipeline.records import NOTICES, Notice
 from pipeline.sources.coverage import Coverage, by_source
 from pipeline.sources.last_reading import StaleSource
 from router import Manifest
@@ -35,7 +35,8 @@ class BuildReport:
         outcome: "published", "unchanged" (the current snapshot has the same content) or "held" (written, not serving).
         held: The gates' reasons, also for a build that changed nothing.
         degraded: What the build went without, such as a source that did not answer. It published all the same.
-        counts: How many tools there are, and how many records were read, rejected, merged, renamed, thin or open.
+        counts: How many tools there are, how many records were read and rejected, and how many notices there are of a
+            kind.
         rejected: Records that could not be used, with place and reason.
         notices: What people should know of single records.
         generators: Tools by the generator that wrote for them.
@@ -178,7 +179,7 @@ def catalog_counts(read: CatalogRead) -> dict[str, int]:
         "tools": len(catalog.records),
         "read": len(reading.tools) + len(reading.rejected),
         "rejected": len(reading.rejected),
-        **{kind: catalog.count(kind) for kind in ("merged", "renamed", "thin", "open")},
+        **{kind: catalog.count(kind) for kind in NOTICES},
     }
 
 

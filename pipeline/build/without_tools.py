@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pipeline.enrichment import Enrichment, ScreenedExpansion
 from pipeline.inspection.served_tools import ServedTexts, served_expansions
-from pipeline.records import Catalog, record_hash
+from pipeline.records import Catalog, record_hash, unread_notices
 from router.expansion import Expansion
 from router.record import ToolRecord
 from router.snapshot.snapshot import Snapshot
@@ -41,7 +41,10 @@ def served_as_before(
         Catalog(
             tuple(kept[tool_id] for tool_id in sorted(kept)),
             hashes | {tool_id: record_hash(record) for tool_id, record in records.items()},
-            tuple(notice for notice in catalog.notices if notice.tool_id not in held),
+            (
+                *(notice for notice in catalog.notices if notice.tool_id not in held),
+                *unread_notices(records.values()),
+            ),
         ),
         _enrichment(enrichment, held, written),
         [projected[tool_id] for tool_id in sorted(projected)],

@@ -87,7 +87,9 @@ def _edges(context: BuildContext, state: BuildState) -> tuple[Prerequisite, ...]
     if not context.settings.retrieval.resolve().prerequisites:
         return None
     context.clock.start("prerequisites", None)
-    return context.execution.run("prerequisites", find_prerequisites, state.read.catalog.records)
+    written = state.expanded.enrichment.written.items()
+    stated = {tool_id: w.expansion for tool_id, w in written if w.expansion.requires or w.expansion.provides}
+    return context.execution.run("prerequisites", find_prerequisites, state.read.catalog.records, stated)
 
 
 def _calibration_source(context: BuildContext, expanded: ExpandedCatalog) -> CalibrationSource | None:

@@ -16,7 +16,7 @@ class FileGenerator:
     """Reads a file of one JSON object for each tool.
 
     Its keys are "id", "when_to_use", "user_phrases", "synonyms", "related_concepts" and "task_categories", and
-    "translations" (`{"de": […]}`) where there are phrases in other languages.
+    where there are any "translations" (`{"de": […]}`), "requires" and "provides".
     """
 
     name = "file"

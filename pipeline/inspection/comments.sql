@@ -26,6 +26,7 @@ COMMENT ON COLUMN tools.annotations IS 'The vendor''s hints: shown, never truste
 COMMENT ON COLUMN tools.deprecated IS 'Whether the vendor calls it deprecated.';
 COMMENT ON COLUMN tools.outputs IS 'What a call answers, as far as the vendor declares it: a list of rows with path, type and, where given, description, enum, required. NULL where nothing is declared.';
 COMMENT ON COLUMN tools.links IS 'Which parameters of other tools the answer fills, as OpenAPI links say: a list of rows with parameter, tool, expression. NULL where there are none.';
+COMMENT ON COLUMN tools.unread IS 'Whether its description is in another language than English, which English requests share no words with.';
 COMMENT ON COLUMN tools.origin_file IS 'The file that it was read from.';
 COMMENT ON COLUMN tools.origin_pointer IS 'The place in that file, as a JSON pointer or a line.';
 COMMENT ON COLUMN tools.record_hash IS 'The hash of what the tool is, wherever it came from and whatever it is called here.';
@@ -54,6 +55,8 @@ COMMENT ON COLUMN expansions.user_phrases IS 'Requests as people would type them
 COMMENT ON COLUMN expansions.synonyms IS 'Other words for the action and the thing it acts on.';
 COMMENT ON COLUMN expansions.related_concepts IS 'Notions of its domain that people may mention.';
 COMMENT ON COLUMN expansions.task_categories IS 'Short names for the kind of task.';
+COMMENT ON COLUMN expansions.requires IS 'What a call must have and a person would not say, such as an id. No search reads it.';
+COMMENT ON COLUMN expansions.provides IS 'What the tool finds by words, such as an id by a name. No search reads it.';
 COMMENT ON COLUMN expansions.translations IS 'Phrases by language, as they were written; those in the catalog''s languages are in phrases.';
 COMMENT ON COLUMN expansions.prompt_tokens IS 'Tokens sent, the cached among them.';
 COMMENT ON COLUMN expansions.cached_tokens IS 'Tokens sent that the server had in its cache.';
@@ -88,7 +91,7 @@ COMMENT ON COLUMN prerequisites.kind IS 'identifier, coordinates or session.';
 COMMENT ON COLUMN prerequisites.noun IS 'What the value identifies, in words; empty where nothing says.';
 COMMENT ON COLUMN prerequisites.resolver IS 'The tool that finds the value.';
 COMMENT ON COLUMN prerequisites.confidence IS 'How sure that is, from 0 to 1.';
-COMMENT ON COLUMN prerequisites.evidence IS 'What shows it: link, mention, output or name, the strongest first.';
+COMMENT ON COLUMN prerequisites.evidence IS 'What shows it: link, mention, output, name or model, the strongest first.';
 COMMENT ON COLUMN prerequisites.because IS 'The same in words.';
 COMMENT ON COLUMN prerequisites.of_own IS 'Whether the resolver finds only what is the caller''s own, as a list of my albums does.';
 

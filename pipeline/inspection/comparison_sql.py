@@ -18,7 +18,9 @@ PARTS = {
 # Columns that the tools of older snapshots lack, and those that were text in them.
 _LATER = ("outputs", "links")
 _JSON = ("input_schema", "annotations", *_LATER)
-_EXPANSION = "[generator, model, when_to_use], user_phrases, synonyms, related_concepts, task_categories, translations"
+_FACTS = ("requires", "provides")
+_LISTS = ", ".join(("user_phrases", "synonyms", "related_concepts", "task_categories", "translations", *_FACTS))
+_EXPANSION = f"[generator, model, when_to_use], {_LISTS}"
 
 
 def differing(before: str, after: str, **more: str) -> str:
@@ -51,8 +53,8 @@ def changes(before: str, after: str) -> str:
             coalesce(removed.phrases, []) AS removed_phrases
         FROM ({_tools(before)}) b
         FULL JOIN ({_tools(after)}) a ON a.tool_id = b.tool_id
-        LEFT JOIN (SELECT tool_id, row({_EXPANSION}) AS words FROM {before}.expansions) be ON be.tool_id = b.tool_id
-        LEFT JOIN (SELECT tool_id, row({_EXPANSION}) AS words FROM {after}.expansions) ae ON ae.tool_id = a.tool_id
+        LEFT JOIN ({_words(before)}) be ON be.tool_id = b.tool_id
+        LEFT JOIN ({_words(after)}) ae ON ae.tool_id = a.tool_id
         LEFT JOIN ({_phrases_without(after, before)}) added ON added.tool_id = a.tool_id
         LEFT JOIN ({_phrases_without(before, after)}) removed ON removed.tool_id = b.tool_id
         WHERE change <> 'changed' OR len(what) > 0
@@ -66,6 +68,17 @@ def _tools(database: str) -> str:
     as_text = ", ".join(f"{name}::VARCHAR AS {name}" for name in _JSON)
     all_columns = f"(SELECT {later} WHERE false) UNION ALL BY NAME FROM {database}.tools"
     return f"SELECT * REPLACE ({as_text}) FROM ({all_columns})"
+
+
+def _words(database: str) -> str:
+    return f"SELECT tool_id, row({_EXPANSION}) AS words FROM ({expansions(f'{database}.expansions')})"
+
+
+def expansions(table: str) -> str:
+    """Return SQL for a table of expansions, which may be of an older version: missing columns are empty."""
+    missing = ", ".join(f"NULL::VARCHAR[] AS {name}" for name in _FACTS)
+    filled = ", ".join(f"coalesce({name}, []) AS {name}" for name in _FACTS)
+    return f"SELECT * REPLACE ({filled}) FROM ((SELECT {missing} WHERE false) UNION ALL BY NAME FROM {table})"
 
 
 def _phrases_without(database: str, other: str) -> str:

@@ -84,13 +84,14 @@ class Inspection(AbstractContextManager["Inspection"]):
             "FROM tools"
         ).fetchall()
 
-    def expansions(self, tool_ids: Sequence[str]) -> list[tuple[Any, ...]]:
-        """Return the id, generator, model, key and texts of the expansions of some tools."""
-        return self._connection.execute(
-            "SELECT tool_id, generator, model, expansion_key, when_to_use, user_phrases, synonyms, related_concepts, "
-            "task_categories, translations FROM expansions WHERE tool_id IN (SELECT unnest(?::VARCHAR[]))",
+    def expansions(self, tool_ids: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the rows of the expansions of some tools, by column."""
+        found = self._connection.execute(
+            f"FROM ({comparison_sql.expansions('expansions')}) WHERE tool_id IN (SELECT unnest(?::VARCHAR[]))",
             [list(tool_ids)],
-        ).fetchall()
+        )
+        columns = [name for name, *_ in found.description]
+        return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
 
     def comment(self, name: str) -> str:
         """Return the comment on a table or view. Raises SettingsInvalid where there is none of that name."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -12,6 +13,8 @@ from pipeline.inspection.connection import first_lines
 from pipeline.inspection.reading import Inspection
 from router.contract import CATALOG_DB, Manifest
 from router.expansion import Expansion
+
+_LISTS = ("user_phrases", "synonyms", "related_concepts", "task_categories", "requires", "provides")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,23 +87,15 @@ def served_expansions(folder: Path, tool_ids: Sequence[str]) -> dict[str, tuple[
     """
     with _readable(folder) as inspection:
         return {
-            tool_id: (
-                generator,
-                model,
-                key,
-                Expansion(
-                    when,
-                    tuple(phrases),
-                    tuple(synonyms),
-                    tuple(concepts),
-                    tuple(categories),
-                    {code: tuple(texts) for code, texts in translations.items()},
-                ),
-            )
-            for tool_id, generator, model, key, when, phrases, synonyms, concepts, categories, translations in (
-                inspection.expansions(tool_ids)
-            )
+            row["tool_id"]: (row["generator"], row["model"], row["expansion_key"], _expansion(row))
+            for row in inspection.expansions(tool_ids)
         }
+
+
+def _expansion(row: Mapping[str, Any]) -> Expansion:
+    lists = {name: tuple(row[name]) for name in _LISTS}
+    translations = {code: tuple(texts) for code, texts in row["translations"].items()}
+    return Expansion(row["when_to_use"], translations=translations, **lists)
 
 
 @contextmanager

@@ -27,6 +27,7 @@ _TOOLS = {
     "annotations": pa.string(),
     "deprecated": pa.bool_(),
     **dict.fromkeys(("outputs", "links"), pa.string()),
+    "unread": pa.bool_(),
     **dict.fromkeys(("origin_file", "origin_pointer", "record_hash"), pa.string()),
     **dict.fromkeys(("name_document", "description_document", "expansion_document", "dense_document"), pa.string()),
 }
@@ -40,12 +41,13 @@ _PHRASES = {"tool_id": pa.string(), "position": pa.int32(), "phrase": pa.string(
 
 def tools(catalog: Catalog, documents: Sequence[FieldDocuments]) -> pa.RecordBatchReader:
     """Return one row per tool, in the order of ordinals, with the four texts that it is found by."""
-    return _reader(_TOOLS, (_tools(*part, catalog.hashes) for part in _parts(catalog, documents)))
+    return _reader(_TOOLS, (_tools(*part, catalog) for part in _parts(catalog, documents)))
 
 
 def _tools(
-    first: int, records: Sequence[ToolRecord], documents: Sequence[FieldDocuments], hashes: Mapping[str, str]
+    first: int, records: Sequence[ToolRecord], documents: Sequence[FieldDocuments], catalog: Catalog
 ) -> dict[str, Iterable[Any]]:
+    unread = catalog.unread
     return {
         "ordinal": range(first, first + len(records)),
         "tool_id": [r.tool_id for r in records],
@@ -59,9 +61,10 @@ def _tools(
         "annotations": [canonical_json(dict(r.annotations)) for r in records],
         "deprecated": [r.deprecated for r in records],
         **{name: [_optional_json(r, name) for r in records] for name in ("outputs", "links")},
+        "unread": [r.tool_id in unread for r in records],
         "origin_file": [r.origin.file for r in records],
         "origin_pointer": [r.origin.pointer for r in records],
-        "record_hash": [hashes[r.tool_id] for r in records],
+        "record_hash": [catalog.hashes[r.tool_id] for r in records],
         "name_document": [d.name for d in documents],
         "description_document": [d.description for d in documents],
         "expansion_document": [d.expansion for d in documents],
@@ -125,6 +128,8 @@ def expansions(catalog: Catalog, written: Mapping[str, ScreenedExpansion]) -> pa
             "synonyms": pa.array([list(w.expansion.synonyms) for _, w in rows], texts),
             "related_concepts": pa.array([list(w.expansion.related_concepts) for _, w in rows], texts),
             "task_categories": pa.array([list(w.expansion.task_categories) for _, w in rows], texts),
+            "requires": pa.array([list(w.expansion.requires) for _, w in rows], texts),
+            "provides": pa.array([list(w.expansion.provides) for _, w in rows], texts),
             "translations": pa.array(
                 [[(code, list(phrases)) for code, phrases in w.expansion.translations.items()] for _, w in rows],
                 pa.map_(pa.string(), texts),

@@ -27,6 +27,21 @@ COMMENT ON COLUMN thin_descriptions.provider IS 'Its provider.';
 COMMENT ON COLUMN thin_descriptions.words IS 'The words of the description; a character of a script without spaces is one.';
 COMMENT ON COLUMN thin_descriptions.description IS 'The description itself, maybe empty.';
 
+CREATE VIEW unread_descriptions AS
+SELECT tool_id, tools.provider, coalesce(english, 0) AS english_phrases, description
+FROM tools
+LEFT JOIN (
+    SELECT tool_id, count(*) AS english FROM phrases
+    WHERE language = 'en' AND regexp_matches(phrase, '\p{Latin}{2}') GROUP BY tool_id
+) USING (tool_id)
+WHERE unread
+ORDER BY english_phrases, tool_id;
+COMMENT ON VIEW unread_descriptions IS 'Tools described in another language than English, those with the fewest English phrases first. English requests find them by name and English phrases alone: a tool without any is found by its name or not at all.';
+COMMENT ON COLUMN unread_descriptions.tool_id IS 'The tool.';
+COMMENT ON COLUMN unread_descriptions.provider IS 'Its provider.';
+COMMENT ON COLUMN unread_descriptions.english_phrases IS 'Its phrases in Latin letters, a model''s or the lexicon''s.';
+COMMENT ON COLUMN unread_descriptions.description IS 'The description.';
+
 -- A problem stands out beside the rest of the catalog: what more than a quarter of the tools have is how the catalog was
 -- written. Near-repeats that were dropped cost a tool nothing; a thin description is filled up by a model's phrases.
 CREATE VIEW worst_tools AS

@@ -3,10 +3,12 @@
 `adapter/` trains the query adapter from the phrases' vectors, before the snapshot is written (`tuning`). `calibration/`
 fits the probability that some tool fits, on the written snapshot, by background queries and held-out phrases. `usage/`
 learns the intent signal and weights from past requests. Both `reuse` modules carry results on to the next snapshot.
+`implicit_needs` finds the tools that meet implicit needs.
 """
 
 from pipeline.learning.adapter.phrase_space import PhraseSpace
 from pipeline.learning.adapter.reuse import ReusedAdapter, phrase_keys, reuse_adapter
+from pipeline.learning.implicit_needs import find_need_tools
 from pipeline.learning.no_answer_calibration.fitting import SnapshotCalibration, calibrate
 from pipeline.learning.no_answer_calibration.reuse import ReusedCalibration, reuse_calibration, update_calibration
 from pipeline.learning.tuning import MOST_TRAINED, TUNING_VERSION, Tuning, phrase_space, reused_tuning, tune
@@ -23,6 +25,7 @@ __all__ = [
     "SnapshotCalibration",
     "Tuning",
     "calibrate",
+    "find_need_tools",
     "learn_from_use",
     "past_requests",
     "phrase_keys",

@@ -4,7 +4,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.learning import PastRequests, ReusedCalibration, calibrate, learn_from_use, update_calibration
+from pipeline.learning import (
+    PastRequests,
+    ReusedCalibration,
+    calibrate,
+    find_need_tools,
+    learn_from_use,
+    update_calibration,
+)
 from pipeline.progress import Progress
 from router.contract import Manifest, Signal
 from router.evaluation import read_judgements
@@ -68,6 +75,18 @@ def calibrate_snapshot(manifest: Manifest, folder: Path, source: CalibrationSour
         evidence["calibrated"] = calibrations[0]["source"] != GENERIC
     tuning = {**manifest.tuning, "fitting": evidence}
     manifest = replace(manifest, files={**manifest.files, **files}, tuning=tuning)
+    manifest.write(folder)
+    return manifest
+
+
+def find_implicit_needs(manifest: Manifest, folder: Path) -> Manifest:
+    """Write which tools of the snapshot in `folder` meet implicit needs, and return and write its new manifest.
+
+    A stage of a build, after the calibration: its background scores are the scale.
+    """
+    needs = find_need_tools(Snapshot.open(folder, check=False))
+    files = {name: file_sha256(folder / name) for name in needs.save(folder)}
+    manifest = replace(manifest, files={**manifest.files, **files})
     manifest.write(folder)
     return manifest
 

@@ -22,7 +22,12 @@ from pipeline.progress import Progress
 from pipeline.publish.quarantine import QuarantinedTool
 from pipeline.publish.regression_gate import RegressionCheck
 from pipeline.publish.served_files import ServedCatalog, slow_search_note, write_served_files
-from pipeline.publish.snapshot_learning import CalibrationSource, calibrate_snapshot, learn_from_past_requests
+from pipeline.publish.snapshot_learning import (
+    CalibrationSource,
+    calibrate_snapshot,
+    find_implicit_needs,
+    learn_from_past_requests,
+)
 from pipeline.records import Catalog
 from pipeline.sources import Coverage
 from pipeline.vectors import CatalogVectors
@@ -35,6 +40,7 @@ from router.signing.ed25519 import Signer
 from router.store import SharedStore, WritableStore, current_folder, decisions, share_unchanged, sign_manifest
 from router.text import TEXT_VERSION
 from router.tools.field_text import PROJECTION_VERSION, FieldDocuments
+from router.tools.implicit_needs import IMPLICIT_NEEDS_VERSION
 from router.tools.prerequisites import PREREQUISITES_VERSION, Prerequisite
 
 _MOST_QUARANTINED = 500  # in the manifest, which is read only up to a size
@@ -48,6 +54,7 @@ VERSIONS = {
     "assessment": ASSESSMENT_VERSION,
     "tuning": TUNING_VERSION,
     "prerequisites": PREREQUISITES_VERSION,
+    "implicit_needs": IMPLICIT_NEEDS_VERSION,
 }
 
 
@@ -135,6 +142,8 @@ def write_snapshot(
         if contents.calibration is not None:
             progress.start("calibrate", None)
             manifest = execution.run("calibrate", calibrate_snapshot, manifest, folder, contents.calibration)
+        if contents.recipe.implicit_needs:
+            manifest = execution.run("calibrate", find_implicit_needs, manifest, folder)
         progress.start("verify", None)
         checked = execution.run("verify", _check, folder, check)
         manifest = replace(manifest, held=(*manifest.held, *checked.held), evaluation=checked.evaluation)
@@ -216,6 +225,7 @@ def _manifest(
             "renamed": contents.catalog.count("renamed"),
             "thin": contents.catalog.count("thin"),
             **_prerequisite_counts(contents.prerequisites),
+            "unread": contents.catalog.count("unread"),
         },
         token_formats=tuple(map(str, Form)),
         token_details=tuple(map(str, Detail)),

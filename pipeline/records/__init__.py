@@ -3,20 +3,25 @@
 Near-duplicates stay apart here; `router.retrieval.deduplication` groups them when a snapshot is read.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from pipeline.sources import RawTool
 from router.fingerprint import fingerprint
 from router.record import Origin, ToolRecord
 from router.tools.definitions.normalization import normalize, numbered_id
+from router.tools.foreign_text import foreign_script
 
-__all__ = ["Catalog", "Notice", "catalog_records", "record_hash"]
+__all__ = ["NOTICES", "Catalog", "Notice", "catalog_records", "record_hash", "unread_notices"]
+
+NOTICES = ("merged", "renamed", "thin", "unread", "open")
+_UNREAD = "its description is not English ({} letters): English requests find it by its name and its English phrases"
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A message for the operator about a tool that was kept; `kind` is "merged", "renamed", "thin" or "open"."""
+    """A message for the operator about a tool that was kept; `kind` is one of NOTICES."""
 
     tool_id: str
     kind: str
@@ -24,7 +29,7 @@ class Notice:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Catalog:
     """Records sorted by tool id, their hashes by id, and notices about them."""
 
@@ -36,10 +41,22 @@ class Catalog:
         """Return how many notices are of a kind."""
         return sum(notice.kind == kind for notice in self.notices)
 
+    @cached_property
+    def unread(self) -> frozenset[str]:
+        """The ids of the tools whose descriptions are not English."""
+        return frozenset(notice.tool_id for notice in self.notices if notice.kind == "unread")
+
 
 def record_hash(record: ToolRecord) -> str:
     """Return the sha256 of a tool's content, whatever its origin and its id."""
     return fingerprint(record.content())
+
+
+def unread_notices(records: Iterable[ToolRecord]) -> Iterator[Notice]:
+    """Yield a notice for each tool whose description is not English."""
+    for record in records:
+        if script := foreign_script(record.description):
+            yield Notice(record.tool_id, "unread", _UNREAD.format(script), record.origin)
 
 
 def catalog_records(tools: Iterable[RawTool]) -> Catalog:
@@ -64,6 +81,7 @@ def catalog_records(tools: Iterable[RawTool]) -> Catalog:
             notices.append(Notice(record.tool_id, "renamed", f"the id {wanted} was taken", record.origin))
         if not record.description:
             notices.append(Notice(record.tool_id, "thin", "it has no description", record.origin))
+        notices.extend(unread_notices((record,)))
         notices.extend(Notice(record.tool_id, "open", message, record.origin) for message in dict.fromkeys(raw.notices))
         identical[content] = record.tool_id
         by_id[record.tool_id] = record

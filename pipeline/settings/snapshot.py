@@ -71,6 +71,9 @@ class RetrievalSettings(Section):
     prerequisites: bool = True
     """Find the tools that must run first, and bring them, where the recipe does. `false` turns that off for every
     recipe of this catalog. See docs/prerequisites.md."""
+    implicit_needs: bool = True
+    """Bring a tool for what a request only implies, such as writing "to report.md", where the recipe does. False
+    switches it off in any recipe."""
 
     @field_validator("recipe", mode="before")
     @classmethod
@@ -94,7 +97,11 @@ class RetrievalSettings(Section):
     def resolve(self) -> Recipe:
         """Return the recipe itself."""
         recipe = RECIPES[self.recipe] if isinstance(self.recipe, str) else Recipe.from_json(self.recipe)
-        return recipe if self.prerequisites or not recipe.prerequisites else replace(recipe, prerequisites=False)
+        return replace(
+            recipe,
+            prerequisites=recipe.prerequisites and self.prerequisites,
+            implicit_needs=recipe.implicit_needs and self.implicit_needs,
+        )
 
 
 class PublishSettings(Section):

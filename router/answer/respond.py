@@ -115,8 +115,9 @@ def _answer(snapshot: Snapshot, messages: UserMessages, options: CheckedOptions)
         fits=verdict.fits if verdict else None,
         none_fits=verdict is not None and verdict.none_fits,
         calibrated=verdict is not None and verdict.calibrated,
-        # The last steps are the earlier messages.
-        steps=result.steps.texts[: len(result.steps) - len(messages.earlier)],
+        # The last steps are what implicit needs are shown by, and then the earlier messages.
+        steps=result.steps.texts[: len(result.steps) - len(result.implicit_needs) - len(messages.earlier)],
+        implicit_needs={str(need.need): need.text for need in result.implicit_needs},
         always=tools[:count],
         dropped=tuple(Dropped(snapshot.records.tool_id(out.ordinal), out.by, out.reason) for out in excluded),
         notes=(*admission.notes, *final.notes),

@@ -39,8 +39,9 @@ class RoutedTool:
         ranks: The tool's rank in each list that holds it, by the signal's name ("name", or `Signal.NAME`).
         contributions: The part of the score that each list added. Contributions and gain add up to the score.
         phrase: The tool's generated phrase that is nearest to the request.
-        assumed: The part of the expansion's contribution that was estimated, because the tool has no expansion.
-        step: The step of the request that the tool serves best, or the earlier message.
+        assumed: The part of the contributions that was estimated: the expansion's where the tool has none, name's and
+            description's where it is described in another language.
+        step: The step of the request that the tool serves best, what shows an implicit need, or the earlier message.
         gain: What the step, and the tools that need this one, added to the score.
         raised: The part of the gain that being needed gave.
         also_from: The ids of the tool's duplicates, which the answer leaves out.
@@ -109,6 +110,8 @@ class RoutedTools:
         none_fits: Whether `fits` is below the threshold: the tools are then the closest ones.
         calibrated: Whether `fits` was fitted to this catalog. If not, it was fitted on other catalogs, and is a hint.
         steps: The steps of a request of several.
+        implicit_needs: What the request only implies, such as "write_file", with the words that show it. Each brought a
+            tool.
         always: The tools that the selection adds to every answer. They take no ranked place.
         dropped: The candidates that the selection, the budget or a provider's cap left out, best first; with `explain`
             also those that a filter kept out of the search.
@@ -128,6 +131,7 @@ class RoutedTools:
     none_fits: bool = False
     calibrated: bool = False
     steps: tuple[str, ...] = ()
+    implicit_needs: Mapping[str, str] = field(default_factory=dict)
     always: tuple[RoutedTool, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
@@ -193,6 +197,7 @@ class RoutedTools:
             "none_fits": self.none_fits,
             "calibrated": self.calibrated,
             "steps": list(self.steps),
+            "implicit_needs": dict(self.implicit_needs),
             "tools": [tool.to_json() for tool in self.tools],
             "always": [tool.to_json() for tool in self.always],
             "dropped": [{"tool_id": tool.tool_id, "by": tool.by, "reason": tool.reason} for tool in self.dropped],

@@ -17,8 +17,9 @@ from router.text import terms
 
 _MAX_STEPS = 8  # each is encoded, which takes milliseconds
 _MAX_WORDS = 150  # encoders read about 190; statements in a longer request are mostly pasted text
-# A statement may be a step ("the deal counts as won") or its setting ("my name is …").
+# A statement may be a step ("the deal counts as won") or its setting ("my name is …"). Among many intents it is a step.
 _STATEMENT_WEIGHT = 0.7
+MANY_STEPS = 4
 _MIN_TERMS = 3  # that a clause must have of its own to be a step
 
 # Bounded, so that thousands of quotes that never close cost linear time.
@@ -49,9 +50,10 @@ Span = tuple[int, int]
 class Steps:
     """The steps of a request in its order; empty where the request is a single step.
 
-    `weights` are 1 for steps that express an intent and less for statements. `share` is the fraction of the request's
-    words that the steps hold: below 1 where statements of a long request were left out. `spans` are the character
-    ranges of each step, start to end (exclusive), in `request`, the request with its white space collapsed.
+    `weights` are 1 for steps that express an intent, and less for statements unless MANY_STEPS are intents. `share` is
+    the fraction of the request's words that the steps hold: below 1 where statements of a long request were left out.
+    `spans` are the character ranges of each step, start to end (exclusive), in `request`, the request with its white
+    space collapsed.
     """
 
     texts: tuple[str, ...] = ()
@@ -100,7 +102,8 @@ def find_steps(request: str) -> Steps:
 def _weighted_steps(request: str, pieces: list[_Piece], share: float = 1.0) -> Steps:
     intents = [expresses_intent(piece.text) for piece in pieces]
     # Where no intent is recognised, as in most other languages, all weigh the same.
-    weights = tuple(1.0 if is_intent or not any(intents) else _STATEMENT_WEIGHT for is_intent in intents)
+    statement_weight = _STATEMENT_WEIGHT if 0 < sum(intents) < MANY_STEPS else 1.0
+    weights = tuple(1.0 if is_intent else statement_weight for is_intent in intents)
     return Steps(tuple(p.text for p in pieces), weights, share, request, tuple(p.spans for p in pieces))
 
 

@@ -5,6 +5,9 @@ RRF: Cormack, Clarke and Büttcher, SIGIR 2009. Convex combination: Bruch, Gai a
 A tool without an expansion is absent from the expansion's list for every request, so its absence is no evidence. Its
 contribution there is assumed from the other lists that describe what a tool does: the better of description and dense,
 or dense alone where the lexicon's words stand in for an expansion. It is at most the best in the expansion's own list.
+
+A tool that is described in another language shares no words with an English request, whatever it does. Its
+contributions of name and description are assumed too: the lesser of those of dense and expansion.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,14 +49,18 @@ class LazyContributions(Sequence[Contributions]):
 
 
 def fuse(
-    rankings: Mapping[Signal, Ranking], recipe: Recipe, expanded: NDArray[np.uint8] | None = None
+    rankings: Mapping[Signal, Ranking],
+    recipe: Recipe,
+    expanded: NDArray[np.uint8] | None = None,
+    unread: NDArray[np.bool_] | None = None,
 ) -> tuple[Ranking, LazyContributions, NDArray[np.float64]]:
     """Fuse rankings by a recipe.
 
     Return the fused ranking and, row for row, each signal's contribution to the score and the assumed part of the
-    expansion's. `expanded`, uint8 of shape (tools,), is `Expanded` by ordinal; None where every tool has an expansion.
-    A tool absent from a list scores 0 there, except tools without an expansion. Contributions, the assumed ones
-    included, add up to the score. Sums run in the order of `Signal` and ties go by ordinal, so equal inputs give equal
+    score. `expanded`, uint8 of shape (tools,), is `Expanded` by ordinal; None where every tool has an expansion.
+    `unread`, bool (tools,), marks tools whose descriptions are not in the request's language; None where all are. A
+    tool absent from a list scores 0 there, except these two kinds. Contributions, the assumed ones included, add up to
+    the score. Sums run in the order of `Signal` and ties go by ordinal, so equal inputs give equal
     rankings to the last bit.
     """
     parts = {signal: ranking for signal, ranking in rankings.items() if recipe.weights.get(signal) and len(ranking)}
@@ -76,6 +83,12 @@ def fuse(
         listed = Signal.EXPANSION in parts
         assumed = _assumed(rows, recipe, expanded[ordinals], listed)
         rows[Signal.EXPANSION] += assumed
+    if unread is not None and recipe.assume_unread:
+        # A stopgap is made of the name, so it is no evidence beside it.
+        is_stopgap = np.zeros(len(ordinals), bool) if expanded is None else expanded[ordinals] == Expanded.STOPGAP
+        for signal, beyond in _assumed_of_unread(rows, recipe, unread[ordinals] & ~is_stopgap).items():
+            rows[signal] += beyond
+            assumed += beyond
     scores = np.add.reduce(list(rows.values()), axis=0)
     order = np.lexsort((ordinals, -scores))
     return Ranking(ordinals[order], scores[order]), LazyContributions(rows, order), assumed[order]
@@ -101,6 +114,24 @@ def _assumed(
         assumed = np.minimum(assumed, own.max())
     beyond = np.maximum(assumed - own, 0)
     return np.where(expanded == Expanded.YES, 0, beyond)
+
+
+def _assumed_of_unread(
+    rows: Mapping[Signal, NDArray[np.float64]], recipe: Recipe, unread: NDArray[np.bool_]
+) -> dict[Signal, NDArray[np.float64]]:
+    """Return the contributions of name and description assumed for tools in another language, beyond their own."""
+    # See docs/decisions/0099-tools-in-another-language.md.
+    evidence = [rows[s] / recipe.weights[s] for s in (Signal.DENSE, Signal.EXPANSION) if s in rows]
+    if not evidence or not unread.any():
+        return {}
+    earned = np.minimum.reduce(evidence)
+    assumed = {}
+    for signal in (Signal.NAME, Signal.DESCRIPTION):
+        if signal in rows:
+            own = rows[signal]
+            limited = np.minimum(recipe.weights[signal] * earned, own.max())
+            assumed[signal] = np.where(unread, np.maximum(limited - own, 0), 0)
+    return assumed
 
 
 def _contributions(ranking: Ranking, recipe: Recipe, signal: Signal) -> NDArray[np.float64]:

@@ -54,6 +54,9 @@ class Recipe:
         steps: Also rank each step of a request by itself, and cover them all in one answer.
         collapse: Give duplicates one place.
         prerequisites: Bring the tools that must run before those of the answer.
+        implicit_needs: Bring a tool for what a request only implies, such as writing "to report.md".
+        assume_unread: Assume scores of name and description for tools that are described in another language, where
+            the request is English.
     """
 
     name: str
@@ -70,6 +73,8 @@ class Recipe:
     steps: bool = False
     collapse: bool = False
     prerequisites: bool = False
+    implicit_needs: bool = False
+    assume_unread: bool = False
 
     def __post_init__(self) -> None:
         def reject(field: str, value: object, allowed: str) -> None:
@@ -116,6 +121,8 @@ class Recipe:
                 steps=_flag(row, "steps"),
                 collapse=_flag(row, "collapse"),
                 prerequisites=_flag(row, "prerequisites"),
+                implicit_needs=_flag(row, "implicit_needs"),
+                assume_unread=_flag(row, "assume_unread"),
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise SettingsInvalid(f"recipe: {error}") from error
@@ -152,6 +159,8 @@ DEFAULT = Recipe(
     steps=True,
     collapse=True,
     prerequisites=True,
+    implicit_needs=True,
+    assume_unread=True,
 )
 STANDARD = Recipe(
     "standard",
@@ -163,6 +172,8 @@ STANDARD = Recipe(
     steps=True,
     collapse=True,
     prerequisites=True,
+    implicit_needs=True,
+    assume_unread=True,
 )
 ADAPTIVE = Recipe(
     "adaptive",
@@ -175,6 +186,8 @@ ADAPTIVE = Recipe(
     steps=True,
     collapse=True,
     prerequisites=True,
+    implicit_needs=True,
+    assume_unread=True,
 )
 
 RECIPES: Mapping[str, Recipe] = {recipe.name: recipe for recipe in (DEFAULT, STANDARD, ADAPTIVE, PUBLISHED, LEXICAL)}

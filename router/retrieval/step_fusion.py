@@ -1,7 +1,8 @@
 """Fuses the rankings of a request's steps with the whole request's, so that one answer covers all. Pure functions.
 
-    score(d) = share × whole(d) + .65 × max over steps s of weight(s) × ranking(s, d) × √(best of whole / best of s)
+    score(d) = share × whole(d) + gain × max over steps s of weight(s) × ranking(s, d) × √(best of whole / best of s)
 
+The gain is .65, and 1 where a request has many steps: the whole request's ranking then says little about each.
 A tool is credited with the one step that it serves best, so that longer steps do not outvote shorter ones. The root
 scales each step halfway to the whole request's scores; unscaled, the clearest step would fill the answer. It applies
 where the steps make up most of the request, and there the whole request's best tool stays first. Where the lists of the
@@ -16,11 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from router.query.steps import Steps
+from router.query.steps import MANY_STEPS, Steps
 from router.retrieval.retrievers import Ranking
 
-# See docs/decisions/0013-step-coverage.md for these five.
+# See docs/decisions/0013-step-coverage.md and 0102-requests-of-many-steps.md for these six.
 _GAIN = 0.65
+_GAIN_OF_MANY = 1.0
 _MOSTLY = 0.5  # share of the request from which its steps are most of it
 _WINDOW = 10
 _PLACES_A_STEP = 3
@@ -54,8 +56,9 @@ def cover_steps(whole: Ranking, parts: Sequence[Ranking], steps: Steps) -> StepC
     base[np.searchsorted(ordinals, whole.ordinals)] = whole.scores
     gains, best_step = np.zeros(len(ordinals)), np.full(len(ordinals), -1)
     is_mostly_steps = steps.share > _MOSTLY
+    gain = _GAIN if sum(weight == 1 for weight in steps.weights) < MANY_STEPS else _GAIN_OF_MANY
     for step, (part, weight) in enumerate(zip(parts, steps.weights, strict=True)):
-        scale = _GAIN * weight * (_scale(whole, part) if is_mostly_steps else 1.0)
+        scale = gain * weight * (_scale(whole, part) if is_mostly_steps else 1.0)
         rows = np.searchsorted(ordinals, part.ordinals)
         better = rows[scale * part.scores > gains[rows]]
         gains[rows] = np.maximum(gains[rows], scale * part.scores)

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from router.contract import Signal
 from router.encoding.encoder import Encoder, apply_adapter
 from router.errors import RequestInvalid
+from router.query.implicit_needs import find_implicit_needs
 from router.query.steps import Steps, find_steps
 from router.retrieval.deduplication import collapse
 from router.retrieval.features import has_clear_leader, no_answer_features
 from router.retrieval.fusion import Contributions, fuse
+from router.retrieval.implicit_needs import MetNeed, bring_tools, choose_tools
 from router.retrieval.no_answer_calibration import FitEstimate, apply_calibrations
 from router.retrieval.prerequisites import Dependent, bring_prerequisites
 from router.retrieval.recipe import Fusion, Normalization, Recipe
@@ -22,6 +24,7 @@ from router.retrieval.retrievers import Admitted, EncodedQuery, Ranking
 from router.retrieval.step_fusion import StepCoverage, cover_steps
 from router.snapshot.snapshot import Snapshot
 from router.text import terms
+from router.tools.foreign_text import foreign_script
 
 Vector = NDArray[np.float32]
 
@@ -38,7 +41,7 @@ class SearchResult:
     `contributions` and `assumed` belong to it, row for row. `covered` is what its steps make of it, None where it has
     one step. `duplicates` are by ordinal the tools that a tool stands for. `dependents` are by ordinal the tools that
     need a tool; `raises` is what that added to its score, where it was brought for that. `own_ranking` is `ranking`
-    without that.
+    without that. `implicit_needs` are the implicit needs that tools were brought for; their texts are the last of `steps`.
     """
 
     query: EncodedQuery
@@ -52,6 +55,7 @@ class SearchResult:
     duplicates: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     dependents: Mapping[int, tuple[Dependent, ...]] = field(default_factory=dict)
     raises: Mapping[int, float] = field(default_factory=dict)
+    implicit_needs: tuple[MetNeed, ...] = ()
     own_ranking: Ranking | None = None
 
 
@@ -72,17 +76,18 @@ def clean_request(request: str) -> str:
 def search(snapshot: Snapshot, request: str, recipe: Recipe, admitted: Admitted | None = None) -> SearchResult:
     """Rank and fuse the admitted tools for a clean request by a recipe, cover its steps, and complete the result."""
     steps = find_steps(request) if recipe.steps else Steps()
+    unread = _unread(snapshot, request, recipe)
     query, *step_queries = encode_with_steps(snapshot, request, steps, recipe)
     rankings = rank(snapshot, query, recipe, recipe.depth, admitted)
-    whole, contributions, assumed = fuse(rankings, recipe, snapshot.expanded)
+    whole, contributions, assumed = fuse(rankings, recipe, snapshot.expanded, unread)
     ranking, covered = whole, None
     if step_queries:
         step_rankings = [rank(snapshot, step, recipe, recipe.depth, admitted) for step in step_queries]
-        fused_steps = [fuse(of_step, recipe, snapshot.expanded)[0] for of_step in step_rankings]
+        fused_steps = [fuse(of_step, recipe, snapshot.expanded, unread)[0] for of_step in step_rankings]
         covered = cover_steps(whole, fused_steps, steps)
         ranking = covered.ranking
     result = SearchResult(query, rankings, whole, contributions, assumed, steps, covered, ranking)
-    return complete(snapshot, result, recipe, admitted)
+    return complete(snapshot, _meet_implicit_needs(snapshot, result, recipe, admitted), recipe, admitted)
 
 
 def complete(snapshot: Snapshot, result: SearchResult, recipe: Recipe, admitted: Admitted | None) -> SearchResult:
@@ -107,6 +112,39 @@ def add_prerequisites(
     return replace(
         result, ranking=brought.ranking, dependents=brought.dependents, raises=brought.raises, own_ranking=own
     )
+
+
+def _meet_implicit_needs(
+    snapshot: Snapshot, result: SearchResult, recipe: Recipe, admitted: Admitted | None
+) -> SearchResult:
+    """Return a result with a tool for each implicit need that the request shows and the snapshot can meet."""
+    if not recipe.implicit_needs or not snapshot.implicit_needs.tools:
+        return result
+    if not (shown := find_implicit_needs(result.query.text, snapshot.implicit_needs.tools)):
+        return result
+
+    def provider(ordinal: int) -> str | None:
+        return snapshot.records.entry(ordinal).record.provider
+
+    needs = choose_tools(
+        shown, snapshot.implicit_needs, result.ranking, provider, snapshot.restrict_to_served(admitted)
+    )
+    if not needs:
+        return result
+    covered = bring_tools(result.ranking, result.covered, needs, len(result.steps))
+    steps = replace(
+        result.steps,
+        texts=(*result.steps.texts, *(need.text for need in needs)),
+        weights=(*result.steps.weights, *(1.0 for _ in needs)),
+    )
+    return replace(result, covered=covered, ranking=covered.ranking, steps=steps, implicit_needs=needs)
+
+
+def _unread(snapshot: Snapshot, request: str, recipe: Recipe) -> NDArray[np.bool_] | None:
+    """Return the marks of tools described in another language than an English request; None where none counts."""
+    if snapshot.unread is None or not recipe.assume_unread or foreign_script(request):
+        return None
+    return snapshot.unread
 
 
 def collapse_duplicates(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> SearchResult:
@@ -146,7 +184,8 @@ def estimate_fit(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> Fi
 def _fused_by_standard_scores(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> Ranking:
     """Fuse the whole request's lists by standard scores, whatever the recipe: ranks alone show no distances."""
     standard = replace(recipe, fusion=Fusion.CONVEX, normalization=Normalization.STANDARD)
-    return result.whole if standard == recipe else fuse(result.rankings, standard, snapshot.expanded)[0]
+    unread = _unread(snapshot, result.query.text, recipe)
+    return result.whole if standard == recipe else fuse(result.rankings, standard, snapshot.expanded, unread)[0]
 
 
 def encode_with_steps(snapshot: Snapshot, request: str, steps: Steps, recipe: Recipe) -> list[EncodedQuery]:

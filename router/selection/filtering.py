@@ -1,5 +1,6 @@
-"""Filters after the search: thresholds on the candidates, and their order by the combined score."""
+"""Filters after the search: thresholds on the candidates, tools of one provider, and the order by combined score."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -32,11 +33,11 @@ def filter_candidates(
     records: Sequence[ToolRecord],
     cosines: Callable[[], Cosines | None],
 ) -> FilteredCandidates:
-    """Return the candidates that pass a selection's thresholds, ordered by the combined score where it has weights.
+    """Return the candidates that pass a selection's thresholds and its limit by provider.
 
-    `records` are the candidates, best first; equal scores keep that order. `cosines` is called only where cosines
-    count: it returns those of the request and each record, float64 (records,), or None without an encoder. Raises
-    SettingsInvalid where they count and are None.
+    They are ordered by the combined score where it has weights. `records` are the candidates, best first; equal scores
+    keep that order. `cosines` is called only where cosines count: it returns those of the request and each record,
+    float64 (records,), or None without an encoder. Raises SettingsInvalid where they count and are None.
     """
     query = RelevanceQuery(tokens(request), category)
     kept, refused, scores = [], [], {}
@@ -57,7 +58,30 @@ def filter_candidates(
         kept.append(place)
     if selection.weights.any_set:
         kept.sort(key=lambda place: (-scores[place], place))
+    if selection.max_per_provider is not None:
+        kept, beyond = _within_providers(kept, records, selection.max_per_provider)
+        refused = sorted(refused + beyond)
     return FilteredCandidates(tuple(kept), tuple(refused))
+
+
+def _within_providers(
+    places: Sequence[int], records: Sequence[ToolRecord], most: int
+) -> tuple[list[int], list[tuple[int, str, str]]]:
+    """Return the places of the first `most` tools of each provider, and refusals of the others.
+
+    Tools without a provider are not counted together.
+    """
+    counts: Counter[str] = Counter()
+    kept, refused = [], []
+    for place in places:
+        provider = records[place].provider
+        if provider is not None and counts[provider] == most:
+            refused.append((place, "provider", f"tools of {provider} before it: {most}, which is max_per_provider"))
+            continue
+        if provider is not None:
+            counts[provider] += 1
+        kept.append(place)
+    return kept, refused
 
 
 def _cosines(cosines: Callable[[], Cosines | None], weight: float, count: int) -> Cosines:

@@ -66,10 +66,10 @@ class Profile:
         """
         own = self.selection
         ordered = own.weights.any_set or own.min_combined_score > 0
-        pools = [pool for pool in (own.candidate_pool_size, selection.candidate_pool_size) if pool is not None]
         return replace(
             selection,
-            candidate_pool_size=min(pools, default=None),
+            candidate_pool_size=_least(own.candidate_pool_size, selection.candidate_pool_size),
+            max_per_provider=_least(own.max_per_provider, selection.max_per_provider),
             min_lexical_overlap=max(own.min_lexical_overlap, selection.min_lexical_overlap),
             min_combined_score=max(own.min_combined_score, selection.min_combined_score),
             # Other weights would let tools pass that this profile's threshold refuses.
@@ -80,6 +80,11 @@ class Profile:
             empty_if_none_fits=own.empty_if_none_fits or selection.empty_if_none_fits,
             fallback_to_empty=own.fallback_to_empty and selection.fallback_to_empty,
         )
+
+
+def _least(*limits: int | None) -> int | None:
+    """Return the least of the limits that are set; None where none is."""
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def _threshold(own: Selection, requested: Selection) -> float | None:

@@ -100,7 +100,7 @@ class Selection:
     """Filters on the tools of an answer, and the order of its candidates. Raises SettingsInvalid, naming the field.
 
     Lists, providers, categories and annotations filter before the search, so that a narrow filter still fills the
-    answer. Overlap and combined score filter the first `candidate_pool_size` tools found.
+    answer. Overlap, combined score and provider filter the first `candidate_pool_size` tools found.
 
     Attributes:
         allow: Tools by id, by name, or by a glob over either (`stripe/*`, `*delete*`), in any case. Empty allows all.
@@ -115,6 +115,7 @@ class Selection:
         min_lexical_overlap: Drop tools that share fewer tokens with the request.
         min_combined_score: Drop tools with a lower combined score.
         weights: The combined score's weights. Where any is set, the combined score orders the tools.
+        max_per_provider: How many of the candidates may be of one provider, the best of them; None for any number.
         always: Ids that are in every answer beside its ranked tools (`RoutedTools.always`), whatever the filters.
         empty_if_none_fits: Return no ranked tools where the calibration says that none fits.
         fallback_to_empty: Return an answer without ranked tools where none is left; False raises NothingSelected.
@@ -131,6 +132,7 @@ class Selection:
     min_lexical_overlap: int = 0
     min_combined_score: float = 0.0
     weights: Weights = Weights()
+    max_per_provider: int | None = None
     always: tuple[str, ...] = ()
     empty_if_none_fits: bool = False
     fallback_to_empty: bool = True
@@ -158,10 +160,9 @@ class Selection:
         _check_share("min_combined_score", self.min_combined_score)
         if not is_count(self.min_lexical_overlap):
             _refuse("min_lexical_overlap", self.min_lexical_overlap, "a whole number from 0 up")
-        if self.candidate_pool_size is not None and not (
-            is_count(self.candidate_pool_size) and self.candidate_pool_size
-        ):
-            _refuse("candidate_pool_size", self.candidate_pool_size, "a whole number from 1 up")
+        for name in ("candidate_pool_size", "max_per_provider"):
+            if (value := getattr(self, name)) is not None and not (is_count(value) and value):
+                _refuse(name, value, "a whole number from 1 up")
 
     @property
     def wildcards(self) -> int:
@@ -175,8 +176,9 @@ class Selection:
 
     @property
     def scores(self) -> bool:
-        """Return True where candidates are filtered by a threshold, or reordered."""
-        return bool(self.min_lexical_overlap or self.min_combined_score or self.weights.any_set)
+        """Return True where candidates are filtered, or reordered."""
+        thresholds = self.min_lexical_overlap or self.min_combined_score or self.max_per_provider
+        return bool(thresholds or self.weights.any_set)
 
     def pool(self, k: int) -> int:
         """Return how many of the tools found are candidates for an answer of k."""

@@ -14,6 +14,7 @@ from router.contract import Manifest, Signal
 from router.encoding.encoder import Encoder, OnnxEncoder
 from router.errors import SnapshotInvalid
 from router.retrieval.arrays import load_array, load_offsets
+from router.retrieval.implicit_needs import ImplicitNeedTools
 from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.prerequisite_graph import PrerequisiteGraph
 from router.retrieval.score_normalization import BackgroundScores
@@ -56,6 +57,13 @@ def load_expansion_marks(folder: Path, manifest: Manifest, tools: int) -> NDArra
     return _by_ordinal(folder, contract.EXPANDED, "marks", np.dtype(np.uint8), tools)
 
 
+def load_unread(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.bool_] | None:
+    """Return for each tool whether the English analyzer cannot read its description; None where it reads all."""
+    if contract.UNREAD not in manifest.files:
+        return None
+    return _by_ordinal(folder, contract.UNREAD, "marks", np.dtype(np.bool_), tools)
+
+
 def load_adapter(folder: Path, manifest: Manifest) -> NDArray[np.float32] | None:
     """Return the query adapter, float32 (dim, dim); None where none was learned."""
     if contract.ADAPTER not in manifest.files:
@@ -93,6 +101,11 @@ def load_duplicates(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.
 def load_prerequisites(folder: Path, manifest: Manifest, tools: int) -> PrerequisiteGraph | None:
     """Return which tools need which; None where none does, or the build did not look."""
     return PrerequisiteGraph.open(folder, tools) if contract.PREREQUISITES in manifest.files else None
+
+
+def load_implicit_needs(folder: Path, manifest: Manifest, tools: int) -> ImplicitNeedTools:
+    """Return the tools that meet implicit needs; none where the snapshot tells none."""
+    return ImplicitNeedTools.open(folder, tools) if contract.IMPLICIT_NEEDS in manifest.files else ImplicitNeedTools()
 
 
 def _by_ordinal(folder: Path, name: str, what: str, dtype: np.dtype[Any], tools: int) -> NDArray[Any]:

@@ -18,6 +18,7 @@ from router.contract import LEXICAL_SIGNALS, Manifest, Signal, read_manifest
 from router.encoding.encoder import Encoder
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.refusals import damage_refused
+from router.retrieval.implicit_needs import ImplicitNeedTools
 from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.prerequisite_graph import PrerequisiteGraph
 from router.retrieval.recipe import Recipe
@@ -68,8 +69,8 @@ class Snapshot:
     `tokens` are those of each tool as a model is given it. `expanded` has the `Expanded` mark of each tool; None where
     all have an expansion. `adapter` is the query adapter, float32 (dim, dim). `duplicates` has for each tool the first
     ordinal of its duplicates; None where there are none. `prerequisites` says which tools need which, None where none
-    does. `served` masks the ordinals that are tools; None where all
-    are, which is so without an overlay.
+    does. `implicit_needs` are the tools that meet implicit needs. `unread` marks the tools whose descriptions are not English;
+    None where all are. `served` masks the ordinals that are tools; None where all are, which is so without an overlay.
     """
 
     folder: Path | None
@@ -85,6 +86,8 @@ class Snapshot:
     prerequisites: PrerequisiteGraph | None = None
     background_scores: BackgroundScores | None = None
     calibrations: tuple[Calibration, ...] = ()
+    implicit_needs: ImplicitNeedTools = field(default_factory=ImplicitNeedTools)
+    unread: NDArray[np.bool_] | None = None
     served: Admitted | None = None
     overlay: Overlay = field(default_factory=Overlay)
     # What `router.snapshot.restriction` made of this snapshot: it goes with it.
@@ -144,11 +147,13 @@ class Snapshot:
                 retrievers=open_retrievers(opened, manifest, tools),
                 encoder=before.encoder if before and shared else loading.open_encoder(opened, manifest),
                 expanded=loading.load_expansion_marks(opened, manifest, tools),
+                unread=loading.load_unread(opened, manifest, tools),
                 adapter=loading.load_adapter(opened, manifest),
                 duplicates=loading.load_duplicates(opened, manifest, tools),
                 prerequisites=loading.load_prerequisites(opened, manifest, tools),
                 background_scores=background_scores,
                 calibrations=calibrations,
+                implicit_needs=loading.load_implicit_needs(opened, manifest, tools),
             )
 
     @cached_property

@@ -12,7 +12,7 @@ from pipeline.enrichment.openai.chat import Completion
 from pipeline.enrichment.prompt import echo
 from router.expansion import Expansion
 
-_LIST_FIELDS = ("user_phrases", "synonyms", "related_concepts", "task_categories")
+_LIST_FIELDS = ("user_phrases", "synonyms", "related_concepts", "task_categories", "requires", "provides")
 _THOUGHT = re.compile(r"^.*</think>", re.DOTALL)
 _MAX_STARTS = 200  # braces of an answer that are tried as the beginning of its object
 

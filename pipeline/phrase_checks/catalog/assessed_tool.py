@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from router.expansion import Expansion
 from router.record import ToolRecord
 from router.tools.field_text import project_record
+from router.tools.foreign_text import foreign_script
 from router.tools.text_overlap import identifying_terms, uses_only_terms
 from router.tools.trust import sanitize
 
@@ -14,7 +15,8 @@ class AssessedTool:
     """A tool: its record as the one text that is embedded for it, and the phrases written for it.
 
     Tools of equal `content` are the same tool, offered by several servers: their phrases may fit each other. `own` are
-    the terms of its name and first sentence: a phrase that has no other terms belongs to the tool in any case.
+    the terms of its name and first sentence: a phrase that has no other terms belongs to the tool in any case. `unread`
+    is True where the description is not English: the record's vector then says little of English phrases.
     """
 
     tool_id: str
@@ -23,6 +25,7 @@ class AssessedTool:
     user_phrases: tuple[str, ...] = ()
     when_to_use: str = ""
     own: frozenset[str] = frozenset()
+    unread: bool = False
 
     @classmethod
     def of(cls, record: ToolRecord, expansion: Expansion | None) -> "AssessedTool":
@@ -32,7 +35,8 @@ class AssessedTool:
         if expansion is None:
             return cls(record.tool_id, text, content)
         own = identifying_terms(sanitize(record)[0])
-        return cls(record.tool_id, text, content, expansion.user_phrases, expansion.when_to_use, own)
+        unread = bool(foreign_script(record.description))
+        return cls(record.tool_id, text, content, expansion.user_phrases, expansion.when_to_use, own, unread)
 
     @property
     def phrases(self) -> tuple[str, ...]:
@@ -41,8 +45,11 @@ class AssessedTool:
 
     @property
     def own_phrases(self) -> tuple[bool, ...]:
-        """For each phrase, whether it has only terms of the record's own name and first sentence."""
-        return tuple(uses_only_terms(phrase, self.own) for phrase in self.phrases)
+        """For each phrase, whether it cannot be held against the record.
+
+        It has only terms of the record's own name and first sentence, or the record is in another language.
+        """
+        return tuple(self.unread or uses_only_terms(phrase, self.own) for phrase in self.phrases)
 
     def fields(self, phrase: str) -> list[str]:
         """Return the fields of the expansion that have a phrase: one, or both."""

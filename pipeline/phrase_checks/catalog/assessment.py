@@ -16,7 +16,7 @@ from pipeline.phrase_checks.catalog.vectors import BLOCK, CatalogVectors
 from pipeline.settings import AssessmentSettings
 
 # Part of the key of every assessment in the ledger: raise it with any change to what is found.
-ASSESSMENT_VERSION = 3
+ASSESSMENT_VERSION = 4
 
 # With fewer tools nothing is dropped: a standard deviation of so few scores says little.
 _FEWEST_TOOLS = 20
@@ -29,7 +29,8 @@ class Assessment:
     `verdicts` are in the order of tools and phrases, and their `detail` is the other tool's id. They are of three
     checks. "misplaced": all phrases of a tool, because together they fit another tool. "inconsistent": one phrase that
     does. "collision": one phrase that fits a sibling as well or better, which is only noted. A phrase that repeats the
-    record's own name and first sentence is neither misplaced nor inconsistent.
+    record's own name and first sentence is neither misplaced nor inconsistent; nor is one of a record in another
+    language.
 
     `siblings` maps a tool id to at most three ids of tools that enough of its phrases fit as well or better, the most
     phrases first; for a misplaced tool, to the tool that its phrases fit. A tool without any is left out.

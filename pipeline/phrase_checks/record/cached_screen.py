@@ -86,7 +86,8 @@ class CachedScreen:
 
 def _texts(answer: Expansion) -> list[str]:
     lists = (answer.user_phrases, answer.synonyms, answer.related_concepts, answer.task_categories)
-    return [answer.when_to_use, *(text for texts in (*lists, *answer.translations.values()) for text in texts)]
+    facts = (answer.requires, answer.provides)
+    return [answer.when_to_use, *(text for texts in (*lists, *facts, *answer.translations.values()) for text in texts)]
 
 
 def _restored(stored: Any, answer: Expansion) -> tuple[Expansion, tuple[TextVerdict, ...]]:

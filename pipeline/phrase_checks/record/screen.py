@@ -15,7 +15,7 @@ from router.tools.trust import sanitize
 from router.tools.trust.characters import scripts_of_languages
 from router.tools.trust.steering_text import Finding
 
-_LISTS = ("user_phrases", "synonyms", "related_concepts", "task_categories")
+_LISTS = ("user_phrases", "synonyms", "related_concepts", "task_categories", "requires", "provides")
 
 
 class Screen:

@@ -21,7 +21,9 @@ _TRIMMED = " \t,;:-–*#_'"
 _FEWEST_CHARACTERS = 8
 _LONG_CODE = 40  # without a space: a name or an address, if it is shorter
 _LONGEST = 400  # characters of a part that are embedded
-_LISTS = ("user_phrases", "synonyms", "related_concepts", "task_categories")
+# What a tool requires stands in its parameters, which are remarks: a text of these fields steers nobody by saying it.
+_FACTS = ("requires", "provides")
+_LISTS = ("user_phrases", "synonyms", "related_concepts", "task_categories", *_FACTS)
 _SENTENCE_TERMS = 4
 # A claim is made in a few words: of longer sentences the first clauses are the subject, and the others are remarks.
 _SUBJECT_WORDS = 20
@@ -69,7 +71,8 @@ class WrittenTool:
             dict.fromkeys(
                 text
                 for field, text in self.texts
-                if field in ("user_phrases", "when_to_use") or len(term_set(text)) >= _SENTENCE_TERMS
+                if field in ("user_phrases", "when_to_use")
+                or (field not in _FACTS and len(term_set(text)) >= _SENTENCE_TERMS)
             )
         )
 

@@ -82,6 +82,7 @@ class SelectionSettings(_RequestModel):
     min_lexical_overlap: Overlap = Field(0, description="Tokens that request and tool have in common.")
     min_combined_score: Share = 0.0
     weights: SelectionWeights = SelectionWeights()
+    max_per_provider: Pool | None = Field(None, description="Tools of one provider at most.")
     always: Names = Field([], description="Ids that every answer has, beside the ranked tools.")
     empty_if_none_fits: Flag = Field(False, description="No ranked tools where the catalog says that none fits.")
     fallback_to_empty: Flag = Field(True, description="false: 404 where no tool is left.")

@@ -120,6 +120,9 @@ class AnswerJson(_ResponseModel):
     none_fits: bool
     calibrated: bool = Field(description="Whether `fits` was fitted to this catalog; else it is a hint.")
     steps: list[str]
+    implicit_needs: dict[str, str] = Field(
+        description="What the request only implies, by name, with the words that show it."
+    )
     tools: list[RoutedToolJson]
     always: list[RoutedToolJson]
     dropped: list[DroppedJson]

@@ -48,6 +48,8 @@ def screen_expansion(expansion: Expansion, record: ToolRecord, steers: bool) -> 
         synonyms=fit_texts(expansion.synonyms),
         related_concepts=fit_texts(expansion.related_concepts),
         task_categories=fit_texts(expansion.task_categories),
+        requires=fit_texts(expansion.requires),
+        provides=fit_texts(expansion.provides),
     )
 
 

@@ -18,6 +18,7 @@ from router.fingerprint import fingerprint
 from router.provider_formats import Detail, Form
 from router.record import ToolRecord
 from router.retrieval.deduplication import duplicate_groups
+from router.retrieval.implicit_needs import ImplicitNeedTools
 from router.retrieval.no_answer_calibration import generic_calibrations
 from router.retrieval.prerequisite_graph import PrerequisiteGraph
 from router.retrieval.recipe import DEFAULT
@@ -32,6 +33,7 @@ from router.snapshot.token_counts import TokenCounts
 from router.text import TEXT_VERSION
 from router.tools import field_text, lexicon
 from router.tools.field_text import FieldDocuments
+from router.tools.foreign_text import foreign_script
 from router.tools.prerequisites import find_prerequisites
 from router.tools.trust import sanitize
 
@@ -66,6 +68,7 @@ def snapshot_from_records(
         retrievers[Signal.DENSE] = DenseRetriever(_vectors(fields, encoder.encoder))
     ordered = [tool.record for tool in tools]
     groups = duplicate_groups(ordered)
+    unread = np.array([bool(foreign_script(record.description)) for record in ordered], bool)
     store = RecordStore.of(ToolEntry(tool.record, tool.documents.phrases) for tool in tools)
     return Snapshot(
         folder=None,
@@ -76,9 +79,11 @@ def snapshot_from_records(
         retrievers=retrievers,
         encoder=encoder.encoder if encoder else None,
         expanded=_expanded(tools, indexes),
+        unread=unread if unread.any() else None,
         duplicates=None if (groups == np.arange(len(groups))).all() else groups,
         prerequisites=PrerequisiteGraph.of(ordered, find_prerequisites(ordered)),
         calibrations=generic_calibrations(retrievers, len(tools)),
+        implicit_needs=ImplicitNeedTools.in_words([sanitize(record)[0] for record in ordered]),
     )
 
 

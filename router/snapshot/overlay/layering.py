@@ -35,6 +35,7 @@ from router.snapshot.overlay.overlay import Overlay, RegisteredTool
 from router.snapshot.overlay.records import OverlaidRecords
 from router.snapshot.record_store import RecordStore, ToolEntry
 from router.snapshot.snapshot import Snapshot
+from router.tools.foreign_text import foreign_script
 
 
 def apply_overlay(base: Snapshot, overlay: Overlay, before: Snapshot | None = None) -> Snapshot:
@@ -135,6 +136,7 @@ def _combined(
         tokens=base.tokens.over(records),
         retrievers={signal: _retriever(base, signal, tools, moved_to) for signal in base.retrievers},
         expanded=_expanded(base, tools),
+        unread=_unread(base, tools),
         duplicates=merged_duplicate_groups(
             base, tools, hidden, [ordinal for ordinal in replaced if ordinal is not None]
         ),
@@ -175,6 +177,14 @@ def _expanded(base: Snapshot, tools: Sequence[IndexedTool]) -> NDArray[np.uint8]
     if base.expanded is None and (registered == Expanded.YES).all():
         return None
     marks = np.full(len(base.records), Expanded.YES, np.uint8) if base.expanded is None else base.expanded
+    return np.concatenate([marks, registered])
+
+
+def _unread(base: Snapshot, tools: Sequence[IndexedTool]) -> NDArray[np.bool_] | None:
+    registered = np.array([bool(foreign_script(tool.entry.record.description)) for tool in tools], bool)
+    if base.unread is None and not registered.any():
+        return None
+    marks = np.zeros(len(base.records), bool) if base.unread is None else base.unread
     return np.concatenate([marks, registered])
 
 

@@ -12,6 +12,7 @@ from router.expansion import Expansion
 from router.fingerprint import fingerprint
 from router.record import ToolRecord
 from router.text import identifier_words
+from router.tools.foreign_text import foreign_script
 from router.tools.lexicon.grammar import NounPhrase, load_lexicon, singular
 from router.tools.lexicon.naming import Operation, parse_operation
 from router.tools.provider_labels import MAX_LABEL_WORDS, label_words
@@ -27,7 +28,7 @@ _MAX_SENTENCE = 160
 _MAX_VERB_FORMS = 4
 _MAX_NOUN_FORMS = 2
 # Part of the model's name, and so of every key, like the lexicon: raise it with any change to how phrases are formed.
-_VERSION = 2
+_VERSION = 3
 
 
 def lexicon_version() -> str:
@@ -39,7 +40,8 @@ def expand(record: ToolRecord) -> Expansion:
     """Return the expansion of a record, which must be sanitized."""
     label = label_words(record.provider)[:MAX_LABEL_WORDS]
     operation = parse_operation(record, [word for part in label for word in (part, *identifier_words(part))])
-    sentence = _first_sentence(record.description)
+    # Phrases are English: a sentence in another language is near to requests of all kinds.
+    sentence = "" if foreign_script(record.description) else _first_sentence(record.description)
     name = " ".join(operation.words) or record.name
     noun = operation.noun_phrase.bare()
     place = f" in {' '.join(label)}" if label else ""

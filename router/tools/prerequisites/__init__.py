@@ -1,7 +1,7 @@
 """The prerequisite graph: which tool must run first, since it finds what another needs and nobody says.
 
-`needs` reads what a tool needs, `offers` what a tool finds, `resolving` compares the two, and `matching` does so for a
-whole catalog.
+`needs` reads what a tool needs, `offers` what it finds, `statements` what the model says of both; `resolving` compares
+two tools, and `matching` those of a whole catalog.
 """
 
 from router.tools.prerequisites.matching import PREREQUISITES_VERSION, Prerequisite, find_prerequisites

@@ -4,11 +4,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from types import MappingProxyType
 
+from router.expansion import Expansion
 from router.record import ToolRecord
 from router.text import identifier_words
 from router.tools.prerequisites.needs import Need, NeedKind
-from router.tools.prerequisites.resolving import Candidate, Evidence, Resolution, resolve
+from router.tools.prerequisites.resolving import Candidate, Evidence, Resolution, needs_the_same, resolve
+from router.tools.prerequisites.statements import stated_needs, stated_thing
 
 # Raise it with any change to the edges of a catalog.
 PREREQUISITES_VERSION = 1
@@ -36,14 +39,19 @@ class Prerequisite:
 _LEAST_CONFIDENCE = 0.64
 _MOST_RESOLVERS = 3  # for each need
 _LEAST_OF_BEST = 0.85  # share of the best resolver's confidence that another must reach
+_STATED = 0.7
+_NO_EXPANSIONS: Mapping[str, Expansion] = MappingProxyType({})
 _MOST_COMPARED = 200  # tools for one need
 _MOST_NAME_WORDS = 8
 _MOST_TEXT_WORDS = 100  # of what a vendor says of a parameter
 
 
-def find_prerequisites(records: Iterable[ToolRecord]) -> tuple[Prerequisite, ...]:
+def find_prerequisites(
+    records: Iterable[ToolRecord], expansions: Mapping[str, Expansion] = _NO_EXPANSIONS
+) -> tuple[Prerequisite, ...]:
     """Return the edges of a catalog, by tool id, parameter and falling confidence.
 
+    `expansions`, by tool id, say what a model wrote that tools require and provide: it counts where nothing else does.
     Only a tool of the same provider knows an identifier, so a tool without a provider has no edge. A point on earth is
     the same for all: where no tool of the provider finds it, those of others may.
     """
@@ -51,7 +59,7 @@ def find_prerequisites(records: Iterable[ToolRecord]) -> tuple[Prerequisite, ...
     for record in records:
         if record.provider:
             by_provider[record.provider].append(record)
-    providers = [_Provider(group) for _, group in sorted(by_provider.items())]
+    providers = [_Provider(group, expansions) for _, group in sorted(by_provider.items())]
     geocoders = [tool for provider in providers for tool in provider.geocoders][:_MOST_COMPARED]
     edges = (edge for provider in providers for edge in provider.edges(geocoders))
     return tuple(sorted(edges, key=lambda edge: (edge.tool_id, edge.parameter, -edge.confidence, edge.needed)))
@@ -60,7 +68,7 @@ def find_prerequisites(records: Iterable[ToolRecord]) -> tuple[Prerequisite, ...
 class _Provider:
     """The tools of one provider, with those that find something by what they find."""
 
-    def __init__(self, records: Sequence[ToolRecord]) -> None:
+    def __init__(self, records: Sequence[ToolRecord], expansions: Mapping[str, Expansion]) -> None:
         marks_required = any("required" in record.input_schema for record in records)
         self.tools = [Candidate.of(record, marks_required=marks_required) for record in records]
         offering = [tool for tool in self.tools if tool.offer.reads or tool.offer.signs_in]
@@ -74,29 +82,54 @@ class _Provider:
             for link in tool.record.links:
                 if link.expression.startswith("$response."):  # a value of its request is none that it finds
                     self._linking[link.tool, link.parameter].append(tool)
-        self._by_name = {name: tool for tool in offering if len(name := _name_words(tool.record)) > 1}
+        self._expansions = expansions
+        self._providing: dict[str, list[Candidate]] = defaultdict(list)
+        for tool in offering:
+            written = expansions.get(tool.record.tool_id)
+            things = map(stated_thing, written.provides if written else ())
+            for noun in dict.fromkeys(thing[-1] for thing in things if thing):
+                self._providing[noun].append(tool)
+        self._by_name = {name: tool for tool in self.tools if len(name := _name_words(tool.record)) > 1}
 
     def edges(self, geocoders: Sequence[Candidate]) -> Iterator[Prerequisite]:
         """Yield the edges of all tools; `geocoders` are those of every provider."""
         for tool in self.tools:
-            for need in tool.needs:
+            for need in self._needs(tool):
                 found = self._resolvers(tool, need)
                 if not found and need.or_noun not in ((), need.noun):
                     found = self._resolvers(tool, replace(need, noun=need.or_noun))
                 if not found and need.kind is NeedKind.COORDINATES:
-                    found = _surest(tool, need, ((other, resolve(tool, need, other)) for other in geocoders))
-                yield from found
+                    found = _surest(tool, need, [(o, r) for o in geocoders if (r := resolve(tool, need, o))])
+                yield from found or self._stated(tool, need)
+
+    def _needs(self, tool: Candidate) -> Iterator[Need]:
+        """Yield what a tool needs: by its schema, then by what the model says."""
+        yield from tool.needs
+        if written := self._expansions.get(tool.record.tool_id):
+            yield from stated_needs(tool.record, tool.needs, written.requires)
+
+    def _stated(self, tool: Candidate, need: Need) -> list[Prerequisite]:
+        """Return the edges of a need to the tools of which the model says that they provide it."""
+        stated = self._providing.get(need.noun[-1], ())[:_MOST_COMPARED] if need.noun else ()
+        because = f"the model says that it provides: {' '.join(need.noun)}"
+        others = [other for other in stated if not needs_the_same(other, need)]
+        return _surest(tool, need, [(other, Resolution(_STATED, Evidence.MODEL, because)) for other in others])
 
     def _resolvers(self, tool: Candidate, need: Need) -> list[Prerequisite]:
         told = {id(other): (other, resolution) for other, resolution in self._told(tool, need)}
+        if any(not (other.offer.reads or other.offer.signs_in) for other, _ in told.values()):
+            return []  # the vendor says that another call makes it
         others = (other for other in self._candidates(need) if id(other) not in told)
         compared = ((other, resolve(tool, need, other)) for other in islice(others, _MOST_COMPARED))
-        return _surest(tool, need, (*told.values(), *compared))
+        found = [*told.values(), *((other, resolution) for other, resolution in compared if resolution)]
+        if not all(resolution.is_field for _, resolution in found):
+            found = [(other, resolution) for other, resolution in found if not resolution.is_field]
+        return _surest(tool, need, found)
 
     def _told(self, tool: Candidate, need: Need) -> Iterator[tuple[Candidate, Resolution]]:
         """Yield the tools that the vendor names as those that give what a tool needs: by a link, or in words."""
         because = f"{need.parameter} is described as {need.text.strip()[:160]!r}"
-        yield from ((other, Resolution(1.0, Evidence.MENTION, because)) for other in self._mentioned(need))
+        yield from ((other, Resolution(1.0, Evidence.MENTION, because)) for other in self._mentioned(tool, need))
         for other in self._linking.get((tool.record.name, need.parameter), ()):
             yield other, Resolution(1.0, Evidence.LINK, f"the document of {other.record.name} links {need.parameter}")
 
@@ -110,19 +143,21 @@ class _Provider:
             known = set(map(id, by_noun))
             yield from (tool for tool in self._anywhere if id(tool) not in known)
 
-    def _mentioned(self, need: Need) -> Iterator[Candidate]:
+    def _mentioned(self, tool: Candidate, need: Need) -> Iterator[Candidate]:
         """Yield the tools whose names stand in what the vendor says of a parameter: "from search_airport"."""
         words = identifier_words(need.text)[:_MOST_TEXT_WORDS] if self._by_name else []
         for start in range(len(words)):
             for end in range(start + 2, min(start + _MOST_NAME_WORDS, len(words)) + 1):
-                if tool := self._by_name.get(tuple(words[start:end])):
-                    yield tool
+                named = self._by_name.get(tuple(words[start:end]))
+                if named is not None and named is not tool:
+                    yield named
 
 
 def _by_noun(tools: Iterable[Candidate]) -> Mapping[str, list[Candidate]]:
     found: dict[str, list[Candidate]] = defaultdict(list)
     for tool in tools:
-        for noun in dict.fromkeys([*(nouns[-1] for nouns in tool.offer.nouns), *sorted(tool.offer.outputs)]):
+        things = (*tool.offer.nouns, *sorted(tool.offer.outputs))
+        for noun in dict.fromkeys(nouns[-1] for nouns in things if nouns):
             found[noun].append(tool)
     return found
 
@@ -135,13 +170,9 @@ def _name_words(record: ToolRecord) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _surest(
-    tool: Candidate, need: Need, resolutions: Iterable[tuple[Candidate, Resolution | None]]
-) -> list[Prerequisite]:
+def _surest(tool: Candidate, need: Need, resolutions: Iterable[tuple[Candidate, Resolution]]) -> list[Prerequisite]:
     """Return the edges of one need, the surest first: those that are sure enough, and nearly as sure as the best."""
-    found = [
-        _edge(tool, need, other, resolution) for other, resolution in resolutions if resolution and other is not tool
-    ]
+    found = [_edge(tool, need, other, resolution) for other, resolution in resolutions if other is not tool]
     found.sort(key=lambda edge: (-edge.confidence, edge.needed))
     least = max(_LEAST_CONFIDENCE, _LEAST_OF_BEST * found[0].confidence) if found else 0.0
     return [edge for edge in found[:_MOST_RESOLVERS] if edge.confidence >= least]

@@ -1,12 +1,13 @@
 """What a tool finds from words: the thing that it returns, and how it is asked for."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from router.record import Parameter, ToolRecord
 from router.text import identifier_words
 from router.tools.lexicon.naming import Operation
-from router.tools.prerequisites.nouns import head_of, literal_segments, nouns_of, path_of
+from router.tools.prerequisites.nouns import head_of, identified_noun, literal_segments, nouns_of, path_of
 
 _SEARCHING = frozenset(
     "autocomplete autosuggest browse discover explore filter find geocode locate lookup match query resolve retrieve "
@@ -18,6 +19,7 @@ _SELF = frozenset("me myself self whoami current authenticated viewer".split())
 # What holds everything: `search_workspace` searches all that is in it.
 _WHOLES = frozenset("account catalog catalogue content everything knowledge library site store workspace".split())
 _OWN = _SELF | {"my", "mine", "own", "owned", "saved"} - {"current"}
+_ONE = frozenset("current info information me status summary".split())
 _GEOCODING = frozenset("geocode geocoding geocoder forward".split())
 _SIGNING_IN = frozenset("login signin authenticate authorize".split())
 # Parameters that take a person's words.
@@ -37,24 +39,24 @@ class Offer:
 
     `nouns` are the readings of what it returns, each the words of a noun phrase in the singular (its name's and its
     path's). `enum` are the things that a search takes by type, `told` those that its texts name. `outputs` are the
-    nouns whose identifiers it returns, "" for an `id` at the top; `tells_outputs` says that its vendor tells what it
-    returns at all, `outputs_coordinates` that this has a latitude. `reads` says that it changes nothing, `searches`
-    that it is a search, `takes_words` that it can be given a person's words, `is_one` that it gets one thing, `tail`
-    that its name says more after the noun. `of_self` says that it tells about the caller, `of_own` that it finds what
-    is the caller's, `geocodes` that it turns words into a point on earth, `signs_in` that it opens a session.
+    things whose identifiers it returns, empty for an `id` at the top; `tells_outputs` says that its vendor tells what
+    it returns at all, `outputs_coordinates` that this has a latitude. `reads` says that it changes nothing, `searches`
+    that it is a search, `takes_words` that it can be given a person's words, `is_one` that it gets one thing,
+    `is_narrowed` that its name has a condition. `of_self` says that it tells about the caller, `of_own` that it finds
+    what is the caller's, `geocodes` that it turns words into a point on earth, `signs_in` that it opens a session.
     """
 
     nouns: tuple[tuple[str, ...], ...]
     enum: frozenset[str]
     told: frozenset[str]
-    outputs: frozenset[str]
+    outputs: frozenset[tuple[str, ...]]
     tells_outputs: bool
     outputs_coordinates: bool
     reads: bool
     searches: bool
     takes_words: bool
     is_one: bool
-    tail: bool
+    is_narrowed: bool
     of_self: bool
     of_own: bool
     geocodes: bool
@@ -83,13 +85,20 @@ def find_offer(record: ToolRecord, operation: Operation) -> Offer:
         reads=(lists or operation.verb in _SEARCHING or geocodes) and (method in ("", *_READING_METHODS) or searches),
         searches=searches,
         takes_words=any(_takes_words(parameter) for parameter in record.parameters),
-        is_one=not (searches or operation.verb == "list" or operation.noun_phrase.is_plural or segments),
-        tail=bool(operation.noun_phrase.tail) and operation.noun_phrase.tail[0] not in ("by", "from") and not segments,
+        is_one=_is_one(operation, segments) and not searches,
+        is_narrowed=operation.noun_phrase.tail[:1] in (("with",), ("without",)) and not segments,
         of_self=of_self,
         of_own=bool(_OWN & words),
         geocodes=geocodes,
         signs_in=_signs_in(record, operation, words),
     )
+
+
+def _is_one(operation: Operation, segments: Sequence[Sequence[str]]) -> bool:
+    """Return whether a tool gets one thing: `get_active_window`, `GET /auth/session/info`."""
+    if segments:
+        return bool(segments[-1]) and segments[-1][-1] in _ONE
+    return operation.verb != "list" and not operation.noun_phrase.is_plural
 
 
 def _signs_in(record: ToolRecord, operation: Operation, words: frozenset[str]) -> bool:
@@ -108,7 +117,8 @@ def _enumerated(record: ToolRecord) -> frozenset[str]:
 
 def _told(record: ToolRecord) -> frozenset[str]:
     """Return the nouns in what the vendor says of a search: "search for albums, artists or tracks"."""
-    texts = [record.description[:400], *(p.description[:200] for p in record.parameters if "." not in p.path)]
+    texts = [record.description[:400]]
+    texts += [p.description[:200] for p in record.parameters if "." not in p.path and identified_noun(p.path) is None]
     return frozenset(nouns_of(_PLAIN_WORD.findall(" ".join(texts).lower())))
 
 
@@ -121,19 +131,20 @@ def _last(parameter: Parameter) -> str:
     return parameter.path.rsplit(".", 1)[-1].removesuffix("[]").casefold()
 
 
-def _output_nouns(record: ToolRecord) -> frozenset[str]:
-    """Return the nouns whose identifiers a tool's output has: `person_id`, `people[].id`; "" for an `id` at its top."""
-    found = set()
+def _output_nouns(record: ToolRecord) -> frozenset[tuple[str, ...]]:
+    """Return what the identifiers of a tool's output identify: `person_id`, `people[].id`; empty for a top `id`.
+
+    Identifiers deep inside are those of other things.
+    """
+    found = set[tuple[str, ...]]()
     for row in record.outputs:
-        words = identifier_words(row.path.rsplit(".", 1)[-1])
-        if not words or words[-1] not in ("id", "uuid", "slug"):
+        *parents, name = row.path.split(".")
+        words = identifier_words(name)
+        around = [nouns_of(identifier_words(parent)) for parent in parents]
+        things = [nouns for nouns in around if nouns and nouns[-1] not in _CONTAINERS]
+        if not words or words[-1] not in ("id", "uuid", "slug") or len(things) > 1:
             continue
-        if len(words) > 1:
-            found.add(nouns_of(words[:-1])[-1])
-            continue
-        parent = row.path.split(".")[:-1]
-        nouns = nouns_of(identifier_words(parent[-1])) if parent else ()
-        found.add(nouns[-1] if nouns and nouns[-1] not in _CONTAINERS else "")
+        found.add(nouns_of(words[:-1]) or (things[-1] if things else ()))
     return frozenset(found)
 
 

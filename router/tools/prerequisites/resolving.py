@@ -20,19 +20,25 @@ class Evidence(StrEnum):
     MENTION = "mention"
     OUTPUT = "output"
     NAME = "name"
+    MODEL = "model"
 
 
 class Resolution(NamedTuple):
-    """How surely a tool resolves a need, from 0 to 1, and what shows it, in a word and in a sentence."""
+    """How surely a tool resolves a need, from 0 to 1, and what shows it, in a word and in a sentence.
+
+    `is_field` says that the identifier is a field of other things: `customer_id` in a list of orders.
+    """
 
     confidence: float
     evidence: Evidence
     because: str
+    is_field: bool = False
 
 
 # See docs/decisions/0095-prerequisites.md for these.
 _MODIFIER = 0.8  # for each word of what a tool returns that the tool in need does not have
-_TAIL = 0.9  # for what a name says after the noun: `teams_with_access_to_the_branch`
+_UNQUALIFIED = 0.8  # where the need has words before its head, and the tool none of them
+_NARROWED = 0.75  # for a condition: `teams_with_access_to_the_branch`
 _CHAINED = 0.85  # for each need of the resolver's own
 _SEARCH_OF_ALL = 0.9  # a search of everything, which names the thing
 _SEARCH_UNTOLD = 0.65  # one that does not say what it searches
@@ -70,21 +76,21 @@ def resolve(tool: Candidate, need: Need, other: Candidate) -> Resolution | None:
     offer = other.offer
     if need.kind is NeedKind.SESSION:
         return Resolution(0.8, Evidence.NAME, f"{other.record.name} signs in") if offer.signs_in else None
-    if not offer.reads or _needs_the_same(other, need):
+    if not offer.reads or needs_the_same(other, need):
         return None
     if need.kind is NeedKind.COORDINATES:
         return _geocodes(other)
     if offer.is_one and not offer.takes_words and not offer.of_self:
         return None  # the current window, the next game
-    returned, evidence = _returned(tool, need, offer)
+    returned, evidence, is_field = _returned(tool, need, other)
     if not returned:
         return None
     verb = "returns the identifier of" if evidence is Evidence.OUTPUT else "finds"
     because = f"{other.record.name} {verb}: {' '.join(need.noun)}"
-    return Resolution(returned * _asked(other) * _CHAINED ** len(other.needs), evidence, because)
+    return Resolution(returned * _asked(other) * _CHAINED ** len(other.needs), evidence, because, is_field)
 
 
-def _needs_the_same(other: Candidate, need: Need) -> bool:
+def needs_the_same(other: Candidate, need: Need) -> bool:
     """Return whether a tool itself needs what it should resolve."""
     return any(
         own.kind is need.kind and (not own.noun or not need.noun or own.noun[-1] == need.noun[-1])
@@ -104,21 +110,24 @@ def _geocodes(other: Candidate) -> Resolution | None:
     return None
 
 
-def _returned(tool: Candidate, need: Need, offer: Offer) -> tuple[float, Evidence]:
-    """Return how well what a tool returns is what the need identifies, from 0 to 1."""
-    head = need.noun[-1]
-    best = max((_overlap(nouns, tool.words) for nouns in offer.nouns if nouns[-1] == head), default=0.0)
-    best *= _TAIL if offer.tail else 1.0
+def _returned(tool: Candidate, need: Need, other: Candidate) -> tuple[float, Evidence, bool]:
+    """Return how well what a tool returns is what the need identifies, from 0 to 1, and whether it is a field of it."""
+    offer, head = other.offer, need.noun[-1]
+    # The name and the path may tell more or less of the same thing: what tells more counts.
+    best = min((_overlap(nouns, tool.words) for nouns in offer.nouns if nouns[-1] == head), default=0.0)
+    best *= _NARROWED if offer.is_narrowed else 1.0
+    best *= _UNQUALIFIED if need.noun[:-1] and other.words.isdisjoint(need.noun[:-1]) else 1.0
     if not offer.nouns and offer.searches:
         is_told = head in offer.enum or head in offer.told
         best = _SEARCH_OF_ALL if is_told else 0.0 if offer.told else _SEARCH_UNTOLD
     if offer.of_self and head in _PERSONS:
         best = max(best, _OF_SELF)
-    if head in offer.outputs:
-        return max(best, _OUTPUT), Evidence.OUTPUT
-    if best and "" in offer.outputs:
-        return best, Evidence.OUTPUT
-    return best * (_NO_OUTPUT if offer.tells_outputs and not offer.outputs else 1.0), Evidence.NAME
+    is_output = any(nouns[-1] == head and tool.words.issuperset(nouns) for nouns in offer.outputs if nouns)
+    if best and (is_output or () in offer.outputs):
+        return best, Evidence.OUTPUT, False
+    if is_output:
+        return _OUTPUT, Evidence.OUTPUT, True
+    return best * (_NO_OUTPUT if offer.tells_outputs and not offer.outputs else 1.0), Evidence.NAME, False
 
 
 def _overlap(nouns: Sequence[str], words: frozenset[str]) -> float:

@@ -6,16 +6,15 @@ from typing import Any
 
 import duckdb
 
+from pipeline.enrichment.prompt import PROMPT_VERSION
 from pipeline.ledger import LEDGER_FILE
 from pipeline.records import Catalog
 from router.fingerprint import fingerprint
 
-_VERSION = 2  # of the prompt, when those keys were given up
-
 
 def old_key(record_hash: str, model: str, extra: dict[str, Any]) -> str:
     """Return the key of an answer as those versions made it."""
-    return fingerprint([record_hash, _VERSION, "openai", model, extra])
+    return fingerprint([record_hash, PROMPT_VERSION, "openai", model, extra])
 
 
 def give_old_keys(workspace: Path, catalog: Catalog, *, with_questions: bool = True) -> dict[str, str]:

@@ -9,6 +9,7 @@ import pytest
 
 from pipeline.inspection import Inspection
 from pipeline.inspection.comparison_sql import PARTS
+from pipeline.inspection.served_tools import served_expansions
 from router.errors import SnapshotInvalid
 from router.record import Parameter
 from router.snapshot.store.deltas import databases
@@ -92,6 +93,9 @@ def test_a_snapshot_of_a_version_that_knew_no_outputs_is_read_and_compared(two: 
     with duckdb.connect(str(database)) as connection:
         for column in ("outputs", "links"):
             connection.execute(f"ALTER TABLE tools DROP COLUMN {column}")
+        for column in ("requires", "provides"):
+            connection.execute(f"ALTER TABLE expansions DROP COLUMN {column}")
+    assert served_expansions(two[0], ["pay/said"])["pay/said"][-1].requires == ()
     with Inspection.open(two[1]) as inspection:
         assert inspection.changes(two[0]).rows == _CHANGED
         assert inspection.tool("pay/shaped").record.outputs == (Parameter("day", "string"),)

@@ -10,7 +10,7 @@ import pytest
 from pipeline.build.without_tools import served_as_before
 from pipeline.enrichment import Enrichment
 from pipeline.inspection import Inspection
-from pipeline.inspection.served_tools import served_texts
+from pipeline.inspection.served_tools import served_expansions, served_texts
 from pipeline.ledger import LEDGER_FILE
 from pipeline.ledger.maintenance import restore_from_snapshots
 from pipeline.records import Catalog, record_hash
@@ -18,7 +18,7 @@ from router.record import Parameter, ToolRecord
 from router.snapshot.overlay import Overlay
 from router.snapshot.overlay.layering import apply_overlay
 from router.snapshot.snapshot import Snapshot
-from tests.pipeline.inspection.conftest import Shop, tool
+from tests.pipeline.inspection.conftest import Shop, tool, words
 
 OUTPUTS = (Parameter("charge", "string", "Its id.", ("a", "b"), True),)
 _SCHEMA = {
@@ -32,7 +32,8 @@ _SCHEMA = {
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
     """A catalog of two tools, published once; one declares what it answers."""
     shop = Shop(tmp_path_factory.mktemp("outputs"))
-    shop.build(tool("pay/find", output_schema=_SCHEMA), tool("pay/plain"))
+    written = {**words("pay/find"), "requires": ["the payer's id"], "provides": ["a charge's id by day"]}
+    shop.build(tool("pay/find", output_schema=_SCHEMA), tool("pay/plain"), expansions=[written])
     return shop
 
 
@@ -69,6 +70,13 @@ def test_a_record_that_serves_on_keeps_its_hash(shop: Shop) -> None:
     with Inspection.open(folder) as inspection:
         assert kept.hashes == {"pay/find": inspection.record_hashes()["pay/find"]}
     assert kept.records[0].outputs == OUTPUTS
+
+
+def test_the_database_has_what_a_tool_requires_and_provides_and_gives_it_back(shop: Shop) -> None:
+    *_, expansion = served_expansions(_folder(shop), ["pay/find"])["pay/find"]
+    assert (expansion.requires, expansion.provides) == (("the payer's id",), ("a charge's id by day",))
+    with Inspection.open(_folder(shop)) as inspection:
+        assert inspection.table("expansions").column("provides") == (["a charge's id by day"],)
 
 
 def test_a_ledger_that_is_restored_from_a_snapshot_has_them(shop: Shop, tmp_path: Path) -> None:

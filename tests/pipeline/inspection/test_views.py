@@ -10,7 +10,8 @@ import pytest
 
 from pipeline.inspection import Inspection
 from router import Router
-from router.contract import FORMAT_VERSION
+from router.contract import FORMAT_VERSION, Manifest
+from router.snapshot.snapshot import Snapshot
 from tests.pipeline.inspection.conftest import Shop, tool, words
 from tests.support.places import ROOT
 
@@ -56,6 +57,18 @@ def test_thin_is_a_description_of_fewer_than_six_words_in_any_script(shop: Shop)
         assert list(found.column("words")) == sorted(found.column("words"))
         said = "SELECT provider, tools, thin FROM providers"
         assert inspection.sql(said).rows == (("a", 4, 3), ("b", 2, 1), ("c", 1, 0))
+
+
+def test_tools_in_another_language_are_listed_with_their_english_phrases(shop: Shop) -> None:
+    tools = [tool(tool_id, description) for tool_id, description in _FULL.items()]
+    snapshot = shop.build(*tools, expansions=[words("b/chinese", "find a client", "查找客户")])
+    assert Manifest.read(snapshot).counts["unread"] == 2
+    with Inspection.open(snapshot) as inspection:
+        found = inspection.table("unread_descriptions").only("tool_id", "english_phrases")
+        assert found.rows == (("c/hindi", 0), ("b/chinese", 1))
+        assert inspection.sql("SELECT tool_id FROM tools WHERE NOT unread").rows == (("a/six",),)
+    marks = Snapshot.open(snapshot).unread
+    assert marks is not None and marks.tolist() == [False, True, True]
 
 
 def test_providers_count_phrases_and_writers_and_tools_without_a_provider(shop: Shop) -> None:

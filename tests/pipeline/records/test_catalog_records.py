@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.records import Catalog, Notice, catalog_records, record_hash
+from pipeline.records import NOTICES, Catalog, Notice, catalog_records, record_hash
 from router.record import Origin
 from tests.support.factories import make_raw, make_record
 
@@ -93,10 +93,11 @@ def test_each_open_reference_is_noticed_once() -> None:
 
 def test_notices_are_counted_by_kind() -> None:
     catalog = _catalog(("a", {}), ("a", {}), ("a", {"description": ""}), ("b", {"description": ""}))
-    assert {kind: catalog.count(kind) for kind in ("merged", "renamed", "thin", "open")} == {
+    assert {kind: catalog.count(kind) for kind in NOTICES} == {
         "merged": 1,
         "renamed": 1,
         "thin": 2,
+        "unread": 0,
         "open": 0,
     }
 
@@ -137,3 +138,10 @@ def test_a_records_hash_ignores_the_order_of_keys() -> None:
     first = make_record(input_schema={"type": "object", "properties": {}})
     second = make_record(input_schema={"properties": {}, "type": "object"})
     assert record_hash(first) == record_hash(second)
+
+
+def test_a_description_in_another_language_is_told() -> None:
+    catalog = _catalog(("a", {"description": "지하철 도착 정보 조회"}), ("b", {"description": "Books a table."}))
+    assert [(notice.tool_id, notice.kind) for notice in catalog.notices] == [("a", "unread")]
+    assert "not English (Hangul letters)" in catalog.notices[0].message
+    assert catalog.unread == {"a"}

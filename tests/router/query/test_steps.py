@@ -152,3 +152,10 @@ def test_any_text_gives_steps_of_its_own_words(text: str) -> None:
 @pytest.mark.parametrize("text", [", a" * 6000, "a. " * 6000, " " * 20000, "'a" * 9000, '"' * 20000, "and " * 5000])
 def test_a_hostile_text_is_cut_in_linear_time(text: str) -> None:
     assert len(find_steps(text)) <= 8
+
+
+def test_a_statement_among_four_intents_is_a_step_like_them() -> None:
+    intents = "Pull the failed payments of May. File a ticket for each customer. Book a room for the meeting."
+    statement = " The Henderson deal counts as won now."
+    assert find_steps(intents + statement).weights == (1.0, 1.0, 1.0, 0.7)
+    assert find_steps(f"{intents} Email the whole sales team.{statement}").weights == (1.0,) * 5

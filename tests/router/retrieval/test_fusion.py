@@ -309,3 +309,39 @@ def test_standard_scores_do_not_depend_on_a_lists_unit(scale: float, shift: floa
     plain = standard(1.0, 0.7, *scores).standard()
     moved = standard(scale + shift, 0.7 * scale, *((tool, score * scale + shift) for tool, score in scores)).standard()
     assert moved.tolist() == pytest.approx(plain.tolist(), abs=1e-9)
+
+
+def unread(*tools: int) -> NDArray[np.bool_]:
+    return np.isin(np.arange(10), tools)
+
+
+def test_a_tool_in_another_language_is_assumed_the_lesser_of_dense_and_expansion_in_the_lists_of_its_own_text() -> None:
+    lists = {
+        Signal.NAME: ranking((1, 9.0)),
+        Signal.DESCRIPTION: ranking((1, 9.0), (3, 8.0)),
+        Signal.EXPANSION: ranking((2, 5.0), (1, 4.0), (3, 3.0)),
+        Signal.DENSE: ranking((3, 0.9), (2, 0.8), (1, 0.7)),
+    }
+    by_rank = replace(recipe(name=1, description=1, expansion=2, dense=2), assume_unread=True)
+    fused, contributions, assumed = fuse(lists, by_rank, None, unread(2))
+    # Of tool 2, dense has rank 2 and the expansion rank 1: dense is the lesser.
+    row = fused.ordinals.tolist().index(2)
+    given = {"name": 1 / 62, "description": 1 / 62, "expansion": 2 / 61, "dense": 2 / 62}
+    assert contributions[row] == pytest.approx(given)
+    assert assumed[row] == pytest.approx(2 / 62)
+    assert fused.scores[row] == pytest.approx(sum(contributions[row].values()))
+    assert [assumed[i] for i in range(3) if i != row] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("expanded", "assumes", "marked"), [(marks(stopgap=[2]), True, [2]), (None, False, [2]), (None, True, [])]
+)
+def test_nothing_is_assumed_of_the_lexicons_words_of_an_older_recipe_or_of_english_tools(
+    expanded: NDArray[np.uint8] | None, assumes: bool, marked: list[int]
+) -> None:
+    lists = {Signal.NAME: ranking((1, 9.0)), Signal.EXPANSION: ranking((2, 5.0), (1, 4.0))}
+    by_rank = replace(recipe(name=1, expansion=2), assume_unread=assumes)
+    without, _, _ = fuse(lists, by_rank, expanded)
+    fused, _, _ = fuse(lists, by_rank, expanded, unread(*marked))
+    assert fused.ordinals.tolist() == without.ordinals.tolist()
+    assert fused.scores.tolist() == without.scores.tolist()

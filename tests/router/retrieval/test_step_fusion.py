@@ -98,3 +98,10 @@ def test_scores_fall_and_every_tool_is_there_once(
     assert np.all(covered.gains >= 0)
     if share == 1.0 and len(whole):
         assert covered.ranking.ordinals[0] == whole.ordinals[0]
+
+
+def test_of_many_steps_each_gains_its_whole_score() -> None:
+    parts = [ranking((tool, 2.0), (9, 1.0)) for tool in (1, 2, 3, 4)]
+    few, many = (cover_steps(ranking((9, 2.0)), parts[:count], steps(*[1.0] * count)) for count in (3, 4))
+    assert few.gains[few.ranking.ordinals.tolist().index(1)] == pytest.approx(0.65 * 2)
+    assert many.gains[many.ranking.ordinals.tolist().index(1)] == pytest.approx(2)

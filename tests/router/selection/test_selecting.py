@@ -332,3 +332,15 @@ def test_the_facade_has_the_tools_by_id_and_their_number(router: Router) -> None
         router.tools[8]
     with pytest.raises(RequestInvalid):
         router.select("", 3)
+
+
+def test_no_more_tools_of_a_provider_are_handed_over_than_the_selection_allows(router: Router) -> None:
+    whole = router.route(REQUEST, k=8)
+    limited = router.route(REQUEST, k=8, selection=Selection(max_per_provider=1), explain=True)
+    providers = [tool.record.provider for tool in limited]
+    assert len(set(providers)) == len(providers) < len(whole)
+    assert limited.ids == tuple(
+        {tool.record.provider: tool.tool_id for tool in reversed(tuple(whole))}[provider] for provider in providers
+    )
+    assert {out.by for out in limited.dropped} == {"provider"}
+    assert {out.tool_id for out in limited.dropped} == set(whole.ids) - set(limited.ids)

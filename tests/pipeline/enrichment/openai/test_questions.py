@@ -65,14 +65,15 @@ def test_a_key_is_sent_without_its_line_end_and_no_key_as_local(key: SecretStr |
     assert server.requests[0].headers["authorization"] == f"Bearer {sent}"
 
 
-def test_the_answer_is_asked_for_by_a_strict_schema_of_six_fields() -> None:
+def test_the_answer_is_asked_for_by_a_strict_schema_of_eight_fields() -> None:
     with ModelServer() as server:
         list(replies(DirectGenerator(server.settings()), _RECORDS[:1]))
     asked = server.requests[0].body["response_format"]
     assert asked["type"] == "json_schema"
     assert asked["json_schema"]["strict"] is True
     schema = asked["json_schema"]["schema"]
-    fields = {"tool", "when_to_use", "user_phrases", "synonyms", "related_concepts", "task_categories"}
+    lists = {"user_phrases", "synonyms", "related_concepts", "task_categories", "requires", "provides"}
+    fields = {"tool", "when_to_use", *lists}
     assert set(schema["properties"]) == set(schema["required"]) == fields
     assert schema["additionalProperties"] is False
 

@@ -13,6 +13,12 @@ def _texts(description: str, **values: Any) -> list[str]:
     return [remark.text for remark in remarks(make_record(name="moon_phase", description=description, **values))]
 
 
+def test_what_a_tool_requires_is_a_text_of_it_and_no_sign_of_steering() -> None:
+    needed = "the id that the search of bodies gives"
+    tool = WrittenTool.of(make_record(), make_expansion("how full is the moon", requires=(needed,)))
+    assert needed in tool.all_texts and needed not in tool.judged
+
+
 def test_the_subject_is_provider_name_and_first_sentence() -> None:
     record = make_record(name="moon_phase", provider="sky", description="Tells the phase of the moon. Give a date.")
     assert subject(record) == "sky: moon_phase. Tells the phase of the moon."

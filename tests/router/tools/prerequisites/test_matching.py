@@ -67,7 +67,7 @@ def test_words_before_the_head_that_the_tool_in_need_lacks_lower_the_confidence(
     needing = tool("get_workflow_run_logs", "run_id")
     resolver = ("get_workflow_run_logs", "run_id", "list_workflow_runs", 0.85)
     assert edges(needing, tool("list_check_runs"), tool("list_workflow_runs")) == [resolver]
-    alone = ("get_workflow_run_logs", "run_id", "list_check_runs", pytest.approx(0.85 * 0.8))
+    alone = ("get_workflow_run_logs", "run_id", "list_check_runs", 0.68)
     assert edges(needing, tool("list_check_runs")) == [alone]
 
 

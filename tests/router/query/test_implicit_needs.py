@@ -1,0 +1,78 @@
+"""The needs that requests show, and those that only sound like one."""
+
+import time
+
+import pytest
+
+from router.query.implicit_needs import find_implicit_needs
+from router.tools.implicit_needs import ImplicitNeed
+
+SHOWN = {
+    "look it up and save it to /tmp/report.md": (ImplicitNeed.WRITE_FILE, "save it to /tmp/report.md"),
+    "list my playlists into playlists.csv": (ImplicitNeed.WRITE_FILE, "list my playlists into playlists.csv"),
+    "put the figures in C:\\finance\\q3.csv": (ImplicitNeed.WRITE_FILE, "put the figures in C:\\finance\\q3.csv"),
+    "give me the tasks, saved as tasks.md": (ImplicitNeed.WRITE_FILE, "saved as tasks.md"),
+    "what is on my calendar today": (ImplicitNeed.CURRENT_TIME, "today"),
+    "prices of the past two weeks": (ImplicitNeed.CURRENT_TIME, "past two weeks"),
+    "flights leaving next Friday": (ImplicitNeed.CURRENT_TIME, "next Friday"),
+    "assign issue 12 to me": (ImplicitNeed.CURRENT_USER, "assign issue 12 to me"),
+    "which address is my mail account registered with": (ImplicitNeed.CURRENT_USER, "my mail account"),
+    "find the link and email it to Ann": (ImplicitNeed.SEND_MAIL, "email it"),
+    "let my boss know by e-mail": (ImplicitNeed.SEND_MAIL, "by e-mail"),
+    "merge it and let #product know": (ImplicitNeed.SEND_MESSAGE, "let #product know"),
+    "tell the customer that we are on it": (ImplicitNeed.SEND_MESSAGE, "tell the"),
+    "my account is 7, the password is swordfish": (ImplicitNeed.SIGN_IN, "password is"),
+    "sign in as a@b.example, password Tulip-9": (ImplicitNeed.SIGN_IN, "password "),
+}
+
+
+@pytest.mark.parametrize("request_", SHOWN)
+def test_an_ending_shows_its_need(request_: str) -> None:
+    need, text = SHOWN[request_]
+    assert (need, text) in [(one.needs[0], one.text) for one in find_implicit_needs(request_)]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "how do I save money on energy",
+        "what does /tmp/report.md contain",
+        "show what is stored in /projects/README.md",
+        "convert slides.pptx to another format",
+        "tell me what the weather is like",
+        "I cannot tell the difference",
+        "they'll text me a code",
+        "read my mail about the invoice",
+        "a friend wants to send me a photo",
+        "check these leaked passwords",
+        "enter it in my work log into the night",
+        "play a song on my own terms",
+        "let me know the price",
+    ],
+)
+def test_words_of_a_need_alone_show_none(request_: str) -> None:
+    assert find_implicit_needs(request_) == ()
+
+
+def test_sending_without_a_medium_is_met_by_a_mail_or_a_message() -> None:
+    (shown,) = find_implicit_needs("find the cheapest flight and send it to me")
+    assert shown.needs == (ImplicitNeed.SEND_MAIL, ImplicitNeed.SEND_MESSAGE)
+    (alone,) = find_implicit_needs("find the cheapest flight and send it to me", {ImplicitNeed.SEND_MESSAGE})
+    assert alone.needs == (ImplicitNeed.SEND_MESSAGE,)
+
+
+def test_only_wanted_needs_are_sought() -> None:
+    assert find_implicit_needs("save today's news to news.txt", ()) == ()
+    assert [one.needs for one in find_implicit_needs("save today's news to news.txt", {ImplicitNeed.CURRENT_TIME})] == [
+        (ImplicitNeed.CURRENT_TIME,)
+    ]
+
+
+@pytest.mark.parametrize(
+    "piece", ["save it to a/", "let a ", "send a ", "sign in ", "a" * 50, "mail ", "password: 'x", "write\u00a0to "]
+)
+def test_a_long_request_takes_linear_time(piece: str) -> None:
+    long = (piece * 20_000)[:20_000]
+    started = time.process_time()
+    find_implicit_needs(long)
+    assert time.process_time() - started < 1.0  # quadratic patterns take minutes
