@@ -41,7 +41,7 @@ class SearchResult:
     `contributions` and `assumed` belong to it, row for row. `covered` is what its steps make of it, None where it has
     one step. `duplicates` are by ordinal the tools that a tool stands for. `dependents` are by ordinal the tools that
     need a tool; `raises` is what that added to its score, where it was brought for that. `own_ranking` is `ranking`
-    without that. `implicit_needs` are the implicit needs that tools were brought for; their texts are the last of `steps`.
+    without that. `implicit_needs` are those that tools were brought for; their texts are the last of `steps`.
     """
 
     query: EncodedQuery
