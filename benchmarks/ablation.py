@@ -1,9 +1,9 @@
 """Measure what each idea gains, one by one: `python -m benchmarks.ablation SNAPSHOT=FOLDER… [--json FILE]`.
 
 FOLDER holds judged requests and SNAPSHOT was built of it, with or without its expansions. Each row is a recipe, in
-three blocks: ideas added to RRF as it was published, ideas taken from the default, other ways to fuse. Full Recall@10
-and nDCG@10 with 95 % intervals, and the difference from the first row of its block: bold where the paired randomisation
-test gives p < .05.
+four blocks: ideas added to RRF as it was published, ideas taken from the default, other ways to fuse, and the default
+without the tools that it brings though no request names them. Full Recall@10 and nDCG@10 with 95 % intervals, and the
+difference from the first row of its block: bold where the paired randomisation test gives p < .05.
 """
 
 import argparse
@@ -56,7 +56,13 @@ FUSED = {
     "plain RRF, k = 5": replace(ADAPTIVE, adaptive=False),
     "min-max scores": replace(STANDARD, normalization=Normalization.MINMAX),
 }
-BLOCKS = {"added": ADDED, "taken": TAKEN, "fused": FUSED}
+BROUGHT = {
+    "default": DEFAULT,
+    "- prerequisites": replace(DEFAULT, prerequisites=False),
+    "- implicit needs": replace(DEFAULT, implicit_needs=False),
+    "- both": replace(DEFAULT, prerequisites=False, implicit_needs=False),
+}
+BLOCKS = {"added": ADDED, "taken": TAKEN, "fused": FUSED, "brought": BROUGHT}
 
 
 def measure(snapshot: Path, folder: Path, blocks: Sequence[str] = tuple(BLOCKS)) -> list[dict[str, Any]]:

@@ -27,6 +27,7 @@ from flows.cli.commands.schedule import schedule
 from flows.cli.commands.serve import serve
 from flows.cli.commands.snapshots import snapshots
 from flows.cli.commands.tokens import tokens
+from flows.cli.commands.train import train
 from flows.cli.failure import BROKEN_PIPE, tell
 from router.distribution import version
 
@@ -67,7 +68,7 @@ def _quartermaster(
 
 for _command in (
     *(build, search, explain, inspect, evaluate, compare),
-    *(snapshots, push, pull, quarantine, schedule, login),
+    *(train, snapshots, push, pull, quarantine, schedule, login),
 ):
     app.command()(_command)
 app.add_typer(serve, name="serve")

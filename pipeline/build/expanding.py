@@ -5,11 +5,12 @@ from pathlib import Path
 
 from pipeline import vectors
 from pipeline.build.context import BuildContext
+from pipeline.build.encoder_tuning import BuildEncoder, exported_encoder, tuned_encoder_of
 from pipeline.build.enriching import Enriching
 from pipeline.build.learning import reusable_calibration, training_set_of
 from pipeline.build.screening import prepare_screen
 from pipeline.build.stages import ProjectedShard, make_screen, project_documents
-from pipeline.build.state import BuildEncoder, CatalogRead, ExpandedCatalog
+from pipeline.build.state import CatalogRead, ExpandedCatalog
 from pipeline.enrichment import Enrichment, EnrichmentContext
 from pipeline.enrichment.estimate import Estimate, estimate
 from pipeline.execution import parts
@@ -27,16 +28,7 @@ def resolve_encoder(context: BuildContext) -> BuildEncoder | None:
     if settings.encoder != "none":
         clock.start("resolve", None)
     model = execution.run("resolve", vectors.resolve_encoder, settings, clock)
-    if model is None:
-        return None
-    storage = execution.storage.lasting if execution.storage else None
-    cache = vectors.user_cache(model, context.workspace, clock, storage)
-    exports = vectors.EncoderExports(settings, model, execution, cache)
-    exports.make()
-    embedding = vectors.Embedding(
-        model, exports.of_tools(), settings.batch_size, context.ledger, execution, clock, context.scratch
-    )
-    return BuildEncoder(exports, embedding)
+    return None if model is None else exported_encoder(context, model)
 
 
 def estimate_cost(context: BuildContext, read: CatalogRead) -> Estimate:
@@ -81,18 +73,26 @@ def with_reuse(
     documents: Sequence[FieldDocuments],
 ) -> ExpandedCatalog:
     """Return an expanded catalog, after seeing what can be reused of what was learned."""
-    settings, exports = context.settings, encoder.exports if encoder else None
-    training_set = training_set_of(settings.tuning, read.catalog, enrichment, documents, exports, context.serving)
+    settings = context.settings
+    tuned = tuned_encoder_of(context, read.catalog, read.past, encoder, enrichment, documents)
+    # Nothing that was learned on another encoder's vectors is reused.
+    learned_on = encoder if tuned is None else tuned.reused_encoder
+    exports, serving = encoder.exports if encoder else None, context.serving
+    if learned_on is not None:
+        exports = learned_on.exports
+    else:
+        serving = None
+    training_set = training_set_of(settings.tuning, read.catalog, enrichment, documents, exports, serving)
     calibration = reusable_calibration(
         settings.tuning,
         training_set,
         read.past,
         exports,
-        context.serving,
+        serving,
         settings.enrichment.languages,
         settings.retrieval.resolve(),
     )
-    return ExpandedCatalog(enrichment, documents, training_set, calibration)
+    return ExpandedCatalog(enrichment, documents, training_set, calibration, tuned)
 
 
 def _enrich(context: BuildContext, read: CatalogRead, encoder: BuildEncoder | None) -> Enrichment:

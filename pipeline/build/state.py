@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pipeline.build.encoder_tuning import BuildEncoder, TunedEncoder
 from pipeline.build.learning import TrainingSet
 from pipeline.build.streamed_fingerprint import Streamed, streamed_fingerprint
 from pipeline.enrichment import Enrichment, Generator
@@ -17,7 +18,6 @@ from pipeline.publish.quarantine import QuarantinedTool
 from pipeline.records import Catalog
 from pipeline.settings import CatalogSettings
 from pipeline.sources import Reading
-from pipeline.vectors import Embedding, EncoderExports
 from router.evaluation import judgements_of
 from router.fingerprint import file_sha256
 from router.tools.field_text import FieldDocuments
@@ -41,14 +41,6 @@ class CatalogRead:
 
 
 @dataclass(frozen=True)
-class BuildEncoder:
-    """The encoder of a build: its exports, and the embedding of texts through the ledger."""
-
-    exports: EncoderExports
-    embedding: Embedding
-
-
-@dataclass(frozen=True)
 class ExpandedCatalog:
     """Expansions that passed all checks, the documents made of them, and what the adapter and the abstention are
     learned from or reused."""
@@ -57,6 +49,7 @@ class ExpandedCatalog:
     documents: Sequence[FieldDocuments]
     training_set: TrainingSet | None
     calibration: ReusedCalibration | None
+    tuned_encoder: TunedEncoder | None = None
 
 
 @dataclass(frozen=True)
@@ -120,7 +113,7 @@ def hashes_of(settings: CatalogSettings, state: BuildState) -> tuple[str, str]:
         "verdicts": Streamed(lambda: map(asdict, enrichment.verdicts)),
         "siblings": dict(enrichment.siblings),
         "encoder": [model.key, model.query_prefix, settings.vectors.precision] if model else None,
-        "tuning": settings.tuning.model_dump(mode="json"),
+        "tuning": settings.tuning.content(),
         "judged": file_sha256(judgements) if judgements else None,
         "past": read.past.content() if read.past else None,
         "recipe": settings.retrieval.resolve().to_json(),
@@ -132,7 +125,8 @@ def hashes_of(settings: CatalogSettings, state: BuildState) -> tuple[str, str]:
     stale = sorted(enrichment.stale)
     # So does what is held back; without any the hash is as in earlier versions.
     held = {"quarantined": [one.content_hash for one in state.quarantined]} if state.quarantined else {}
-    content_hash = streamed_fingerprint({**inputs, "adapter": adapter, "stale": stale, **held})
+    trained = {"trained encoder": expanded.tuned_encoder.content()} if expanded.tuned_encoder else {}
+    content_hash = streamed_fingerprint({**inputs, "adapter": adapter, "stale": stale, **held, **trained})
     if expanded.calibration is not None:
         content_hash = expanded.calibration.named_in(content_hash)
     return content_hash, streamed_fingerprint(inputs)

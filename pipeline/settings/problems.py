@@ -54,6 +54,9 @@ def _sentence(wrong: Mapping[str, Any], place: Place, model: type[BaseModel], wr
     if place == ("sources",) and isinstance(wrong["input"], list):
         return f"{named} must be a table, [sources]; each source by itself is written as [[source]]"
     required = describe_requirement(wrong["type"], wrong.get("ctx"))
+    if wrong["type"] == "value_error" and len(place) == 1:  # fields of a section that do not go together
+        variables = [how for given, how in written.items() if given[0] == place[0] and len(given) > 1]
+        named = f"{named} (with {', '.join(variables)})" if variables else named
     if wrong["type"] in ("value_error", "assertion_error", "missing", "invalid_key"):
         return f"{named} {required}" if wrong["type"] in ("missing", "invalid_key") else f"{named}: {required}"
     value = None if _SECRET & set(map(str, place)) else _shown(wrong["input"])

@@ -36,10 +36,15 @@ class VectorSettings(Section):
 class TuningSettings(Section):
     """What a build learns from the catalog itself, and from its use."""
 
+    encoder: Literal["pretrained", "finetune"] = "pretrained"
+    """`finetune` trains the encoder itself on the catalog's written phrases, its judged requests where `judged` is
+    true, and past requests. It takes torch, and minutes for 1,000 tools. The tuned encoder serves only where it finds
+    more of the held-out requests' tools, beyond chance, and tells everyday requests no worse. See docs/training.md."""
     adapter: bool = True
     """Learn the query adapter from the written phrases."""
     max_stale_share: Share = 0.05
-    """Reuse the serving adapter while at most this share of its phrases has changed; 0 learns it at every build."""
+    """Reuse the serving adapter, and the serving tuned encoder, while at most this share of the phrases and requests
+    that it learned from has changed; 0 learns at every build."""
     calibrate: bool = True
     """Estimate the probability that some tool fits."""
     judged: bool = False
@@ -51,6 +56,11 @@ class TuningSettings(Section):
     cannot measure the snapshot any more."""
     fit_weights: bool = False
     """Fit the recipe's weights to the past requests as well."""
+
+    def content(self) -> dict[str, Any]:
+        """Return what a snapshot's content depends on, JSON-ready. It is as in versions that trained no encoder."""
+        left_out = {"encoder"} if self.encoder == "pretrained" else set()
+        return self.model_dump(mode="json", exclude=left_out)
 
     def untaught(self) -> "TuningSettings":
         """Return the same settings without learning from judged or past requests."""

@@ -195,3 +195,9 @@ def test_no_word_of_the_validator_escapes_whatever_the_environment_holds(
         told = str(error)
         assert not FOREIGN.search(told), told
         assert any(name in told for name in names.values())
+
+
+def test_fields_that_do_not_go_together_are_told_with_the_variable_that_set_one(tmp_path: Path) -> None:
+    (tmp_path / "catalog.toml").write_text(SOURCE, encoding="utf-8")
+    with pytest.raises(SettingsInvalid, match=r"flow \(with QUARTERMASTER_FLOW__RAY_ADDRESS\): ray_address is for"):
+        load(tmp_path, None, {"QUARTERMASTER_FLOW__RAY_ADDRESS": "ray://host:10001"})

@@ -1,0 +1,68 @@
+"""Load the model that is trained, encode by it, and save what has become of it."""
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.errors import RunAborted
+from router.distribution import install_command
+from router.encoding.export import EncoderModel
+
+Encode = Callable[[Sequence[str]], NDArray[np.float32]]
+
+_BATCH = 32
+
+
+def load_model(base: EncoderModel) -> Any:
+    """Return a SentenceTransformer. Raises RunAborted where torch is not installed, or it cannot be loaded."""
+    try:
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging
+    except ImportError:
+        raise RunAborted(f"an encoder is trained with torch: {install_command('models')} brings it") from None
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        model = SentenceTransformer(str(base.folder), device="cpu", local_files_only=True)
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        raise RunAborted(f"the encoder {base.name} cannot be loaded: {error}") from error
+    model.max_seq_length = base.max_length
+    return model
+
+
+def encode(model: Any, texts: Sequence[str]) -> NDArray[np.float32]:
+    """Return L2-normalised vectors of texts, float32 of shape (texts, dim)."""
+    model.eval()
+    vectors: NDArray[np.float32] = model.encode(
+        list(texts), batch_size=_BATCH, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
+    )
+    return vectors.astype(np.float32, copy=False)
+
+
+def move_halfway(model: Any, other: Any) -> None:
+    """Set the weights of a model to the mean of its own and another's (WiSE-FT: Wortsman et al., CVPR 2022)."""
+    import torch
+
+    others = dict(other.named_parameters())
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            weight.lerp_(others[name], 0.5)
+
+
+def save_model(model: Any, folder: Path, base: EncoderModel, write_card: Callable[[Path], object]) -> None:
+    """Write a model as sentence-transformers reads it, with a card; the folder is there complete, or not at all.
+
+    The query prefix of the base is among its files, because a folder's name may not tell it.
+    """
+    making = folder.with_name(f".making-{folder.name}")
+    shutil.rmtree(making, ignore_errors=True)
+    making.parent.mkdir(parents=True, exist_ok=True)
+    if base.query_prefix:
+        model.prompts = {**model.prompts, "query": base.query_prefix}
+    model.save(str(making), create_model_card=False)
+    write_card(making)
+    shutil.rmtree(folder, ignore_errors=True)
+    making.rename(folder)

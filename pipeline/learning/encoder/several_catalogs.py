@@ -1,0 +1,167 @@
+"""Make pairs of several snapshots and files of requests, with whole providers held back."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.enrichment.lexicon import LexiconGenerator
+from pipeline.errors import RecordRejected
+from pipeline.learning.encoder.pairs import TrainingPairs, joined
+from pipeline.sources.formats.document import read_lines
+from router.contract import Expanded
+from router.evaluation import read_judgements
+from router.record import Origin
+from router.snapshot.snapshot import Snapshot
+from router.tools.field_text import project_record
+
+_HELD_BACK = 0.1  # of the pairs, by whole providers
+_SINGLE = ("request", "query", "long")  # fields of a row with one request
+_SEVERAL = ("phrases", "requests", "indirect")  # fields with a list of them
+
+
+@dataclass(frozen=True)
+class ReadRequests:
+    """Requests with the ids of their tools, and the rows that could not be read, with the reason."""
+
+    requests: Sequence[tuple[str, Sequence[str]]]
+    rejected: Sequence[RecordRejected]
+
+
+@dataclass(frozen=True)
+class SeveralCatalogs:
+    """The pairs of several catalogs; `names` are those of the catalogs, by group.
+
+    `providers` are those that were held back; `unknown` counts the tools of requests that no catalog has.
+    """
+
+    pairs: TrainingPairs
+    names: Sequence[str]
+    providers: Sequence[str]
+    unknown: int
+
+
+def read_requests(path: Path) -> ReadRequests:
+    """Return the requests of a JSONL file.
+
+    A row names its tools by `id`, or by `tools` (or `required`): ids, or objects with an `id`. It has a request in
+    `request`, `query` or `long`, and lists of them in `phrases`, `requests` or `indirect`. Raises RunAborted where the
+    file cannot be read.
+    """
+    requests: list[tuple[str, Sequence[str]]] = []
+    rejected: list[RecordRejected] = []
+    for line in read_lines(path):
+        if isinstance(line, RecordRejected):
+            rejected.append(line)
+            continue
+        origin, row = line
+        try:
+            requests.extend(_row(origin, row))
+        except RecordRejected as error:
+            rejected.append(error)
+    return ReadRequests(requests, rejected)
+
+
+def _row(origin: Origin, row: Any) -> Iterator[tuple[str, Sequence[str]]]:
+    if not isinstance(row, dict):
+        raise RecordRejected(origin, 'a row is an object: {"request": "…", "tools": ["…"]}')
+    named = row.get("tools", row.get("required", [row.get("id")]))
+    if not isinstance(named, list):
+        raise RecordRejected(origin, "tools (or required) is no list")
+    ids: list[Any] = [tool.get("id") if isinstance(tool, dict) else tool for tool in named]
+    tools = [tool for tool in ids if isinstance(tool, str)]
+    if not tools or len(tools) < len(ids):
+        raise RecordRejected(origin, "it names no tool: an id, or tools (or required) with ids")
+    texts = [row[name] for name in _SINGLE if name in row]
+    texts += [text for name in _SEVERAL if isinstance(row.get(name), list) for text in row[name]]
+    if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
+        raise RecordRejected(origin, f"it has no request in {', '.join((*_SINGLE, *_SEVERAL))}, or one that is no text")
+    for text in texts:
+        yield text.strip(), tools
+
+
+def pairs_of_catalogs(
+    snapshots: Sequence[tuple[Path, Path | None]], requests: Iterable[tuple[str, Sequence[str]]], seed: int
+) -> SeveralCatalogs:
+    """Return the pairs of several catalogs, each given as its snapshot's folder and its file of judged requests.
+
+    Every tenth pair is held back by whole providers, drawn by the seed. A request of `requests` is of the first catalog
+    that has all of its tools, by id. Raises SnapshotInvalid or SettingsInvalid where one cannot be read.
+    """
+    catalogs = [_Catalog.of(folder) for folder, _ in snapshots]
+    unknown = 0
+    for catalog, (_, file) in zip(catalogs, snapshots, strict=True):
+        for judgement in read_judgements(file) if file else ():
+            unknown += catalog.add(judgement.request, sorted(judgement.required))
+    for text, tools in requests:
+        home = next((catalog for catalog in catalogs if all(tool in catalog.ordinals for tool in tools)), None)
+        unknown += len(tools) if home is None else home.add(text, tools)
+    held_back = _held_back(catalogs, seed)
+    pairs = joined(catalog.pairs(held_back) for catalog in catalogs)
+    return SeveralCatalogs(pairs, [catalog.name for catalog in catalogs], sorted(p for _, p in held_back), unknown)
+
+
+@dataclass(frozen=True)
+class _Catalog:
+    """One catalog's tools, by ordinal, and what has been gathered of its pairs."""
+
+    name: str
+    tools: Sequence[str]
+    providers: Sequence[str]
+    ordinals: Mapping[str, int]
+    requests: list[str]
+    owners: list[int]
+
+    @classmethod
+    def of(cls, folder: Path) -> "_Catalog":
+        """Return a snapshot's catalog, with the phrases that were written for its tools."""
+        snapshot = Snapshot.open(folder)
+        catalog = cls(snapshot.manifest.catalog, tools := [], providers := [], ordinals := {}, [], [])
+        is_written = bool(set(snapshot.manifest.generators) - {LexiconGenerator.name})
+        for ordinal in range(len(snapshot.records)):
+            entry = snapshot.records.entry(ordinal)
+            record = entry.record
+            tools.append(project_record(record, None).dense)
+            providers.append(record.provider or record.tool_id)
+            ordinals[record.tool_id] = ordinal
+            if is_written and (snapshot.expanded is None or snapshot.expanded[ordinal] == Expanded.YES):
+                for phrase in entry.phrases:
+                    catalog.add(phrase, [record.tool_id])
+        return catalog
+
+    def add(self, request: str, tools: Sequence[str]) -> int:
+        """Add the pairs of a request; return how many of its tools the catalog does not have."""
+        known = [self.ordinals[tool] for tool in tools if tool in self.ordinals]
+        self.requests.extend([request] * len(known))
+        self.owners.extend(known)
+        return len(tools) - len(known)
+
+    def pairs(self, held_back: frozenset[tuple[str, str]]) -> TrainingPairs:
+        """Return the pairs. A request is held out where a provider that is held back has one of its tools."""
+        is_held_back = np.array([(self.name, provider) in held_back for provider in self.providers], bool)
+        owners = np.array(self.owners, np.int64)
+        out = {request for request, owner in zip(self.requests, self.owners, strict=True) if is_held_back[owner]}
+        held_out = np.array([request in out for request in self.requests], bool)
+        return TrainingPairs(self.tools, self.requests, owners, held_out, np.zeros(len(self.tools), np.int64))
+
+
+def _held_back(catalogs: Sequence[_Catalog], seed: int) -> frozenset[tuple[str, str]]:
+    """Return catalog and provider of those held back. A tool without a provider stands for itself."""
+    counts: dict[tuple[str, str], int] = {}
+    for catalog in catalogs:
+        for owner in catalog.owners:
+            provider = (catalog.name, catalog.providers[owner])
+            counts[provider] = counts.get(provider, 0) + 1
+    names: NDArray[np.int64] = np.random.default_rng(seed).permutation(len(counts))
+    chosen: list[tuple[str, str]] = []
+    wanted = _HELD_BACK * sum(counts.values())
+    for place in names.tolist():
+        provider = sorted(counts)[place]
+        # A provider of half of the pairs would leave nothing to learn from.
+        if wanted > 0 and counts[provider] <= 2 * _HELD_BACK * sum(counts.values()):
+            chosen.append(provider)
+            wanted -= counts[provider]
+    return frozenset(chosen)

@@ -1,0 +1,101 @@
+"""A build tunes its encoder where the settings ask for it, reuses it, and says why where it does not."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import learning
+from pipeline.build import build
+from pipeline.build.report import BuildReport
+from pipeline.learning.encoder import adoption
+from pipeline.learning.encoder.batches import BatchSize
+from pipeline.settings import load
+from pipeline.settings.snapshot import TuningSettings
+from router import Router
+from router.contract import Manifest
+
+_PLAN = learning.TrainingPlan(
+    rank=16, rate=1e-2, size=BatchSize(16, 3, 2), epochs=10, most_steps=20, checks=2, patience=2, seed=1
+)
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Path:
+    """48 tools with eight phrases each, which say other letters than their tools."""
+    made = random.Random(0)
+    folder = tmp_path / "letters"
+    folder.mkdir()
+    names = [first + second for first in "abcdefgh" for second in "ijklmn"]
+    words = made.sample(names, len(names))
+    tools = [
+        {"id": f"letters/{name}", "name": name, "provider": "letters", "description": " ".join(name)} for name in names
+    ]
+    rows = [
+        {
+            "id": f"letters/{name}",
+            "when_to_use": f"use {word}",
+            "user_phrases": [f"{' '.join(word)} {made.randrange(10)}{number}" for number in range(8)],
+            "synonyms": [],
+            "related_concepts": [],
+            "task_categories": [],
+        }
+        for name, word in zip(names, words, strict=True)
+    ]
+    for file, lines in (("tools.jsonl", tools), ("expansions.jsonl", rows)):
+        (folder / file).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return folder
+
+
+def run(catalog: Path, encoder: Path, **tuning: Any) -> BuildReport:
+    values: dict[str, dict[str, Any]] = {
+        "vectors": {"encoder": str(encoder), "precision": "fp32"},
+        "assessment": {"enabled": False},
+        "tuning": {"encoder": "finetune", **tuning},
+    }
+    return build(load(catalog, values, environment={}), workspace=catalog.parent / "ws")
+
+
+def test_too_few_phrases_are_told_and_the_encoder_serves_as_it_is(
+    catalog_folder: Path, encoder_folder: Path, tmp_path: Path
+) -> None:
+    values: dict[str, dict[str, Any]] = {"vectors": {"encoder": str(encoder_folder)}, "tuning": {"encoder": "finetune"}}
+    settings = load(catalog_folder, values, environment={})
+    report = build(settings, workspace=tmp_path / "ws")
+    assert "fine-tuning takes 200" in report.tuning["encoder"]["skipped"]
+    manifest = Manifest.read(report.snapshot)
+    assert manifest.encoder is not None and manifest.encoder.model == "small-random"
+    assert build(settings, workspace=tmp_path / "ws").outcome == "unchanged"
+
+
+def test_a_tuned_encoder_serves_is_reused_and_is_trained_again_once_enough_has_changed(
+    catalog: Path, encoder_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adoption, "SIGNIFICANCE", 1.1)  # a random model of two layers is no good student
+    monkeypatch.setattr(adoption, "BACKGROUND_SIGNIFICANCE", -1.0)
+    monkeypatch.setattr(learning, "TrainingPlan", lambda: _PLAN)
+    first = run(catalog, encoder_folder)
+    evidence = first.tuning["encoder"]
+    assert not evidence["skipped"] and evidence["mrr_after"] > evidence["mrr_before"]
+    manifest = Manifest.read(first.snapshot)
+    assert manifest.encoder is not None and manifest.encoder.model == f"small-random-tuned-{evidence['key']}"
+    assert Router.open(first.snapshot).route("i j 1").tools
+    monkeypatch.setattr(learning, "fine_tune", None)  # called, it would fail: nothing is trained from here on
+    assert run(catalog, encoder_folder).outcome == "unchanged"
+    tools = (catalog / "tools.jsonl").read_text("utf-8").splitlines()
+    changed = {**json.loads(tools[0]), "description": "something else"}
+    (catalog / "tools.jsonl").write_text("\n".join([json.dumps(changed), *tools[1:]]), "utf-8")
+    second = run(catalog, encoder_folder)
+    assert second.outcome == "published"
+    taken_over = second.tuning["encoder"]["taken_over"]
+    assert taken_over["from"] == first.snapshot.name and 0 < taken_over["changed"] < 0.05
+    assert Manifest.read(second.snapshot).encoder == manifest.encoder
+    with pytest.raises(TypeError):  # it would be trained
+        run(catalog, encoder_folder, max_stale_share=0.001)
+
+
+def test_the_default_leaves_content_hashes_as_they_were() -> None:
+    assert "encoder" not in TuningSettings().content()
+    assert TuningSettings(encoder="finetune").content()["encoder"] == "finetune"
