@@ -28,7 +28,7 @@ SETS = {
     "metatool": "MetaTool (199)",
     "ultratool": "UltraTool (436)",
     "toolpicker_synth": "ToolPicker synthetic (25)",
-    "demo": "demo (203)",
+    "demo": "demo (206)",
     "toolret_apigen": "APIGen (3,605)",
 }
 
@@ -121,7 +121,7 @@ def packing() -> Figure:
             values = [results[name][f"{budget} · {way}"]["full recall"] for budget in budgets]
             panel.plot([*budgets.values()], values, style, color=colour, label=label, markersize=5)
         panel.axhline(results[name]["no budget"]["full recall"], color=MUTED, linestyle="--", linewidth=1)
-        panel.set(title=SETS[name], xscale="log", ylim=(0, 1.05))
+        panel.set(title=SETS[name].partition(" (")[0], xscale="log", ylim=(0, 1.05))
         panel.set_xticks([*budgets.values()], [*budgets])
         panel.minorticks_off()
         panel.grid(axis="y")
