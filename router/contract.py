@@ -51,9 +51,8 @@ INTENT_OFFSETS = "intent_offsets.npy"  # int64 (requests + 1,)
 INTENT_TOOLS = "intent_tools.npy"  # ordinals, int64 (pairs,)
 INTENT_WEIGHTS = "intent_lessons.npy"  # float32 (pairs,)
 INTENT_THRESHOLD = "intent_threshold.npy"  # float64 ()
-IMPLICIT_NEEDS = (
-    "implicit_needs.json"  # the tools that meet implicit needs, see `ImplicitNeedTools`: only where there are some
-)
+# The tools that meet implicit needs, see `ImplicitNeedTools`: only where there are some.
+IMPLICIT_NEEDS = "implicit_needs.json"
 ENCODER_FOLDER = "encoder"
 ENCODER_MODEL = "model.onnx"
 ENCODER_TOKENIZER = "tokenizer.json"

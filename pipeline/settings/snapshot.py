@@ -79,11 +79,11 @@ class RetrievalSettings(Section):
     recipe: str | dict[str, Any] = "default"
     """The name of a published recipe, or a table that writes one out."""
     prerequisites: bool = True
-    """Find the tools that must run first, and bring them, where the recipe does. `false` turns that off for every
-    recipe of this catalog. See docs/prerequisites.md."""
+    """Find the tools that must run first, and bring them, where the recipe does. `false` turns it off in any recipe.
+    See docs/prerequisites.md."""
     implicit_needs: bool = True
-    """Bring a tool for what a request only implies, such as writing "to report.md", where the recipe does. False
-    switches it off in any recipe."""
+    """Bring a tool for what a request only implies, such as writing "to report.md", where the recipe does. `false`
+    turns it off in any recipe."""
 
     @field_validator("recipe", mode="before")
     @classmethod

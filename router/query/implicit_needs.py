@@ -93,7 +93,7 @@ _HEADS: Mapping[ImplicitNeed, tuple[str, ...]] = {
 # Says neither by mail nor by message.
 _SEND = re.compile(
     rf"{_VERB}(?i:(?<=and )send (?:it|them|this)\b|(?<=, )send (?:it|them|this)\b|(?<=then )send (?:it|them|this)\b"
-    r"|send\b[^.;?!]{0,60}?\b(?:to|with) (?:me\b|my \w{{1,40}}|\w{1,60}@))"
+    r"|send\b[^.;?!]{0,60}?\b(?:to|with) (?:me\b|\w{1,60}@))"
 )
 _EITHER = (ImplicitNeed.SEND_MAIL, ImplicitNeed.SEND_MESSAGE)
 
