@@ -58,10 +58,10 @@ def bring_prerequisites(
     it.
     """
     first = ranking.ordinals[:_TOOLS].tolist()
-    needs = {ordinal: found for ordinal in first if (found := graph.needs(ordinal))}
-    if not needs:
+    needs = {ordinal: graph.needs(ordinal) for ordinal in first}
+    if not any(needs.values()):
         return BroughtTools(ranking, {}, {})
-    return _Bringing(ranking, find_identifiers(request), graph, is_admitted).run(first)
+    return _Bringing(ranking, find_identifiers(request), graph, needs, is_admitted).run(first)
 
 
 class _Bringing:
@@ -72,33 +72,38 @@ class _Bringing:
         ranking: Ranking,
         identifiers: RequestIdentifiers,
         graph: PrerequisiteGraph,
+        needs: dict[int, tuple[UnmetNeed, ...]],
         is_admitted: Callable[[int], bool],
     ) -> None:
         self._ranking = ranking
         self._ranks = dict(zip(ranking.ordinals.tolist(), range(len(ranking)), strict=True))
         self._identifiers = identifiers
         self._graph = graph
+        self._known_needs = needs
         self._is_admitted = is_admitted
         self._dependents: dict[int, dict[Dependent, None]] = {}
         self._brought: dict[int, tuple[float, int]] = {}  # score, and the tool of the ranking that it follows
 
     def run(self, first: list[int]) -> BroughtTools:
         """Look at the needs of the first tools, and put what they bring into the ranking."""
-        scores = dict(zip(first, self._ranking.scores.tolist(), strict=False))
-        total = sum(score for score in scores.values() if score > 0)
-        for ordinal in first:
-            if scores[ordinal] > 0:
-                provider = self._graph.provider(ordinal)
-                own = sum(s for o, s in scores.items() if s > 0 and self._graph.provider(o) == provider)
-                self._follow(
-                    ordinal, _STEPS, scores[ordinal] * min(1.0, own / total / _SATURATED) ** _SHARE_POWER, ordinal
-                )
+        scores = self._ranking.scores[: len(first)].tolist()
+        by_provider: dict[int, float] = {}
+        for ordinal, score in zip(first, scores, strict=True):
+            provider = self._graph.provider(ordinal)
+            by_provider[provider] = by_provider.get(provider, 0.0) + max(score, 0.0)
+        total = sum(by_provider.values())
+        for ordinal, score in zip(first, scores, strict=True):
+            if score > 0 and self._needs(ordinal):
+                share = by_provider[self._graph.provider(ordinal)] / total
+                self._follow(ordinal, _STEPS, score * min(1.0, share / _SATURATED) ** _SHARE_POWER, ordinal)
+        if not self._brought:
+            return BroughtTools(self._ranking, {o: tuple(found) for o, found in self._dependents.items()}, {})
         ranking, raises = self._inserted()
         return BroughtTools(ranking, {o: tuple(found) for o, found in self._dependents.items()}, raises)
 
     def _follow(self, ordinal: int, steps: int, score: float, root: int) -> None:
         """Bring what a tool needs at .95 of `score`, behind the tool `root` of the ranking."""
-        for need in self._graph.needs(ordinal):
+        for need in self._needs(ordinal):
             if self._is_met(need) or (resolver := self._resolver(need, ordinal)) is None:
                 continue
             found = resolver.ordinal
@@ -110,6 +115,12 @@ class _Bringing:
                     self._brought[found] = max(self._brought.get(found, (0.0, root)), (_FACTOR * score, root))
                 if steps > 1:
                     self._follow(found, steps - 1, _FACTOR * score, root)
+
+    def _needs(self, ordinal: int) -> tuple[UnmetNeed, ...]:
+        """Return what a tool needs; each tool's line is decoded once."""
+        if ordinal not in self._known_needs:
+            self._known_needs[ordinal] = self._graph.needs(ordinal)
+        return self._known_needs[ordinal]
 
     def _is_met(self, need: UnmetNeed) -> bool:
         """Return whether the request brings what a tool needs."""
