@@ -1,10 +1,14 @@
 """The identifiers that a request brings."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from router.query import identifiers, implicit_needs
 from router.query.identifiers import find_identifiers
+from tests.support.adversarial import growth
 
 
 @pytest.mark.parametrize(
@@ -60,3 +64,10 @@ def test_a_request_speaks_of_the_callers_own() -> None:
 @given(st.text(max_size=300), st.text(max_size=20))
 def test_any_text_has_an_answer(request_: str, noun: str) -> None:
     assert find_identifiers(request_).has(noun) in (True, False)
+
+
+def test_no_pattern_over_requests_takes_more_than_linear_time() -> None:
+    own = [value for module in (identifiers, implicit_needs) for value in vars(module).values()]
+    patterns = [value for value in (*own, *implicit_needs._PATTERNS.values()) if isinstance(value, re.Pattern)]
+    assert len(patterns) > 12
+    assert [pattern.pattern for pattern in patterns if growth(pattern)[0] > 9] == []
