@@ -1,10 +1,14 @@
 """The identifiers that a request brings."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from router.query import identifiers
 from router.query.identifiers import find_identifiers
+from tests.support.adversarial import growth
 
 
 @pytest.mark.parametrize(
@@ -60,3 +64,9 @@ def test_a_request_speaks_of_the_callers_own() -> None:
 @given(st.text(max_size=300), st.text(max_size=20))
 def test_any_text_has_an_answer(request_: str, noun: str) -> None:
     assert find_identifiers(request_).has(noun) in (True, False)
+
+
+def test_no_pattern_over_a_request_takes_more_than_linear_time() -> None:
+    patterns = [value for value in vars(identifiers).values() if isinstance(value, re.Pattern)]
+    assert len(patterns) > 5
+    assert [(pattern.pattern, slow) for pattern in patterns if (slow := growth(pattern))[0] > 9] == []
