@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import nsmallest
 from itertools import islice
 from types import MappingProxyType
 
@@ -133,13 +134,11 @@ class _Provider:
         A tool that needs the same does not give it: "the same id as in get_project", "not for delete_project".
         """
         because = f"{need.parameter} is described as {need.text.strip()[:160]!r}"
-        for other in self._mentioned(tool, need):
-            if not needs_the_same(other, need):
-                yield other, Resolution(1.0, Evidence.MENTION, because)
+        told = [(other, Resolution(1.0, Evidence.MENTION, because)) for other in self._mentioned(tool, need)]
         for other in self._linking.get((tool.record.name, need.parameter), ()):
-            if not need.noun or not needs_the_same(other, need):
-                because = f"the document of {other.record.name} links {need.parameter}"
-                yield other, Resolution(1.0, Evidence.LINK, because)
+            because = f"the document of {other.record.name} links {need.parameter}"
+            told.append((other, Resolution(1.0, Evidence.LINK, because)))
+        yield from ((o, resolution) for o, resolution in told if not (need.noun and needs_the_same(o, need)))
 
     def _candidates(self, need: Need) -> Iterator[Candidate]:
         """Yield the tools that may resolve a need, each once."""
@@ -180,10 +179,11 @@ def _name_words(record: ToolRecord) -> tuple[str, ...]:
 
 def _surest(tool: Candidate, need: Need, resolutions: Iterable[tuple[Candidate, Resolution]]) -> list[Prerequisite]:
     """Return the edges of one need, the surest first: those that are sure enough, and nearly as sure as the best."""
-    found = [_edge(tool, need, other, resolution) for other, resolution in resolutions if other is not tool]
-    found.sort(key=lambda edge: (-edge.confidence, edge.needed))
+    others = ((other, resolution) for other, resolution in resolutions if other is not tool)
+    surest = nsmallest(_MOST_RESOLVERS, others, key=lambda o: (-round(o[1].confidence, 3), o[0].record.tool_id))
+    found = [_edge(tool, need, other, resolution) for other, resolution in surest]
     least = max(_LEAST_CONFIDENCE, _LEAST_OF_BEST * found[0].confidence) if found else 0.0
-    return [edge for edge in found[:_MOST_RESOLVERS] if edge.confidence >= least]
+    return [edge for edge in found if edge.confidence >= least]
 
 
 def _edge(tool: Candidate, need: Need, other: Candidate, resolution: Resolution) -> Prerequisite:
