@@ -77,6 +77,13 @@ class ToolTexts:
             )
         return self._texts[tool_id]
 
+    def parameter_resolved_by(self, given: str, needing: str) -> str | None:
+        """Return the parameter of `needing` that the snapshot's prerequisite graph has `given` for; None without one."""
+        for need in self._router.prerequisites(needing):
+            if any(resolver.tool_id == given for resolver in need.resolvers):
+                return need.parameter
+        return None
+
     @cached_property
     def has_providers(self) -> bool:
         """Whether the catalog has tools of several providers."""

@@ -87,6 +87,17 @@ def test_a_tool_that_gives_what_another_required_tool_needs_is_a_prerequisite() 
     assert decided(found) == [(Cause.PREREQUISITE, "cancel_trip needs it for booking_id")]
 
 
+def test_a_prerequisite_that_only_the_graph_of_the_snapshot_knows_counts_too() -> None:
+    search = tool("desk/search", "Find pages by their words.", "query")
+    found = measured(
+        [tool("desk/delete_page", "Delete a page.", "page_id"), search],
+        "throw the letter to Ann away",
+        "desk/delete_page",
+        "desk/search",
+    )
+    assert decided(found)[-1] == (Cause.PREREQUISITE, "desk/delete_page needs it for page_id")
+
+
 def test_a_tool_that_the_request_names_is_no_prerequisite() -> None:
     tools = [
         tool("cancel_trip", "Cancels a trip.", "booking_id"),
