@@ -78,7 +78,7 @@ class ToolTexts:
         return self._texts[tool_id]
 
     def parameter_resolved_by(self, given: str, needing: str) -> str | None:
-        """Return the parameter of `needing` that the snapshot's prerequisite graph has `given` for; None without one."""
+        """Return the parameter of `needing` that the prerequisite graph has `given` for; None without one."""
         for need in self._router.prerequisites(needing):
             if any(resolver.tool_id == given for resolver in need.resolvers):
                 return need.parameter
