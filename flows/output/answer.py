@@ -5,7 +5,7 @@ from rich.text import Text
 
 from flows.output.terminal import out, plain_text
 from router import Diagnosis, RoutedTool, RoutedTools, Router, Signal
-from router.answer.verdict import advice, verdict
+from router.answer.verdict import advice, score_text, verdict, why_assumed
 from router.contract import DOCUMENT_SIGNALS
 
 _MAX_DROPPED = 5
@@ -58,19 +58,19 @@ def show_diagnosis(router: Router, diagnosis: Diagnosis) -> None:
             continue
         list_rank, contribution = tool.ranks.get(signal), tool.contributions.get(signal)
         if list_rank is None:
-            reason = "assumed, because the tool has no expansion"
-            assumed = f"  contributes {contribution:.4f}: {reason}" if contribution else ""
-            out.print(f"  {signal:<12} not in the list{assumed}")
+            assumed = f"  contributes {score_text(contribution)}, {why_assumed(signal)}" if contribution else ""
+            out.print(f"  {signal:<12} not in the list{assumed}", soft_wrap=True)
         elif list_rank > depth:
             out.print(
                 f"  {signal:<12} rank {list_rank:>6}  contributes nothing: the recipe reads the first {depth} only"
             )
         else:
-            out.print(f"  {signal:<12} rank {list_rank:>6}  contributes {contribution or 0:.4f}")
+            out.print(f"  {signal:<12} rank {list_rank:>6}  contributes {score_text(contribution or 0)}")
     if tool.step:
-        out.print(plain_text(f"  step         contributes {tool.gain - tool.raised:.4f}: {tool.step}"), soft_wrap=True)
+        step = f"  step         contributes {score_text(tool.gain - tool.raised)}: {tool.step}"
+        out.print(plain_text(step), soft_wrap=True)
     if tool.raised:
-        needed = f"  needed       contributes {tool.raised:.4f}: {'; '.join(_needed_by(tool))}"
+        needed = f"  needed       contributes {score_text(tool.raised)}: {'; '.join(_needed_by(tool))}"
         out.print(plain_text(needed), soft_wrap=True)
     if tool.phrase:
         out.print(plain_text(f"  nearest phrase: {tool.phrase}"), soft_wrap=True)
@@ -110,7 +110,7 @@ def explanation_table(routed: RoutedTools) -> Table:
         if has_brought:
             cells.append(_share(tool.raised, tool) if tool.raised else "[dim]–[/]")
         name = _name(tool) + plain_text(f"\n  {tool.phrase}" if tool.phrase else "", "green")
-        table.add_row(str(rank), name, f"{tool.score:.3f}", *cells)
+        table.add_row(str(rank), name, score_text(tool.score), *cells)
     return table
 
 

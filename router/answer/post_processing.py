@@ -81,6 +81,8 @@ def post_process(
         except RerankingFailed as error:
             failed = str(error)
         ms.append(("rerank", _since(start)))
+    if options.selection.weights.any_set or (options.rerank and not failed):
+        result = replace(result, raises={}, own_ranking=None)  # another order decides who has the places
     draft = PostProcessingResult(candidates, (), always, excluded, notes, failed, None, tuple(ms))
     if options.token_budget is None:
         return _capped(draft, result, options)

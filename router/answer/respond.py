@@ -175,11 +175,11 @@ def _tools(
 
 
 def _score(result: SearchResult, ordinal: int) -> float:
-    """Return the fused score of a tool; 0 where no list has it."""
+    """Return the score of a tool, with what being needed added; 0 where nothing found it."""
     # Not `result.ranking`, from which duplicates have been removed.
     ranking = result.covered.ranking if result.covered else result.whole
     place = ranking.rank_of(ordinal)
-    return float(ranking.scores[place - 1]) if place else 0.0
+    return (float(ranking.scores[place - 1]) if place else 0.0) + result.raises.get(ordinal, 0.0)
 
 
 def _why_nothing(candidates: int, excluded: Sequence[Exclusion]) -> str:

@@ -1,4 +1,4 @@
-"""Say a diagnosis in plain sentences: what happened to a tool, and what would help."""
+"""Say a diagnosis in plain sentences: what happened to a tool, and what would help. Also its scores as texts."""
 
 from collections import Counter
 
@@ -71,6 +71,18 @@ def advice(diagnosis: Diagnosis) -> str:
     return (
         f"Its phrases come near.{nearest} Ask for more tools (k), or make the phrases of the tools before it narrower."
     )
+
+
+def score_text(score: float) -> str:
+    """Return a score with four significant digits: those of recipes that fuse ranks differ in the fourth decimal."""
+    return f"{score:.4g}"
+
+
+def why_assumed(signal: str) -> str:
+    """Return why a list contributes to the score of a tool that it does not hold."""
+    if signal == Signal.EXPANSION:
+        return "assumed: the tool has no expansion"
+    return "assumed: the tool is described in another language"
 
 
 def _is_always(diagnosis: Diagnosis) -> bool:

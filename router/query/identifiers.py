@@ -8,9 +8,10 @@ from router.tools.lexicon.grammar import singular
 
 _URL = re.compile(r"\bhttps?://|\bwww\.", re.IGNORECASE)
 _UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", re.IGNORECASE)
+# Bounded, since each part of `1-1-1-…` looks ahead anew.
 _TOKEN = re.compile(
     r"(?<![\w.])(?:"
-    r"(?=[\w-]{0,80}\d)(?=[\w-]{0,80}[A-Za-z])\w+_\w+"  # cus_9f3
+    r"(?=[\w-]{0,60}\d)(?=[\w-]{0,60}[A-Za-z])\w+_\w+"  # cus_9f3
     r"|(?=\w*\d\w*\d)(?=\w*[A-Za-z])\w{8,}"  # 4f9a1c20, B00EXAMPLE1
     r"|[A-Z][A-Z0-9]{1,9}-\d+"  # MOB-77
     r"|[#!]\d+"

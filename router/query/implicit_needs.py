@@ -21,14 +21,14 @@ _KIND = r"(?:(?:an?|the|my|your|this) )?(?:(?:new|text|local|markdown|csv|json|f
 _WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _SPAN = r"(?:minute|hour|day|week|month|quarter|year)s?"
 _SOME = r"(?:\d{1,4}|two|three|four|five|six|seven|ten|few|couple of)"
-# "My mail", "a text" and "the message" are no verbs; "they'll text me" and "I can mail it" ask for nothing.
-_VERB = (
-    r"(?<!\ba )(?<!\ban )(?<!\bmy )(?<!\bthe )(?<!\bthis )(?<!\bthat )(?<!\beach )(?<!-up )(?<!'ll )(?<!n't )"
-    r"(?<!wants to )(?<!ought to )(?<!\bI )(?<!I can )\b"
+# Where a verb is what the user asks for: "text him" in "please text him", not in "they text him" or "a text".
+_ASKED = (
+    r"(?:(?<![^\n])|(?<=[.,:;!?–—] )|(?<=\b[Aa]nd )|(?<=\b[Tt]hen )|(?<=\balso )|(?<=\b[Pp]lease )|(?<=\byou )"
+    r"|(?<=\byou to )|(?<=\bhelp me )|(?<=\b(?:want|need|like) to )(?<!n't want to )(?<!dont want to ))"
 )
 _THEM = r"(?:(?i:it|them|me|him|her|everyone|everybody)\b)"
 # Case tells names.
-_THIRD = r"(?:(?i:the|my|our|your|them|him|her|everyone|everybody)\b|#\w{1,40}|[A-Z]\w{1,40}|\w{1,60}@)"
+_THIRD = r"(?:(?i:the|my|our|your|them|him|her|everyone|everybody)\b|#\w{1,40}|[A-Z][a-z]\w{0,40})"
 
 _PATTERNS: Mapping[ImplicitNeed, re.Pattern[str]] = {
     ImplicitNeed.WRITE_FILE: re.compile(
@@ -43,22 +43,18 @@ _PATTERNS: Mapping[ImplicitNeed, re.Pattern[str]] = {
         rf"|(?:past|last|next) {_SOME} {_SPAN}|(?:{_SOME}|a few|an?) {_SPAN} (?:ago|from now)|(?:year|month) so far)\b"
     ),
     ImplicitNeed.CURRENT_USER: re.compile(
-        r"\b(?i:my (?:own )?(?:\w{1,30} )?(?:account|profile|user ?name|user id)|assigned to me|by me"
-        r"|(?:is|are) mine|i am (?:logged|signed) in|i have (?:logged|created|opened)"
-        r"|(?:assign|add|invite|remove|unassign)\b[^.,;?!]{0,40}?\b(?:me|myself))\b"
+        r"\b(?i:assigned to me|\w{1,30}ed by me|(?:is|are) mine|(?:re)?assign\b[^.,;?!]{0,40}? to (?:me|myself))\b"
     ),
     ImplicitNeed.SEND_MAIL: re.compile(
-        rf"{_VERB}(?:(?i:e-?mail|mail) (?:{_THEM}|{_THIRD}|(?i:that|this|these|those|both|all|an?)\b)"
-        r"|(?i:by|via|as|in an?|over) (?i:e-?mail|mail)\b|(?i:to my (?:e-?mail|inbox|mailbox))\b"
-        r"|(?i:send) (?:(?i:an|me an|him an|her an|them an) |[A-Z][a-z]{1,30} (?i:an) )(?i:e-?mail)\b)"
+        rf"{_ASKED}(?i:e-?mail|mail) (?:{_THEM}|{_THIRD}|(?i:that|this|these|those|both|all|an?)\b)"
+        rf"|{_ASKED}(?<!, )(?i:e-?mail|mail) \w{{1,60}}@"  # "first name Ann, email ann@" is a form
+        r"|(?<!ordered )(?<!sorted )(?<!reached me )\b(?i:by|via|as|over) (?i:e-?mail|mail)\b(?! or\b)"
+        r"|\b(?i:to my (?:e-?mail|inbox|mailbox))\b"
+        rf"|{_ASKED}(?i:send) (?:(?i:an|me an|him an|her an|them an) |[A-Z][a-z]{{1,30}} (?i:an) )(?i:e-?mail)\b"
     ),
     ImplicitNeed.SEND_MESSAGE: re.compile(
-        rf"{_VERB}(?:(?i:text|message|ping|dm) {_THEM}|(?:text|message|ping|dm) (?:[A-Z][a-z]+|the\b)"
-        r"|(?i:let) (?!(?i:me|us|you|it)\b)(?:\S{1,40} ){1,4}?(?i:know)\b"
-        rf"|(?i:tell|notify|inform|alert) (?!(?i:the (?:difference|time|truth))\b){_THIRD}"
-        r"|(?i:keep) (?!(?i:me)\b)(?:\S{1,40} ){1,3}?(?i:posted)\b"
-        r"|(?i:post (?:it|them|this|the \w{1,40}) (?:to|in|into) [^.;?!]{0,40}?(?:channel|chat|room|#\w))"
-        r")"
+        rf"{_ASKED}(?:(?i:text|message|ping|dm) {_THEM}|(?i:text|message|ping|dm) (?:[A-Z][a-z]+|the\b)"
+        r"|(?i:post (?:it|them|this|the \w{1,40}) (?:to|in|into) [^.;?!]{0,40}?(?:channel|chat|room|#\w)))"
     ),
     ImplicitNeed.SIGN_IN: re.compile(
         r"\b(?i:pass ?(?:word|code)s?(?:,? (?:is|are)\b|:? [\"'`]?(?=[^\s\"'`]{0,40}\d))"
@@ -73,27 +69,15 @@ _HEADS: Mapping[ImplicitNeed, tuple[str, ...]] = {
         *("today", "tomorrow", "yesterday", "tonight", "so far", "ago", "from now"),
         *("this ", "next ", "last ", "past ", "coming "),
     ),
-    ImplicitNeed.CURRENT_USER: ("my ", " me", "myself", " mine", "i am ", "i have "),
+    ImplicitNeed.CURRENT_USER: (" me", "myself", " mine"),
     ImplicitNeed.SEND_MAIL: ("mail",),
-    ImplicitNeed.SEND_MESSAGE: (
-        "text",
-        "message",
-        "ping",
-        "dm ",
-        "let ",
-        "tell",
-        "notify",
-        "inform",
-        "alert",
-        "keep",
-        "post",
-    ),
+    ImplicitNeed.SEND_MESSAGE: ("text", "message", "ping", "dm ", "post"),
     ImplicitNeed.SIGN_IN: ("pass", "log", "sign"),
 }
 # Says neither by mail nor by message.
 _SEND = re.compile(
-    rf"{_VERB}(?i:(?<=and )send (?:it|them|this)\b|(?<=, )send (?:it|them|this)\b|(?<=then )send (?:it|them|this)\b"
-    r"|send\b[^.;?!]{0,60}?\b(?:to|with) (?:me\b|\w{1,60}@))"
+    r"(?i:(?:(?<=and )|(?<=, )|(?<=then ))send (?:it|them|this)\b)"
+    rf"|{_ASKED}(?i:send\b[^.;?!]{{0,60}}? (?:to|with) (?:me\b|my \w|\w{{1,60}}@))"
 )
 _EITHER = (ImplicitNeed.SEND_MAIL, ImplicitNeed.SEND_MESSAGE)
 

@@ -131,7 +131,7 @@ class PrerequisiteGraph:
     def needing(self, ordinal: int) -> tuple[tuple[int, str], ...]:
         """Return the tools that need a tool to run first, with the parameter of each, in the order of ordinals.
 
-        The first call decodes every line, 1 µs a tool: no request may wait for it.
+        The first call decodes every line, 1 µs a tool: `route` never makes it.
         """
         return tuple(self._needing.get(ordinal, ()))
 

@@ -28,6 +28,10 @@ _SATURATED = 0.6  # share of a provider from which nothing is taken off
 _NEAR = 0.05  # confidence within which the resolver that the request ranks higher is taken
 _NOT_MINE = 0.8
 
+# From a resolver's ordinal to that of the tool which an answer shows for it: itself, or a duplicate that is ranked
+# higher; None where the answer may have neither.
+Shown = Callable[[int], int | None]
+
 
 class Dependent(NamedTuple):
     """The tool that needs another, by ordinal, and the parameter that it needs it for."""
@@ -49,19 +53,16 @@ class BroughtTools:
     raises: Mapping[int, float]
 
 
-def bring_prerequisites(
-    ranking: Ranking, request: str, graph: PrerequisiteGraph, is_admitted: Callable[[int], bool]
-) -> BroughtTools:
+def bring_prerequisites(ranking: Ranking, request: str, graph: PrerequisiteGraph, shown: Shown) -> BroughtTools:
     """Return a ranking in which each of the first tools is followed by the tools that it needs.
 
-    A tool that stands higher by its own score stays there. `is_admitted` says of an ordinal whether the answer may have
-    it.
+    A tool that stands higher by its own score stays there. No two tools of the answer need each other.
     """
     first = ranking.ordinals[:_TOOLS].tolist()
     needs = {ordinal: graph.needs(ordinal) for ordinal in first}
     if not any(needs.values()):
         return BroughtTools(ranking, {}, {})
-    return _Bringing(ranking, find_identifiers(request), graph, needs, is_admitted).run(first)
+    return _Bringing(ranking, find_identifiers(request), graph, needs, shown).run(first)
 
 
 class _Bringing:
@@ -73,14 +74,14 @@ class _Bringing:
         identifiers: RequestIdentifiers,
         graph: PrerequisiteGraph,
         needs: dict[int, tuple[UnmetNeed, ...]],
-        is_admitted: Callable[[int], bool],
+        shown: Shown,
     ) -> None:
         self._ranking = ranking
         self._ranks = dict(zip(ranking.ordinals.tolist(), range(len(ranking)), strict=True))
         self._identifiers = identifiers
         self._graph = graph
         self._known_needs = needs
-        self._is_admitted = is_admitted
+        self._shown = shown
         self._dependents: dict[int, dict[Dependent, None]] = {}
         self._brought: dict[int, tuple[float, int]] = {}  # score, and the tool of the ranking that it follows
 
@@ -130,12 +131,26 @@ class _Bringing:
 
     def _resolver(self, need: UnmetNeed, ordinal: int) -> Resolver | None:
         """Return the surest resolver; of nearly as sure ones that which the request ranks higher."""
-        allowed = [found for found in need.resolvers if found.ordinal != ordinal and self._is_admitted(found.ordinal)]
+        waiting = self._waiting_for(ordinal)
+        allowed = [
+            found._replace(ordinal=shown)
+            for found in need.resolvers
+            if (shown := self._shown(found.ordinal)) is not None and shown not in waiting
+        ]
         if not allowed:
             return None
         least = max(map(self._confidence, allowed)) - _NEAR
         sure = (found for found in allowed if self._confidence(found) >= least)
         return min(sure, key=lambda f: (self._ranks.get(f.ordinal, len(self._ranks)), -f.confidence, f.ordinal))
+
+    def _waiting_for(self, ordinal: int) -> set[int]:
+        """Return a tool and those that need it, directly or through others: it cannot need one of them."""
+        found, rest = {ordinal}, [ordinal]
+        while rest:
+            needing = {dependent.ordinal for dependent in self._dependents.get(rest.pop(), ())} - found
+            found |= needing
+            rest += needing
+        return found
 
     def _confidence(self, resolver: Resolver) -> float:
         """Return how sure a resolver is, less of one for the caller's own where the request says "my" nowhere."""

@@ -9,6 +9,8 @@ from router.contract import Signal
 from router.errors import SettingsInvalid
 from router.retrieval.retrievers import DenseView
 
+_GREATEST = 1_000_000  # products of greater numbers can overflow, and scores would be no numbers
+
 
 class Fusion(StrEnum):
     """RRF sums weight / (k + rank); CONVEX sums weight × normalised score over the sum of weights.
@@ -85,13 +87,13 @@ class Recipe:
         # Keys become plain strings, which print as such; looking up `Signal.NAME` finds them too.
         object.__setattr__(self, "weights", {str(signal): weight for signal, weight in self.weights.items()})
         for signal, weight in self.weights.items():
-            if not 0 <= weight < float("inf"):
-                reject(f"weights.{signal}", weight, "a number from 0 up")
+            if not 0 <= weight <= _GREATEST:
+                reject(f"weights.{signal}", weight, f"a number from 0 to {_GREATEST:,}")
         if not any(self.weights.values()):
             reject("weights", dict(self.weights), "positive for at least one signal")
         for field in ("k", "lead", "shortfall"):
-            if not 0 <= getattr(self, field) < float("inf"):
-                reject(field, getattr(self, field), "a number from 0 up")
+            if not 0 <= getattr(self, field) <= _GREATEST:
+                reject(field, getattr(self, field), f"a number from 0 to {_GREATEST:,}")
         if self.depth < 1:
             reject("depth", self.depth, "at least 1")
 

@@ -102,12 +102,13 @@ def add_prerequisites(
     if not recipe.prerequisites or snapshot.prerequisites is None:
         return result
     served = snapshot.restrict_to_served(admitted)
-    listed = {duplicate for others in result.duplicates.values() for duplicate in others}
+    shown_as = {duplicate: shown for shown, others in result.duplicates.items() for duplicate in others}
 
-    def is_admitted(ordinal: int) -> bool:
-        return ordinal not in listed and (served is None or bool(served.mask[ordinal]))
+    def shown(ordinal: int) -> int | None:
+        is_served = served is None or bool(served.mask[ordinal])
+        return shown_as.get(ordinal, ordinal) if is_served else None
 
-    brought = bring_prerequisites(result.ranking, result.query.text, snapshot.prerequisites, is_admitted)
+    brought = bring_prerequisites(result.ranking, result.query.text, snapshot.prerequisites, shown)
     own = result.ranking if brought.raises else None
     return replace(
         result, ranking=brought.ranking, dependents=brought.dependents, raises=brought.raises, own_ranking=own

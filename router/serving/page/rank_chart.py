@@ -15,7 +15,8 @@ class RankRow:
     """One list's row of a chart, or, where not `is_list`, that of what else gave a part of the score.
 
     `x` is the position of the rank on an axis of WIDTH, None if the list lacks the tool. `share` is the
-    list's share of the tool's score. `assumed` marks a share without a rank, of a tool that has no expansion.
+    list's share of the tool's score. `assumed` marks a share without a rank, of a tool without an expansion or in
+    another language.
     """
 
     signal: str

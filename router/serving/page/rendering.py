@@ -7,6 +7,8 @@ from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from router.answer.verdict import score_text, why_assumed
+
 _MAX_JSON = 20_000  # characters of a schema
 # Invisible characters with an effect: controls, marks that turn the direction of what follows, zero widths,
 # separators, the byte order mark, tags.
@@ -64,5 +66,7 @@ _ENVIRONMENT.filters |= {
     "visible": visible_text,
     "pretty_json": _pretty_json,
     "percent": _percent,
+    "score": score_text,
+    "why_assumed": why_assumed,
     "tool_path": tool_path,
 }

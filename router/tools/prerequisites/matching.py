@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import nsmallest
 from itertools import islice
 from types import MappingProxyType
 
@@ -56,7 +57,7 @@ def find_prerequisites(
     the same for all: where no tool of the provider finds it, those of others may.
     """
     by_provider: dict[str, list[ToolRecord]] = defaultdict(list)
-    for record in records:
+    for record in sorted(records, key=lambda record: record.tool_id):
         if record.provider:
             by_provider[record.provider].append(record)
     providers = [_Provider(group, expansions) for _, group in sorted(by_provider.items())]
@@ -74,6 +75,7 @@ class _Provider:
         offering = [tool for tool in self.tools if tool.offer.reads or tool.offer.signs_in]
         # Of too many to compare, the likely ones: searches, and tools that need nothing themselves.
         offering.sort(key=lambda tool: (not tool.offer.searches, len(tool.needs), tool.record.tool_id))
+        self._reading = [tool for tool in offering if tool.offer.reads]
         self.geocoders = [tool for tool in offering if tool.offer.geocodes]
         self._anywhere = [t for t in offering if not t.offer.nouns or t.offer.of_self or t.offer.signs_in]
         self._by_noun: Mapping[str, list[Candidate]] = _by_noun(offering)
@@ -127,16 +129,21 @@ class _Provider:
         return _surest(tool, need, found)
 
     def _told(self, tool: Candidate, need: Need) -> Iterator[tuple[Candidate, Resolution]]:
-        """Yield the tools that the vendor names as those that give what a tool needs: by a link, or in words."""
+        """Yield the tools that the vendor names as those that give what a tool needs: by a link, or in words.
+
+        A tool that needs the same does not give it: "the same id as in get_project", "not for delete_project".
+        """
         because = f"{need.parameter} is described as {need.text.strip()[:160]!r}"
-        yield from ((other, Resolution(1.0, Evidence.MENTION, because)) for other in self._mentioned(tool, need))
+        told = [(other, Resolution(1.0, Evidence.MENTION, because)) for other in self._mentioned(tool, need)]
         for other in self._linking.get((tool.record.name, need.parameter), ()):
-            yield other, Resolution(1.0, Evidence.LINK, f"the document of {other.record.name} links {need.parameter}")
+            because = f"the document of {other.record.name} links {need.parameter}"
+            told.append((other, Resolution(1.0, Evidence.LINK, because)))
+        yield from ((o, resolution) for o, resolution in told if not (need.noun and needs_the_same(o, need)))
 
     def _candidates(self, need: Need) -> Iterator[Candidate]:
         """Yield the tools that may resolve a need, each once."""
         if need.kind is NeedKind.COORDINATES:
-            yield from (tool for tool in self.tools if tool.offer.reads)
+            yield from self._reading
         elif need.noun:
             by_noun = self._by_noun.get(need.noun[-1], ())
             yield from by_noun
@@ -172,10 +179,11 @@ def _name_words(record: ToolRecord) -> tuple[str, ...]:
 
 def _surest(tool: Candidate, need: Need, resolutions: Iterable[tuple[Candidate, Resolution]]) -> list[Prerequisite]:
     """Return the edges of one need, the surest first: those that are sure enough, and nearly as sure as the best."""
-    found = [_edge(tool, need, other, resolution) for other, resolution in resolutions if other is not tool]
-    found.sort(key=lambda edge: (-edge.confidence, edge.needed))
+    others = ((other, resolution) for other, resolution in resolutions if other is not tool)
+    surest = nsmallest(_MOST_RESOLVERS, others, key=lambda o: (-round(o[1].confidence, 3), o[0].record.tool_id))
+    found = [_edge(tool, need, other, resolution) for other, resolution in surest]
     least = max(_LEAST_CONFIDENCE, _LEAST_OF_BEST * found[0].confidence) if found else 0.0
-    return [edge for edge in found[:_MOST_RESOLVERS] if edge.confidence >= least]
+    return [edge for edge in found if edge.confidence >= least]
 
 
 def _edge(tool: Candidate, need: Need, other: Candidate, resolution: Resolution) -> Prerequisite:

@@ -6,7 +6,8 @@ import pytest
 
 from flows.output.answer import results_table, show_diagnosis, show_explanation, show_verdict
 from flows.output.terminal import out
-from router import NeededBy, RoutedTools
+from router import NeededBy, RoutedTools, Router, Signal
+from router.answer.verdict import score_text
 from tests.support.film_tools import CREDITS, SEARCH, film_router
 
 
@@ -55,5 +56,23 @@ def test_an_explanation_has_a_column_for_what_being_needed_gave(capsys: pytest.C
 def test_a_diagnosis_has_a_line_for_what_being_needed_gave(capsys: pytest.CaptureFixture[str]) -> None:
     router = film_router()
     show_diagnosis(router, diagnosis := router.diagnose(REQUEST, SEARCH["id"]))
-    told = f"needed       contributes {diagnosis.tool.raised:.4f}: for person_id of films/get_person_credits"
+    told = f"needed       contributes {score_text(diagnosis.tool.raised)}: for person_id of films/get_person_credits"
     assert told in capsys.readouterr().out
+
+
+def test_scores_of_fused_ranks_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    routed = film_router().route(REQUEST, explain=True)
+    close = replace(routed, tools=(replace(routed[0], score=0.02134), replace(routed[1], score=0.02131)))
+    show_explanation(close)
+    shown = capsys.readouterr().out
+    assert "0.02134" in shown and "0.02131" in shown
+
+
+def test_what_is_assumed_of_a_tool_in_another_language_has_its_own_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    router = Router.from_tools([SEARCH, CREDITS], encoder=None)
+    diagnosis = router.diagnose(REQUEST, SEARCH["id"])
+    assumed = replace(diagnosis.tool, ranks={}, contributions={Signal.DESCRIPTION: 0.004, Signal.EXPANSION: 0.002})
+    show_diagnosis(router, replace(diagnosis, tool=assumed))
+    shown = capsys.readouterr().out
+    assert "contributes 0.004, assumed: the tool is described in another language" in shown
+    assert "contributes 0.002, assumed: the tool has no expansion" in shown

@@ -1,5 +1,6 @@
 """Who has the places and the tokens of an answer, where tools were brought because others need them."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from router import Detail, Recipe, Router
+from router import Detail, Recipe, Reranking, Router
 from router.answer.options import RouteOptions
 from router.answer.packing import pack
 from router.answer.places import first_rows, own_order
@@ -142,3 +143,19 @@ def test_a_small_answer_has_the_tools_that_it_has_without_prerequisites(
 @pytest.mark.parametrize("k", [2, 5, 8])
 def test_a_budget_that_is_large_enough_changes_nothing(router: Router, request_text: str, k: int) -> None:
     assert router.route(request_text, k=k, token_budget=100_000).ids == router.route(request_text, k=k).ids
+
+
+def _by_their_name(_: str, texts: Sequence[str]) -> list[float]:
+    return [float("by their name" in text) for text in texts]
+
+
+@pytest.mark.parametrize("budget", [None, 250])
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_a_brought_tool_that_the_reranker_puts_first_keeps_its_place_in_an_answer_of_few(
+    k: int, budget: int | None
+) -> None:
+    request = "works of somebody: credits, worked in, size, casts, similar"
+    tools = (*FILM_TOOLS, *CHAIN[1:])
+    assert "films/search_person" not in film_router(*tools).route(request, k=3).ids
+    reranked = film_router(*tools, rerank=Reranking(_by_their_name)).route(request, k=k, token_budget=budget)
+    assert reranked.ids[0] == "films/search_person"

@@ -136,3 +136,16 @@ def test_a_needing_tool_that_was_changed_or_removed_at_run_time_needs_nothing() 
     assert not router.prerequisites(CREDITS_ID) and not router.needed_by(SEARCH_ID)
     router.remove([CREDITS_ID])
     assert router.needed_by(SEARCH_ID) == ()
+
+
+def test_a_duplicate_that_stands_for_a_resolver_is_named_in_its_place() -> None:
+    router = film_router(*FILM_TOOLS, SEARCH | {"provider": "mirror"})
+    found = {tool.tool_id: tool for tool in router.route("mirror: the films that Ana Torres has worked in")}
+    assert found["mirror/search_person"].also_from == (SEARCH_ID,)
+    assert found["mirror/search_person"].needed_by == (NEEDED,)
+
+
+def test_contributions_and_gain_add_up_for_tools_of_always_too(router: Router) -> None:
+    (tool,) = router.route(REQUEST, selection=Selection(always=(SEARCH_ID,)), explain=True).always
+    assert tool.raised > 0
+    assert sum(tool.contributions.values()) + tool.gain == pytest.approx(tool.score)

@@ -41,7 +41,7 @@ def ranking(*pairs: tuple[int, float]) -> Ranking:
 
 
 def bring(listed: Ranking, *edges: Prerequisite, request: str = "films of her", kept_out: int = -1) -> BroughtTools:
-    return bring_prerequisites(listed, request, graph(*edges), lambda ordinal: ordinal != kept_out)
+    return bring_prerequisites(listed, request, graph(*edges), lambda ordinal: None if ordinal == kept_out else ordinal)
 
 
 def test_a_resolver_follows_the_tool_that_needs_it() -> None:
@@ -166,3 +166,14 @@ def test_an_overlay_moves_resolvers_and_drops_those_that_it_hides() -> None:
     moved_to[5], moved_to[4] = 10, -1
     moved = graph(edge(0, 5), edge(0, 4)).with_ordinals(moved_to)
     assert [resolver.ordinal for resolver in moved.needs(0)[0].resolvers] == [10]
+
+
+def test_of_two_tools_that_need_each_other_only_the_second_runs_first() -> None:
+    brought = bring(ranking((0, 4.0), (4, 3.0)), edge(0, 4), edge(4, 0, noun="team"))
+    assert brought.dependents == {4: (Dependent(0, "person_id"),)}
+
+
+def test_a_circle_over_three_tools_is_left_open() -> None:
+    edges = edge(0, 4), edge(4, 3, noun="team"), edge(3, 0, noun="org")
+    brought = bring(ranking((0, 4.0), (4, 3.0), (3, 2.0)), *edges)
+    assert brought.dependents == {4: (Dependent(0, "person_id"),), 3: (Dependent(4, "team_id"),)}

@@ -208,3 +208,31 @@ def test_a_link_of_the_document_is_the_surest_evidence() -> None:
     assert (edge.needed, edge.confidence, edge.evidence) == ("p/listOrders", 1.0, Evidence.LINK)
     echoing = replace(listing, links=(Link("purchase", "refund", "$request.query.purchase"),))
     assert find_prerequisites([needing, echoing]) == ()
+
+
+@pytest.mark.parametrize(
+    ("named", "text"),
+    [("get_project", "The same project id as in get_project."), ("delete_project", "Not the id of delete_project.")],
+)
+def test_a_named_tool_that_needs_the_same_does_not_give_it(named: str, text: str) -> None:
+    needing = tool("update_project", "project_id", texts={"project_id": text})
+    found = edges(needing, tool(named, "project_id"), tool("search_projects", "query"))
+    assert ("update_project", "project_id", "search_projects", 1.0) in found
+    assert {resolver for _, _, resolver, _ in found} == {"search_projects"}
+
+
+def test_a_link_from_a_tool_that_needs_the_same_is_no_resolver() -> None:
+    link = Link("user_id", "list_posts", "$response.body#/id")
+    assert edges(tool("list_posts", "user_id"), replace(tool("get_user", "user_id"), links=(link,))) == []
+
+
+def test_a_search_of_places_is_found_behind_hundreds_of_other_tools() -> None:
+    others = [tool(f"list_reports_{n}") for n in range(300)]
+    found = edges(tool("get_forecast", "latitude", "longitude"), *others, tool("search_locations", "query"))
+    assert found == [("get_forecast", "latitude", "search_locations", 0.7)]
+
+
+def test_of_two_tools_named_in_the_same_words_the_order_does_not_decide() -> None:
+    needing = tool("find_flights", "sky_id", texts={"sky_id": "Taken from the search airport call."})
+    records = [needing, tool("search_airport", "query"), tool("searchAirport", "query")]
+    assert find_prerequisites(records) == find_prerequisites(records[::-1])
