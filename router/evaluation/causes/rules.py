@@ -46,7 +46,8 @@ def _prerequisite(missed: MissedStep) -> str | None:
     if missed.tool.name_terms <= missed.request_terms:
         return None
     for tool_id in missed.other_tools:
-        if parameter := resolved_parameter(missed.text_of(tool_id), missed.tool):
+        parameter = resolved_parameter(missed.text_of(tool_id), missed.tool)
+        if parameter := parameter or missed.texts.parameter_resolved_by(missed.tool.record.tool_id, tool_id):
             return f"{tool_id} needs it for {parameter}"
     return None
 

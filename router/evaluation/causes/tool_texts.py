@@ -1,7 +1,8 @@
 """What the tools of a router say, for the rules: records, terms and objects, each read once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import dropwhile
 
 from router.record import ToolRecord
 from router.router import Router
@@ -45,8 +46,8 @@ class ToolText:
 
     @cached_property
     def object_terms(self) -> frozenset[str]:
-        """The terms of what the tool acts on: the nouns of its name, without the provider's label."""
-        return term_set(" ".join(parse_operation(self.record, label_words(self.record.provider)).noun_phrase.nouns))
+        """The terms of what the tool acts on: the nouns of its name, without the provider's label before it."""
+        return term_set(" ".join(parse_operation(_without_label(self.record)).noun_phrase.nouns))
 
     def is_near_duplicate(self, other: "ToolText") -> bool:
         """Return whether both names and both descriptions are nearly equal; empty descriptions count as equal."""
@@ -76,10 +77,24 @@ class ToolTexts:
             )
         return self._texts[tool_id]
 
+    def parameter_resolved_by(self, given: str, needing: str) -> str | None:
+        """Return the parameter of `needing` that the prerequisite graph has `given` for; None without one."""
+        for need in self._router.prerequisites(needing):
+            if any(resolver.tool_id == given for resolver in need.resolvers):
+                return need.parameter
+        return None
+
     @cached_property
     def has_providers(self) -> bool:
         """Whether the catalog has tools of several providers."""
         return len(self._router.providers) > 1
+
+
+def _without_label(record: ToolRecord) -> ToolRecord:
+    """Return a record whose name does not begin with words of its provider's label: `github_create_issue`."""
+    label, words = set(label_words(record.provider)), identifier_words(record.name)
+    own = list(dropwhile(label.__contains__, words))
+    return replace(record, name="_".join(own)) if own and own != words else record
 
 
 def _similar(first: frozenset[str], second: frozenset[str]) -> bool:

@@ -12,6 +12,7 @@ from router import Fusion, Recipe, Router
 from router.evaluation import Cause, Judgement, Measurement, ask
 from router.evaluation.causes.missed_step import missed_steps
 from router.evaluation.causes.rules import decide
+from router.evaluation.causes.tool_texts import ToolText
 from router.record import Parameter, ToolRecord
 from tests.support.factories import make_record
 from tests.support.fake_encoder import FakeEncoder
@@ -86,6 +87,17 @@ def test_a_tool_that_gives_what_another_required_tool_needs_is_a_prerequisite() 
     assert decided(found) == [(Cause.PREREQUISITE, "cancel_trip needs it for booking_id")]
 
 
+def test_a_prerequisite_that_only_the_graph_of_the_snapshot_knows_counts_too() -> None:
+    search = tool("desk/search", "Find pages by their words.", "query")
+    found = measured(
+        [tool("desk/delete_page", "Delete a page.", "page_id"), search],
+        "throw the letter to Ann away",
+        "desk/delete_page",
+        "desk/search",
+    )
+    assert decided(found)[-1] == (Cause.PREREQUISITE, "desk/delete_page needs it for page_id")
+
+
 def test_a_tool_that_the_request_names_is_no_prerequisite() -> None:
     tools = [
         tool("cancel_trip", "Cancels a trip.", "booking_id"),
@@ -129,6 +141,19 @@ def test_a_tool_behind_another_with_the_same_object_is_missed_for_a_sibling() ->
     ]
     found = measured(tools, "open tickets", "delete_issue", recipe=DESCRIPTION)
     assert decided(found) == [(Cause.SIBLING, "add_issue acts on the same object")]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("github/github_create_issue", "linear/list_issues", True),
+        ("countries/get_country_details", "products/product_details", False),
+        ("users/get_user", "users/get_user_profile", False),
+    ],
+)
+def test_the_object_of_a_name_leaves_out_the_providers_label_before_it(first: str, second: str, same: bool) -> None:
+    texts = [ToolText(tool(tool_id, "Does it."), ()) for tool_id in (first, second)]
+    assert texts[0].has_same_object(texts[1]) is same
 
 
 def test_words_past_what_is_read_of_a_request_are_cut_text() -> None:
