@@ -138,8 +138,7 @@ def test_an_unknown_tool_is_refused(router: Router) -> None:
 
 
 def test_an_answer_that_the_limit_for_one_provider_cuts_short_names_the_limit(router: Router) -> None:
-    last = router.route(REQUEST).ids[-1]
-    refused = Dropped(last, "provider", "tools of billing before it: 1, which is max_per_provider")
-    diagnosis = router.diagnose(REQUEST, last, k=1)
-    short = replace(diagnosis, place=None, rank=2, refusal=None, answer=replace(diagnosis.answer, dropped=(refused,)))
+    diagnosis = router.diagnose(REQUEST, router.route(REQUEST).ids[-1], k=1)
+    refused = Dropped("another/tool", "provider", "tools of another before it: 1, which is max_per_provider")
+    short = replace(diagnosis, answer=replace(diagnosis.answer, dropped=(refused,)))
     assert "the selection's limit for one provider left 1 out" in verdict(short)
