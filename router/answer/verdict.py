@@ -12,6 +12,7 @@ _NEAR = 10  # a list that ranks a tool this high has found it
 _LIMITS = {
     "budget": "the token budget",
     "cap": "the provider's limit",
+    "provider": "the selection's limit for one provider",
     "lexical overlap": "the selection's word overlap",
     "combined score": "the selection's combined score",
     "none fits": "the doubt that any tool fits",

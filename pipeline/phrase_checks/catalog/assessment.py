@@ -16,7 +16,7 @@ from pipeline.phrase_checks.catalog.vectors import BLOCK, CatalogVectors
 from pipeline.settings import AssessmentSettings
 
 # Part of the key of every assessment in the ledger: raise it with any change to what is found.
-ASSESSMENT_VERSION = 4
+ASSESSMENT_VERSION = 5
 
 # With fewer tools nothing is dropped: a standard deviation of so few scores says little.
 _FEWEST_TOOLS = 20

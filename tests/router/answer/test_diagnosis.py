@@ -1,6 +1,7 @@
 """A diagnosis says where a tool stands for a request, and why."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from router import Router, Selection, Signal
 from router.answer.diagnosis import WordMatch
 from router.answer.reranking import Reranking
+from router.answer.results import Dropped
 from router.answer.verdict import advice, verdict
 from router.errors import RequestInvalid
 
@@ -133,3 +135,10 @@ def test_a_duplicate_names_the_tool_that_is_shown_for_it() -> None:
 def test_an_unknown_tool_is_refused(router: Router) -> None:
     with pytest.raises(RequestInvalid, match="has no tool 'nobody'"):
         router.diagnose(REQUEST, "nobody")
+
+
+def test_an_answer_that_the_limit_for_one_provider_cuts_short_names_the_limit(router: Router) -> None:
+    diagnosis = router.diagnose(REQUEST, router.route(REQUEST).ids[-1], k=1)
+    refused = Dropped("another/tool", "provider", "tools of another before it: 1, which is max_per_provider")
+    short = replace(diagnosis, answer=replace(diagnosis.answer, dropped=(refused,)))
+    assert "the selection's limit for one provider left 1 out" in verdict(short)
