@@ -143,22 +143,27 @@ COMMENT ON COLUMN collisions.phrase IS 'The phrase.';
 COMMENT ON COLUMN collisions.other_id IS 'The other tool that it fits.';
 COMMENT ON COLUMN collisions.is_sibling IS 'Whether enough phrases fit the other tool to make it a sibling.';
 
--- What must run before what must run first: no more steps than an answer follows, and one.
+-- What must run before what must run first: no more steps than an answer follows, and one. Only the surest resolver of a
+-- need is followed: all of them make millions of chains where tools need one another.
 CREATE VIEW prerequisite_chains AS
-WITH RECURSIVE chains AS (
+WITH RECURSIVE surest AS (
+    SELECT * FROM prerequisites
+    QUALIFY row_number() OVER (PARTITION BY tool_id, parameter ORDER BY confidence DESC, resolver) = 1
+),
+chains AS (
     SELECT tool_id, 1 AS steps, tool_id || ' → ' || parameter || ' → ' || resolver AS chain, confidence,
         [tool_id, resolver] AS tool_ids
-    FROM prerequisites
+    FROM surest
     UNION ALL
     SELECT chains.tool_id, steps + 1, chain || ' → ' || further.parameter || ' → ' || further.resolver,
         chains.confidence * further.confidence, list_append(tool_ids, further.resolver)
-    FROM chains JOIN prerequisites further ON further.tool_id = tool_ids[-1]
+    FROM chains JOIN surest further ON further.tool_id = tool_ids[-1]
     WHERE steps < 3 AND NOT list_contains(tool_ids, further.resolver)
 )
 SELECT tool_id, steps, chain, round(confidence, 3) AS confidence, tool_ids
 FROM chains
 ORDER BY steps DESC, confidence DESC, chain;
-COMMENT ON VIEW prerequisite_chains IS 'Which tools must run one after the other, longest chains first: what a tool needs, who resolves it, and what that one needs in turn, up to three steps. No chain comes back to a tool that it has.';
+COMMENT ON VIEW prerequisite_chains IS 'Which tools must run one after the other, longest chains first: what a tool needs, who resolves it most surely, and what that one needs in turn, up to three steps. No chain comes back to a tool that it has.';
 COMMENT ON COLUMN prerequisite_chains.tool_id IS 'The tool that the chain begins with, which runs last.';
 COMMENT ON COLUMN prerequisite_chains.steps IS 'How many tools must run before it.';
 COMMENT ON COLUMN prerequisite_chains.chain IS 'The tool, the parameter that it needs, the resolver, the parameter that this one needs, and so on.';

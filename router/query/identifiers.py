@@ -13,7 +13,7 @@ _TOKEN = re.compile(
     r"(?<![\w.])(?:"
     r"(?=[\w-]{0,60}\d)(?=[\w-]{0,60}[A-Za-z])\w+_\w+"  # cus_9f3
     r"|(?=\w*\d\w*\d)(?=\w*[A-Za-z])\w{8,}"  # 4f9a1c20, B00EXAMPLE1
-    r"|[A-Z][A-Z0-9]{1,9}-\d+"  # MOB-77
+    r"|(?!COVID|GPT|ISO|RFC|SHA|UTF)[A-Z][A-Z0-9]{1,9}-\d+"  # MOB-77
     r"|[#!]\d+"
     r"|\d{6,}"
     r")(?![\w])"

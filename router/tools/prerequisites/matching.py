@@ -42,7 +42,7 @@ _MOST_RESOLVERS = 3  # for each need
 _LEAST_OF_BEST = 0.85  # share of the best resolver's confidence that another must reach
 _STATED = 0.7
 _NO_EXPANSIONS: Mapping[str, Expansion] = MappingProxyType({})
-_MOST_COMPARED = 200  # tools for one need
+_MOST_COMPARED = 100  # tools for one need
 _MOST_NAME_WORDS = 8
 _MOST_TEXT_WORDS = 100  # of what a vendor says of a parameter
 

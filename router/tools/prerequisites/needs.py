@@ -43,7 +43,12 @@ class Need:
 _MOST_NEEDS = 8
 _LATITUDE, _LONGITUDE = frozenset(("lat", "latitude")), frozenset(("lng", "lon", "long", "longitude"))
 _COORDINATES = frozenset(("coordinates", "coordinate", "latlng", "latlong", "geocode", "geolocation"))
-_SESSION = re.compile(r"(?:.*_)?(?:session|session_id|session_token|auth_token|user_token|login_token)|token")
+_SESSIONS = (
+    ("session",),
+    ("session", "id"),
+    ("session", "token"),
+    *((word, "token") for word in ("auth", "login", "user")),
+)
 _REQUIRED = re.compile(r"^\W*(?:required|mandatory)\b|\((?:required|mandatory)\)", re.IGNORECASE)
 # A description that says so of a parameter named otherwise: "ID of the charge to refund".
 _TOLD_AS_ID = re.compile(r"^\W*(?:the )?(?:\w+ ){0,2}(?:id|uuid|guid|identifier)\b(?! or\b)", re.IGNORECASE)
@@ -103,7 +108,8 @@ def _steps(path: str) -> list[str]:
 
 def _need(parameter: Parameter, name_of_tool: str, operation: Operation) -> Need | None:
     name = parameter.path.rsplit(".", 1)[-1]
-    if _SESSION.fullmatch("_".join(identifier_words(name))):
+    words = tuple(identifier_words(name))
+    if words == ("token",) or words[-1:] in _SESSIONS or words[-2:] in _SESSIONS:
         return Need(parameter.path, NeedKind.SESSION, ("session",), parameter.description)
     noun = identified_noun(parameter.path)
     if noun is None and _TOLD_AS_ID.search(parameter.description[:200]):

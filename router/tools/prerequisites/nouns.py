@@ -24,7 +24,7 @@ _NUMBERED = frozenset(
     ).split()
 )
 # Joined spellings without a hump: `geoid`, `userid`. English words that end so are no identifiers.
-_JOINED_ID = re.compile(r"(?P<noun>[a-z]{3,}?)(?P<id>ids?|uuids?|guids?)")
+_JOINED_ID = re.compile(r"(?P<noun>[a-z]{3,40}?)(?P<id>ids?|uuids?|guids?)")
 _ENGLISH_IN_ID = frozenset(
     "acid afraid android aphid arachnid avoid bid braid covid fluid forbid grid humid hybrid invalid lipid liquid "
     "morbid orchid overlaid paid plaid prepaid pyramid rabid raid rapid rigid said solid steroid stupid timid unpaid "

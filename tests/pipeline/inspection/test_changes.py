@@ -84,7 +84,7 @@ def test_an_old_snapshot_whose_database_is_a_delta_is_inspected_and_compared(
 def test_every_part_of_a_record_is_compared(two: tuple[Path, Path]) -> None:
     with Inspection.open(two[0]) as inspection:
         columns = set(inspection.table("tools").columns)
-    derived = {column for column in columns if column.endswith("_document")} | {"tags", "record_hash"}
+    derived = {column for column in columns if column.endswith("_document")} | {"tags", "record_hash", "unread"}
     assert columns - derived - {"ordinal", "tool_id", "origin_file", "origin_pointer"} == set(PARTS.values())
 
 

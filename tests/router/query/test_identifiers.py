@@ -45,6 +45,7 @@ def test_a_number_after_a_noun_identifies_that_thing_alone(request_: str) -> Non
         "ten songs by Bowie",
         "meet at 10:30 on 2026-02-14",
         "top 5 of 2,000",
+        "COVID-19 films in UTF-8",
     ],
 )
 def test_names_years_times_and_counts_identify_nothing(request_: str) -> None:
