@@ -148,7 +148,7 @@ def test_a_catalog_without_name_is_called_like_its_folder(write_toml: WriteToml)
 
 def test_a_recipe_is_named_or_written_out(write_toml: WriteToml) -> None:
     folder = write_toml("[retrieval]\nrecipe = 'lexical'\n")
-    assert _load(folder).retrieval.resolve() is RECIPES["lexical"]
+    assert _load(folder).retrieval.resolve() == RECIPES["lexical"]
     written = RECIPES["published"].to_json()
     assert _load(folder, {"retrieval": {"recipe": written}}).retrieval.resolve() == RECIPES["published"]
 

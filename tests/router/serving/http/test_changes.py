@@ -79,9 +79,9 @@ def test_tools_in_any_known_shape_are_registered(client: TestClient) -> None:
 
 
 def test_a_removed_tool_is_served_no_more(client: TestClient) -> None:
-    assert ids(client, "will it rain tomorrow")[0] == "weather/getForecast"
+    assert ids(client, "weather forecast: will it rain tomorrow")[0] == "weather/getForecast"
     assert client.delete("/v1/tools/weather/getForecast").json() == {"registered": [], "tools": len(TOOLS) - 1}
-    assert "weather/getForecast" not in ids(client, "will it rain tomorrow")
+    assert "weather/getForecast" not in ids(client, "weather forecast: will it rain tomorrow")
     assert client.delete("/v1/tools/weather/getForecast").status_code == 404
 
 
