@@ -42,6 +42,15 @@ def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], Literal["C", "F"], np.d
     return shape, "F" if is_fortran else "C", dtype
 
 
+def load_bytes(path: Path) -> NDArray[np.uint8]:
+    """Return a file's bytes, memory-mapped."""
+    try:
+        stored: NDArray[np.uint8] = np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
+    except (OSError, ValueError) as error:
+        raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
+    return stored
+
+
 def load_offsets(path: Path) -> NDArray[np.int64]:
     """Return stored offsets, int64 (n + 1,), which start at 0 and never fall. Raises SnapshotInvalid for others."""
     offsets = load_array(path)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from router.contract import PREREQUISITE_OFFSETS, PREREQUISITES, PROVIDER_GROUPS
 from router.errors import SnapshotInvalid
 from router.record import ToolRecord
-from router.retrieval.arrays import load_array, load_offsets
+from router.retrieval.arrays import load_array, load_bytes, load_offsets
 from router.tools.prerequisites import NeedKind, Prerequisite
 
 
@@ -103,7 +103,7 @@ class PrerequisiteGraph:
 
         Every line is decoded once, 1 µs a tool, so that no request meets a damaged one.
         """
-        lines = _mapped(folder / PREREQUISITES)
+        lines = load_bytes(folder / PREREQUISITES)
         offsets, providers = load_offsets(folder / PREREQUISITE_OFFSETS), load_array(folder / PROVIDER_GROUPS)
         if len(offsets) != tools + 1 or offsets[-1] != len(lines):
             raise SnapshotInvalid(f"{folder / PREREQUISITES} does not fit its offsets and {tools} tools")
@@ -159,11 +159,3 @@ def _moved(needs: Iterable[UnmetNeed], moved_to: NDArray[np.int64]) -> Iterable[
         moved = [found._replace(ordinal=int(moved_to[found.ordinal])) for found in need.resolvers]
         if resolvers := tuple(found for found in moved if found.ordinal >= 0):
             yield need._replace(resolvers=resolvers)
-
-
-def _mapped(path: Path) -> NDArray[np.uint8]:
-    try:
-        mapped: NDArray[np.uint8] = np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
-    except (OSError, ValueError) as error:
-        raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
-    return mapped

@@ -1,7 +1,7 @@
 """Recipes: named settings for fusing rankings. A snapshot's manifest holds its own."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
@@ -164,32 +164,16 @@ DEFAULT = Recipe(
     implicit_needs=True,
     assume_unread=True,
 )
-STANDARD = Recipe(
-    "standard",
-    Fusion.CONVEX,
-    _MEASURED,
-    dense_view=DenseView.MEAN,
+STANDARD = replace(
+    DEFAULT,
+    name="standard",
+    fusion=Fusion.CONVEX,
     normalization=Normalization.STANDARD,
-    adapter=True,
-    steps=True,
-    collapse=True,
-    prerequisites=True,
-    implicit_needs=True,
-    assume_unread=True,
+    k=60.0,
+    adaptive=False,
+    lead=0.0,
+    shortfall=0.0,
 )
-ADAPTIVE = Recipe(
-    "adaptive",
-    Fusion.RRF,
-    _MEASURED,
-    k=5,
-    dense_view=DenseView.MEAN,
-    adaptive=True,
-    adapter=True,
-    steps=True,
-    collapse=True,
-    prerequisites=True,
-    implicit_needs=True,
-    assume_unread=True,
-)
+ADAPTIVE = replace(DEFAULT, name="adaptive", k=5, lead=0.0, shortfall=0.0)
 
 RECIPES: Mapping[str, Recipe] = {recipe.name: recipe for recipe in (DEFAULT, STANDARD, ADAPTIVE, PUBLISHED, LEXICAL)}

@@ -13,7 +13,7 @@ from router import contract
 from router.contract import Manifest, Signal
 from router.encoding.encoder import Encoder, OnnxEncoder
 from router.errors import SnapshotInvalid
-from router.retrieval.arrays import load_array, load_offsets
+from router.retrieval.arrays import load_array, load_bytes, load_offsets
 from router.retrieval.implicit_needs import ImplicitNeedTools
 from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.prerequisite_graph import PrerequisiteGraph
@@ -113,12 +113,3 @@ def _by_ordinal(folder: Path, name: str, what: str, dtype: np.dtype[Any], tools:
     if values.shape != (tools,) or values.dtype != dtype:
         raise SnapshotInvalid(f"{folder}: {what} of shape {values.shape} ({values.dtype}) do not fit {tools} tools")
     return values
-
-
-def load_bytes(path: Path) -> NDArray[np.uint8]:
-    """Return a file's bytes, memory-mapped."""
-    try:
-        stored: NDArray[np.uint8] = np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
-    except (OSError, ValueError) as error:
-        raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
-    return stored

@@ -23,12 +23,11 @@ from pipeline.learning.no_answer_calibration.whole_lists import dense_scores
 from router import contract
 from router.contract import EncoderManifest, Manifest, Signal
 from router.fingerprint import fingerprint
-from router.retrieval.arrays import load_array
+from router.retrieval.arrays import load_array, load_bytes
 from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.retrievers import DenseView, ToolVectors
 from router.retrieval.score_normalization import BackgroundScores
 from router.search.search import clean_request
-from router.snapshot import loading
 from router.snapshot.record_store import RecordStore
 from router.snapshot.snapshot import Snapshot
 from router.text import terms
@@ -140,7 +139,7 @@ def _only(vectors: ToolVectors, tools: NDArray[np.int64]) -> ToolVectors:
 def _unchanged(snapshot: Snapshot, now: ToolVectors, folder: Path) -> NDArray[np.int64]:
     """Return each tool's ordinal in the snapshot of a folder, where it has the same vectors; else -1."""
     offsets = load_array(folder / contract.RECORD_OFFSETS)
-    records = RecordStore(loading.load_bytes(folder / contract.RECORDS), offsets)
+    records = RecordStore(load_bytes(folder / contract.RECORDS), offsets)
     ordinals = {records.tool_id(ordinal): ordinal for ordinal in range(len(records))}
     before = stored_vectors(folder)
     known = np.full(len(now), -1, np.int64)
