@@ -131,7 +131,7 @@ def _requests(context: BuildContext, past: learning.PastRequests | None) -> Iter
 
 def _remove_others(tuned: TunedEncoder, folder: Path) -> None:
     """Remove the tuned encoders of this catalog that neither serve nor were trained now."""
-    serving = tuned.serving.embedding.model.folder if tuned.serving else None
+    serving = tuned.serving.embedding.model.saved_in if tuned.serving else None
     for other in tuned.root.iterdir():
         if other not in (folder, serving):
             shutil.rmtree(other, ignore_errors=True)

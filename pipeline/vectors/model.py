@@ -5,10 +5,19 @@ from pathlib import Path
 from pipeline.errors import RunAborted
 from pipeline.progress import Progress
 from pipeline.settings import VectorSettings
-from router.encoding.export import INSTALL_PACKAGED, PACKAGED, EncoderModel, describe_model, packaged_folder
+from router.encoding.delta import CHECKSUMS_FILE
+from router.encoding.export import (
+    INSTALL_PACKAGED,
+    PACKAGED,
+    TOOLS_ENCODER,
+    EncoderModel,
+    describe_model,
+    packaged_folder,
+    tools_folder,
+)
 from router.errors import EncoderInvalid
 
-_FILES = ["*.json", "*.txt", "*.safetensors", "pytorch_model.bin", "[0-9]_*/*"]
+_FILES = ["*.json", "*.txt", "*.safetensors", "pytorch_model.bin", "[0-9]_*/*", CHECKSUMS_FILE]
 
 
 def resolve_encoder(settings: VectorSettings, progress: Progress) -> EncoderModel | None:
@@ -24,15 +33,15 @@ def resolve_encoder(settings: VectorSettings, progress: Progress) -> EncoderMode
     try:
         return _described(settings.preferred, settings)
     except RunAborted as error:
-        model = _described(PACKAGED, settings)
+        model = _described(TOOLS_ENCODER, settings)
         reason = str(error).partition(" (")[0]
-        progress.note(f"encoder: {PACKAGED}, which is installed: {reason}")
+        progress.note(f"encoder: {TOOLS_ENCODER}, which is installed: {reason}")
         return model
 
 
 def _described(wanted: str, settings: VectorSettings) -> EncoderModel:
     try:
-        return describe_model(wanted, _find(wanted), settings.query_prefix)
+        return describe_model(wanted, _find(wanted), settings.query_prefix, _find)
     except EncoderInvalid as error:
         raise RunAborted(str(error)) from error
 
@@ -40,6 +49,8 @@ def _described(wanted: str, settings: VectorSettings) -> EncoderModel:
 def _find(wanted: str) -> Path:
     if wanted == PACKAGED:
         return _packaged()
+    if wanted == TOOLS_ENCODER:
+        return tools_folder()
     if Path(wanted).is_dir():
         return Path(wanted)
     from huggingface_hub import snapshot_download
@@ -56,7 +67,7 @@ def _find(wanted: str) -> Path:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise RunAborted(
             f"the encoder {wanted!r} is no folder here, and the hub does not give it ({reason}). "
-            f"Name a folder, {PACKAGED!r}, 'auto' or 'none'"
+            f"Name a folder, {TOOLS_ENCODER!r}, {PACKAGED!r}, 'auto' or 'none'"
         ) from error
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.errors import RunAborted
+from pipeline.vectors.sentence_transformer import load_sentence_transformer
 from router.contract import ENCODER_TOKENS
 from router.encoding.export import EncoderModel
 from router.encoding.export.model import read_json
@@ -97,19 +98,9 @@ class ReferenceEncoder:
 
     def _load(self, attention: str) -> Any:
         import torch
-        from sentence_transformers import SentenceTransformer
-        from transformers.utils import logging
 
-        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         torch.manual_seed(0)
-        kwargs = {"attn_implementation": attention}
-        try:
-            model = SentenceTransformer(
-                str(self.model.folder), device="cpu", model_kwargs=kwargs, local_files_only=True
-            )
-        except (OSError, ValueError, RuntimeError, KeyError) as error:
-            raise RunAborted(f"the encoder {self.model.name} cannot be loaded: {error}") from error
-        model.max_seq_length = self.model.max_length
+        model = load_sentence_transformer(self.model, {"attn_implementation": attention})
         if model.get_embedding_dimension() != self.model.dim:
             raise RunAborted(
                 f"the encoder {self.model.name} gives {model.get_embedding_dimension()} dimensions, "

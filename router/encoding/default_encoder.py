@@ -1,4 +1,4 @@
-"""The default encoder: the packaged all-MiniLM-L6-v2, exported once per user.
+"""The default encoder: the one that comes with Quartermaster, a delta over the packaged model, exported once per user.
 
 folder = find_default_encoder()
 encoder = OnnxEncoder.open(folder, read_spec(folder)) if folder else None
@@ -8,7 +8,17 @@ from collections.abc import Callable
 from importlib import util
 from pathlib import Path
 
-from router.encoding.export import PACKAGED, ExportCache, cache_folder, describe_model, packaged_folder
+from router.encoding.export import (
+    PACKAGED,
+    TOOLS_ENCODER,
+    EncoderModel,
+    Export,
+    ExportCache,
+    cache_folder,
+    describe_model,
+    packaged_folder,
+    tools_folder,
+)
 
 # The packages that an export needs.
 _EXPORT_PACKAGES = ("onnx", "safetensors", "filelock")
@@ -18,21 +28,31 @@ def find_default_encoder(make: bool = True, note: Callable[[str], object] = lamb
     """Return the folder of the default encoder's export, with `model.onnx` and `tokenizer.json`; None without one.
 
     A missing export is made, which takes some seconds once, unless `make` is false or a package that it needs is not
-    installed. `note` is called with messages for the user. Raises EncoderInvalid where the packaged model is damaged,
-    or no cache folder can be written.
+    installed. Without it, an export of the packaged model alone is returned, where an earlier build made one. `note` is
+    called with messages for the user. Raises EncoderInvalid where the encoder or the packaged model is damaged, or no
+    cache folder can be written.
     """
     cache = ExportCache([cache_folder()], note)
-    source = packaged_folder()
-    if source is None:  # a build in another environment may have exported it
-        exported = cache.find_named(PACKAGED)
-        return exported.folder if exported else None
-    model = describe_model(PACKAGED, source)
-    precision = "int8" if cache.refusal(model.spec("int8")) is None else "fp32"
-    exported = cache.find(model.spec(precision))
+    packaged = packaged_folder()
+    if packaged is None or util.find_spec("safetensors") is None:  # an export of another environment may be there
+        named = cache.find_named(TOOLS_ENCODER) or cache.find_named(PACKAGED)
+        return named.folder if named else None
+    model = describe_model(TOOLS_ENCODER, tools_folder())
+    exported = _find(model, cache)
     if exported is None and make and all(util.find_spec(name) for name in _EXPORT_PACKAGES):
         from router.encoding.export.onnx_export import export
 
         exported = export(model, "auto", cache)
-    if exported is None and (damaged := cache.damaged(model.spec(precision))):
+    if exported is None and (damaged := cache.damaged(model.spec(_precision(model, cache)))):
         note(f"the exported encoder in {damaged} is damaged and not used: the next build makes it again")
+    if exported is None:
+        exported = _find(describe_model(PACKAGED, packaged), cache)
     return exported.folder if exported else None
+
+
+def _find(model: EncoderModel, cache: ExportCache) -> Export | None:
+    return cache.find(model.spec(_precision(model, cache)))
+
+
+def _precision(model: EncoderModel, cache: ExportCache) -> str:
+    return "int8" if cache.refusal(model.spec("int8")) is None else "fp32"

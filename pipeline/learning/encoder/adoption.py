@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from pipeline.learning.encoder.card import write_card
 from pipeline.learning.encoder.measuring import Space
-from pipeline.learning.encoder.model import encode, load_model, move_halfway, save_model
+from pipeline.learning.encoder.model import encode, load_model, move_halfway
 from pipeline.learning.encoder.pairs import TrainingPairs
 from pipeline.learning.encoder.reuse import ENCODER_VERSION
+from pipeline.learning.encoder.saving import save_encoder
 from pipeline.learning.encoder.training import TrainingPlan, train_encoder
 from pipeline.progress import Progress
 from router.encoding.export import EncoderModel
@@ -98,7 +99,8 @@ def fine_tune(
     before = Space.encoded(pairs, kept, background, partial(encode, untuned), base.query_prefix)
     evidence = _first_adopted(evidence, before, untuned, trained.model)
     if evidence.adopted:
-        save_model(trained.model, folder, base, lambda place: write_card(place, evidence.to_json()))
+        write = partial(write_card, figures=evidence.to_json())
+        save_encoder(trained.model, folder, base, write, evidence.share)
     shutil.rmtree(checkpoints, ignore_errors=True)
     return evidence
 

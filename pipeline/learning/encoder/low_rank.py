@@ -1,36 +1,69 @@
 """Low-rank deltas of a model's linear maps (LoRA): Hu et al., ICLR 2022. The maps themselves stay as they are."""
 
-from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.vectors.sentence_transformer import linear_maps
+from router.encoding.delta import Factors, change_of
+
 # As usual: the delta of a map is 2 BA, with A random and B zero at the start.
-_SCALE = 2.0
+SCALE = 2.0
+_MERGED = "merged_factors"  # the attribute of a map that keeps what was merged into it
 
 
 def add_deltas(model: Any, rank: int) -> None:
     """Freeze a torch model and give each of its linear maps a trainable delta of a rank."""
-    from torch import nn
     from torch.nn.utils import parametrize
 
     for parameter in model.parameters():
         parameter.requires_grad_(False)
-    for module in _linear_maps(model):
-        assert isinstance(module, nn.Linear)
+    for _, module in linear_maps(model):
         parametrize.register_parametrization(module, "weight", _delta(module, rank), unsafe=True)
 
 
 def merge_deltas(model: Any) -> None:
-    """Add the deltas to the maps, so that the model is of its own kind again."""
+    """Add the deltas to the maps, so that the model is of its own kind again.
+
+    They are rounded to float16 and added as a reader of their file adds them: what is measured from here on is what is
+    saved.
+    """
+    import torch
     from torch.nn.utils import parametrize
 
-    for module in _linear_maps(model):
-        parametrize.remove_parametrizations(module, "weight", leave_parametrized=True)
+    factors = _factors(model)
+    for name, module in linear_maps(model):
+        parametrize.remove_parametrizations(module, "weight", leave_parametrized=False)
+        with torch.no_grad():
+            module.weight += torch.from_numpy(change_of(factors[name], SCALE))
+        setattr(module, _MERGED, factors[name])
 
 
-def _linear_maps(model: Any) -> Iterator[Any]:
-    from torch import nn
+def deltas_of(model: Any) -> dict[str, Factors]:
+    """Return the deltas by the names of their maps, in float16, before or after they were merged.
 
-    return iter([module for module in model.modules() if isinstance(module, nn.Linear)])
+    Empty where all weights were trained. A map whose delta is zero is left out.
+    """
+    return {name: (down, up) for name, (down, up) in _factors(model).items() if up.any() and down.any()}
+
+
+def _factors(model: Any) -> dict[str, Factors]:
+    from torch.nn.utils import parametrize
+
+    factors: dict[str, Factors] = {}
+    for name, module in linear_maps(model):
+        if parametrize.is_parametrized(module, "weight"):
+            delta = module.parametrizations.weight[0]
+            factors[name] = (_rounded(delta.down), _rounded(delta.up))
+        elif merged := getattr(module, _MERGED, None):
+            factors[name] = merged
+    return factors
+
+
+def _rounded(factor: Any) -> NDArray[np.float16]:
+    values: NDArray[np.float16] = factor.detach().cpu().numpy().astype(np.float16)
+    return values
 
 
 def _delta(module: Any, rank: int) -> Any:
@@ -48,6 +81,6 @@ def _delta(module: Any, rank: int) -> Any:
             self.up = nn.Parameter(torch.zeros(outputs, least))
 
         def forward(self, weight: Any) -> Any:
-            return weight + _SCALE * self.up @ self.down
+            return weight + SCALE * self.up @ self.down
 
     return LowRank()

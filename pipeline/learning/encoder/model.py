@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Sequence
+from importlib import util
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.errors import RunAborted
+from pipeline.vectors.sentence_transformer import load_sentence_transformer
 from router.distribution import install_command
 from router.encoding.export import EncoderModel
 
@@ -19,18 +21,9 @@ _BATCH = 32
 
 def load_model(base: EncoderModel) -> Any:
     """Return a SentenceTransformer. Raises RunAborted where torch is not installed, or it cannot be loaded."""
-    try:
-        from sentence_transformers import SentenceTransformer
-        from transformers.utils import logging
-    except ImportError:
-        raise RunAborted(f"an encoder is trained with torch: {install_command('models')} brings it") from None
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    try:
-        model = SentenceTransformer(str(base.folder), device="cpu", local_files_only=True)
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
-        raise RunAborted(f"the encoder {base.name} cannot be loaded: {error}") from error
-    model.max_seq_length = base.max_length
-    return model
+    if util.find_spec("sentence_transformers") is None:
+        raise RunAborted(f"an encoder is trained with torch: {install_command('models')} brings it")
+    return load_sentence_transformer(base)
 
 
 def encode(model: Any, texts: Sequence[str]) -> NDArray[np.float32]:

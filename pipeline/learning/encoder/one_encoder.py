@@ -8,9 +8,10 @@ from typing import Any
 from pipeline.errors import RunAborted
 from pipeline.learning.encoder.adoption import FEWEST_PAIRS, SIGNIFICANCE
 from pipeline.learning.encoder.card import write_card
-from pipeline.learning.encoder.model import load_model, save_model
+from pipeline.learning.encoder.model import load_model
 from pipeline.learning.encoder.report import GainReport, measure_gain
 from pipeline.learning.encoder.reuse import ENCODER_VERSION
+from pipeline.learning.encoder.saving import save_encoder
 from pipeline.learning.encoder.several_catalogs import SeveralCatalogs
 from pipeline.learning.encoder.training import TrainingPlan, train_encoder
 from pipeline.learning.no_answer_calibration.background import background
@@ -75,6 +76,6 @@ def train_one(
     }
     recorded = Recorded({"name": base.name, "revision": base.revision}, data, plan, trained.steps, gain)
     if recorded.is_gain:
-        save_model(trained.model, folder, base, lambda place: write_card(place, recorded.to_json()))
+        save_encoder(trained.model, folder, base, lambda place: write_card(place, recorded.to_json()))
     shutil.rmtree(checkpoints, ignore_errors=True)
     return recorded

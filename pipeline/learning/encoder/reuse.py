@@ -15,7 +15,7 @@ from router.errors import EncoderInvalid
 from router.fingerprint import fingerprint
 
 # Part of the key of every tuned encoder: raise it with any change to what is learned.
-ENCODER_VERSION = 1
+ENCODER_VERSION = 2
 ENCODER_LEARNED_FROM = "encoder_requests.npy"  # keys of the pairs, see `CatalogPairs`
 
 
@@ -41,8 +41,11 @@ def tuned_folder(root: Path, base: EncoderModel, key: str) -> Path:
 def find_tuned(root: Path, base: EncoderModel, key: str) -> EncoderModel | None:
     """Return a tuned encoder under `root`; None where it is not there."""
     folder = tuned_folder(root, base, key)
+    if not folder.is_dir():
+        return None
     try:
-        return describe_model(str(folder), folder, base.query_prefix) if folder.is_dir() else None
+        # A delta's base may lie elsewhere than when it was trained.
+        return describe_model(str(folder), folder, base.query_prefix, lambda name: base.folder)
     except (EncoderInvalid, OSError):
         return None
 

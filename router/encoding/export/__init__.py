@@ -8,12 +8,23 @@ is made.
 
 from router.encoding.export.cache import Export, ExportCache, cache_folder, read_spec
 from router.encoding.export.collection import UNUSED_DAYS, ExportUse, remove_unused
-from router.encoding.export.model import INSTALL_PACKAGED, PACKAGED, EncoderModel, describe_model, packaged_folder
+from router.encoding.export.model import (
+    INSTALL_PACKAGED,
+    PACKAGED,
+    TOOLS_ENCODER,
+    WEIGHTS_FILE,
+    EncoderModel,
+    describe_model,
+    packaged_folder,
+    tools_folder,
+)
 
 __all__ = [
     "INSTALL_PACKAGED",
     "PACKAGED",
+    "TOOLS_ENCODER",
     "UNUSED_DAYS",
+    "WEIGHTS_FILE",
     "EncoderModel",
     "Export",
     "ExportCache",
@@ -23,4 +34,5 @@ __all__ = [
     "packaged_folder",
     "read_spec",
     "remove_unused",
+    "tools_folder",
 ]

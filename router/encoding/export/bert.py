@@ -13,14 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.contract import ENCODER_TOKENIZER, ENCODER_TOKENS
+from router.encoding.delta import read_delta
 from router.encoding.export.graph import TOKEN_AXES, OnnxGraph
-from router.encoding.export.model import EncoderModel, read_json
+from router.encoding.export.model import WEIGHTS_FILE, EncoderModel, read_json
 from router.errors import EncoderInvalid
 
 Weights = Mapping[str, NDArray[np.float32]]
 
-WEIGHTS_FILE = "model.safetensors"
 _PREFIX = "bert."  # of the weights' names, where a checkpoint has heads beside the encoder
+_TABLES = "embeddings."  # matrices that are no linear maps
 _DTYPES = ("F32", "F16")
 _PARTS = (
     *(f"attention.self.{part}" for part in ("query", "key", "value")),
@@ -82,7 +83,7 @@ def write_bert(model: EncoderModel, path: Path) -> None:
     with mean pooling the token vectors, so that parts of a text can be pooled. Raises OSError where the path cannot be
     written.
     """
-    config = read_json(model.folder / "config.json")
+    config = load_config(model)
     weights = load_weights(model)
     graph = OnnxGraph(model.dim)
     tokens = _transformer(graph, weights, config)
@@ -91,12 +92,29 @@ def write_bert(model: EncoderModel, path: Path) -> None:
     path.write_bytes(graph.model.SerializeToString())
 
 
+def load_config(model: EncoderModel) -> Mapping[str, Any]:
+    """Return the shape of the model, as `load_weights` returns its weights."""
+    return read_json(model.folder / "config.json")
+
+
 def load_weights(model: EncoderModel) -> Weights:
-    """Return the model's weights by name, as float32."""
+    """Return the model's weights by name, as float32, with its delta added.
+
+    Raises EncoderInvalid where the delta cannot be read, or changes other maps than the base has.
+    """
     from safetensors.numpy import load_file
 
-    weights = load_file(model.folder / WEIGHTS_FILE)
-    return {name.removeprefix(_PREFIX): value.astype(np.float32, copy=False) for name, value in weights.items()}
+    held = load_file(model.folder / WEIGHTS_FILE)
+    weights = {name.removeprefix(_PREFIX): value.astype(np.float32, copy=False) for name, value in held.items()}
+    if model.delta is not None:
+        shapes = {
+            name.removesuffix(".weight"): value.shape
+            for name, value in weights.items()
+            if name.endswith(".weight") and value.ndim == 2 and not name.startswith(_TABLES)
+        }
+        for name, change in read_delta(model.delta).changes(shapes):
+            weights[f"{name}.weight"] = weights[f"{name}.weight"] + change
+    return weights
 
 
 def _transformer(graph: OnnxGraph, weights: Weights, config: Mapping[str, Any]) -> str:

