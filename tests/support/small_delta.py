@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from router.encoding.delta import DeltaHeader, Factors, write_checksums, write_delta
 from router.encoding.export import WEIGHTS_FILE
@@ -17,7 +18,7 @@ def random_factors(base: Path, size: float = 0.3, seed: int = 0) -> dict[str, Fa
 
     random = np.random.default_rng(seed)
 
-    def drawn(*shape: int) -> "np.ndarray[tuple[int, ...], np.dtype[np.float16]]":
+    def drawn(*shape: int) -> NDArray[np.float16]:
         return (random.normal(0, 1, shape) * size).astype(np.float16)
 
     shapes = {

@@ -1,0 +1,74 @@
+"""A base with its delta, as sentence-transformers runs it: what an export of the delta has to give."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.errors import RunAborted
+from pipeline.progress import SilentProgress
+from pipeline.settings import VectorSettings
+from pipeline.vectors import ReferenceEncoder, export_encoder, resolve_encoder
+from pipeline.vectors.sentence_transformer import linear_maps, load_sentence_transformer
+from router.encoding.delta import DELTA_FILE, read_delta, write_checksums, write_delta
+from router.encoding.encoder import OnnxEncoder
+from router.encoding.export import EncoderModel, ExportCache
+from router.encoding.export.agreement_texts import AGREEMENT_TEXTS
+from tests.router.encoding.export.models import change, strong
+from tests.support.small_delta import save_small_delta
+
+
+def resolved(folder: Path) -> EncoderModel:
+    model = resolve_encoder(VectorSettings(encoder=str(folder)), SilentProgress())
+    assert model is not None
+    return model
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+def test_an_export_of_a_delta_gives_the_vectors_of_sentence_transformers(tmp_path: Path, pooling: str) -> None:
+    base = strong(tmp_path / "base", pooling=pooling)
+    model = resolved(save_small_delta(tmp_path / "ours", base.folder))
+    reference = ReferenceEncoder(model, 8)
+    made = export_encoder(model, "fp32", reference, ExportCache([tmp_path / "cache"]))
+    expected = reference.encode(AGREEMENT_TEXTS)
+    vectors = OnnxEncoder.open(made.folder, made.spec).encode(AGREEMENT_TEXTS)
+    assert np.sum(vectors * expected, axis=1).min() >= 0.9999
+    plain = ReferenceEncoder(base, 8).encode(AGREEMENT_TEXTS)
+    assert np.sum(plain * expected, axis=1).max() < 0.99
+
+
+def test_a_delta_over_what_only_torch_exports_is_in_the_export(tmp_path: Path) -> None:
+    base = strong(tmp_path / "base")
+    change(base.folder / "1_Pooling" / "config.json", include_prompt=False)  # leaves it to torch
+    model = resolved(save_small_delta(tmp_path / "ours", base.folder))
+    reference = ReferenceEncoder(model, 8)
+    made = export_encoder(model, "fp32", reference, ExportCache([tmp_path / "cache"]))
+    vectors = OnnxEncoder.open(made.folder, made.spec).encode(AGREEMENT_TEXTS)
+    assert np.sum(vectors * reference.encode(AGREEMENT_TEXTS), axis=1).min() >= 0.9999
+
+
+def test_the_maps_of_a_transformer_have_the_names_of_its_weights_file(tmp_path: Path) -> None:
+    from safetensors.numpy import load_file
+
+    base = strong(tmp_path / "base")
+    held = load_file(base.folder / "model.safetensors")
+    names = {name for name, _ in linear_maps(load_sentence_transformer(base))}
+    assert {f"{name}.weight" for name in names} == {
+        name for name, weight in held.items() if weight.ndim == 2 and not name.startswith("embeddings.")
+    }
+
+
+def test_a_delta_that_does_not_fit_stops_with_its_map(tmp_path: Path) -> None:
+    base = strong(tmp_path / "base")
+    folder = save_small_delta(tmp_path / "ours", base.folder)
+    delta = read_delta(folder / DELTA_FILE)
+    write_delta(folder, delta.header, {"encoder.other": next(iter(delta.factors.values()))})
+    write_checksums(folder)
+    with pytest.raises(RunAborted, match=r"ours cannot be loaded: .*'encoder\.other'"):
+        load_sentence_transformer(resolved(folder))
+
+
+def test_a_base_that_neither_disk_nor_hub_has_stops_with_its_name(tmp_path: Path) -> None:
+    base = strong(tmp_path / "base")
+    with pytest.raises(RunAborted, match="'acme/base' is no folder here, and the hub does not give it"):
+        resolved(save_small_delta(tmp_path / "ours", base.folder, name="acme/base"))
