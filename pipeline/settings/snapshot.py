@@ -20,8 +20,9 @@ class VectorSettings(Section):
     """The encoder, which turns texts into vectors."""
 
     encoder: str = "auto"
-    """A sentence-transformers model by name or folder, `none`, or `auto`: `preferred` if it is on disk or the hub
-    answers, else the packaged all-MiniLM-L6-v2."""
+    """A sentence-transformers model by name or folder, a delta's folder, `minilm-tools-v1` (the delta that comes with
+    Quartermaster, over the packaged all-MiniLM-L6-v2), `all-MiniLM-L6-v2` without it, `none`, or `auto`: `preferred` if
+    it is on disk or the hub answers, else `minilm-tools-v1`."""
     preferred: str = "BAAI/bge-base-en-v1.5"
     """The model that `auto` tries first."""
     query_prefix: str | None = None

@@ -23,7 +23,7 @@ def build(
     workspace: Workspace = WORKSPACE,
     generator: Annotated[Optional[str], typer.Option(help="auto, openai, lexicon or none.")] = None,
     encoder: Annotated[
-        Optional[str], typer.Option(help="auto, none, all-MiniLM-L6-v2, a model's name or folder.")
+        Optional[str], typer.Option(help="auto, none, minilm-tools-v1, all-MiniLM-L6-v2, a model's name or folder.")
     ] = None,
     provider: Annotated[
         Optional[str], typer.Option(help="The label that starts every tool's id, such as github.")

