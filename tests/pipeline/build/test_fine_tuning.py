@@ -16,6 +16,7 @@ from pipeline.settings import load
 from pipeline.settings.snapshot import TuningSettings
 from router import Router
 from router.contract import Manifest
+from router.encoding.delta import DELTA_FILE
 
 _PLAN = learning.TrainingPlan(
     rank=16, rate=1e-2, size=BatchSize(16, 3, 2), epochs=10, most_steps=20, checks=2, patience=2, seed=1
@@ -81,6 +82,8 @@ def test_a_tuned_encoder_serves_is_reused_and_is_trained_again_once_enough_has_c
     assert not evidence["skipped"] and evidence["mrr_after"] > evidence["mrr_before"]
     manifest = Manifest.read(first.snapshot)
     assert manifest.encoder is not None and manifest.encoder.model == f"small-random-tuned-{evidence['key']}"
+    (tuned,) = (catalog.parent / "ws" / "tuned" / "letters").iterdir()
+    assert {path.name for path in tuned.iterdir()} == {DELTA_FILE, "README.md", "SHA256SUMS", "training.json"}
     assert Router.open(first.snapshot).route("i j 1").tools
     monkeypatch.setattr(learning, "fine_tune", None)  # called, it would fail: nothing is trained from here on
     assert run(catalog, encoder_folder).outcome == "unchanged"

@@ -2,13 +2,12 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from pipeline.learning.encoder.card import read_card, write_card
-from pipeline.learning.encoder.low_rank import add_deltas, deltas_of, merge_deltas
+from pipeline.learning.encoder.low_rank import deltas_of, merge_deltas
 from pipeline.learning.encoder.model import encode, load_model, move_halfway
 from pipeline.learning.encoder.reuse import find_tuned, tuned_folder
 from pipeline.learning.encoder.saving import save_delta, save_encoder
@@ -16,6 +15,7 @@ from router.encoding.delta import DELTA_FILE, read_checksums, read_delta
 from router.encoding.export import EncoderModel, describe_model
 from router.fingerprint import file_sha256
 from tests.router.encoding.export.models import strong
+from tests.support.trained_deltas import trained
 
 TEXTS = ["refund a charge", "who is on call", "a b c", "9 8 7"]
 FIGURES = {"steps": 7, "base": {"name": "base", "revision": "r"}}
@@ -25,23 +25,6 @@ FIGURES = {"steps": 7, "base": {"name": "base", "revision": "r"}}
 def base(tmp_path_factory: pytest.TempPathFactory) -> EncoderModel:
     folder = strong(tmp_path_factory.mktemp("bases") / "base").folder
     return describe_model(str(folder), folder)
-
-
-def trained(base: EncoderModel, rank: int = 4, seed: int = 0, merged: bool = True) -> Any:
-    """A model whose deltas are as if they had been trained."""
-    import torch
-
-    model = load_model(base)
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        add_deltas(model, rank)
-        with torch.no_grad():
-            for name, weight in model.named_parameters():
-                if name.endswith(".up") and "pooler" not in name:
-                    weight.normal_(std=0.1)
-    if merged:
-        merge_deltas(model)
-    return model
 
 
 def write(folder: Path) -> None:
