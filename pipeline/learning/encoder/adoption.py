@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pipeline.learning.encoder.card import write_card
 from pipeline.learning.encoder.measuring import Space
-from pipeline.learning.encoder.model import encode, load_model, move_halfway
+from pipeline.learning.encoder.model import encode, load_model, move_back
 from pipeline.learning.encoder.pairs import TrainingPairs
 from pipeline.learning.encoder.reuse import ENCODER_VERSION
 from pipeline.learning.encoder.saving import save_encoder
@@ -100,7 +100,7 @@ def fine_tune(
     evidence = _first_adopted(evidence, before, untuned, trained.model)
     if evidence.adopted:
         write = partial(write_card, figures=evidence.to_json())
-        save_encoder(trained.model, folder, base, write, evidence.share)
+        save_encoder(trained, folder, base, write, evidence.share)
     shutil.rmtree(checkpoints, ignore_errors=True)
     return evidence
 
@@ -113,7 +113,7 @@ def _first_adopted(evidence: EncoderEvidence, before: Space, untuned: Any, model
     prefix, share = before.prefix, 1.0
     for halvings in range(MOST_HALVINGS + 1):
         if halvings:
-            move_halfway(model, untuned)
+            move_back(model, untuned, 0.5)
             share /= 2
         after = Space.encoded(before.pairs, before.kept, before.everyday, partial(encode, model), prefix)
         told = replace(compared(evidence, before, after), share=share)

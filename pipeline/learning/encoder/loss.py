@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from pipeline.learning.encoder.pairs import TrainingPairs
 
+_RUN = 24  # texts of one run
+
 
 def batch_loss(model: Any, ranking_loss: Any, pairs: TrainingPairs, batch: NDArray[np.int64], prefix: str) -> Any:
     """Return the mean loss over the pairs of a batch, a torch scalar; `prefix` is put before each request.
@@ -19,11 +21,8 @@ def batch_loss(model: Any, ranking_loss: Any, pairs: TrainingPairs, batch: NDArr
 
     tools, places = np.unique(pairs.owners[batch], return_inverse=True)
 
-    def embedded(texts: Sequence[str]) -> Any:
-        return model(model.preprocess(list(texts)))["sentence_embedding"]
-
-    documents = embedded([pairs.tools[tool] for tool in tools.tolist()])
-    requests = embedded([prefix + pairs.requests[pair] for pair in batch.tolist()])
+    documents = embedded(model, [pairs.tools[tool] for tool in tools.tolist()])
+    requests = embedded(model, [prefix + pairs.requests[pair] for pair in batch.tolist()])
     total = torch.zeros(())
     for rows in rounds(places):
         others = np.setdiff1d(np.arange(len(tools)), places[rows])
@@ -31,6 +30,19 @@ def batch_loss(model: Any, ranking_loss: Any, pairs: TrainingPairs, batch: NDArr
         columns = [requests[torch.from_numpy(rows)], own, rest]
         total = total + ranking_loss.compute_loss_from_embeddings(columns, None) * (len(rows) / len(batch))
     return total
+
+
+def embedded(model: Any, texts: Sequence[str]) -> Any:
+    """Return the vectors of texts, a float32 tensor of shape (texts, dim) that gradients flow through.
+
+    Texts of like length are run together: padding would be half of the work.
+    """
+    import torch
+
+    order = np.argsort([len(text) for text in texts], kind="stable")
+    runs = np.array_split(order, -(-len(texts) // _RUN))
+    vectors = [model(model.preprocess([texts[row] for row in run.tolist()]))["sentence_embedding"] for run in runs]
+    return torch.cat(vectors).float()[torch.from_numpy(np.argsort(order, kind="stable"))]
 
 
 def rounds(places: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:

@@ -19,11 +19,12 @@ Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 _BATCH = 32
 
 
-def load_model(base: EncoderModel) -> Any:
+def load_model(base: EncoderModel, for_training: bool = False) -> Any:
     """Return a SentenceTransformer. Raises RunAborted where torch is not installed, or it cannot be loaded."""
     if util.find_spec("sentence_transformers") is None:
         raise RunAborted(f"an encoder is trained with torch: {install_command('models')} brings it")
-    return load_sentence_transformer(base)
+    # The gradient of fused attention over short texts takes longer than all else.
+    return load_sentence_transformer(base, {"attn_implementation": "eager"} if for_training else None)
 
 
 def encode(model: Any, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -35,14 +36,14 @@ def encode(model: Any, texts: Sequence[str]) -> NDArray[np.float32]:
     return vectors.astype(np.float32, copy=False)
 
 
-def move_halfway(model: Any, other: Any) -> None:
-    """Set the weights of a model to the mean of its own and another's (WiSE-FT: Wortsman et al., CVPR 2022)."""
+def move_back(model: Any, untrained: Any, share: float) -> None:
+    """Keep a share of what training changed of a model's weights (WiSE-FT: Wortsman et al., CVPR 2022)."""
     import torch
 
-    others = dict(other.named_parameters())
+    others = dict(untrained.named_parameters())
     with torch.no_grad():
         for name, weight in model.named_parameters():
-            weight.lerp_(others[name], 0.5)
+            weight.lerp_(others[name], 1 - share)
 
 
 def save_model(model: Any, folder: Path, base: EncoderModel, write_card: Callable[[Path], object]) -> None:

@@ -76,6 +76,6 @@ def train_one(
     }
     recorded = Recorded({"name": base.name, "revision": base.revision}, data, plan, trained.steps, gain)
     if recorded.is_gain:
-        save_encoder(trained.model, folder, base, lambda place: write_card(place, recorded.to_json()))
+        save_encoder(trained, folder, base, lambda place: write_card(place, recorded.to_json()))
     shutil.rmtree(checkpoints, ignore_errors=True)
     return recorded

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from pipeline.learning.encoder.card import read_card
-from pipeline.learning.encoder.low_rank import SCALE, deltas_of
+from pipeline.learning.encoder.low_rank import SCALE
 from pipeline.learning.encoder.model import save_model
 from pipeline.learning.encoder.model_card import write_model_card
+from pipeline.learning.encoder.training import TrainedModel
 from router.encoding.delta import (
     DeltaHeader,
     Factors,
@@ -26,13 +27,13 @@ from router.fingerprint import file_sha256
 WriteCard = Callable[[Path], object]
 
 
-def save_encoder(model: Any, folder: Path, base: EncoderModel, write_card: WriteCard, share: float = 1.0) -> None:
+def save_encoder(trained: TrainedModel, folder: Path, base: EncoderModel, write_card: WriteCard, share: float = 1.0) -> None:
     """Write a trained model with its card; the folder is there complete, or not at all.
 
     A model that trained deltas is written as a delta, a megabyte; any other by all of its weights, and so is one whose
-    base has no weights in safetensors. `share` is how far the model lies from its base, where it was moved back.
+    base has no weights in safetensors. `share` is how far the model was moved back to its base.
     """
-    deltas = deltas_of(model)
+    deltas, model = trained.deltas, trained.model
     if deltas and (base.folder / WEIGHTS_FILE).is_file():
         save_delta(deltas, folder, base, write_card, share)
     else:

@@ -1,6 +1,6 @@
 """Train an encoder: batches of siblings through a ranking loss, checked as it goes, and stopped in time."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from pipeline.learning.encoder.batches import BatchSize, epoch_batches, nearest_tools
 from pipeline.learning.encoder.checkpoint import Checkpoint, read_checkpoint
 from pipeline.learning.encoder.loss import batch_loss
-from pipeline.learning.encoder.low_rank import add_deltas, merge_deltas
+from pipeline.learning.encoder.low_rank import add_deltas, deltas_of, merge_deltas
 from pipeline.learning.encoder.measuring import StopMeasure
-from pipeline.learning.encoder.model import encode, load_model
+from pipeline.learning.encoder.model import encode, load_model, move_back
 from pipeline.learning.encoder.pairs import TrainingPairs
 from pipeline.progress import Progress
+from router.encoding.delta import Factors
 from router.encoding.export import EncoderModel
 from router.fingerprint import fingerprint
 
@@ -27,11 +28,12 @@ _LONGEST_GRADIENT = 1.0
 
 @dataclass(frozen=True, slots=True)
 class TrainingPlan:
-    """How an encoder is trained. See docs/decisions/0098-fine-tuning-the-encoder.md.
+    """How an encoder is trained. See docs/decisions/0098 and 0106.
 
     `rank` is that of the deltas of its linear maps; 0 trains all weights. `rate` is the highest learning rate: it is
     warmed up over a tenth of the steps, and falls to 0. Training takes `epochs`, at most `most_steps` steps; it is
-    checked `checks` times, and ends after `patience` checks without a gain. Texts are cut at `max_tokens`.
+    checked `checks` times, and ends after `patience` checks without a gain. Texts are cut at `max_tokens`. The result
+    lies a `share` of the way from the base to what was trained: 1 is all of it.
     """
 
     rank: int = 16
@@ -41,7 +43,8 @@ class TrainingPlan:
     most_steps: int = 400
     checks: int = 6
     patience: int = 2
-    max_tokens: int = 64
+    max_tokens: int = 96
+    share: float = 1.0
     seed: int = 0
 
 
@@ -49,10 +52,12 @@ class TrainingPlan:
 class TrainedModel:
     """A trained SentenceTransformer: of `planned` steps it has the first `steps`; 0 where no check was a gain.
 
-    `scores` has by step the mean reciprocal rank of the requests that told when to stop.
+    `deltas` are the plan's share of what was trained, by the names of the linear maps; empty where all weights were
+    trained. `scores` has by step the mean reciprocal rank of the requests that told when to stop.
     """
 
     model: Any
+    deltas: Mapping[str, Factors]
     steps: int
     planned: int
     scores: dict[int, float]
@@ -73,34 +78,38 @@ def train_encoder(
     On one machine equal inputs give equal weights. A training that finds its own checkpoint in `checkpoints` goes on
     from there. Raises RunAborted where torch is missing or the model cannot be loaded.
     """
-    model = load_model(base)
+    learner = load_model(base, for_training=True)
     import torch
 
     progress.start("prepare", None)
-    nearest = nearest_tools(encode(model, pairs.tools), pairs.group, plan.size.siblings)
+    nearest = nearest_tools(encode(learner, pairs.tools), pairs.group, plan.size.siblings)
     batches = planned_batches(pairs, nearest, plan)
     measure = StopMeasure.of(pairs, plan.seed)
-    with torch.random.fork_rng(devices=[]), _fast_products():
-        training = _Training(model, pairs, batches, plan, base, measure)
+    with torch.random.fork_rng(devices=[]), _short_floats():
+        training = _Training(learner, pairs, batches, plan, base, measure)
         training.run(progress, checkpoints)
-    return TrainedModel(model, training.best_step, len(batches), training.scores)
+    model = load_model(base)
+    deltas = deltas_of(learner, plan.share)
+    if plan.rank:
+        merge_deltas(model, deltas)
+    else:
+        model, untrained = learner, model
+        move_back(model, untrained, plan.share)
+    return TrainedModel(model, deltas, training.best_step, len(batches), training.scores)
 
 
 @contextmanager
-def _fast_products() -> Iterator[None]:
-    """Let products be rounded to bfloat16 where the processor has units for it: a third of the time. Sums stay fp32."""
+def _short_floats() -> Iterator[None]:
+    """Let torch compute in bfloat16 where the processor has units for it: half of the time."""
     import torch
 
-    precision = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("medium")
-    try:
+    fast = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    with torch.autocast("cpu", torch.bfloat16, enabled=fast):
         yield
-    finally:
-        torch.set_float32_matmul_precision(precision)
 
 
 class _Training:
-    """A training in progress. It leaves the model with the weights that did best, and of its own kind."""
+    """A training in progress. It leaves the model with the weights that did best."""
 
     def __init__(
         self,
@@ -122,6 +131,7 @@ class _Training:
         self.scores = {0: self._score()}
         torch.manual_seed(plan.seed)
         if plan.rank:
+            model.bfloat16()  # they stay as they are: rounded once, not at each product
             add_deltas(model, plan.rank)
         self._trained = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
         self._loss = MultipleNegativesRankingLoss(model)
@@ -153,16 +163,11 @@ class _Training:
                 if checkpoints is not None:
                     self._checkpoint(step).save(checkpoints, key)
         self._load(self._best)
-        if self._plan.rank:
-            merge_deltas(self._model)
-        self._model.eval()
 
     def _step(self, step: int) -> None:
-        """Take one step. Its dropout depends on the seed and the step alone, wherever the training went on from."""
+        """Take one step, without dropout: a third of the time, and few weights learn."""
         import torch
 
-        self._model.train()
-        torch.manual_seed(self._plan.seed * 1_000_003 + step)
         whole, self._model.max_seq_length = self._model.max_seq_length, self._plan.max_tokens
         try:
             loss = batch_loss(self._model, self._loss, self._pairs, self._batches[step - 1], self._base.query_prefix)

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from pipeline.learning.encoder.card import read_card, write_card
-from pipeline.learning.encoder.low_rank import deltas_of, merge_deltas
-from pipeline.learning.encoder.model import encode, load_model, move_halfway
+from pipeline.learning.encoder.low_rank import add_deltas, deltas_of
+from pipeline.learning.encoder.model import encode, load_model, move_back
 from pipeline.learning.encoder.reuse import find_tuned, tuned_folder
 from pipeline.learning.encoder.saving import save_delta, save_encoder
+from pipeline.vectors.sentence_transformer import linear_maps
 from router.encoding.delta import DELTA_FILE, read_checksums, read_delta
 from router.encoding.export import EncoderModel, describe_model
 from router.fingerprint import file_sha256
@@ -36,8 +37,9 @@ def read(folder: Path) -> EncoderModel:
 
 
 def test_a_saved_delta_is_the_model_that_was_measured_bit_for_bit(base: EncoderModel, tmp_path: Path) -> None:
-    model = trained(base)
-    save_encoder(model, tmp_path / "ours", base, write)
+    ours = trained(base)
+    model = ours.model
+    save_encoder(ours, tmp_path / "ours", base, write)
     weights, measured = load_model(read(tmp_path / "ours")).state_dict(), model.state_dict()
     assert weights.keys() == measured.keys()
     assert all(np.array_equal(weights[name].numpy(), measured[name].numpy()) for name in weights)
@@ -45,15 +47,24 @@ def test_a_saved_delta_is_the_model_that_was_measured_bit_for_bit(base: EncoderM
     assert not np.allclose(encode(load_model(base), TEXTS), encode(model, TEXTS), atol=0.01)
 
 
-def test_deltas_are_the_same_before_and_after_they_are_merged(base: EncoderModel) -> None:
-    model = trained(base, merged=False)
-    before = deltas_of(model)
-    merge_deltas(model)
-    after = deltas_of(model)
-    assert before.keys() == after.keys()
-    assert all(np.array_equal(before[name][half], after[name][half]) for name in before for half in (0, 1))
-    assert not any(name.startswith("pooler") for name in before)  # nothing was trained there
-    assert deltas_of(load_model(base)) == {}
+def test_a_learner_answers_as_the_model_that_its_deltas_are_merged_into(base: EncoderModel) -> None:
+    import torch
+
+    learner, ours = load_model(base), trained(base)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        add_deltas(learner, 4)
+    assert np.array_equal(encode(learner, TEXTS), encode(load_model(base), TEXTS))  # a new delta is zero
+    assert deltas_of(learner) == {}
+    with torch.no_grad():
+        for name, (down, up) in ours.deltas.items():
+            delta = dict(linear_maps(learner))[name].delta
+            delta.down.copy_(torch.from_numpy(down))
+            delta.up.copy_(torch.from_numpy(up))
+    assert np.allclose(encode(learner, TEXTS), encode(ours.model, TEXTS), atol=1e-5)
+    half = deltas_of(learner, 0.5)
+    assert not any(name.startswith("pooler") for name in half)  # nothing was trained there
+    assert all(np.array_equal(half[name][1], ours.deltas[name][1] / 2) for name in ours.deltas)
 
 
 def test_a_deltas_folder_is_small_and_has_all_that_says_what_it_is(base: EncoderModel, tmp_path: Path) -> None:
@@ -78,9 +89,10 @@ def test_equal_trainings_give_equal_folders(base: EncoderModel, tmp_path: Path) 
 
 
 def test_a_model_that_was_moved_back_is_saved_where_it_lies(base: EncoderModel, tmp_path: Path) -> None:
-    model = trained(base)
-    move_halfway(model, load_model(base))
-    save_encoder(model, tmp_path / "ours", base, write, share=0.5)
+    ours = trained(base)
+    model = ours.model
+    move_back(model, load_model(base), 0.5)
+    save_encoder(ours, tmp_path / "ours", base, write, share=0.5)
     assert np.allclose(encode(load_model(read(tmp_path / "ours")), TEXTS), encode(model, TEXTS), atol=1e-6)
 
 
@@ -90,10 +102,10 @@ def test_a_training_over_a_delta_is_one_delta_over_the_plain_base(
 ) -> None:
     save_encoder(trained(base, rank=3), tmp_path / "first", base, write)
     first = read(tmp_path / "first")
-    model = trained(first, rank=2, seed=1)
-    for _ in range({1.0: 0, 0.25: 2}[share]):
-        move_halfway(model, load_model(first))
-    save_encoder(model, tmp_path / "second", first, write, share)
+    ours = trained(first, rank=2, seed=1)
+    model = ours.model
+    move_back(model, load_model(first), share)
+    save_encoder(ours, tmp_path / "second", first, write, share)
     second = read(tmp_path / "second")
     assert second.folder.samefile(base.folder) and second.delta is not None
     assert read_delta(second.delta).header.rank == 5
@@ -113,7 +125,7 @@ def test_all_weights_are_saved_where_all_were_trained_or_the_base_has_none_in_sa
     import torch
     from safetensors.torch import load_file
 
-    save_encoder(load_model(base), tmp_path / "all", base, write)
+    save_encoder(replace(trained(base), deltas={}), tmp_path / "all", base, write)
     other = strong(tmp_path / "other")
     torch.save(load_file(other.folder / "model.safetensors"), other.folder / "pytorch_model.bin")
     (other.folder / "model.safetensors").unlink()
@@ -145,7 +157,7 @@ def test_a_model_card_tells_data_plan_figures_and_licence_and_cannot_be_written_
     data = {"catalogs": ["crm"], "pairs": 900, "tools": 80, "held_out": 100, "held_back_providers": 3}
     card = {**FIGURES, "data": data, "plan": {"rank": 4}, "gain": {"rows": [row], "mistaken": [0.1, 0.09]}}
     card["command"] = "quartermaster train crm\n --out ours"
-    save_delta(deltas_of(trained(own)), tmp_path / "ours", own, lambda folder: write_card(folder, card))
+    save_delta(trained(own).deltas, tmp_path / "ours", own, lambda folder: write_card(folder, card))
     text = (tmp_path / "ours" / "README.md").read_text(encoding="utf-8")
     assert "900 requests and 80 tools of crm" in text and "licence: apache-2.0" in text
     assert "    quartermaster train crm --out ours\n" in text

@@ -10,7 +10,7 @@ import pytest
 from pipeline.learning.encoder.adoption import fine_tune
 from pipeline.learning.encoder.batches import BatchSize
 from pipeline.learning.encoder.card import read_card, write_card
-from pipeline.learning.encoder.model import encode, load_model, move_halfway, save_model
+from pipeline.learning.encoder.model import encode, load_model, move_back, save_model
 from pipeline.learning.encoder.pairs import TrainingPairs
 from pipeline.learning.encoder.reuse import find_tuned, tuned_folder
 from pipeline.learning.encoder.training import TrainingPlan, train_encoder
@@ -138,5 +138,5 @@ def test_a_trained_encoder_can_be_moved_halfway_back(base: EncoderModel, pairs: 
     moved, others = dict(trained.model.named_parameters()), dict(untuned.named_parameters())
     name = next(name for name in moved if name.endswith("query.weight"))
     expected = (moved[name] + others[name]).detach().numpy() / 2
-    move_halfway(trained.model, untuned)
+    move_back(trained.model, untuned, 0.5)
     assert np.allclose(moved[name].detach().numpy(), expected, atol=1e-6)
