@@ -3,6 +3,7 @@
 from tests.fuzz.target import Target
 from tests.fuzz.targets import (
     answers,
+    deltas,
     documents,
     http,
     mcp,
@@ -17,6 +18,7 @@ from tests.fuzz.targets import (
 )
 
 _MODULES = (
-    documents, readers, records, written_files, settings, answers, routing, overlays, snapshots, http, mcp, upstreams,
+    deltas, documents, readers, records, written_files, settings, answers, routing, overlays, snapshots, http, mcp,
+    upstreams,
 )  # fmt: skip
 TARGETS: dict[str, Target] = {target.name: target for module in _MODULES for target in module.TARGETS}
