@@ -11,11 +11,11 @@ from flows.output.terminal import plain_text
 
 def encoder_rows(result: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return what there is to tell of both encoders of an evaluation: a name, this one's value, that one's value."""
-    other = result["against"]
-    pairs = [(_facts(result["encoder"]), _facts(other["encoder"]))]
-    if result.get("cost"):
-        pairs.append((_costs(result["cost"]), _costs(other["cost"])))
-    return [(name, value, there[name]) for here, there in pairs for name, value in here.items()]
+    here, there = (
+        {"tools": f"{side['tools']:,}", **_facts(side["encoder"]), **(_costs(side["cost"]) if side.get("cost") else {})}
+        for side in (result, result["against"])
+    )
+    return [(name, value, there[name]) for name, value in here.items()]
 
 
 def encoders_table(result: Mapping[str, Any]) -> Table:

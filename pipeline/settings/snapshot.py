@@ -10,6 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from pipeline.errors import SettingsInvalid
 from pipeline.settings.base import Section, Share
 from pipeline.settings.durations import Duration
+from router.encoding.automatic import PREFERRED
 from router.errors import quoted
 from router.retrieval.recipe import RECIPES, Recipe
 from router.signing.private_keys import PEM_START
@@ -22,7 +23,7 @@ class VectorSettings(Section):
     encoder: str = "auto"
     """A sentence-transformers model by name or folder, `none`, or `auto`: `preferred` if it is on disk or the hub
     answers, else the packaged all-MiniLM-L6-v2."""
-    preferred: str = "BAAI/bge-base-en-v1.5"
+    preferred: str = PREFERRED
     """The model that `auto` tries first."""
     query_prefix: str | None = None
     """Text before each request; by default as the model declares it."""
@@ -31,6 +32,13 @@ class VectorSettings(Section):
     fp32."""
     batch_size: int = Field(16, ge=1)
     """The most texts that are embedded at once."""
+
+    @property
+    def preferred_name(self) -> str:
+        """Return the name of the model that `auto` tries first, without the path of a folder; empty without `auto`."""
+        if self.encoder != "auto":
+            return ""
+        return Path(self.preferred).name if Path(self.preferred).is_dir() else self.preferred
 
 
 class TuningSettings(Section):
