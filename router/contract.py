@@ -127,6 +127,11 @@ class EncoderManifest:
     max_length: Annotated[int, Meta(ge=0, le=1_000_000)]
     precision: _Name
 
+    @property
+    def described(self) -> str:
+        """Return the encoder in words: "all-MiniLM-L6-v2, revision 1f0c…, 384 dimensions, int8"."""
+        return f"{self.model}, revision {self.revision}, {self.dim} dimensions, {self.precision}"
+
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
@@ -134,6 +139,8 @@ class Manifest:
 
     `sequence` is the number of the snapshot in its store, from 1; 0 in those of versions that gave none.
     `inputs_hash` is `content_hash` without what depends on the snapshot that served before; empty in old ones.
+    `preferred_encoder` is the model that `auto` tried first; empty where the settings named the encoder, None in
+    snapshots of versions that did not tell.
     `versions` has the keys format, text, projection and prompt. `files` maps each path in the snapshot to its sha256.
     `counts` has at least the keys tools and phrases. `recipe` is the default recipe as JSON. `held` lists the reasons
     why the quality gate withheld the snapshot; empty where it passed. `degraded` lists what its build went without,
@@ -173,6 +180,7 @@ class Manifest:
     token_details: Annotated[tuple[_Name, ...], _Few] = UNNAMED_TOKEN_DETAILS
     sequence: _Count = 0
     inputs_hash: _Text = ""
+    preferred_encoder: _Text | None = None
 
     def write(self, folder: Path) -> None:
         """Write `manifest.json`, with a checksum of its content, into a snapshot's folder."""

@@ -132,6 +132,8 @@ def _summary(report: BuildReport) -> str:
         ("tokens in, out", f"{usage.prompt_tokens:,}, {usage.completion_tokens:,}"),
         ("cost, estimate", f"{cost}, {estimate}"),
         ("texts left out", ", ".join(f"{check} {count:,}" for check, count in dropped.most_common()) or "none"),
+        ("encoder", report.snapshot_encoder.described if report.snapshot_encoder else "none"),
+        *([("encoder before", report.encoder_before.described)] if report.encoder_before else []),
         ("texts embedded", f"{report.embedded:,}"),
         ("prerequisites", str(report.prerequisites or "off")),
         *([("judged", evaluation_line(report.evaluation))] if report.evaluation else []),

@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.table import Table
 
-from flows.output.evaluation import metric_text
+from flows.output.formatting import metric_text
 from flows.output.terminal import out, plain_text
 from router.evaluation import METRICS
 

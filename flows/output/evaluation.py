@@ -6,8 +6,9 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from flows.output.causes import cause_changes_table, causes_line, show_causes
-from flows.output.formatting import decimal, interval_text, shorten
+from flows.output.causes import causes_line, show_causes
+from flows.output.differences import ablation_table, show_against
+from flows.output.formatting import decimal, interval_text, metric_text, shorten
 from flows.output.terminal import err, out, plain_text, print_heading
 from router import Signal
 from router.evaluation import HEADLINE_METRICS, METRICS, NDCG, K
@@ -39,9 +40,7 @@ def show_evaluation(result: Mapping[str, Any], worst: int = 0) -> None:
     if result.get("against"):
         other = result["against"]
         print_heading(f"Against {other['snapshot']}, recipe {other['recipe']}")
-        out.print(difference_table(result, other))
-        out.print()
-        out.print(cause_changes_table(other["causes"]))
+        show_against(result, other)
     if worst:
         show_causes(result["causes"])
         show_worst(result["worst"][:worst])
@@ -92,29 +91,6 @@ def slices_table(result: Mapping[str, Any]) -> Table:
     return table
 
 
-def ablation_table(ablation: Mapping[str, Any]) -> Table:
-    """Return the change of the fused list without each signal."""
-    table = _differences("without", "difference")
-    for signal, without in ablation.items():
-        for metric in HEADLINE_METRICS:
-            change = without["difference"][metric.key]
-            if change is not None:
-                table.add_row(signal, metric.header, metric_text(without["metrics"][metric.key]), *_change(change))
-        table.add_section()
-    return table
-
-
-def difference_table(result: Mapping[str, Any], other: Mapping[str, Any]) -> Table:
-    """Return a measurement beside another one, metric by metric."""
-    table = _differences("metric", "difference", first="this", second="that")
-    for metric in METRICS:
-        change = other["difference"][metric.key]
-        if change is not None:
-            values = (result["signals"]["fused"][metric.key], other["metrics"][metric.key])
-            table.add_row(metric.header, *map(metric_text, values), *_change(change))
-    return table
-
-
 def show_worst(worst: Sequence[Mapping[str, Any]]) -> None:
     """Print the worst requests: the required tools, why they were missed, and the tools returned instead."""
     print_heading(f"The worst requests ({len(worst)})")
@@ -144,30 +120,6 @@ def evaluation_line(evaluation: Mapping[str, Any]) -> str:
 
     before = f"; before: {both(evaluation['serving']['metrics'])}" if "serving" in evaluation else ""
     return f"{evaluation['requests']:,} requests: {both(evaluation['metrics'])}{before}"
-
-
-def metric_text(value: float | None, best: float | None = None) -> str:
-    """Return a metric as markup, in bold if it is the best."""
-    if value is None:
-        return "[dim]–[/]"
-    return f"[bold]{value:.3f}[/]" if value == best else f"{value:.3f}"
-
-
-def _differences(of: str, difference: str, first: str = "metric", second: str = "value") -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(of, style="cyan")
-    for name in (first, second, difference):
-        table.add_column(name, justify="right")
-    table.add_column("95 %", style="dim", no_wrap=True)
-    table.add_column("p", justify="right")
-    table.add_column("better, worse", justify="right")
-    return table
-
-
-def _change(change: Mapping[str, Any]) -> list[str]:
-    p = "<.001" if change["p"] < 0.001 else decimal(change["p"])
-    counts = f"{change['better']:,}, {change['worse']:,}"
-    return [f"{change['difference']:+.3f}", interval_text(change["interval"]), p, counts]
 
 
 def _show_notes(result: Mapping[str, Any]) -> None:

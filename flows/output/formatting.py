@@ -53,3 +53,10 @@ def shorten(text: str, length: int) -> str:
     """Return a text as one line, cut with … to `length` characters."""
     line = cell_text(text)
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
+
+
+def metric_text(value: float | None, best: float | None = None) -> str:
+    """Return a metric as markup, in bold if it is the best."""
+    if value is None:
+        return "[dim]–[/]"
+    return f"[bold]{value:.3f}[/]" if value == best else f"{value:.3f}"

@@ -139,7 +139,7 @@ def _facts(inspection: Inspection, tables: Mapping[str, TableInfo]) -> list[tupl
         ("built", f"{cell_text(built_at)} UTC by run {run}{cost}"),
         ("holds", counted("tools", "providers", "parameters", "phrases", "prerequisites")),
         ("expansions by", cell_text(manifest.generators) or "nobody"),
-        ("encoder", f"{encoder.model}, {counted('vectors')}, of {encoder.dim} dimensions" if encoder else "none"),
+        ("encoder", f"{encoder.described}; {counted('vectors')}" if encoder else "none"),
         ("recipe", cell_text(manifest.recipe.get("name", "custom"))),
         ("to look at", counted("rejections", "notices", "duplicates", "shared_phrases")),
     ]

@@ -15,6 +15,7 @@ from flows.output.catalog_stores import (
 )
 from flows.output.terminal import err, out, plain_text, rows_table
 from router.contract import Manifest
+from router.encoding.automatic import newer_choice, untuned_name
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.signing.private_keys import read_signer
 from router.snapshot.listed_files import told, unlisted_files
@@ -147,6 +148,10 @@ def _entry(catalog: str, stored: Stored, state: StoreState, problem: str, size: 
         "current": stored.current,
         "tools": manifest.counts["tools"] if manifest else None,
         "encoder": manifest.encoder.model if manifest and manifest.encoder else None,
+        "encoder_revision": manifest.encoder.revision if manifest and manifest.encoder else None,
+        "encoder_dim": manifest.encoder.dim if manifest and manifest.encoder else None,
+        "encoder_precision": manifest.encoder.precision if manifest and manifest.encoder else None,
+        "rebuild_encoder": newer_choice(manifest) if manifest and stored.current else None,
         "generators": dict(manifest.generators) if manifest else None,
         "held": is_held(stored, state),
         "pinned": state.pin.at if state.pin and state.pin.snapshot == stored.name else None,
@@ -165,8 +170,22 @@ def _remarks(stored: Stored, state: StoreState, problem: str) -> Iterator[str]:
         yield "held back: " + "; ".join(stored.manifest.held)
     if state.pin and state.pin.snapshot == stored.name:
         yield f"pinned since {state.pin.at}" + ("" if stored.current else ", but does not serve: pin it again")
+    if stored.current and (advice := _encoder_advice(stored.manifest)):
+        yield advice
     if left := _rolled_back(stored, state):
         yield f"rolled back from at {left.at}: no build publishes its content before --release {stored.name}"
+
+
+def _encoder_advice(manifest: Manifest | None) -> str:
+    """Return what to say where a rebuild would use another encoder; empty where it would not."""
+    choice = newer_choice(manifest) if manifest else None
+    if manifest is None or manifest.encoder is None or choice is None:
+        return ""
+    return (
+        f'built with {manifest.encoder.described}. A rebuild with encoder = "auto" would use {choice}. What that gains '
+        "(--bench is the catalog's folder): quartermaster evaluate --bench … --encoder auto --against-encoder "
+        f"{untuned_name(manifest)}"
+    )
 
 
 def _rolled_back(stored: Stored, state: StoreState) -> RolledBack | None:

@@ -59,6 +59,7 @@ _STAGE_TITLES = {
     "publish": "Publishing",
     "evaluate": "Evaluating",
     "ablate": "Leaving out signals",
+    "time": "Timing the encoders",
 }
 
 

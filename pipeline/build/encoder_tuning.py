@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pipeline import learning, vectors
 from pipeline.build.context import BuildContext
+from pipeline.build.stores import SERVING_AREA
 from pipeline.enrichment import Enrichment
 from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.records import Catalog
@@ -116,7 +117,7 @@ def train_or_reuse(context: BuildContext, tuned: TunedEncoder) -> tuple[BuildEnc
         return tuned.base, learned
     model = learning.find_tuned(tuned.root, base, tuned.key)
     assert model is not None  # it was saved just now
-    _remove_others(tuned, folder)
+    _remove_others(context, tuned, folder)
     return exported_encoder(context, model), learned
 
 
@@ -129,8 +130,13 @@ def _requests(context: BuildContext, past: learning.PastRequests | None) -> Iter
         yield request.request, sorted(request.shares)
 
 
-def _remove_others(tuned: TunedEncoder, folder: Path) -> None:
-    """Remove the tuned encoders of this catalog that neither serve nor were trained now."""
+def _remove_others(context: BuildContext, tuned: TunedEncoder, folder: Path) -> None:
+    """Remove the tuned encoders of this catalog that neither serve nor were trained now.
+
+    An experiment removes none: it does not know what serves.
+    """
+    if context.area != SERVING_AREA:
+        return
     serving = tuned.serving.embedding.model.saved_in if tuned.serving else None
     for other in tuned.root.iterdir():
         if other not in (folder, serving):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pipeline import vectors
 from pipeline.build.context import BuildContext
+from pipeline.build.encoder_change import encoder_change
 from pipeline.build.encoder_tuning import BuildEncoder, exported_encoder, tuned_encoder_of
 from pipeline.build.enriching import Enriching
 from pipeline.build.learning import reusable_calibration, training_set_of
@@ -28,6 +29,8 @@ def resolve_encoder(context: BuildContext) -> BuildEncoder | None:
     if settings.encoder != "none":
         clock.start("resolve", None)
     model = execution.run("resolve", vectors.resolve_encoder, settings, clock)
+    if (change := encoder_change(context.serving, model)) is not None:
+        clock.note(change)
     return None if model is None else exported_encoder(context, model)
 
 

@@ -2,6 +2,7 @@
 
 from pipeline.build.context import BuildContext
 from pipeline.build.degradation import degradations
+from pipeline.build.encoder_change import encoder_serving
 from pipeline.build.state import BuildState, SnapshotIdentity, SnapshotOutcome, hashes_of
 from pipeline.errors import SnapshotInvalid
 from pipeline.inspection.difference import ToolDifference
@@ -23,7 +24,8 @@ def identify(context: BuildContext, state: BuildState) -> SnapshotIdentity:
     decided = decisions.reasons_against(context.store, context.settings.name, *hashes)
     difference = ToolDifference.since(served, state.read.catalog.hashes)
     degraded = (*context.ledger.problems, *degradations(state.read, state.expanded))
-    return SnapshotIdentity(*hashes, (*held, *decided), decided, degraded, difference)
+    before = encoder_serving(context.serving)
+    return SnapshotIdentity(*hashes, (*held, *decided), decided, degraded, difference, before)
 
 
 def _reasons_to_hold(context: BuildContext, state: BuildState, served: ServedTools) -> tuple[str, ...]:

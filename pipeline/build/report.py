@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from pipeline.records import NOTICES, Notice
 from pipeline.sources.coverage import Coverage, by_source
 from pipeline.sources.last_reading import StaleSource
 from router import Manifest
+from router.contract import EncoderManifest
 
 _NAMED_IN_LEDGER = 100  # tools of each kind of change
 
@@ -51,6 +52,8 @@ class BuildReport:
         prerequisites: How many tools need another to run first; None where the recipe brings no prerequisites.
         coverage: How much of each source was read.
         encoder: The encoder's name; None without vectors.
+        snapshot_encoder: The encoder of the snapshot, in full; None without vectors.
+        encoder_before: The encoder of the snapshot that served before, where it was another.
         removed: Old snapshots that were deleted.
         written_bytes: Bytes on disk of the new snapshot that no other file shares.
         freed_bytes: Bytes on disk that old snapshots gave back.
@@ -84,6 +87,8 @@ class BuildReport:
     coverage: tuple[Coverage, ...] = ()
     prerequisites: PrerequisiteCounts | None = None
     encoder: str | None = None
+    snapshot_encoder: EncoderManifest | None = None
+    encoder_before: EncoderManifest | None = None
     removed: tuple[str, ...] = ()
     written_bytes: int = 0
     freed_bytes: int = 0
@@ -160,6 +165,8 @@ class BuildReport:
             "dropped": dict(sorted(Counter(v.check for v in self.verdicts if v.dropped).items())),
             "embedded": self.embedded,
             "encoder": self.encoder,
+            "snapshot_encoder": asdict(self.snapshot_encoder) if self.snapshot_encoder else None,
+            "encoder_before": asdict(self.encoder_before) if self.encoder_before else None,
             "prerequisites": self.prerequisites.to_json() if self.prerequisites else None,
             "removed": list(self.removed),
             "written_bytes": self.written_bytes,
@@ -231,6 +238,8 @@ def make_report(
         coverage=reading.coverage,
         prerequisites=PrerequisiteCounts.of(manifest, catalog.records),
         encoder=encoder.embedding.model.name if encoder else None,
+        snapshot_encoder=manifest.encoder,
+        encoder_before=identity.encoder_before if identity.encoder_before != manifest.encoder else None,
         removed=outcome.removed,
         written_bytes=outcome.written_bytes,
         freed_bytes=outcome.freed_bytes,

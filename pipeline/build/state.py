@@ -18,6 +18,7 @@ from pipeline.publish.quarantine import QuarantinedTool
 from pipeline.records import Catalog
 from pipeline.settings import CatalogSettings
 from pipeline.sources import Reading
+from router.contract import EncoderManifest
 from router.evaluation import judgements_of
 from router.fingerprint import file_sha256
 from router.tools.field_text import FieldDocuments
@@ -72,7 +73,8 @@ class SnapshotIdentity:
 
     `content_hash` is the hash of all that decides its answers; `inputs_hash` leaves out what is reused of the snapshot
     that serves. `held` are all reasons against serving it, `decided` those of an operator's decisions, `degraded` is
-    what the build went without, `difference` its difference from the snapshot that serves.
+    what the build went without, `difference` its difference from the snapshot that serves, `encoder_before` the
+    encoder of that snapshot.
     """
 
     content_hash: str
@@ -81,6 +83,7 @@ class SnapshotIdentity:
     decided: tuple[str, ...]
     degraded: tuple[str, ...]
     difference: ToolDifference
+    encoder_before: EncoderManifest | None = None
 
 
 @dataclass(frozen=True)

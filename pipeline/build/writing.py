@@ -91,6 +91,7 @@ def _contents(
         coverage=read.reading.coverage,
         quarantined=state.quarantined,
         prerequisites=prerequisites,
+        preferred_encoder=settings.vectors.preferred_name,
     )
 
 

@@ -13,6 +13,7 @@ from pipeline.learning.encoder.catalog_pairs import CatalogPairs, catalog_pairs
 from pipeline.learning.encoder.reuse import (
     ReusedEncoder,
     find_tuned,
+    is_tuned,
     reuse_encoder,
     serving_encoder,
     tuned_folder,
@@ -54,6 +55,7 @@ __all__ = [
     "find_need_tools",
     "find_tuned",
     "fine_tune",
+    "is_tuned",
     "learn_from_use",
     "past_requests",
     "phrase_keys",

@@ -66,7 +66,7 @@ class SnapshotContents:
     is what the build went without, `stale_sources` are the sources whose last known records it holds, as JSON. `past`
     are past requests with their vectors, `fit_weights` says to fit the recipe to them, `calibration` what abstention is
     calibrated on, None where it is not, `quarantined` the tools that are held back alone. `prerequisites` are the edges
-    between tools, None where the recipe has no use for them.
+    between tools, None where the recipe has no use for them. `preferred_encoder` is as in `Manifest`.
     """
 
     catalog_name: str
@@ -89,6 +89,7 @@ class SnapshotContents:
     quarantined: Sequence[QuarantinedTool] = ()
     coverage: Sequence[Coverage] = ()
     prerequisites: Sequence[Prerequisite] | None = None
+    preferred_encoder: str = ""
 
 
 @dataclass(frozen=True)
@@ -242,6 +243,7 @@ def _manifest(
         field_lengths={str(signal): round(length, 3) for signal, length in lengths.items()},
         sequence=sequence,
         inputs_hash=contents.inputs_hash,
+        preferred_encoder=contents.preferred_encoder,
     )
 
 

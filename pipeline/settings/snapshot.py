@@ -10,6 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from pipeline.errors import SettingsInvalid
 from pipeline.settings.base import Section, Share
 from pipeline.settings.durations import Duration
+from router.encoding.automatic import PREFERRED
 from router.errors import quoted
 from router.retrieval.recipe import RECIPES, Recipe
 from router.signing.private_keys import PEM_START
@@ -23,7 +24,7 @@ class VectorSettings(Section):
     """A sentence-transformers model by name or folder, a delta's folder, `minilm-tools-v1` (the delta that comes with
     Quartermaster, over the packaged all-MiniLM-L6-v2), `all-MiniLM-L6-v2` without it, `none`, or `auto`: `preferred` if
     it is on disk or the hub answers, else `minilm-tools-v1`."""
-    preferred: str = "BAAI/bge-base-en-v1.5"
+    preferred: str = PREFERRED
     """The model that `auto` tries first."""
     query_prefix: str | None = None
     """Text before each request; by default as the model declares it."""
@@ -32,6 +33,13 @@ class VectorSettings(Section):
     fp32."""
     batch_size: int = Field(16, ge=1)
     """The most texts that are embedded at once."""
+
+    @property
+    def preferred_name(self) -> str:
+        """Return the name of the model that `auto` tries first, without the path of a folder; empty without `auto`."""
+        if self.encoder != "auto":
+            return ""
+        return Path(self.preferred).name if Path(self.preferred).is_dir() else self.preferred
 
 
 class TuningSettings(Section):

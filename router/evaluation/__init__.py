@@ -2,7 +2,8 @@
 
 `judgements` reads the requests, `metrics` scores rankings, `resampling` gives intervals and tests, `abstention` judges
 the probability that some tool fits. `measurement` puts requests to a router; `summary` (by `slices`), `comparison`,
-`ablation`, `misses` and `causes` turn its results into JSON, `runs` into TREC files.
+`ablation`, `misses` and `causes` turn its results into JSON, `runs` into TREC files. `slice_comparison` compares slice
+by slice.
 """
 
 from router.evaluation.ablation import ablate, removable_signals

@@ -9,9 +9,10 @@ import numpy as np
 from router.contract import Signal
 from router.errors import SettingsInvalid
 from router.evaluation.causes import cause_changes
-from router.evaluation.measurement import FUSED, Measurement
+from router.evaluation.measurement import FUSED, Measurement, encoder_json
 from router.evaluation.metrics import METRICS, NDCG, K, by_key, means
-from router.evaluation.resampling import Difference, differences, holm, intervals
+from router.evaluation.resampling import Difference, differences, intervals
+from router.evaluation.slice_comparison import compared_abstention, compared_slices, correct_for_number
 from router.retrieval.recipe import RECIPES, Recipe
 from router.router import Router
 
@@ -29,7 +30,8 @@ def compared(first: Measurement, second: Measurement) -> dict[str, Difference | 
 def against(first: Measurement, second: Measurement) -> dict[str, Any]:
     """Return as JSON the second measurement's figures, the differences (first less second), and what moved.
 
-    `moved` lists the requests whose nDCG differs most, either way; `causes` counts what became of missed steps.
+    `moved` lists the requests whose nDCG differs most, either way; `causes` counts what became of missed steps; `by`
+    are the differences by slice, `no_tool` is that of the AUCs.
     """
     metric = NDCG(K)
     column = METRICS.index(metric)
@@ -48,17 +50,20 @@ def against(first: Measurement, second: Measurement) -> dict[str, Any]:
     return {
         **comparison_row(second),
         "difference": {key: d.to_json() if d else None for key, d in compared(first, second).items()},
+        "by": compared_slices(first, second),
+        "no_tool": compared_abstention(first, second),
         "moved": rows,
         "causes": cause_changes(first, second),
     }
 
 
 def comparison_row(measured: Measurement) -> dict[str, Any]:
-    """Return the fused list of a measurement in short: snapshot, recipe, metrics with intervals, latency."""
+    """Return the fused list of a measurement in short: snapshot, recipe, encoder, metrics with intervals, latency."""
     table = measured.scores()
     return {
         "snapshot": measured.router.manifest.snapshot,
         "recipe": measured.recipe.name,
+        "encoder": encoder_json(measured),
         "tools": len(measured.router),
         "metrics": means(table),
         "intervals": by_key(list(interval) if interval else None for interval in intervals(table)),
@@ -77,10 +82,7 @@ def comparison_rows(measurements: Sequence[Measurement]) -> list[dict[str, Any]]
     changes: list[dict[str, Any]] = [
         {key: d.to_json() if d else None for key, d in row.items()} for row in compared_rows
     ]
-    for metric in METRICS:
-        of_metric = [change[metric.key] for change in changes if change[metric.key]]
-        for change, p in zip(of_metric, holm([change["p"] for change in of_metric]), strict=True):
-            change["p"] = p
+    correct_for_number(changes)
     for row, change in zip(rows[1:], changes, strict=True):
         row["difference"] = change
     return rows

@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,11 @@ class Measurement:
         """The requests, in order."""
         return [result.judgement for result in self.results]
 
+    def provider_of(self, tool_id: str) -> str | None:
+        """Return the provider of a tool; None where the snapshot lacks the tool, or the tool a provider."""
+        record = self.router.record(tool_id)
+        return record.provider if record else None
+
     def pairs(self, name: str = FUSED) -> Iterator[tuple[tuple[str, ...], Judgement]]:
         """Return the rankings of a list with their judgements; none where the recipe or the snapshot lacks the list."""
         return ((r.lists[name].ids, r.judgement) for r in self.results if name in r.lists)
@@ -108,6 +114,12 @@ def ask(
         results.append(JudgedResult(judgement, lists, routed.fits, routed.none_fits, milliseconds))
         advance()
     return Measurement(router, chosen, tuple(results))
+
+
+def encoder_json(measured: Measurement) -> dict[str, Any] | None:
+    """Return the encoder that the snapshot was built with, as its manifest tells it; None without vectors."""
+    encoder = measured.router.manifest.encoder
+    return asdict(encoder) if encoder else None
 
 
 def whole_lists(

@@ -1,4 +1,4 @@
-"""Sort requests into slices by kind, by length, and by whether they name a provider."""
+"""Sort requests into slices: as they are judged, by kind, by length, and by whether they name a provider."""
 
 from collections.abc import Callable, Sequence
 
@@ -34,6 +34,12 @@ def slices(
             positions["provider"]["named" if named else "not named"].append(position)
     filled = {by: {name: places for name, places in of.items() if places} for by, of in positions.items()}
     return {by: of for by, of in filled.items() if of}
+
+
+def judged_slices(judgements: Sequence[Judgement]) -> dict[str, list[int]]:
+    """Return the positions of the requests of each slice that the judgements name, sorted by its name."""
+    names_of = sorted({judgement.slice for judgement in judgements} - {""})
+    return {name: [i for i, judgement in enumerate(judgements) if judgement.slice == name] for name in names_of}
 
 
 def length(request: str) -> str:

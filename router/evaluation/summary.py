@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from router.evaluation.abstention import auc, auc_interval, refused_at_95, reliability
 from router.evaluation.causes import causes
 from router.evaluation.judgements import Judgement
-from router.evaluation.measurement import JudgedResult, Measurement, ask
+from router.evaluation.measurement import JudgedResult, Measurement, ask, encoder_json
 from router.evaluation.metrics import METRICS, FullRecall, Metric, Success, by_key, first_rank, means
 from router.evaluation.misses import misses, unknown_tools
 from router.evaluation.resampling import intervals
-from router.evaluation.slices import slices
+from router.evaluation.slices import judged_slices, slices
 from router.retrieval.recipe import Recipe
 from router.router import Router
 
@@ -41,9 +41,8 @@ def figures(measured: Measurement, bench: str) -> dict[str, Any]:
     """
     table = measured.scores()
     by_list = {name: measured.scores(name) for name in measured.lists}
-    sliced = slices(measured.judgements, _provider_of(measured))
-    judged = sorted({judgement.slice for judgement in measured.judgements} - {""})
-    positions = {name: [i for i, j in enumerate(measured.judgements) if j.slice == name] for name in judged}
+    sliced = slices(measured.judgements, measured.provider_of)
+    positions = judged_slices(measured.judgements)
     no_tool, reliable = _abstention(measured.results)
     return {
         "bench": bench,
@@ -66,15 +65,8 @@ def figures(measured: Measurement, bench: str) -> dict[str, Any]:
         "misses": misses(measured),
         "unknown": unknown_tools(measured),
         "causes": causes(measured),
+        "encoder": encoder_json(measured),
     }
-
-
-def _provider_of(measured: Measurement) -> Callable[[str], str | None]:
-    def provider(tool_id: str) -> str | None:
-        record = measured.router.record(tool_id)
-        return record.provider if record else None
-
-    return provider
 
 
 def _slice(results: Sequence[JudgedResult], table: NDArray[np.float64], positions: Sequence[int]) -> dict[str, Any]:

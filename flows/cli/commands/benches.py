@@ -4,10 +4,20 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from router.errors import SettingsInvalid
 from router.evaluation import Judgement, judgements_of, read_judgements
+
+if TYPE_CHECKING:
+    from pipeline.settings import CatalogSettings
+
+
+class BuildOptions(TypedDict):
+    """How a bench is built: with its expansions or without, and by which generator."""
+
+    expansions: bool
+    generator: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +46,14 @@ def build_bench(
     bench: Path, workspace: Path, bars: Any, *, expansions: bool = True, generator: str | None, encoder: str | None
 ) -> Path:
     """Build a snapshot of a bench apart from the serving ones, and return its folder. `bars` shows the progress."""
-    from pipeline.build import build
+    settings = bench_settings(bench, expansions=expansions, generator=generator, encoder=encoder)
+    return build_apart(settings, workspace, bars)
+
+
+def bench_settings(
+    bench: Path, *, expansions: bool = True, generator: str | None, encoder: str | None
+) -> "CatalogSettings":
+    """Return the settings to build a bench with, to be measured; `encoder` and `generator` are as in `build`."""
     from pipeline.settings import load, overrides
 
     settings = load(bench, overrides(generator if expansions else "none", encoder))
@@ -48,8 +65,19 @@ def build_bench(
     publish = settings.publish.model_copy(update={"judged": False})
     # A snapshot that learned from the judged requests must not be measured on them.
     tuning = settings.tuning.untaught() if settings.taught_by_judgements else settings.tuning
-    settings = settings.model_copy(update={"publish": publish, "tuning": tuning})
-    return build(settings, workspace=workspace, area="evaluations", progress=bars).snapshot
+    return settings.model_copy(update={"publish": publish, "tuning": tuning})
+
+
+def build_apart(settings: "CatalogSettings", workspace: Path, bars: Any, store: str = "evaluations") -> Path:
+    """Build a snapshot apart from the serving ones, and return its folder. `bars` shows the progress.
+
+    `store` is the folder of the workspace that its store lies in.
+    """
+    from pipeline.build import build
+    from router.store import SnapshotStore
+
+    of_bench = SnapshotStore(workspace, settings.name, store)
+    return build(settings, workspace=workspace, area="evaluations", store=of_bench, progress=bars).snapshot
 
 
 def write_figures(result: Mapping[str, Any], file: Path | None) -> bool:

@@ -33,6 +33,10 @@ def evaluate(
     against: Annotated[
         Optional[str], typer.Option(help="Another snapshot's or catalog's folder, or an address, to compare with.")
     ] = None,
+    against_encoder: Annotated[
+        Optional[str],
+        typer.Option(help="Build with this encoder, too, and compare --encoder with it, in quality and in cost."),
+    ] = None,
     cache_dir: CacheDir = None,
     against_recipe: Annotated[
         Optional[str], typer.Option(help="Another recipe to compare with, on the same snapshot or that of --against.")
@@ -54,11 +58,14 @@ def evaluate(
     apart from what serves, unless --snapshot names what to measure. Metrics are means over requests, K = 10; intervals
     are 95 % (bootstrap over requests), p is that of a paired randomisation test.
     """
-    from flows.cli.commands.benches import build_bench, check_writable, read_bench, write_figures
+    from flows.cli.commands.benches import BuildOptions, build_bench, check_writable, read_bench, write_figures
+    from flows.cli.commands.encoders import build_both, encoder_costs, refuse_with_encoders
     from flows.output.evaluation import show_evaluation
     from flows.output.terminal import ProgressBars
     from router import evaluation
 
+    if against_encoder is not None:
+        refuse_with_encoders({"--snapshot": snapshot, "--against": against, "--against-recipe": against_recipe})
     judged = read_bench(bench)
     check_writable("--json", json_file)
     check_writable("--html", html)
@@ -66,11 +73,13 @@ def evaluate(
     if html is not None:
         # Imported now, so that a missing extra fails before the measurement.
         from flows.output.report import write_report
-    other = None
+    other = built = None
+    how: BuildOptions = {"expansions": not without_expansions, "generator": generator}
     with ProgressBars() as bars:
-        source: Path | str = snapshot or build_bench(
-            bench, workspace, bars, expansions=not without_expansions, generator=generator, encoder=encoder
-        )
+        if against_encoder is not None:
+            built = build_both(bench, workspace, bars, (encoder, against_encoder), **how)
+            snapshot, against = (str(one.snapshot) for one in built)
+        source: Path | str = snapshot or build_bench(bench, workspace, bars, encoder=encoder, **how)
         router = Router.open(source, cache_dir=cache_for(source, cache_dir))
         if against is not None or against_recipe is not None:
             second = router if against is None else Router.open(against, cache_dir=cache_for(against, cache_dir))
@@ -87,7 +96,10 @@ def evaluate(
             "ablation": evaluation.ablate(measured, bars.advance) if ablate else None,
             "against": evaluation.against(measured, other) if other else None,
             "worst": evaluation.worst(measured, worst or (_WORST if json_file or html else 0)),
+            "cost": None,
         }
+        if built is not None:
+            result["cost"], result["against"]["cost"] = encoder_costs(built, judged, workspace, bars)
     if runs is not None:
         evaluation.write_runs(runs, measured)
     if html is not None:

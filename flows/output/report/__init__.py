@@ -7,6 +7,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from flows.output.encoder_comparison import encoder_rows
 from flows.output.formatting import decimal, interval_text
 from flows.output.report.plots import plots
 from flows.output.report.verdict import verdict
@@ -41,7 +42,13 @@ def render_report(result: Mapping[str, Any]) -> str:
         plots=drawings,
         causes=list(Cause),
         sorts=sorts,
+        encoders=_encoders(result),
     )
+
+
+def _encoders(result: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    other = result["against"]
+    return encoder_rows(result) if other and other["encoder"] != result["encoder"] else []
 
 
 def _p(value: float) -> str:

@@ -88,7 +88,7 @@ def facts(manifest: Manifest, tools: int, cost: float | None) -> list[tuple[str,
         ("tools", f"{tools:,}"),
         *(written if "phrases" in counts else ()),  # not told of to a profile that leaves tools out
         ("languages", ", ".join(manifest.languages)),
-        ("encoder", f"{encoder.model} ({encoder.dim} dimensions, {encoder.precision})" if encoder else "none"),
+        ("encoder", encoder.described if encoder else "none"),
         ("built", manifest.created_at.replace("T", " ").removesuffix("+00:00").removesuffix("Z") + " UTC"),
         ("no-tool answer", "calibrated on this catalog" if calibrated(manifest) else "not calibrated for this catalog"),
     ]

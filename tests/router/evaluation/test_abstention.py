@@ -1,9 +1,11 @@
 """Telling requests without a tool from the others, worked by hand."""
 
+import math
+
 import numpy as np
 import pytest
 
-from router.evaluation.abstention import auc, auc_interval, refused_at_95, reliability
+from router.evaluation.abstention import auc, auc_difference, auc_interval, delong_p, refused_at_95, reliability
 
 
 def test_the_area_counts_pairs_and_a_tie_for_half() -> None:
@@ -44,3 +46,38 @@ def test_a_probability_is_held_against_what_was_so() -> None:
     assert found["brier"] == pytest.approx((0.05**2 + 0.95**2 + 0.18**2 + 0.12**2) / 5)
     low, high = found["bins"][0]["interval"]  # one of two, by Wilson's formula
     assert (low, high) == pytest.approx((0.0945, 0.9055), abs=1e-3)
+
+
+def test_equal_areas_differ_by_nothing_and_the_difference_turns_with_the_order() -> None:
+    random = np.random.default_rng(0)
+    answerable = np.arange(200) % 4 > 0
+    good, poor = random.random(200) + 0.5 * answerable, random.random(200)
+    same = auc_difference(good, good, answerable)
+    assert (same.difference, same.low, same.high, same.p) == (0, 0, 0, 1)
+    gain, loss = auc_difference(good, poor, answerable), auc_difference(poor, good, answerable)
+    assert gain.difference == pytest.approx(auc(good, answerable) - auc(poor, answerable))
+    assert gain.difference == -loss.difference and gain.p == loss.p < 0.001
+    assert 0 < gain.low < gain.difference < gain.high
+
+
+def test_delongs_p_is_that_of_the_pairs_worked_by_hand() -> None:
+    answerable = np.array([True, True, True, False, False])
+    first = np.array([0.9, 0.8, 0.3, 0.5, 0.1])  # wins 1 1, 1 1, 0 1
+    second = np.array([0.9, 0.2, 0.3, 0.5, 0.4])  # wins 1 1, 0 0, 0 0
+    found = auc_difference(first, second, answerable)
+    # Gains 0 0, 1 1, 0 1: means by row 0, 1, .5, with variance .25 of 3; by column 1/3, 2/3, with variance 1/18 of 2.
+    z = 0.5 / (0.25 / 3 + (1 / 18) / 2) ** 0.5
+    assert found.difference == 0.5
+    assert found.p == pytest.approx(math.erfc(z / 2**0.5))
+
+
+def test_chance_makes_a_small_p_as_often_as_it_says() -> None:
+    random = np.random.default_rng(3)
+    answerable = np.arange(80) % 3 > 0
+    ps = [delong_p(random.random(80), random.random(80), answerable) for _ in range(400)]
+    assert 0.02 < np.mean(np.array(ps) < 0.05) < 0.08
+
+
+def test_one_request_of_a_sort_shows_nothing_beyond_chance() -> None:
+    answerable = np.array([True, True, False])
+    assert auc_difference(np.array([0.9, 0.8, 0.1]), np.array([0.1, 0.2, 0.9]), answerable).p == 1

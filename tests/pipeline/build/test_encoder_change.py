@@ -1,0 +1,181 @@
+"""A build with another encoder than the one that serves learns all anew, says so, and leaves the old snapshot open."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pipeline.build import build
+from pipeline.build.encoder_change import encoder_change, encoder_serving
+from pipeline.build.report import BuildReport
+from pipeline.progress import SilentProgress
+from pipeline.settings import VectorSettings, load
+from router import Router
+from router.contract import ADAPTER, BACKGROUND_SCORES, CATALOG_DB, MANIFEST, Manifest
+from router.encoding.export import describe_model
+from router.encoding.export.cache import CACHE_VARIABLE
+from router.fingerprint import fingerprint
+from tests.support.once import made_once
+from tests.support.small_encoder import save
+
+_TOOLS, _PHRASES = 20, 6
+
+
+class Notes(SilentProgress):
+    """Keeps what a build says."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def note(self, message: str) -> None:
+        """Keep a note."""
+        self.said.append(message)
+
+
+def shop(folder: Path) -> Path:
+    """A catalog of which an adapter and a calibration are learned, and reused where the encoder stays."""
+    folder.mkdir()
+    said = {n: [f"thing {n} please {p * 'x'}" for p in range(_PHRASES)] for n in range(_TOOLS)}
+    tools = [{"id": f"t{n}", "name": f"do_{n}", "description": f"Does {n}."} for n in said]
+    phrases = [{"id": f"t{n}", "when_to_use": "", "user_phrases": texts} for n, texts in said.items()]
+    for name, rows in (("tools", tools), ("expansions", phrases)):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return folder
+
+
+def run(place: Path, encoder: str, workspace: str, progress: SilentProgress | None = None) -> BuildReport:
+    overrides: dict[str, dict[str, Any]] = {
+        "vectors": {"encoder": str(place / encoder)},
+        "tuning": {"max_stale_share": 1.0},
+        "assessment": {"enabled": False},
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pipeline.learning.adapter.training._SIGNIFICANCE", 1.1)
+        settings = load(place / "shop", overrides, environment={})
+        return build(settings, workspace=place / workspace, progress=progress)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace that was built with one encoder and then with another of its shape, and one of the other alone."""
+
+    def make(folder: Path) -> None:
+        shop(folder / "shop")
+        save(folder / "first", pooling="mean", seed=0)
+        save(folder / "second", pooling="mean", seed=2)
+        notes = Notes()
+        reports = {
+            "before": run(folder, "first", "ws"),
+            "after": run(folder, "second", "ws", notes),
+            "alone": run(folder, "second", "alone"),
+        }
+        told = {name: report.to_json() for name, report in reports.items()}
+        (folder / "told.json").write_text(json.dumps({**told, "said": notes.said}), encoding="utf-8")
+
+    return made_once(tmp_path_factory, "encoder-change", make)
+
+
+@pytest.fixture(scope="module")
+def told(place: Path) -> Any:
+    return json.loads((place / "told.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def moved(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it on a machine that has the second encoder alone, and no export of the first."""
+    for name in ("shop", "ws", "second"):
+        shutil.copytree(place / name, tmp_path / name)
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    return tmp_path
+
+
+def test_nothing_that_was_learned_on_the_old_encoder_is_in_the_new_snapshot(told: Any) -> None:
+    before, after, alone = (Manifest.read(Path(told[name]["snapshot"])) for name in ("before", "after", "alone"))
+    assert {ADAPTER, BACKGROUND_SCORES} < before.files.keys()
+    assert before.tuning["fitting"]["calibrations"]
+    differing = {name for name, digest in after.files.items() if before.files.get(name) != digest}
+    assert {ADAPTER, BACKGROUND_SCORES, "vectors.npy", "encoder/model.onnx"} < differing
+    # A build that has never seen the old one gives the same bytes.
+    assert {**after.files, CATALOG_DB: ""} == {**alone.files, CATALOG_DB: ""}
+    assert (after.tuning, after.recipe, after.content_hash) == (alone.tuning, alone.recipe, alone.content_hash)
+    assert "taken_over" not in json.dumps(dict(after.tuning))
+
+
+def test_with_the_same_encoder_it_would_have_been_reused(place: Path, tmp_path: Path) -> None:
+    for name in ("shop", "ws", "second"):
+        shutil.copytree(place / name, tmp_path / name)
+    with (tmp_path / "shop" / "tools.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"id": "new", "name": "new", "description": "Is new."}) + "\n")
+    report = run(tmp_path, "second", "ws")
+    assert report.tuning["adapter"]["taken_over"] and report.tuning["fitting"]["taken_over"]
+    assert report.encoder_before is None
+
+
+def test_the_report_says_that_the_encoder_changed_and_from_what(told: Any) -> None:
+    before, after, alone = (told[name] for name in ("before", "after", "alone"))
+    assert before["encoder_before"] is None and alone["encoder_before"] is None
+    assert after["encoder_before"] == before["snapshot_encoder"] and after["encoder_before"]["model"] == "first"
+    assert after["snapshot_encoder"]["model"] == after["encoder"] == "second"
+    assert after["embedded"] == alone["embedded"] > 0
+
+
+def test_the_change_is_told_before_texts_are_embedded(told: Any) -> None:
+    (said,) = [line for line in told["said"] if line.startswith("the encoder changes")]
+    revisions = [told[name]["snapshot_encoder"]["revision"] for name in ("before", "after")]
+    assert f"from first (revision {revisions[0]}) to second (revision {revisions[1]})" in said
+
+
+def test_the_old_snapshot_opens_and_answers_where_its_encoder_is_gone(moved: Path, told: Any) -> None:
+    store = moved / "ws" / "snapshots" / "shop"
+    old, new = (Router.open(store / Path(told[name]["snapshot"]).name) for name in ("before", "after"))
+    assert old.manifest.encoder is not None and old.manifest.encoder.model == "first"
+    assert old.route("thing 3 please").tools and new.route("thing 3 please").tools
+    vectors = [np.load(store / router.manifest.snapshot / "vectors.npy") for router in (old, new)]
+    assert vectors[0].shape == vectors[1].shape and not np.array_equal(*vectors)
+
+
+def test_a_build_replaces_a_snapshot_whose_encoder_this_machine_does_not_have(moved: Path, told: Any) -> None:
+    store = moved / "ws" / "snapshots" / "shop"
+    shutil.rmtree(store / Path(told["after"]["snapshot"]).name)
+    (store / "CURRENT").write_text(Path(told["before"]["snapshot"]).name, encoding="utf-8")
+    report = run(moved, "second", "ws")
+    assert report.outcome == "published" and report.encoder_before is not None
+    assert report.encoder_before.model == "first"
+    assert Router.open(store).manifest.content_hash == Manifest.read(Path(told["alone"]["snapshot"])).content_hash
+
+
+def test_a_snapshot_that_does_not_say_how_its_encoder_was_chosen_opens(moved: Path, told: Any) -> None:
+    folder = moved / "ws" / "snapshots" / "shop" / Path(told["before"]["snapshot"]).name
+    raw = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    del raw["preferred_encoder"], raw["checksum"]
+    (folder / MANIFEST).unlink()
+    (folder / MANIFEST).write_text(json.dumps({**raw, "checksum": fingerprint(raw)}), encoding="utf-8")
+    router = Router.open(folder)
+    assert router.manifest.preferred_encoder is None and router.route("thing 3 please").tools
+
+
+def test_a_manifest_tells_what_auto_would_have_preferred_and_no_path(tmp_path: Path, told: Any) -> None:
+    assert Manifest.read(Path(told["before"]["snapshot"])).preferred_encoder == ""  # the settings named a folder
+    assert VectorSettings().preferred_name == "BAAI/bge-base-en-v1.5"
+    assert VectorSettings(preferred=str(tmp_path)).preferred_name == tmp_path.name
+    assert VectorSettings(encoder="none").preferred_name == ""
+
+
+def test_an_encoder_that_was_tuned_from_the_builds_own_is_no_change(place: Path, told: Any, tmp_path: Path) -> None:
+    model = describe_model(str(place / "second"), place / "second")
+    serving = Manifest.read(Path(told["before"]["snapshot"]))
+    assert encoder_change(Path(told["after"]["snapshot"]), model) is None
+    assert encoder_change(Path(told["before"]["snapshot"]), None) is None
+    for base, changes in ((model.revision, False), ("another", True)):
+        replace(serving, tuning={"encoder": {"base": base, "key": "k", "skipped": ""}}).write(tmp_path)
+        assert (encoder_change(tmp_path, model) is not None) is changes
+
+
+def test_without_a_snapshot_that_can_be_read_nothing_changes(place: Path, tmp_path: Path) -> None:
+    model = describe_model(str(place / "second"), place / "second")
+    for serving in (None, tmp_path):
+        assert encoder_serving(serving) is None and encoder_change(serving, model) is None

@@ -1,0 +1,132 @@
+"""What `auto` would choose now is known without the hub, and without packages that take time to import."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.settings import VectorSettings
+from router.contract import EncoderManifest, Manifest
+from router.encoding import automatic
+from router.encoding.automatic import PREFERRED, automatic_choice, is_on_disk, newer_choice, untuned_name
+from router.encoding.export import PACKAGED
+from tests.support.bare_snapshots import write_bare_snapshot
+
+
+@pytest.fixture(autouse=True)
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache of the hub, and an installed package."""
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(automatic, "packaged_folder", lambda: tmp_path)
+    return tmp_path / "hub"
+
+
+def fetch(hub: Path, name: str) -> None:
+    """Put a model into the cache, as huggingface_hub lays it out."""
+    model = hub / f"models--{name.replace('/', '--')}"
+    (model / "refs").mkdir(parents=True)
+    (model / "refs" / "main").write_text("0123", encoding="utf-8")
+    (model / "snapshots" / "0123").mkdir(parents=True)
+    (model / "snapshots" / "0123" / "config.json").write_text("{}", encoding="utf-8")
+
+
+def manifest(tmp_path: Path, model: str | None, preferred: str | None, tuning: Any = None) -> Manifest:
+    """The manifest of a snapshot of an encoder."""
+    encoder = EncoderManifest(model, "r1", "mean", "", 4, 64, "int8") if model else None
+    fields = {"encoder": encoder, "preferred_encoder": preferred, "tuning": tuning or {}}
+    return Manifest.read(write_bare_snapshot(tmp_path / "snapshot", {}, **fields))
+
+
+def test_the_hub_has_a_model_where_its_own_library_says_so(hub: Path) -> None:
+    from huggingface_hub import try_to_load_from_cache
+
+    for fetched in (False, True):
+        if fetched:
+            fetch(hub, PREFERRED)
+        known = try_to_load_from_cache(PREFERRED, "config.json", cache_dir=hub)
+        assert is_on_disk(PREFERRED) is isinstance(known, str) is fetched
+
+
+@pytest.mark.parametrize(
+    ("variable", "inside"),
+    [
+        ("HF_HOME", "hub"),
+        ("XDG_CACHE_HOME", "huggingface/hub"),
+        ("HUGGINGFACE_HUB_CACHE", "."),
+        ("HOME", ".cache/huggingface/hub"),
+    ],
+)
+def test_the_cache_is_where_the_hubs_own_variables_put_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, inside: str
+) -> None:
+    for name in ("HF_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME", "HUGGINGFACE_HUB_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, str(tmp_path))
+    fetch(tmp_path / inside, "acme/encoder")
+    assert is_on_disk("acme/encoder") and not is_on_disk("acme/other")
+
+
+def test_auto_takes_the_preferred_model_if_it_is_here_and_else_the_installed_one(
+    hub: Path, monkeypatch: pytest.MonkeyPatch, encoder_folder: Path
+) -> None:
+    assert automatic_choice(PREFERRED) == automatic.INSTALLED[-1]
+    assert automatic_choice(str(encoder_folder)) == str(encoder_folder)
+    fetch(hub, PREFERRED)
+    assert automatic_choice(PREFERRED) == PREFERRED
+    monkeypatch.setattr(automatic, "packaged_folder", lambda: None)
+    assert automatic_choice("acme/encoder") is None
+
+
+@pytest.mark.parametrize("preferred", [PREFERRED, None])
+def test_a_snapshot_of_the_packaged_model_is_told_of_the_preferred_one_once_it_is_here(
+    hub: Path, tmp_path: Path, preferred: str | None
+) -> None:
+    fetch(hub, PREFERRED)
+    assert newer_choice(manifest(tmp_path, PACKAGED, preferred)) == PREFERRED
+
+
+def test_a_snapshot_of_what_auto_takes_today_is_told_nothing(tmp_path: Path) -> None:
+    assert newer_choice(manifest(tmp_path, automatic.INSTALLED[-1], PREFERRED)) is None
+
+
+def test_a_snapshot_of_an_encoder_installed_before_is_told_of_todays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(automatic, "INSTALLED", (PACKAGED, "newer-v1"))
+    assert newer_choice(manifest(tmp_path, PACKAGED, PREFERRED)) == "newer-v1"
+
+
+@pytest.mark.parametrize(
+    ("model", "preferred"),
+    [
+        (PACKAGED, ""),  # the settings name it
+        (PREFERRED, PREFERRED),  # the hub may give it again
+        ("ours", None),
+        (None, None),
+    ],
+)
+def test_an_encoder_that_was_named_preferred_or_none_stays(
+    hub: Path, tmp_path: Path, model: str | None, preferred: str | None
+) -> None:
+    fetch(hub, "acme/encoder")
+    assert newer_choice(manifest(tmp_path, model, preferred)) is None
+
+
+def test_a_tuned_encoder_counts_as_its_base(hub: Path, tmp_path: Path) -> None:
+    tuned = manifest(tmp_path, f"{PACKAGED}-tuned-k1", PREFERRED, {"encoder": {"key": "k1", "skipped": ""}})
+    assert untuned_name(tuned) == PACKAGED and newer_choice(tuned) is None
+    fetch(hub, PREFERRED)
+    assert newer_choice(tuned) == PREFERRED
+
+
+def test_the_settings_prefer_the_same_model() -> None:
+    assert VectorSettings().preferred == PREFERRED
+
+
+def test_nothing_heavy_is_imported_for_it() -> None:
+    heavy = ("huggingface_hub", "onnx", "onnxruntime", "safetensors", "torch", "tokenizers", "pydantic")
+    code = f"import sys, router.encoding.automatic; print([m for m in {heavy!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
