@@ -1,5 +1,7 @@
 """train: an encoder of several catalogs and files of requests."""
 
+import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
@@ -30,6 +32,10 @@ def train(
     ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="How often the requests are read.")] = 3,
     steps: Annotated[int, typer.Option(min=1, help="The most steps.")] = 2_000,
+    share: Annotated[
+        float,
+        typer.Option(min=0.05, max=1.0, help="How far to go from the base: less finds more in what it never saw."),
+    ] = 0.6,
     seed: Annotated[int, typer.Option(help="Draws held-back providers, batches and dropout.")] = 0,
     workspace: Workspace = WORKSPACE,
     json_file: FiguresFile = None,
@@ -57,12 +63,13 @@ def train(
     if base == "none":
         raise SettingsInvalid("--base none is no encoder: name one to train")
     rate = rate or (1e-3 if rank else 2e-5)
-    plan = TrainingPlan(rank, rate, epochs=epochs, most_steps=steps, checks=12, patience=3, seed=seed)
+    plan = TrainingPlan(rank, rate, epochs=epochs, most_steps=steps, checks=12, patience=3, share=share, seed=seed)
+    command = shlex.join(["quartermaster", *sys.argv[1:]])
     with ProgressBars() as bars:
         found = _read(catalogs, requests or [], judged, seed, workspace, bars)
         model = resolve_encoder(VectorSettings(encoder=base), bars)
         assert model is not None  # only "none" is no encoder
-        recorded: Recorded = train_one(model, found, plan, out.absolute(), bars)
+        recorded: Recorded = train_one(model, found, plan, out.absolute(), bars, command)
     if not write_figures(recorded.to_json(), json_file):
         show_gain(recorded)
     if not recorded.is_gain:

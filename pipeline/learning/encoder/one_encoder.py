@@ -21,8 +21,9 @@ from router.encoding.export import EncoderModel
 
 @dataclass(frozen=True)
 class Recorded:
-    """A training, as its card tells it: `base` and `data`, the `plan`, the steps taken, and the gain."""
+    """A training, as its card tells it: the `command`, `base` and `data`, the `plan`, the steps taken, and the gain."""
 
+    command: str
     base: dict[str, str]
     data: dict[str, Any]
     plan: TrainingPlan
@@ -39,6 +40,7 @@ class Recorded:
         """Return a JSON-ready dict."""
         return {
             "version": ENCODER_VERSION,
+            "command": self.command,
             "base": self.base,
             "data": self.data,
             "plan": asdict(self.plan),
@@ -48,7 +50,7 @@ class Recorded:
 
 
 def train_one(
-    base: EncoderModel, found: SeveralCatalogs, plan: TrainingPlan, folder: Path, progress: Progress
+    base: EncoderModel, found: SeveralCatalogs, plan: TrainingPlan, folder: Path, progress: Progress, command: str
 ) -> Recorded:
     """Train `base` on several catalogs, and write it into `folder` where it gained; return the record of it.
 
@@ -74,7 +76,7 @@ def train_one(
         "held_out": int(pairs.held_out.sum()),
         "held_back_providers": len(found.providers),
     }
-    recorded = Recorded({"name": base.name, "revision": base.revision}, data, plan, trained.steps, gain)
+    recorded = Recorded(command, {"name": base.name, "revision": base.revision}, data, plan, trained.steps, gain)
     if recorded.is_gain:
         save_encoder(trained, folder, base, lambda place: write_card(place, recorded.to_json()))
     shutil.rmtree(checkpoints, ignore_errors=True)

@@ -4,7 +4,6 @@ import os
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,9 @@ from router.fingerprint import file_sha256
 WriteCard = Callable[[Path], object]
 
 
-def save_encoder(trained: TrainedModel, folder: Path, base: EncoderModel, write_card: WriteCard, share: float = 1.0) -> None:
+def save_encoder(
+    trained: TrainedModel, folder: Path, base: EncoderModel, write_card: WriteCard, share: float = 1.0
+) -> None:
     """Write a trained model with its card; the folder is there complete, or not at all.
 
     A model that trained deltas is written as a delta, a megabyte; any other by all of its weights, and so is one whose

@@ -19,6 +19,7 @@ from router.snapshot.snapshot import Snapshot
 from router.tools.field_text import project_record
 
 _HELD_BACK = 0.1  # of the pairs, by whole providers
+_MOST_OTHERS = 1_500  # tools without requests, of a catalog: they only stand in the way of the others
 _SINGLE = ("request", "query", "long")  # fields of a row with one request
 _SEVERAL = ("phrases", "requests", "indirect")  # fields with a list of them
 
@@ -100,7 +101,7 @@ def pairs_of_catalogs(
         home = next((catalog for catalog in catalogs if all(tool in catalog.ordinals for tool in tools)), None)
         unknown += len(tools) if home is None else home.add(text, tools)
     held_back = _held_back(catalogs, seed)
-    pairs = joined(catalog.pairs(held_back) for catalog in catalogs)
+    pairs = joined(catalog.pairs(held_back, seed) for catalog in catalogs)
     return SeveralCatalogs(pairs, [catalog.name for catalog in catalogs], sorted(p for _, p in held_back), unknown)
 
 
@@ -139,13 +140,22 @@ class _Catalog:
         self.owners.extend(known)
         return len(tools) - len(known)
 
-    def pairs(self, held_back: frozenset[tuple[str, str]]) -> TrainingPairs:
-        """Return the pairs. A request is held out where a provider that is held back has one of its tools."""
+    def pairs(self, held_back: frozenset[tuple[str, str]], seed: int) -> TrainingPairs:
+        """Return the pairs. A request is held out where a provider that is held back has one of its tools.
+
+        Of many tools without requests, some are drawn.
+        """
         is_held_back = np.array([(self.name, provider) in held_back for provider in self.providers], bool)
         owners = np.array(self.owners, np.int64)
         out = {request for request, owner in zip(self.requests, self.owners, strict=True) if is_held_back[owner]}
         held_out = np.array([request in out for request in self.requests], bool)
-        return TrainingPairs(self.tools, self.requests, owners, held_out, np.zeros(len(self.tools), np.int64))
+        others = np.setdiff1d(np.arange(len(self.tools)), owners)
+        drawn = np.random.default_rng(seed).permutation(others)[:_MOST_OTHERS]
+        kept = np.union1d(owners, drawn)
+        texts = [self.tools[tool] for tool in kept.tolist()]
+        return TrainingPairs(
+            texts, self.requests, np.searchsorted(kept, owners), held_out, np.zeros(len(kept), np.int64)
+        )
 
 
 def _held_back(catalogs: Sequence[_Catalog], seed: int) -> frozenset[tuple[str, str]]:

@@ -82,7 +82,7 @@ def train_encoder(
     import torch
 
     progress.start("prepare", None)
-    nearest = nearest_tools(encode(learner, pairs.tools), pairs.group, plan.size.siblings)
+    nearest = _nearest(learner, pairs, plan.size.siblings)
     batches = planned_batches(pairs, nearest, plan)
     measure = StopMeasure.of(pairs, plan.seed)
     with torch.random.fork_rng(devices=[]), _short_floats():
@@ -96,6 +96,16 @@ def train_encoder(
         model, untrained = learner, model
         move_back(model, untrained, plan.share)
     return TrainedModel(model, deltas, training.best_step, len(batches), training.scores)
+
+
+def _nearest(model: Any, pairs: TrainingPairs, count: int) -> NDArray[np.int64]:
+    """Return the nearest of those tools that have requests, for each tool; -1 for the others, and where there are none."""
+    asked = np.unique(pairs.owners)
+    vectors = encode(model, [pairs.tools[tool] for tool in asked.tolist()])
+    places = nearest_tools(vectors, pairs.group[asked], count)
+    nearest = np.full((len(pairs.tools), count), -1, np.int64)
+    nearest[asked] = np.where(places < 0, -1, asked[places])
+    return nearest
 
 
 @contextmanager

@@ -79,7 +79,7 @@ def test_trained_deltas_are_written_as_a_delta_over_the_base(
 ) -> None:
     def learned(base: EncoderModel, *arguments: Any) -> TrainedModel:
         # As it is after a training that learned something, which takes longer than a test may.
-        return replace(train_encoder(base, *arguments), model=trained(base), steps=1)
+        return replace(train_encoder(base, *arguments), **{**vars(trained(base)), "steps": 1})
 
     monkeypatch.setattr(Recorded, "is_gain", property(lambda recorded: True))
     monkeypatch.setattr(one_encoder, "train_encoder", learned)

@@ -11,7 +11,7 @@ from pipeline.settings import VectorSettings
 from router.contract import EncoderManifest, Manifest
 from router.encoding import automatic
 from router.encoding.automatic import PREFERRED, automatic_choice, is_on_disk, newer_choice, untuned_name
-from router.encoding.export import PACKAGED
+from router.encoding.export import PACKAGED, TOOLS_ENCODER
 from tests.support.bare_snapshots import write_bare_snapshot
 
 
@@ -115,8 +115,8 @@ def test_an_encoder_that_was_named_preferred_or_none_stays(
 
 
 def test_a_tuned_encoder_counts_as_its_base(hub: Path, tmp_path: Path) -> None:
-    tuned = manifest(tmp_path, f"{PACKAGED}-tuned-k1", PREFERRED, {"encoder": {"key": "k1", "skipped": ""}})
-    assert untuned_name(tuned) == PACKAGED and newer_choice(tuned) is None
+    tuned = manifest(tmp_path, f"{TOOLS_ENCODER}-tuned-k1", PREFERRED, {"encoder": {"key": "k1", "skipped": ""}})
+    assert untuned_name(tuned) == TOOLS_ENCODER and newer_choice(tuned) is None
     fetch(hub, PREFERRED)
     assert newer_choice(tuned) == PREFERRED
 

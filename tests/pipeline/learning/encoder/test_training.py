@@ -60,7 +60,7 @@ class KilledAfter(SilentProgress):
 
 
 def test_training_finds_more_of_the_held_out_requests(base: EncoderModel, pairs: TrainingPairs) -> None:
-    trained = train_encoder(base, pairs, replace(PLAN, rank=16, rate=1e-2, most_steps=24, checks=3), SilentProgress())
+    trained = train_encoder(base, pairs, replace(PLAN, rank=16, patience=6), SilentProgress())
     assert trained.steps > 0
     assert trained.scores[trained.steps] == max(trained.scores.values()) > 1.5 * trained.scores[0]
 
