@@ -39,7 +39,7 @@ USER 10001
 
 FROM user AS worker
 # The encoder that the image holds, exported into the workspace: its snapshots link to it.
-ENV QUARTERMASTER_VECTORS__ENCODER=all-MiniLM-L6-v2 \
+ENV QUARTERMASTER_VECTORS__ENCODER=minilm-tools-v1 \
     QUARTERMASTER_CACHE=/srv/quartermaster/.quartermaster \
     PREFECT_HOME=/srv/prefect \
     MPLCONFIGDIR=/tmp
