@@ -28,7 +28,7 @@ _LONGEST_GRADIENT = 1.0
 
 @dataclass(frozen=True, slots=True)
 class TrainingPlan:
-    """How an encoder is trained. See docs/decisions/0098 and 0106.
+    """How an encoder is trained. See docs/decisions/0098-fine-tuning-the-encoder.md and 0106-the-packaged-encoder.md.
 
     `rank` is that of the deltas of its linear maps; 0 trains all weights. `rate` is the highest learning rate: it is
     warmed up over a tenth of the steps, and falls to 0. Training takes `epochs`, at most `most_steps` steps; it is
