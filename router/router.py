@@ -144,9 +144,9 @@ class Router(ToolRegistration):
                 a list.
             provider: The label of tools that have none, which begins their ids.
             phrases: Requests that a tool is for, by its id or name, in place of the lexicon's.
-            encoder: Makes the vectors. "auto" is the encoder that was exported for this user, or none where there is
-                none; None is none; else the folder of an exported encoder or of a snapshot, or an object with
-                `encode(texts)`.
+            encoder: Makes the vectors. "auto" is the encoder that comes with Quartermaster, exported once a user; where
+                its base is not installed there is none, and a warning says how to install it. None is none; else the
+                folder of an exported encoder or of a snapshot, or an object with `encode(texts)`.
             selection: As in `open`.
             rerank: As in `open`.
             request_cache: As in `open`.

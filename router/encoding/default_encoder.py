@@ -8,7 +8,9 @@ from collections.abc import Callable
 from importlib import util
 from pathlib import Path
 
+from router.distribution import install_command
 from router.encoding.export import (
+    INSTALL_PACKAGED,
     PACKAGED,
     TOOLS_ENCODER,
     EncoderModel,
@@ -32,7 +34,9 @@ def find_default_encoder(make: bool = True, note: Callable[[str], object] = lamb
     called with messages for the user. Raises EncoderInvalid where the encoder or the packaged model is damaged, or no
     cache folder can be written.
     """
-    cache = ExportCache([cache_folder()], note)
+    cache = ExportCache(
+        [cache_folder()], note, lambda: note(f"exporting the encoder {TOOLS_ENCODER}: some ten seconds, once a user")
+    )
     packaged = packaged_folder()
     if packaged is None or util.find_spec("safetensors") is None:  # an export of another environment may be there
         named = cache.find_named(TOOLS_ENCODER) or cache.find_named(PACKAGED)
@@ -48,6 +52,16 @@ def find_default_encoder(make: bool = True, note: Callable[[str], object] = lamb
     if exported is None:
         exported = _find(describe_model(PACKAGED, packaged), cache)
     return exported.folder if exported else None
+
+
+def install_default_encoder() -> str:
+    """Return the commands that install what this environment lacks to export the default encoder; "" without any."""
+    commands = []
+    if not all(util.find_spec(name) for name in _EXPORT_PACKAGES):
+        commands.append(install_command("local"))
+    if packaged_folder() is None:
+        commands.append(INSTALL_PACKAGED)
+    return ", then ".join(commands)
 
 
 def _find(model: EncoderModel, cache: ExportCache) -> Export | None:

@@ -38,17 +38,16 @@ def copied(folder: Path) -> Callable[[str], Path]:
 
 
 @pytest.fixture
-def run(folder: Path, copied: Callable[[str], Path], tmp_path: Path) -> Run:
+def run(folder: Path, copied: Callable[[str], Path]) -> Run:
     """Copy an example if it is not there yet, run it, and return what it prints.
 
-    It must end as `returns` says, and warn of nothing. No encoder was exported for its user: tools in memory are found
-    by words alone.
+    It must end as `returns` says, and warn of nothing. The examples share the exported encoder of the test run.
     """
 
     def run(program: str, *arguments: str, returns: int = 0, **variables: str) -> str:
         if not (folder / program).exists():
             copied(Path(program).parts[0])
-        environment = {"PYTHONPATH": str(ROOT), "QUARTERMASTER_CACHE": str(tmp_path / "cache")}
+        environment = {"PYTHONPATH": str(ROOT)}
         done = subprocess.run(
             [sys.executable, "-W", "error", program, *arguments],
             capture_output=True,

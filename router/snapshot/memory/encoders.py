@@ -1,8 +1,9 @@
-"""Open the encoder of a router in memory: the user's exported one, one in a folder, an object, or none."""
+"""Open the encoder of a router in memory: the default one, one in a folder, an object, or none."""
 
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal, Protocol, cast
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from router import contract
 from router.contract import EncoderManifest, Manifest
-from router.encoding.default_encoder import find_default_encoder
+from router.encoding.default_encoder import find_default_encoder, install_default_encoder
 from router.encoding.encoder import Encoder, OnnxEncoder, Spans
 from router.encoding.export import read_spec
 from router.errors import EncoderInvalid, QuartermasterError, SettingsInvalid
@@ -29,7 +30,7 @@ class TextEncoder(Protocol):
         ...
 
 
-# The user's exported encoder, the folder of one, an object that encodes, or none.
+# The default encoder, the folder of one, an object that encodes, or none.
 EncoderChoice = Literal["auto"] | str | Path | TextEncoder | None
 
 _SILENT_TOOLS = 200  # encoded within some seconds: for more, "auto" warns of the wait
@@ -46,9 +47,10 @@ class OpenedEncoder:
 
 
 def open_encoder(choice: EncoderChoice, tools: int = 0) -> OpenedEncoder | None:
-    """Return the chosen encoder; None for None, and for "auto" where the user has no exported one.
+    """Return the chosen encoder; None for None, and for "auto" where the default one is not installed.
 
-    For many `tools`, "auto" warns of the time that encoding takes. Raises SettingsInvalid for any other choice, and
+    "auto" exports the default encoder where the user has no export of it, and warns of what is missing to do so, and of
+    the time that encoding many `tools` takes. Raises SettingsInvalid for any other choice, and
     SnapshotInvalid for a folder whose encoder does not load.
     """
     if choice is None:
@@ -67,10 +69,11 @@ def open_encoder(choice: EncoderChoice, tools: int = 0) -> OpenedEncoder | None:
 
 
 def _exported(tools: int) -> OpenedEncoder | None:
-    """Return the user's exported encoder; None, with a warning, where it does not load."""
+    """Return the user's exported encoder; None, with a warning, where there is none or it does not load."""
     try:
         folder = exported_folder()
         if folder is None:
+            _warn_of_words_alone()
             return None
         if tools > _SILENT_TOOLS:
             _logger.warning("encoding %s tools, some 20 ms of a core each: encoder=None does without", f"{tools:,}")
@@ -81,8 +84,19 @@ def _exported(tools: int) -> OpenedEncoder | None:
 
 
 def exported_folder() -> Path | None:
-    """Return the folder of the encoder that was exported for this user; None where there is none."""
-    return find_default_encoder(make=False, note=_logger.warning)
+    """Return the folder of the default encoder's export, made where it is missing; None where it cannot be made."""
+    return find_default_encoder(note=_logger.warning)
+
+
+@cache
+def _warn_of_words_alone() -> None:
+    """Say, once a process, what to install for vectors. Without logging set up, a warning goes to stderr."""
+    if commands := install_default_encoder():
+        _logger.warning(
+            "tools in memory are ranked by words alone: no encoder is installed. For vectors, run: %s. "
+            "encoder=None silences this",
+            commands,
+        )
 
 
 def _from_folder(folder: Path) -> OpenedEncoder:

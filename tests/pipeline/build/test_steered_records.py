@@ -35,7 +35,7 @@ def router(attacks: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFacto
     (folder / "expansions.jsonl").write_text(
         "".join(json.dumps({**row, "id": ids[row["tool"]]}) + "\n" for row in answers)
     )
-    overrides = {**QUICK, "vectors": {"encoder": "all-MiniLM-L6-v2"}, "enrichment": {"generator": "none"}}
+    overrides = {**QUICK, "vectors": {"encoder": "minilm-tools-v1"}, "enrichment": {"generator": "none"}}
     return Router.open(build(load(folder, overrides, environment={}), workspace=folder / "ws").snapshot)
 
 

