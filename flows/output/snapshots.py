@@ -182,8 +182,8 @@ def _encoder_advice(manifest: Manifest | None) -> str:
     if manifest is None or manifest.encoder is None or choice is None:
         return ""
     return (
-        f'built with {manifest.encoder.described}. A rebuild with encoder = "auto" would use {choice}. What that gains '
-        "(--bench is the catalog's folder): quartermaster evaluate --bench … --encoder auto --against-encoder "
+        f'built with {manifest.encoder.described}. A rebuild with encoder = "auto" would use {choice}. To measure what '
+        "that gains: quartermaster evaluate --bench CATALOG_FOLDER --encoder auto --against-encoder "
         f"{untuned_name(manifest)}"
     )
 

@@ -41,15 +41,18 @@ def automatic_choice(preferred: str) -> str | None:
 
 
 def is_on_disk(name: str) -> bool:
-    """Return whether a name is that of a folder, or of a model in the hub's cache."""
-    if Path(name).is_dir():
-        return True
+    """Return whether a name is that of a folder, or of a model in the hub's cache; False where it cannot be looked up.
+
+    The name may stand in a stranger's manifest: it can be too long for a path.
+    """
     model = _hub_cache() / f"models--{name.replace('/', '--')}"
     try:
+        if Path(name).is_dir():
+            return True
         revision = (model / "refs" / "main").read_text(encoding="utf-8").strip()
+        return bool(revision) and (model / "snapshots" / revision / "config.json").exists()
     except (OSError, ValueError):
         return False
-    return bool(revision) and (model / "snapshots" / revision / "config.json").exists()
 
 
 def _hub_cache() -> Path:

@@ -27,7 +27,7 @@ class BuiltEncoder:
 
 
 def refuse_with_encoders(options: Mapping[str, object]) -> None:
-    """Raise SettingsInvalid where --against-encoder comes with an option that names what is measured, too."""
+    """Raise SettingsInvalid if one of these options, by name, has a value: --against-encoder takes their place."""
     given = " and ".join(option for option, value in options.items() if value is not None)
     if given:
         raise SettingsInvalid(

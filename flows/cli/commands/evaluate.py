@@ -35,7 +35,7 @@ def evaluate(
     ] = None,
     against_encoder: Annotated[
         Optional[str],
-        typer.Option(help="Build with this encoder, too, and compare --encoder with it, in quality and in cost."),
+        typer.Option(help="Also build with this encoder, and compare --encoder with it in quality and cost."),
     ] = None,
     cache_dir: CacheDir = None,
     against_recipe: Annotated[

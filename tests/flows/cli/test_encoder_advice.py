@@ -33,8 +33,8 @@ def test_the_snapshot_that_serves_says_what_it_was_built_with_and_what_to_measur
     advice = [line for line in done.stdout.splitlines() if "A rebuild" in line]
     assert advice == [
         "20260102T000000Z-bbbbbbbb: built with all-MiniLM-L6-v2, revision 0123456789abcdef, 384 dimensions, int8. A "
-        'rebuild with encoder = "auto" would use newer-v1. What that gains (--bench is the catalog\'s folder): '
-        "quartermaster evaluate --bench … --encoder auto --against-encoder all-MiniLM-L6-v2"
+        'rebuild with encoder = "auto" would use newer-v1. To measure what that gains: quartermaster '
+        "evaluate --bench CATALOG_FOLDER --encoder auto --against-encoder all-MiniLM-L6-v2"
     ]
 
 

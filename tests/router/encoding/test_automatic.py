@@ -87,6 +87,12 @@ def test_a_snapshot_of_the_packaged_model_is_told_of_the_preferred_one_once_it_i
     assert newer_choice(manifest(tmp_path, PACKAGED, preferred)) == PREFERRED
 
 
+@pytest.mark.parametrize("name", ["x" * 300, "a/" * 2000, "a\0b"])
+def test_a_name_that_can_be_no_path_is_on_no_disk(tmp_path: Path, name: str) -> None:
+    assert not is_on_disk(name)
+    assert newer_choice(manifest(tmp_path, PACKAGED, name)) == automatic_choice(PREFERRED) == TOOLS_ENCODER
+
+
 def test_a_snapshot_of_what_auto_takes_today_is_told_nothing(tmp_path: Path) -> None:
     assert newer_choice(manifest(tmp_path, automatic.INSTALLED[-1], PREFERRED)) is None
 
