@@ -10,6 +10,7 @@ from pipeline.learning.adapter.phrase_space import PhraseSpace
 from pipeline.learning.adapter.reuse import ReusedAdapter, phrase_keys, reuse_adapter
 from pipeline.learning.encoder.adoption import fine_tune
 from pipeline.learning.encoder.catalog_pairs import CatalogPairs, catalog_pairs
+from pipeline.learning.encoder.plan import TrainingPlan
 from pipeline.learning.encoder.reuse import (
     ReusedEncoder,
     find_tuned,
@@ -19,7 +20,6 @@ from pipeline.learning.encoder.reuse import (
     tuned_folder,
     tuned_key,
 )
-from pipeline.learning.encoder.training import TrainingPlan
 from pipeline.learning.implicit_needs import find_need_tools
 from pipeline.learning.no_answer_calibration.background import background
 from pipeline.learning.no_answer_calibration.fitting import SnapshotCalibration, calibrate

@@ -52,7 +52,7 @@ def train(
     from flows.output.terminal import ProgressBars, err, plain_text
     from flows.output.training import show_gain
     from pipeline.learning.encoder.one_encoder import Recorded, train_one
-    from pipeline.learning.encoder.training import TrainingPlan
+    from pipeline.learning.encoder.plan import TrainingPlan
     from pipeline.settings import VectorSettings
     from pipeline.vectors import resolve_encoder
     from router.errors import SettingsInvalid

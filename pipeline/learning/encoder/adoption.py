@@ -14,9 +14,10 @@ from pipeline.learning.encoder.card import write_card
 from pipeline.learning.encoder.measuring import Space
 from pipeline.learning.encoder.model import encode, load_model, move_back
 from pipeline.learning.encoder.pairs import TrainingPairs
+from pipeline.learning.encoder.plan import TrainingPlan
 from pipeline.learning.encoder.reuse import ENCODER_VERSION
 from pipeline.learning.encoder.saving import save_encoder
-from pipeline.learning.encoder.training import TrainingPlan, train_encoder
+from pipeline.learning.encoder.training import train_encoder
 from pipeline.progress import Progress
 from router.encoding.export import EncoderModel
 from router.evaluation.resampling import chance

@@ -9,11 +9,12 @@ from pipeline.errors import RunAborted
 from pipeline.learning.encoder.adoption import FEWEST_PAIRS, SIGNIFICANCE
 from pipeline.learning.encoder.card import write_card
 from pipeline.learning.encoder.model import load_model
+from pipeline.learning.encoder.plan import TrainingPlan
 from pipeline.learning.encoder.report import GainReport, measure_gain
 from pipeline.learning.encoder.reuse import ENCODER_VERSION
 from pipeline.learning.encoder.saving import save_encoder
 from pipeline.learning.encoder.several_catalogs import SeveralCatalogs
-from pipeline.learning.encoder.training import TrainingPlan, train_encoder
+from pipeline.learning.encoder.training import train_encoder
 from pipeline.learning.no_answer_calibration.background import background
 from pipeline.progress import Progress
 from router.encoding.export import EncoderModel

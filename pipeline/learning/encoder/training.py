@@ -1,22 +1,22 @@
 """Train an encoder: batches of siblings through a ranking loss, checked as it goes, and stopped in time."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from itertools import islice
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.learning.encoder.batches import BatchSize, epoch_batches, nearest_tools
+from pipeline.learning.encoder.batches import nearest_tools
 from pipeline.learning.encoder.checkpoint import Checkpoint, read_checkpoint
 from pipeline.learning.encoder.loss import batch_loss
 from pipeline.learning.encoder.low_rank import add_deltas, deltas_of, merge_deltas
 from pipeline.learning.encoder.measuring import StopMeasure
-from pipeline.learning.encoder.model import encode, load_model, move_back
+from pipeline.learning.encoder.model import encode, has_bfloat16, load_model, move_back, short_floats
 from pipeline.learning.encoder.pairs import TrainingPairs
+from pipeline.learning.encoder.plan import TrainingPlan, planned_batches
 from pipeline.progress import Progress
 from router.encoding.delta import Factors
 from router.encoding.export import EncoderModel
@@ -24,28 +24,6 @@ from router.fingerprint import fingerprint
 
 _WEIGHT_DECAY = 0.01
 _LONGEST_GRADIENT = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingPlan:
-    """How an encoder is trained. See docs/decisions/0098-fine-tuning-the-encoder.md and 0106-the-packaged-encoder.md.
-
-    `rank` is that of the deltas of its linear maps; 0 trains all weights. `rate` is the highest learning rate: it is
-    warmed up over a tenth of the steps, and falls to 0. Training takes `epochs`, at most `most_steps` steps; it is
-    checked `checks` times, and ends after `patience` checks without a gain. Texts are cut at `max_tokens`. The result
-    lies a `share` of the way from the base to what was trained: 1 is all of it.
-    """
-
-    rank: int = 16
-    rate: float = 1e-3
-    size: BatchSize = field(default_factory=BatchSize)
-    epochs: int = 3
-    most_steps: int = 400
-    checks: int = 6
-    patience: int = 2
-    max_tokens: int = 96
-    share: float = 1.0
-    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -63,13 +41,6 @@ class TrainedModel:
     scores: dict[int, float]
 
 
-def planned_batches(pairs: TrainingPairs, nearest: NDArray[np.int64], plan: TrainingPlan) -> list[NDArray[np.int64]]:
-    """Return the batches of a training, in order: equal inputs give equal batches."""
-    rng = np.random.default_rng(plan.seed)
-    epochs = (epoch_batches(pairs, nearest, plan.size, rng) for _ in range(plan.epochs))
-    return list(islice((batch for epoch in epochs for batch in epoch), plan.most_steps))
-
-
 def train_encoder(
     base: EncoderModel, pairs: TrainingPairs, plan: TrainingPlan, progress: Progress, checkpoints: Path | None = None
 ) -> TrainedModel:
@@ -85,7 +56,7 @@ def train_encoder(
     nearest = _nearest(learner, pairs, plan.size.siblings)
     batches = planned_batches(pairs, nearest, plan)
     measure = StopMeasure.of(pairs, plan.seed)
-    with torch.random.fork_rng(devices=[]), _short_floats():
+    with torch.random.fork_rng(devices=[]):
         training = _Training(learner, pairs, batches, plan, base, measure)
         training.run(progress, checkpoints)
     model = load_model(base)
@@ -99,23 +70,13 @@ def train_encoder(
 
 
 def _nearest(model: Any, pairs: TrainingPairs, count: int) -> NDArray[np.int64]:
-    """Return the nearest of those tools that have requests, for each tool; -1 for the others, and where there are none."""
+    """Return the nearest tools with requests, for each tool with requests; shape (tools, count), padded with -1."""
     asked = np.unique(pairs.owners)
     vectors = encode(model, [pairs.tools[tool] for tool in asked.tolist()])
     places = nearest_tools(vectors, pairs.group[asked], count)
     nearest = np.full((len(pairs.tools), count), -1, np.int64)
     nearest[asked] = np.where(places < 0, -1, asked[places])
     return nearest
-
-
-@contextmanager
-def _short_floats() -> Iterator[None]:
-    """Let torch compute in bfloat16 where the processor has units for it: half of the time."""
-    import torch
-
-    fast = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-    with torch.autocast("cpu", torch.bfloat16, enabled=fast):
-        yield
 
 
 class _Training:
@@ -135,13 +96,10 @@ class _Training:
 
         self._model, self._pairs, self._batches, self._plan, self._base = model, pairs, batches, plan, base
         self._measure = measure
-        self._score: Callable[[], float] = lambda: measure.mean_reciprocal_rank(
-            lambda texts: encode(model, texts), base.query_prefix
-        )
-        self.scores = {0: self._score()}
         torch.manual_seed(plan.seed)
         if plan.rank:
-            model.bfloat16()  # they stay as they are: rounded once, not at each product
+            if has_bfloat16():
+                model.bfloat16()  # its weights stay as they are: rounded once, not at each product
             add_deltas(model, plan.rank)
         self._trained = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
         self._loss = MultipleNegativesRankingLoss(model)
@@ -152,6 +110,7 @@ class _Training:
         )
         self._best = self._weights()
         self.best_step = 0
+        self.scores = {0: self._score()}  # rounded as all later ones are
 
     def run(self, progress: Progress, checkpoints: Path | None) -> None:
         key = fingerprint([self._base.revision, self._pairs.content, asdict(self._plan)])
@@ -179,15 +138,22 @@ class _Training:
         import torch
 
         whole, self._model.max_seq_length = self._model.max_seq_length, self._plan.max_tokens
-        try:
-            loss = batch_loss(self._model, self._loss, self._pairs, self._batches[step - 1], self._base.query_prefix)
-        finally:
-            self._model.max_seq_length = whole
+        batch, prefix = self._batches[step - 1], self._base.query_prefix
         self._optimizer.zero_grad()
-        loss.backward()
+        # Autocast keeps rounded copies of weights until it ends: it must not outlast the step that changes them.
+        with short_floats():
+            try:
+                loss = batch_loss(self._model, self._loss, self._pairs, batch, prefix)
+            finally:
+                self._model.max_seq_length = whole
+            loss.backward()
         torch.nn.utils.clip_grad_norm_(self._trained.values(), _LONGEST_GRADIENT)
         self._optimizer.step()
         self._schedule.step()
+
+    def _score(self) -> float:
+        with short_floats():
+            return self._measure.mean_reciprocal_rank(partial(encode, self._model), self._base.query_prefix)
 
     def _check(self, step: int) -> None:
         self.scores[step] = self._score()

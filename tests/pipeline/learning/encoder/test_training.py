@@ -12,8 +12,9 @@ from pipeline.learning.encoder.batches import BatchSize
 from pipeline.learning.encoder.card import read_card, write_card
 from pipeline.learning.encoder.model import encode, load_model, move_back, save_model
 from pipeline.learning.encoder.pairs import TrainingPairs
+from pipeline.learning.encoder.plan import TrainingPlan
 from pipeline.learning.encoder.reuse import find_tuned, tuned_folder
-from pipeline.learning.encoder.training import TrainingPlan, train_encoder
+from pipeline.learning.encoder.training import train_encoder
 from pipeline.learning.no_answer_calibration.background import background
 from pipeline.progress import SilentProgress
 from pipeline.vectors import export_encoder
@@ -63,6 +64,22 @@ def test_training_finds_more_of_the_held_out_requests(base: EncoderModel, pairs:
     trained = train_encoder(base, pairs, replace(PLAN, rank=16, patience=6), SilentProgress())
     assert trained.steps > 0
     assert trained.scores[trained.steps] == max(trained.scores.values()) > 1.5 * trained.scores[0]
+
+
+def let_bfloat16(monkeypatch: pytest.MonkeyPatch, is_fast: bool) -> None:
+    """Let the processor have units for bfloat16, or none."""
+    for unit in ("avx512_bf16", "amx_tile"):
+        monkeypatch.setattr(f"torch.cpu._is_{unit}_supported", lambda: is_fast)
+
+
+@pytest.mark.parametrize("is_fast", [True, False])
+def test_deltas_learn_on_processors_with_and_without_units_for_bfloat16(
+    base: EncoderModel, pairs: TrainingPairs, monkeypatch: pytest.MonkeyPatch, is_fast: bool
+) -> None:
+    let_bfloat16(monkeypatch, is_fast)
+    plan = replace(PLAN, rate=1e-2, most_steps=12, checks=2, patience=2)
+    scores = train_encoder(base, pairs, plan, SilentProgress()).scores
+    assert len(set(scores.values())) == len(scores) == 3
 
 
 def test_a_training_that_was_killed_ends_as_one_that_was_not(
