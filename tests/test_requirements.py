@@ -12,7 +12,7 @@ from tests.support.places import ROOT
 
 LOCKS = {
     "serve": {"bucket", "serve"},
-    "build": {"bucket", "build", "evaluation", "serve"},
+    "build": {"build", "serve"},
     "nightly": {"bucket", "build", "dask", "evaluation", "flows"},
     "docs": {"docs"},
     "development": None,  # every extra

@@ -1,4 +1,4 @@
-"""catalogs/training: what the packaged encoder learned from can be read, names tools that are there, and judges nothing."""
+"""catalogs/training, which made the packaged encoder: it can be read, names tools that exist, and judges nothing."""
 
 import json
 from collections import Counter
