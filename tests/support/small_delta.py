@@ -13,7 +13,7 @@ RANK = 2
 
 
 def random_factors(base: Path, size: float = 0.3, seed: int = 0) -> dict[str, Factors]:
-    """Factors for every linear map of the layers of a saved BERT; a size of 0 is a delta of zeros."""
+    """Return factors for every linear map of the layers of a saved BERT; a size of 0 is a delta of zeros."""
     from safetensors.numpy import load_file
 
     random = np.random.default_rng(seed)

@@ -7,7 +7,10 @@ from router.encoding.export import EncoderModel
 
 
 def trained(base: EncoderModel, rank: int = 4, seed: int = 0) -> TrainedModel:
-    """A model with random deltas of all maps but the pooler's, which no training reaches; equal seeds, equal deltas."""
+    """Return a model with random deltas of all maps but the pooler's, which no training reaches.
+
+    Equal seeds give equal deltas.
+    """
     import torch
 
     learner, model = load_model(base), load_model(base)

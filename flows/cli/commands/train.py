@@ -1,7 +1,6 @@
 """train: an encoder of several catalogs and files of requests."""
 
 import shlex
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
@@ -11,6 +10,7 @@ import typer
 from flows.cli.commands.arguments import WORKSPACE, FiguresFile, Workspace
 
 if TYPE_CHECKING:
+    from pipeline.learning.encoder.plan import TrainingPlan
     from pipeline.learning.encoder.several_catalogs import SeveralCatalogs
     from pipeline.progress import Progress
 
@@ -28,7 +28,7 @@ def train(
     rank: Annotated[int, typer.Option(min=0, help="Rank of the low-rank deltas; 0 trains all weights.")] = 16,
     rate: Annotated[
         Optional[float],
-        typer.Option(min=0.0, help="The highest learning rate; by default .001, or 2e-5 with --rank 0."),
+        typer.Option(min=1e-8, help="The highest learning rate; by default .001, or 2e-5 with --rank 0."),
     ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="How often the requests are read.")] = 3,
     steps: Annotated[int, typer.Option(min=1, help="The most steps.")] = 2_000,
@@ -36,7 +36,7 @@ def train(
         float,
         typer.Option(min=0.05, max=1.0, help="How far to go from the base: less finds more in what it never saw."),
     ] = 0.6,
-    seed: Annotated[int, typer.Option(help="Draws held-back providers, batches and dropout.")] = 0,
+    seed: Annotated[int, typer.Option(help="Draws held-back providers, batches and the deltas' first numbers.")] = 0,
     workspace: Workspace = WORKSPACE,
     json_file: FiguresFile = None,
 ) -> None:
@@ -62,19 +62,38 @@ def train(
         raise SettingsInvalid(f"--out {out} exists: name a new folder")
     if base == "none":
         raise SettingsInvalid("--base none is no encoder: name one to train")
-    rate = rate or (1e-3 if rank else 2e-5)
+    rate = (1e-3 if rank else 2e-5) if rate is None else rate
     plan = TrainingPlan(rank, rate, epochs=epochs, most_steps=steps, checks=12, patience=3, share=share, seed=seed)
-    command = shlex.join(["quartermaster", *sys.argv[1:]])
     with ProgressBars() as bars:
         found = _read(catalogs, requests or [], judged, seed, workspace, bars)
         model = resolve_encoder(VectorSettings(encoder=base), bars)
         assert model is not None  # only "none" is no encoder
+        trained_from = _told(Path(base)) if Path(base).is_dir() else model.name
+        command = _command(catalogs, requests or [], judged, trained_from, plan, out)
         recorded: Recorded = train_one(model, found, plan, out.absolute(), bars, command)
     if not write_figures(recorded.to_json(), json_file):
         show_gain(recorded)
     if not recorded.is_gain:
         err.print(plain_text(f"{out} was not written: what held-back requests gained may be chance"))
         raise typer.Exit(1)
+
+
+def _command(
+    catalogs: list[Path], requests: list[Path], judged: bool, base: str, plan: "TrainingPlan", out: Path
+) -> str:
+    """Return the command of a training for its card: all that its result depends on, without this machine's paths."""
+    words = ["quartermaster", "train", *map(_told, catalogs)]
+    words += [word for file in requests for word in ("--requests", _told(file))]
+    words += ["--judged"] if judged else []
+    words += ["--base", base, "--rank", str(plan.rank), "--rate", f"{plan.rate:g}", "--epochs", str(plan.epochs)]
+    words += ["--steps", str(plan.most_steps), "--share", f"{plan.share:g}", "--seed", str(plan.seed)]
+    return shlex.join([*words, "--out", out.name])
+
+
+def _told(path: Path) -> str:
+    """Return a path from the current folder; of one that lies elsewhere, its last part."""
+    here, absolute = Path.cwd(), path.resolve()
+    return absolute.relative_to(here).as_posix() if absolute.is_relative_to(here) else absolute.name
 
 
 def _read(

@@ -94,6 +94,7 @@ def fine_tune(
     trained = train_encoder(base, pairs, plan, progress, checkpoints)
     evidence = replace(evidence, steps=trained.steps)
     if not trained.steps:
+        shutil.rmtree(checkpoints, ignore_errors=True)
         return replace(evidence, skipped="training found no more of the held-out requests' tools")
     progress.start("weigh", None)
     untuned = load_model(base)

@@ -134,7 +134,7 @@ class _Training:
         self._load(self._best)
 
     def _step(self, step: int) -> None:
-        """Take one step, without dropout: a third of the time, and few weights learn."""
+        """Take one step, without dropout: it costs a third of the time, and few weights are trained."""
         import torch
 
         whole, self._model.max_seq_length = self._model.max_seq_length, self._plan.max_tokens

@@ -93,7 +93,7 @@ def write_bert(model: EncoderModel, path: Path) -> None:
 
 
 def load_config(model: EncoderModel) -> Mapping[str, Any]:
-    """Return the shape of the model, as `load_weights` returns its weights."""
+    """Return the model's config.json, which has its numbers of layers, heads and channels."""
     return read_json(model.folder / "config.json")
 
 
