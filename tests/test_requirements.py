@@ -49,14 +49,14 @@ def test_a_lock_holds_what_its_extras_ask_for(lock: str, extras: set[str] | None
     } == set()
 
 
-@pytest.mark.parametrize("lock", [*LOCKS, "weights"])
+@pytest.mark.parametrize("lock", [*LOCKS, "weights", "uv"])
 def test_every_line_of_a_lock_has_hashes_and_none_names_where_it_comes_from(lock: str) -> None:
     package, digest = r"[a-z0-9].* \\", r"    --hash=sha256:[0-9a-f]{64}"
     block = re.compile(rf"{package}\n({digest} \\\n)*{digest}\n")
     assert re.fullmatch(r"(#.*\n)*", block.sub("", text_of(lock)))
 
 
-@pytest.mark.parametrize("lock", ["serve", "build", "nightly", "docs", "weights"])
+@pytest.mark.parametrize("lock", ["serve", "build", "nightly", "docs", "weights", "uv"])
 def test_a_smaller_lock_has_the_versions_of_the_development_lock(lock: str) -> None:
     assert {name for name, versions in pinned(lock).items() if not versions <= pinned("development")[name]} == set()
 

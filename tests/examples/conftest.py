@@ -38,16 +38,18 @@ def copied(folder: Path) -> Callable[[str], Path]:
 
 
 @pytest.fixture
-def run(folder: Path, copied: Callable[[str], Path]) -> Run:
+def run(folder: Path, copied: Callable[[str], Path], tmp_path: Path) -> Run:
     """Copy an example if it is not there yet, run it, and return what it prints.
 
-    It must end as `returns` says, and warn of nothing. The examples share the exported encoder of the test run.
+    It must end as `returns` says, and warn of nothing. A file stands where its user's exported encoders would lie, so
+    tools in memory are found by words alone: what it prints does not change with the encoder's weights.
     """
 
     def run(program: str, *arguments: str, returns: int = 0, **variables: str) -> str:
         if not (folder / program).exists():
             copied(Path(program).parts[0])
-        environment = {"PYTHONPATH": str(ROOT)}
+        (tmp_path / "cache").touch()
+        environment = {"PYTHONPATH": str(ROOT), "QUARTERMASTER_CACHE": str(tmp_path / "cache")}
         done = subprocess.run(
             [sys.executable, "-W", "error", program, *arguments],
             capture_output=True,
