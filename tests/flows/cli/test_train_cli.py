@@ -82,8 +82,8 @@ def test_the_card_tells_the_command_without_paths_of_this_machine(
     result = train(letters, tmp_path / "ours", encoder_folder, *options)
     assert result.exit_code == 1, result.output
     assert json.loads((tmp_path / "card.json").read_text("utf-8"))["command"] == (
-        f"quartermaster train . --requests requests.jsonl --base {encoder_folder.name} --rank 0 --rate 1e-07 --epochs 3 "
-        "--steps 1 --share 0.6 --seed 0 --out ours"
+        f"quartermaster train . --requests requests.jsonl --base {encoder_folder.name} --rank 0 --rate 1e-07 "
+        "--epochs 3 --steps 1 --share 0.6 --seed 0 --out ours"
     )
 
 
