@@ -76,12 +76,19 @@ def damage(cache: Path) -> str:
 
 
 def empty(cache: Path) -> None:
-    """Remove everything in a cache, whatever its mode."""
-    for path in [cache, *cache.rglob("*")]:
-        if path.is_dir() and not path.is_symlink():
-            path.chmod(0o755)
-    for path in cache.iterdir():
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
+    """Remove everything in a cache, whatever its mode.
+
+    A folder is moved away first: a router that writes into it meanwhile would keep it from being removed.
+    """
+    gone = cache.with_name(f"{cache.name}.gone")
+    cache.chmod(0o755)
+    for path in sorted(cache.iterdir()):
+        if not path.is_dir() or path.is_symlink():
             path.unlink()
+            continue
+        path.chmod(0o755)
+        path.rename(gone)
+        for inner in gone.rglob("*"):
+            if inner.is_dir() and not inner.is_symlink():
+                inner.chmod(0o755)
+        shutil.rmtree(gone)
