@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from pipeline.errors import SnapshotInvalid
 from pipeline.learning import is_tuned
+from pipeline.learning.encoder.reuse import serving_manifest
 from pipeline.vectors import EncoderModel
-from router.contract import EncoderManifest, Manifest
+from router.contract import EncoderManifest
 
 
 def encoder_serving(serving: Path | None) -> EncoderManifest | None:
     """Return the encoder of the snapshot in a folder; None without one, and where it cannot be read."""
-    manifest = _manifest(serving)
+    manifest = serving_manifest(serving)
     return manifest.encoder if manifest else None
 
 
@@ -19,7 +19,7 @@ def encoder_change(serving: Path | None, model: EncoderModel | None) -> str | No
 
     An encoder that was tuned from `model` is no other one: what it learned is reused, or trained again.
     """
-    manifest = _manifest(serving)
+    manifest = serving_manifest(serving)
     if model is None or manifest is None or manifest.encoder is None:
         return None
     tuned_from = manifest.tuning["encoder"].get("base") if is_tuned(manifest.tuning) else None
@@ -29,10 +29,3 @@ def encoder_change(serving: Path | None, model: EncoderModel | None) -> str | No
         f"the encoder changes from {manifest.encoder.model} (revision {manifest.encoder.revision}) to {model.name} "
         f"(revision {model.revision}): texts are embedded anew, and all that was learned is learned anew"
     )
-
-
-def _manifest(serving: Path | None) -> Manifest | None:
-    try:
-        return Manifest.read(serving) if serving is not None else None
-    except SnapshotInvalid:
-        return None

@@ -68,7 +68,7 @@ def train(
         found = _read(catalogs, requests or [], judged, seed, workspace, bars)
         model = resolve_encoder(VectorSettings(encoder=base), bars)
         assert model is not None  # only "none" is no encoder
-        trained_from = _told(Path(base)) if Path(base).is_dir() else model.name
+        trained_from = _shown_path(Path(base)) if Path(base).is_dir() else model.name
         command = _command(catalogs, requests or [], judged, trained_from, plan, out)
         recorded: Recorded = train_one(model, found, plan, out.absolute(), bars, command)
     if not write_figures(recorded.to_json(), json_file):
@@ -82,15 +82,15 @@ def _command(
     catalogs: list[Path], requests: list[Path], judged: bool, base: str, plan: "TrainingPlan", out: Path
 ) -> str:
     """Return the command of a training for its card: all that its result depends on, without this machine's paths."""
-    words = ["quartermaster", "train", *map(_told, catalogs)]
-    words += [word for file in requests for word in ("--requests", _told(file))]
+    words = ["quartermaster", "train", *map(_shown_path, catalogs)]
+    words += [word for file in requests for word in ("--requests", _shown_path(file))]
     words += ["--judged"] if judged else []
     words += ["--base", base, "--rank", str(plan.rank), "--rate", f"{plan.rate:g}", "--epochs", str(plan.epochs)]
     words += ["--steps", str(plan.most_steps), "--share", f"{plan.share:g}", "--seed", str(plan.seed)]
     return shlex.join([*words, "--out", out.name])
 
 
-def _told(path: Path) -> str:
+def _shown_path(path: Path) -> str:
     """Return a path from the current folder; of one that lies elsewhere, its last part."""
     here, absolute = Path.cwd(), path.resolve()
     return absolute.relative_to(here).as_posix() if absolute.is_relative_to(here) else absolute.name

@@ -35,7 +35,7 @@ def has_bfloat16() -> bool:
     return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
 
 
-def short_floats() -> AbstractContextManager[object]:
+def bfloat16_autocast() -> AbstractContextManager[object]:
     """Return a context in which torch multiplies in bfloat16, where the processor has units for it."""
     import torch
 

@@ -58,7 +58,7 @@ def is_tuned(tuning: Mapping[str, Any]) -> bool:
 
 def serving_encoder(serving: Path | None, root: Path, base: EncoderModel) -> EncoderModel | None:
     """Return the tuned encoder of the snapshot that serves; None where it has none, or not this one any more."""
-    manifest = _manifest(serving)
+    manifest = serving_manifest(serving)
     if manifest is None or manifest.encoder is None or not is_tuned(manifest.tuning):
         return None
     model = find_tuned(root, base, str(manifest.tuning["encoder"].get("key")))
@@ -73,7 +73,7 @@ def reuse_encoder(
     Returns None, so that an encoder is trained, where nothing serves, the base or the version is another, the tuned
     encoder is not on this machine, or `most` is 0.
     """
-    manifest = _manifest(serving)
+    manifest = serving_manifest(serving)
     evidence = manifest.tuning.get("encoder") if manifest else None
     if serving is None or manifest is None or not most or not isinstance(evidence, dict):
         return None
@@ -91,7 +91,8 @@ def reuse_encoder(
     return ReusedEncoder(model, learned_from, {**evidence, "taken_over": taken_over})
 
 
-def _manifest(serving: Path | None) -> Manifest | None:
+def serving_manifest(serving: Path | None) -> Manifest | None:
+    """Return the manifest of the snapshot in a folder; None without one, and where it cannot be read."""
     try:
         return Manifest.read(serving) if serving is not None else None
     except SnapshotInvalid:

@@ -14,7 +14,7 @@ from pipeline.learning.encoder.checkpoint import Checkpoint, read_checkpoint
 from pipeline.learning.encoder.loss import batch_loss
 from pipeline.learning.encoder.low_rank import add_deltas, deltas_of, merge_deltas
 from pipeline.learning.encoder.measuring import StopMeasure
-from pipeline.learning.encoder.model import encode, has_bfloat16, load_model, move_back, short_floats
+from pipeline.learning.encoder.model import bfloat16_autocast, encode, has_bfloat16, load_model, move_back
 from pipeline.learning.encoder.pairs import TrainingPairs
 from pipeline.learning.encoder.plan import TrainingPlan, planned_batches
 from pipeline.progress import Progress
@@ -141,7 +141,7 @@ class _Training:
         batch, prefix = self._batches[step - 1], self._base.query_prefix
         self._optimizer.zero_grad()
         # Autocast keeps rounded copies of weights until it ends: it must not outlast the step that changes them.
-        with short_floats():
+        with bfloat16_autocast():
             try:
                 loss = batch_loss(self._model, self._loss, self._pairs, batch, prefix)
             finally:
@@ -152,7 +152,7 @@ class _Training:
         self._schedule.step()
 
     def _score(self) -> float:
-        with short_floats():
+        with bfloat16_autocast():
             return self._measure.mean_reciprocal_rank(partial(encode, self._model), self._base.query_prefix)
 
     def _check(self, step: int) -> None:
