@@ -1,0 +1,125 @@
+"""The search that a model asks for by itself, whichever provider or framework carries it: arguments in, tools out.
+
+>>> search = ToolSearch(router, "responses", {"k": 5})
+>>> search.render(search.find({"request": "give the customer half of the money back"})).tools
+>>> search.called("stripe__createRefund", {"charge": "ch_1"})
+CalledTool(tool_id='stripe/createRefund', arguments={'charge': 'ch_1'})
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from router.answer.options import RouteOptions
+from router.answer.results import RoutedTools
+from router.errors import RequestInvalid, quoted
+from router.provider_formats import Form, Rendered, parse_choice, render
+from router.router import Router
+from router.selection import Selection
+from router.selection.admission import refusal_reason
+
+NAME = "search_tools"
+DESCRIPTION = (
+    "Search the tools that are not listed here, and load those that fit. Search before you say that something cannot "
+    "be done, and again when the task changes."
+)
+REQUEST = "What should be done, in everyday words; several steps are welcome."
+
+
+@dataclass(frozen=True, slots=True)
+class CalledTool:
+    """A model's call in the catalog's own terms: the tool's id, and arguments with the tool's own names."""
+
+    tool_id: str
+    arguments: dict[str, Any]
+
+
+class ToolSearch:
+    """A search in one provider format. It keeps nothing of a dialogue, so one serves all dialogues and threads.
+
+    `options` are those of `Router.route`, such as `k` (5 by default) and `token_budget`. `strict` renders found tools
+    in the provider's strict mode where their schemas have one.
+    """
+
+    def __init__(self, router: Router, form: Form | str, options: RouteOptions, *, strict: bool = False) -> None:
+        self.router = router
+        self.form = parse_choice(Form, form)
+        self.strict = strict
+        self._options: RouteOptions = {"k": 5, **options, "form": self.form}
+
+    @cached_property
+    def parameters(self) -> dict[str, Any]:
+        """Return the JSON Schema of the search's arguments, which the strict modes of all providers accept."""
+        return {
+            "type": "object",
+            "properties": {"request": {"type": "string", "description": REQUEST}},
+            "required": ["request"],
+            "additionalProperties": False,
+        }
+
+    def find(self, arguments: Any) -> RoutedTools:
+        """Return the tools that fit a model's search: arguments as an object, or as the JSON text of one.
+
+        Raises:
+            RequestInvalid: The arguments are no object with a request, or the request is empty.
+        """
+        return self.router.route(_request(arguments), **self._options)
+
+    async def find_async(self, arguments: Any) -> RoutedTools:
+        """Run `find` beside the event loop."""
+        return await self.router.route_async(_request(arguments), **self._options)
+
+    def render(self, routed: RoutedTools) -> Rendered:
+        """Return found tools in the provider's format."""
+        return routed.render(self.form, strict=self.strict)
+
+    def called(self, name: str, arguments: Any) -> CalledTool:
+        """Return the tool that a model calls by its name in the provider's format, with the tool's own arguments.
+
+        Any tool that the router's selection admits may be called, whether this search found it or an earlier one did.
+
+        Raises:
+            RequestInvalid: No tool has the name, it may not be used here, or the arguments are no object.
+        """
+        tool_id = self.router.tool_id_of(name) if isinstance(name, str) else None
+        record = None if tool_id is None else self.router.record(tool_id)
+        if record is None:
+            raise RequestInvalid(f"there is no tool {quoted(name)}: search for tools, and call them by the names found")
+        if refused := refusal_reason(self.selection, record):
+            raise RequestInvalid(f"{record.tool_id} may not be used here: {refused}")
+        rendered = render([record], self.form, strict=self.strict, cap=None, vendor_text=self.router.vendor_text)
+        if rendered.dropped:
+            raise RequestInvalid(f"{record.tool_id} may not be used here: {rendered.dropped[0].reason}")
+        return CalledTool(record.tool_id, rendered.arguments(name, object_of(arguments)))
+
+    @property
+    def selection(self) -> Selection:
+        """Return the selection of this search: that of its options, by default the router's."""
+        return self._options.get("selection") or self.router.selection
+
+
+def object_of(arguments: Any) -> Mapping[str, Any]:
+    """Return a model's arguments as a mapping: they may be an object, the JSON text of one, or nothing at all.
+
+    Raises RequestInvalid for anything else.
+    """
+    if isinstance(arguments, str):
+        try:
+            arguments = msgspec.json.decode(arguments or "{}")
+        except (ValueError, RecursionError) as error:
+            raise RequestInvalid(f"the arguments are not JSON: {error}") from None
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, Mapping):
+        raise RequestInvalid(f"the arguments are {quoted(arguments)}, they must be a JSON object")
+    return arguments
+
+
+def _request(arguments: Any) -> str:
+    request = object_of(arguments).get("request")
+    if not isinstance(request, str) or not request.strip():
+        raise RequestInvalid(f"request is {quoted(request)}: say in words what should be done")
+    return request
