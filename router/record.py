@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
@@ -11,6 +12,18 @@ _HINTS = {
     "idempotentHint": "idempotent",
     "openWorldHint": "open-world",
 }
+
+
+class Kind(StrEnum):
+    """What an entry of a catalog is: a tool to be called, or a text that tells a model how to do something.
+
+    A SKILL is a folder with a SKILL.md, whose instructions are read when it is chosen. A PROMPT is a template of a
+    server, with arguments.
+    """
+
+    TOOL = "tool"
+    SKILL = "skill"
+    PROMPT = "prompt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +97,9 @@ class ToolRecord:
         outputs: What a call answers, flat, as far as the vendor declares it and within narrow limits. It is evidence of
             what a tool finds for builds: neither searched nor handed to a model. Records that a router gives have none.
         links: Which parameters of other tools the answer fills, as an OpenAPI document says; for builds too.
+        kind: What it is: a tool, a skill or a prompt.
+        instructions: Of a skill, what a model reads once it has chosen it. It is not searched. Records that a router
+            gives have none: `Router.instructions` reads them.
     """
 
     tool_id: str
@@ -99,6 +115,8 @@ class ToolRecord:
     origin: Origin = Origin("", "")
     outputs: tuple[Parameter, ...] = ()
     links: tuple[Link, ...] = ()
+    kind: Kind = Kind.TOOL
+    instructions: str = ""
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -107,8 +125,10 @@ class ToolRecord:
         return (*self.categories, *hints)
 
     def without_outputs(self) -> "ToolRecord":
-        """Return the record as it is handed over: without outputs and links; itself where it has none."""
-        return replace(self, outputs=(), links=()) if self.outputs or self.links else self
+        """Return the record as it is handed over: without outputs, links and instructions; itself without any."""
+        if self.outputs or self.links or self.instructions:
+            return replace(self, outputs=(), links=(), instructions="")
+        return self
 
     def content(self) -> dict[str, Any]:
         """Return the record's JSON without origin and tool id: the input of its content hash."""
@@ -145,11 +165,15 @@ class ToolRecord:
             row["outputs"] = [output.to_json() for output in self.outputs]
         if self.links:
             row["links"] = [asdict(link) for link in self.links]
+        if self.kind is not Kind.TOOL:
+            row["kind"] = str(self.kind)
+        if self.instructions:
+            row["instructions"] = self.instructions
         return row
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "ToolRecord":
-        """Return the record of a dict that `to_json` made. Raises KeyError or TypeError for any other."""
+        """Return the record of a dict that `to_json` made. Raises KeyError, TypeError or ValueError for any other."""
         return cls(
             tool_id=row["tool_id"],
             provider=row["provider"],
@@ -164,4 +188,6 @@ class ToolRecord:
             origin=Origin(**row["origin"]),
             outputs=tuple(map(Parameter.from_json, row.get("outputs", ()))),
             links=tuple(Link(**link) for link in row.get("links", ())),
+            kind=Kind(row.get("kind", Kind.TOOL)),
+            instructions=row.get("instructions", ""),
         )

@@ -12,6 +12,7 @@ from router.snapshot.difference import CatalogDifference, difference
 from router.snapshot.live import LiveSnapshot
 from router.snapshot.record_store import RecordSequence
 from router.tools.trust import TrustedRecord
+from router.tools.trust.characters import strip_hidden
 
 
 class ServedTools:
@@ -53,6 +54,15 @@ class ServedTools:
         records = self._live.snapshot.records
         ordinal = records.ordinal(tool_id)
         return None if ordinal is None else records.entry(ordinal).record
+
+    def instructions(self, tool_id: str) -> str:
+        """Return what a model reads of a skill once it has chosen it; empty for a tool and an unknown id.
+
+        They have no hidden characters, and nothing else is withheld: instructions are what a skill is for.
+        """
+        records = self._live.snapshot.records
+        ordinal = records.ordinal(tool_id)
+        return "" if ordinal is None else strip_hidden(records.complete_record(ordinal).instructions)
 
     def phrases(self, tool_id: str) -> tuple[str, ...]:
         """Return the phrases of a tool, in English, when to use it last; none for an unknown tool."""

@@ -16,7 +16,7 @@ from pipeline.inspection.connection import connect, fetch, first_lines
 from pipeline.inspection.results import ResultRows, TableInfo, ToolInspection
 from router.contract import CATALOG_DB, DOCUMENT_SIGNALS, Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
-from router.record import Link, Origin, Parameter, ToolRecord
+from router.record import Kind, Link, Origin, Parameter, ToolRecord
 from router.snapshot.store.pointer import snapshot_folder
 
 DEFAULT_LIMIT = 20
@@ -153,6 +153,8 @@ class Inspection(AbstractContextManager["Inspection"]):
             # A snapshot of an earlier version has no such columns.
             outputs=tuple(map(Parameter.from_json, json.loads(row.get("outputs") or "[]"))),
             links=tuple(Link(**link) for link in json.loads(row.get("links") or "[]")),
+            kind=Kind(row.get("kind") or Kind.TOOL),
+            instructions=row.get("instructions") or "",
         )
         return ToolInspection(
             record=record,

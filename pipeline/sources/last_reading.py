@@ -12,12 +12,13 @@ from pipeline.sentences import counted
 from pipeline.settings import SourceSettings
 from pipeline.settings.durations import duration_text
 from router.fingerprint import fingerprint
-from router.record import Link, Origin, Parameter
+from router.record import Kind, Link, Origin, Parameter
 from router.tools.definitions.normalization import tool_id_of
 from router.tools.definitions.raw_tool import RawTool
 
 _FIELDS = tuple(field.name for field in fields(RawTool))
 _TUPLES = ("examples", "categories", "notices")
+_OPTIONAL = ("outputs", "links", "kind", "instructions")  # left out where empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +147,13 @@ def _place(origin: Origin) -> list[str]:
 def _row(tool: RawTool) -> dict[str, Any]:
     row = {name: getattr(tool, name) for name in _FIELDS}
     row |= {"origin": _place(tool.origin), "outputs": [output.to_json() for output in tool.outputs]}
-    row |= {"links": [asdict(link) for link in tool.links]}
-    return {name: value for name, value in row.items() if value or name not in ("outputs", "links")}
+    row |= {"links": [asdict(link) for link in tool.links], "kind": "" if tool.kind is Kind.TOOL else tool.kind}
+    return {name: value for name, value in row.items() if value or name not in _OPTIONAL}
 
 
 def _tool(row: dict[str, Any]) -> RawTool:
     tuples = {name: tuple(row[name]) for name in _TUPLES}
     outputs = tuple(map(Parameter.from_json, row.get("outputs", ())))
     links = tuple(Link(**link) for link in row.get("links", ()))
-    return RawTool(**{**row, **tuples, "outputs": outputs, "links": links, "origin": Origin(*row["origin"])})
+    kind, origin = Kind(row.get("kind", Kind.TOOL)), Origin(*row["origin"])
+    return RawTool(**{**row, **tuples, "outputs": outputs, "links": links, "kind": kind, "origin": origin})

@@ -1,7 +1,7 @@
 """The records of a snapshot: one JSON line for each tool, decoded when it is looked at.
 
-Outputs and links stand beside the record in its line. Only builds read them: decoding a hundred rows would take longer
-than the rest of the line.
+Outputs, links and instructions stand beside the record in its line. No answer reads them: decoding a hundred rows would
+take longer than the rest of the line.
 """
 
 import json
@@ -48,6 +48,7 @@ class _CompleteLine(msgspec.Struct):
     record: ToolRecord
     outputs: tuple[Parameter, ...] = ()
     links: tuple[Link, ...] = ()
+    instructions: str = ""
 
 
 # Decoding straight to the types takes a third of the time of json and constructors, and every answer reads ten lines.
@@ -55,7 +56,7 @@ _ENTRIES = msgspec.json.Decoder(ToolEntry)
 _LINES = msgspec.json.Decoder(_IdLine)
 _FACETS = msgspec.json.Decoder(_FacetLine)
 _COMPLETE = msgspec.json.Decoder(_CompleteLine)
-_BESIDE = ("outputs", "links")
+_BESIDE = ("outputs", "links", "instructions")
 
 
 _Line = TypeVar("_Line")
@@ -69,11 +70,11 @@ class ToolEntries(Protocol):
         ...
 
     def entry(self, ordinal: int) -> ToolEntry:
-        """Return the tool of an ordinal, 0 ≤ ordinal < len. A snapshot's record is without outputs and links."""
+        """Return the tool of an ordinal, 0 ≤ ordinal < len. Of a snapshot, it has what answers read alone."""
         ...
 
     def complete_record(self, ordinal: int) -> ToolRecord:
-        """Return the record of an ordinal with its outputs and links."""
+        """Return the record of an ordinal with its outputs, links and instructions."""
         ...
 
     def tool_id(self, ordinal: int) -> str:
@@ -115,13 +116,13 @@ class RecordStore:
         return len(self._offsets) - 1
 
     def entry(self, ordinal: int) -> ToolEntry:
-        """Return the tool of an ordinal, 0 ≤ ordinal < len, its record without outputs and links."""
+        """Return the tool of an ordinal, 0 ≤ ordinal < len, its record without outputs, links and instructions."""
         return self._decoded(_ENTRIES, ordinal)
 
     def complete_record(self, ordinal: int) -> ToolRecord:
-        """Return the record of an ordinal with its outputs and links."""
+        """Return the record of an ordinal with its outputs, links and instructions."""
         line = self._decoded(_COMPLETE, ordinal)
-        return replace(line.record, outputs=line.outputs, links=line.links)
+        return replace(line.record, outputs=line.outputs, links=line.links, instructions=line.instructions)
 
     def tool_id(self, ordinal: int) -> str:
         """Return the id of an ordinal."""

@@ -61,6 +61,10 @@ class Tools:
             selection = replace(selection, annotations={**selection.annotations, "readOnlyHint": True})
         if call.category:
             selection = replace(selection, use_category_filter=True)
+        if call.kind is not None:
+            if selection.kinds and call.kind not in selection.kinds:
+                raise RequestInvalid(f"kind is {call.kind!r}: this server offers {', '.join(selection.kinds)}")
+            selection = replace(selection, kinds=(call.kind,))
         routed = await self.router.route_async(
             call.request,
             k=call.k,
@@ -78,7 +82,7 @@ class Tools:
         """Answer describe_tool. Raises RequestInvalid for wrong arguments and unknown ids."""
         record = await self._record(read_arguments(DescribeTool, arguments).tool_id)
         self._actions.described.append(record.tool_id)
-        return results.describe_result(record, self.router.vendor_text)
+        return results.describe_result(record, self.router.vendor_text, self.router.instructions(record.tool_id))
 
     async def call_catalog_tool(self, arguments: Mapping[str, Any] | None) -> types.CallToolResult:
         """Answer call_tool: call a tool at its own server. Raises RequestInvalid, UpstreamFailed and AuditFailed."""
@@ -87,6 +91,8 @@ class Tools:
         self._actions.called.append(record.tool_id)
         if self.caller is not None:
             await self.caller.record("call_tool", "started")  # a call that nobody could tell of is not made
+        if instructions := self.router.instructions(record.tool_id):
+            return results.text_result(instructions)
         result = await self.upstreams.call(record, call.arguments)
         return results.upstream_result(result, self.router.vendor_text)
 

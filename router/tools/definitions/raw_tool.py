@@ -6,7 +6,7 @@ from typing import Any
 
 from router.errors import RecordRejected
 from router.fingerprint import canonical_json
-from router.record import Link, Origin, Parameter
+from router.record import Kind, Link, Origin, Parameter
 from router.tools.definitions.json_values import storage_problem
 
 
@@ -33,6 +33,8 @@ class RawTool:
     notices: tuple[str, ...] = ()
     outputs: tuple[Parameter, ...] = ()
     links: tuple[Link, ...] = ()
+    kind: Kind = Kind.TOOL
+    instructions: str = ""
     shape: str = field(default="", compare=False)
     lost: str | None = field(default=None, compare=False)
     unread: Mapping[str, str] = field(default_factory=dict, compare=False)
