@@ -64,17 +64,17 @@ class ResponsesToolSearch:
         }
 
     @property
-    def tools(self) -> list[dict[str, Any]]:
+    def tools(self) -> list[Any]:
         """Return what to pass as `tools`: the search, and the functions that the selection has in every answer.
 
-        They are the same in every request, so that the prompt cache holds.
+        They are the same in every request, so that the prompt cache holds. All are dicts; Any fits the SDK's types.
         """
         router = self.search.router
         always = [record for tool_id in self.search.selection.always if (record := router.record(tool_id)) is not None]
         rendered = render(always, Form.RESPONSES, strict=self.search.strict, vendor_text=router.vendor_text)
         return [self.tool, *rendered.tools]
 
-    def answers(self, output: Iterable[Any], call: Call, *, history: Iterable[Any] = ()) -> list[dict[str, Any]]:
+    def answers(self, output: Iterable[Any], call: Call, *, history: Iterable[Any] = ()) -> list[Any]:
         """Return the items that answer a response, to be added behind it; none where the model is done.
 
         Each search gets its tools, each call the result of `call`. A call that names no tool, or whose arguments are
@@ -97,9 +97,7 @@ class ResponsesToolSearch:
                 turn.add_result(item, self._result(item, call))
         return turn.items
 
-    async def answers_async(
-        self, output: Iterable[Any], call: Call, *, history: Iterable[Any] = ()
-    ) -> list[dict[str, Any]]:
+    async def answers_async(self, output: Iterable[Any], call: Call, *, history: Iterable[Any] = ()) -> list[Any]:
         """Run `answers` beside the event loop; `call` may be asynchronous."""
         turn = _Turn(self, history)
         for item in map(_fields, output):
@@ -109,7 +107,7 @@ class ResponsesToolSearch:
                 turn.add_result(item, await self._result_async(item, call))
         return turn.items
 
-    def answer(self, search_call: Any, *, history: Iterable[Any] = ()) -> list[dict[str, Any]]:
+    def answer(self, search_call: Any, *, history: Iterable[Any] = ()) -> list[Any]:
         """Return the `tool_search_output` of one `tool_search_call`, and the message that may have to follow it.
 
         For loops that call functions in a way of their own. Where a response has several searches, `history` holds the

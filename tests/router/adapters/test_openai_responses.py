@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def talk(openai: OpenAI, search: ResponsesToolSearch, items: list[Any], said: st
     """Run a turn as a newcomer writes it; return what the model says."""
     items.append({"role": "user", "content": said})
     while True:
-        response = openai.responses.create(model="gpt-5.4", tools=cast(Any, search.tools), input=items)
+        response = openai.responses.create(model="gpt-5.4", tools=search.tools, input=items)
         answers = search.answers(response.output, call, history=items)
         items += [*response.output, *answers]
         if not answers:
@@ -108,7 +108,7 @@ def test_a_streamed_response_is_answered_alike(server: ResponsesServer, router: 
     items: list[Any] = [{"role": "user", "content": UMBRELLA}]
     with client(server).responses.create(
         model="gpt-5.4",
-        tools=cast(Any, search.tools),
+        tools=search.tools,
         input=items,
         stream=True,
     ) as stream:
