@@ -24,10 +24,12 @@ from tests.router.adapters.agent_model import call_the_first_tool
 from tests.support.command_line import Done, called, started
 from tests.support.documents import Block, blocks, commands, lines, pages
 from tests.support.places import ROOT
+from tests.support.providers.openai_responses import ResponsesServer
+from tests.support.providers.openai_searching_model import search_then_call
 
 # Held by tests of their own, beside what they need: a server, Prefect, a bucket, a cluster.
 ELSEWHERE = {"serve", "schedule", "prefect", "bucket", "cluster"}
-MARKS = {"", "model", "agent", "toml: selection", "toml: profiles", "toml: keys", "toml: plain"}
+MARKS = {"", "model", "agent", "responses", "toml: selection", "toml: profiles", "toml: keys", "toml: plain"}
 SHOWN = {
     "text",
     "mermaid",
@@ -90,6 +92,11 @@ def test_a_block_that_does_not_run_says_why_and_every_mark_is_known(path: Path) 
 @contextmanager
 def model(block: Block) -> Iterator[dict[str, str]]:
     """Serve the model that a block's mark asks for; yield the variables that lead to it."""
+    if block.mark == "responses":
+        with ResponsesServer(search_then_call) as provider:
+            yield {"OPENAI_BASE_URL": provider.base_url, "OPENAI_API_KEY": "sk-loopback"}
+        assert provider.refused == [], str(block)
+        return
     if block.mark not in ("model", "agent"):
         yield {}
         return
