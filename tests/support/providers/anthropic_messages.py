@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from os.path import commonprefix
 from typing import Any
 
 from tests.support.providers.anthropic_rules import MOST_BYTES, Refused, check, prompt_of, references_of
@@ -86,7 +85,7 @@ class MessagesServer:
         seen = Seen(body, size, prompt_of(body), callable_now)
         content = list(self.script(seen))
         with self._lock:
-            cached = max((len(commonprefix([seen.prompt, before.prompt])) for before in self.seen), default=0)
+            cached = max((_common(seen.prompt, before.prompt) for before in self.seen), default=0)
             self.seen.append(seen)
             number = len(self.seen)
         caches = "cache_control" in body
@@ -135,8 +134,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _check_headers(self, size: int) -> None:
         if self.path != "/v1/messages":
             raise Refused(f"Not found: {self.path}", "not_found_error", 404)
-        if not self.headers.get("x-api-key"):
-            raise Refused("x-api-key header is required", "authentication_error", 401)
+        if not (self.headers.get("x-api-key") or self.headers.get("authorization", "").startswith("Bearer ")):
+            raise Refused("x-api-key or authorization header is required", "authentication_error", 401)
         if not self.headers.get("anthropic-version"):
             raise Refused("anthropic-version: header is required")
         if size > MOST_BYTES:
@@ -154,13 +153,19 @@ class _Handler(BaseHTTPRequestHandler):
         """Log nothing."""
 
 
+def _common(one: str, other: str) -> int:
+    """Return how many characters two texts have in common from their beginning."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (left, right) in pairs if left != right), min(len(one), len(other)))
+
+
 def _events(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield a message as the events of a stream; arguments come in pieces of JSON."""
     ending = {key: message[key] for key in ("stop_reason", "stop_sequence")}
     yield {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}}
     for index, block in enumerate(message["content"]):
         is_text = block["type"] == "text"
-        empty = {"text": ""} if is_text else {"input": {}}
+        empty: dict[str, Any] = {"text": ""} if is_text else {"input": {}}
         yield {"type": "content_block_start", "index": index, "content_block": {**block, **empty}}
         whole = block["text"] if is_text else json.dumps(block["input"])
         for piece in (whole[: len(whole) // 2], whole[len(whole) // 2 :]):

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, Union
+from typing import Any
 
 import jsonschema
 from anthropic.types import (
@@ -27,15 +27,15 @@ MOST_TOOLS, MOST_STRICT, MOST_BYTES = 10_000, 20, 32 * 2**20
 _NAME = re.compile("[a-zA-Z0-9_-]{1,128}")
 _PROPERTY = re.compile("[a-zA-Z0-9_.-]{1,64}")
 # The SDK's unions also hold its response classes, which take any key.
-_BLOCKS = Union[
-    TextBlockParam,
-    ThinkingBlockParam,
-    RedactedThinkingBlockParam,
-    ToolUseBlockParam,
-    ToolResultBlockParam,
-    ServerToolUseBlockParam,
-    ToolSearchToolResultBlockParam,
-]
+_BLOCKS = (
+    TextBlockParam
+    | ThinkingBlockParam
+    | RedactedThinkingBlockParam
+    | ToolUseBlockParam
+    | ToolResultBlockParam
+    | ServerToolUseBlockParam
+    | ToolSearchToolResultBlockParam
+)
 
 
 class Refused(Exception):
@@ -86,15 +86,15 @@ def blocks_of(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @cache
 def _adapter(kind: str) -> TypeAdapter[Any]:
+    # Lists, because a type with fields of its own takes no configuration from outside.
     types: dict[str, Any] = {
-        "envelope": MessageCreateParamsNonStreaming | MessageCreateParamsStreaming,
-        "tool": ToolUnionParam,
-        "block": _BLOCKS,
-        "reference": ToolReferenceBlockParam,
-        "system message": SystemMessageParam,
+        "envelope": list[MessageCreateParamsNonStreaming | MessageCreateParamsStreaming],
+        "tool": list[ToolUnionParam],
+        "block": list[_BLOCKS],
+        "reference": list[ToolReferenceBlockParam],
+        "system message": list[SystemMessageParam],
     }
-    # As a list, because a type with fields of its own takes no configuration from outside.
-    return TypeAdapter(list[types[kind]], config=ConfigDict(extra="forbid"))
+    return TypeAdapter(types[kind], config=ConfigDict(extra="forbid"))
 
 
 def _check_type(kind: str, value: Any, place: str) -> None:
