@@ -27,7 +27,7 @@ from tests.support.places import ROOT
 
 # Held by tests of their own, beside what they need: a server, Prefect, a bucket, a cluster.
 ELSEWHERE = {"serve", "schedule", "prefect", "bucket", "cluster"}
-MARKS = {"", "model", "agent", "toml: selection", "toml: profiles", "toml: keys", "toml: plain"}
+MARKS = {"", "model", "agent", "claude", "toml: selection", "toml: profiles", "toml: keys", "toml: plain"}
 SHOWN = {
     "text",
     "mermaid",
@@ -90,6 +90,13 @@ def test_a_block_that_does_not_run_says_why_and_every_mark_is_known(path: Path) 
 @contextmanager
 def model(block: Block) -> Iterator[dict[str, str]]:
     """Serve the model that a block's mark asks for; yield the variables that lead to it."""
+    if block.mark == "claude":
+        from tests.support.providers.anthropic_messages import MessagesServer
+
+        with MessagesServer() as messages:
+            yield {"ANTHROPIC_BASE_URL": messages.base_url, "ANTHROPIC_API_KEY": "sk-loopback"}
+        assert messages.refused == []
+        return
     if block.mark not in ("model", "agent"):
         yield {}
         return

@@ -26,6 +26,9 @@ def answered(content: Any, **more: Any) -> list[dict[str, Any]]:
     return [ASKED, {"role": "assistant", "content": [USE]}, {"role": "user", "content": [result]}]
 
 
+RESULT = answered("x")[2]["content"][0]
+
+
 def request(*tools: dict[str, Any], messages: Any = (ASKED,), **more: Any) -> dict[str, Any]:
     return {"model": "claude-test", "max_tokens": 9, "messages": list(messages), "tools": list(tools), **more}
 
@@ -57,7 +60,7 @@ def text(words: str) -> dict[str, Any]:
         (request(SEARCH, tool("found"), messages=answered([reference("found")])), "must be of a tool with defer"),
         (request(SEARCH, FOUND, messages=answered([reference("found"), text("x")])), "cannot be mixed with other"),
         (request(SEARCH, FOUND, messages=answered([reference("found")], is_error=True)), "all content must be type"),
-        (request(SEARCH, FOUND, messages=answered([{**reference("found"), "id": 1}])), "Extra inputs are not permitted"),
+        (request(SEARCH, FOUND, messages=answered([{**reference("found"), "id": 1}])), "Extra inputs are not"),
         (request(SEARCH, SEARCH), "Tool names must be unique"),
         (request(tool("a.b")), "tools.0.custom.name: String should match pattern"),
         (request(tool("a" * 129)), "tools.0.custom.name: String should match pattern"),
@@ -73,7 +76,7 @@ def text(words: str) -> dict[str, Any]:
         (request(SEARCH, messages=()), "at least one message is required"),
         (request(SEARCH, messages=(ASKED, {"role": "assistant", "content": [USE]})), "without `tool_result` blocks"),
         (
-            request(SEARCH, messages=[*answered("x")[:2], {"role": "user", "content": [text("x"), *answered("x")[2]["content"]]}]),
+            request(SEARCH, messages=[*answered("x")[:2], {"role": "user", "content": [text("x"), RESULT]}]),
             "without `tool_result` blocks immediately after: toolu_1",
         ),
         (request(SEARCH, messages=[ASKED, answered("x")[2]]), "unexpected `tool_use_id`"),

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.router.adapters.agent_model import required_of
 from tests.support.providers.anthropic_rules import MOST_BYTES, Refused, check, prompt_of, references_of
 
 _CHARACTERS = 4  # of a token
@@ -45,6 +46,35 @@ def say(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
+def search_call_answer(seen: Seen) -> list[dict[str, Any]]:
+    """The script of most models: search in the user's words, call the first tool found, and tell what it gave.
+
+    Where the request has Anthropic's own search by BM25, the tool found is the deferred one with most of the words.
+    """
+    if isinstance(seen.last, str):
+        if "tool_search_tool_bm25" not in seen.tools:
+            return [call("search_tools", {"request": seen.last})]
+        deferred = [tool for tool in seen.body["tools"] if tool.get("defer_loading")]
+        tool = max(deferred, key=lambda tool: sum(word in json.dumps(tool) for word in set(seen.last.split())))
+        return [*_searched(seen.last, tool["name"]), call(tool["name"], required_of(tool["input_schema"]))]
+    content = seen.last[-1].get("content", "")
+    if isinstance(content, str):
+        return [say(f"It says: {content}")]
+    name = content[0]["tool_name"]
+    return [call(name, required_of(seen.tools[name]["input_schema"]))]
+
+
+def _searched(query: str, name: str) -> list[dict[str, Any]]:
+    """Return the blocks of a search that Anthropic ran itself."""
+    use_id = f"srvtoolu_{next(_NUMBERS):04}"
+    search = {"type": "server_tool_use", "id": use_id, "name": "tool_search_tool_bm25", "input": {"query": query}}
+    found = {
+        "type": "tool_search_tool_search_result",
+        "tool_references": [{"type": "tool_reference", "tool_name": name}],
+    }
+    return [search, {"type": "tool_search_tool_result", "tool_use_id": use_id, "content": found}]
+
+
 _NUMBERS = itertools.count(1)  # a call's id is its own
 
 
@@ -55,7 +85,7 @@ class MessagesServer:
     `seen` holds the accepted requests, `refused` the sentences of the others.
     """
 
-    script: Script
+    script: Script = search_call_answer
     seen: list[Seen] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
 
