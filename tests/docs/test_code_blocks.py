@@ -24,12 +24,13 @@ from tests.router.adapters.agent_model import call_the_first_tool
 from tests.support.command_line import Done, called, started
 from tests.support.documents import Block, blocks, commands, lines, pages
 from tests.support.places import ROOT
+from tests.support.providers.anthropic_messages import MessagesServer
 from tests.support.providers.openai_responses import ResponsesServer
 from tests.support.providers.openai_searching_model import search_then_call
 
 # Held by tests of their own, beside what they need: a server, Prefect, a bucket, a cluster.
 ELSEWHERE = {"serve", "schedule", "prefect", "bucket", "cluster"}
-MARKS = {"", "model", "agent", "responses", "toml: selection", "toml: profiles", "toml: keys", "toml: plain"}
+MARKS = {"", "model", "agent", "responses", "toml: selection", "toml: profiles", "toml: keys", "toml: plain", "claude"}
 SHOWN = {
     "text",
     "mermaid",
@@ -96,6 +97,11 @@ def model(block: Block) -> Iterator[dict[str, str]]:
         with ResponsesServer(search_then_call) as provider:
             yield {"OPENAI_BASE_URL": provider.base_url, "OPENAI_API_KEY": "sk-loopback"}
         assert provider.refused == [], str(block)
+        return
+    if block.mark == "claude":
+        with MessagesServer() as messages:
+            yield {"ANTHROPIC_BASE_URL": messages.base_url, "ANTHROPIC_API_KEY": "sk-loopback"}
+        assert messages.refused == []
         return
     if block.mark not in ("model", "agent"):
         yield {}
