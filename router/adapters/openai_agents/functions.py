@@ -1,19 +1,13 @@
-"""OpenAI Agents SDK: the tools of an answer as FunctionTools.
-
-Needs the extra `agents`.
-
-    >>> agent = base.clone(tools=[*base.tools, *function_tools(router.route(request), call)])
-    >>> Runner.run_sync(agent, request).final_output
-"""
+"""The tools of an answer as FunctionTools."""
 
 import inspect
-import json
 from typing import Any
 
 from agents import FunctionTool, Tool
 from agents.tool_context import ToolContext
 
 from router.adapters import Call, as_text
+from router.adapters.tool_search import object_of
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid
 from router.provider_formats import Form, Rendered
@@ -34,7 +28,7 @@ def _tool(tool: dict[str, Any], rendered: Rendered, call: Call) -> FunctionTool:
 
     async def invoke(_: ToolContext[Any], arguments: str) -> str:
         try:
-            tool_arguments = rendered.arguments(tool["name"], _parse_object(arguments))
+            tool_arguments = rendered.arguments(tool["name"], object_of(arguments))
         except RequestInvalid as error:
             return str(error)
         result = call(tool_id, tool_arguments)
@@ -47,13 +41,3 @@ def _tool(tool: dict[str, Any], rendered: Rendered, call: Call) -> FunctionTool:
         on_invoke_tool=invoke,
         strict_json_schema=tool["strict"],
     )
-
-
-def _parse_object(arguments: str) -> dict[str, Any]:
-    try:
-        parsed = json.loads(arguments or "{}")
-    except ValueError as error:
-        raise RequestInvalid(f"the arguments are not JSON: {error}") from None
-    if not isinstance(parsed, dict):
-        raise RequestInvalid(f"the arguments are {arguments[:80]}, they must be a JSON object")
-    return parsed
