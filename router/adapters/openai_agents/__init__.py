@@ -10,7 +10,7 @@ Needs the extra `agents`.
     >>> Runner.run_sync(agent, request, context=SearchContext()).final_output
 """
 
-from router.adapters.openai_agents.functions import function_tools
+from router.adapters.openai_agents.functions import function_tools, hosted_function_tools
 from router.adapters.openai_agents.server import RouterServer, SearchContext
 
-__all__ = ["RouterServer", "SearchContext", "function_tools"]
+__all__ = ["RouterServer", "SearchContext", "function_tools", "hosted_function_tools"]
