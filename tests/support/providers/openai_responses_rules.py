@@ -49,7 +49,8 @@ class _Loaded:
         key = (namespace, tool["name"])
         if not _NAME.match(tool["name"]):
             raise Refused(f"Invalid '{where}.name': string does not match pattern '^[a-zA-Z0-9_-]+$'.")
-        if key in self.functions | self.deferred:
+        again = where.startswith("input") and key in self.deferred  # a search may load what `tools` declares
+        if key in self.functions | self.deferred and not again:
             raise Refused(f"Duplicate function name '{tool['name']}' in {where}.")
         if (tool.get("parameters") or {}).get("type") != "object":
             raise Refused(f"Invalid schema for function '{tool['name']}': schema must have type 'object'.")
@@ -97,6 +98,8 @@ def _check_dialogue(items: Sequence[Item], loaded: _Loaded) -> None:
 def _check_call(item: Item, loaded: _Loaded) -> None:
     name, namespace = item["name"], item.get("namespace", "")
     if (namespace, name) in loaded.functions | loaded.deferred:
+        return
+    if namespace == name and ("", name) in loaded.deferred:  # its namespace, where it is in none
         return
     if not namespace:
         raise Refused(

@@ -1,0 +1,105 @@
+"""The tools of a dialogue, worked out from what was said and called in it, for frameworks that keep the messages.
+
+The same dialogue always gives the same tools in the same order, and what is said next only adds tools behind them while
+there is room: the provider's prompt cache holds. One instance serves all dialogues.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TypedDict, Unpack
+
+from router.answer.results import RoutedTools
+from router.dialogue.stable_selection import StableSelection
+from router.errors import RequestInvalid
+from router.provider_formats import Form
+from router.record import ToolRecord
+from router.router import Router
+from router.selection import Selection
+
+_KEPT_ANSWERS = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A call in a dialogue: the model called a tool of this id."""
+
+    tool_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A search in a dialogue: the model asked for tools that fit a request of its own words."""
+
+    request: str
+
+
+Event = str | Called | Searched  # a text is a message of the user
+
+
+class StableOptions(TypedDict, total=False):
+    """Options of the tools of a dialogue, all optional: those of `StableSelection`.
+
+    Keyword Args:
+        k: How many of its own best tools each turn has; 8 by default.
+        capacity: The greatest number of tools, 24 by default and 128 at most.
+        token_budget: The greatest number of tokens of all tools together.
+        form: The provider's format, whose rules hold for names and parameters; "responses" by default.
+        selection: Filters the tools of the whole dialogue; the router's own for None.
+    """
+
+    k: int
+    capacity: int
+    token_budget: int | None
+    form: Form | str
+    selection: Selection | None
+
+
+class DialogueTools:
+    """Works out the tools of dialogues. Raises SettingsInvalid for an option out of its range."""
+
+    def __init__(self, router: Router, **options: Unpack[StableOptions]) -> None:
+        self._router = router
+        self._options: StableOptions = {"form": Form.RESPONSES, **options}
+        self._selection = self._options.get("selection") or router.selection
+        self._k = self._options.get("k", 8)
+        self._stable()  # checks the options
+        self._answers: dict[tuple[str, ...], RoutedTools] = {}
+        self._served: tuple[object, ...] = ()
+
+    async def tools(self, events: Sequence[Event]) -> tuple[ToolRecord, ...]:
+        """Return the tools at the end of a dialogue, in order; none before the user has said anything in words.
+
+        A search that the router refuses adds nothing. Raises what `Router.route` raises.
+        """
+        stable, said = self._stable(), list[str]()
+        records: tuple[ToolRecord, ...] = ()
+        for event in events:
+            if isinstance(event, Called):
+                if event.tool_id in stable.ids:
+                    stable.called(event.tool_id)
+            elif isinstance(event, Searched):
+                with suppress(RequestInvalid):  # its model was told when it searched
+                    records = stable.take(await self.routed([event.request])).tools
+            elif event.strip():
+                said.append(event)
+                records = stable.take(await self.routed(said)).tools
+        return records
+
+    async def routed(self, request: Sequence[str]) -> RoutedTools:
+        """Return the answer to messages of the user. Answers are kept while the same snapshot serves."""
+        served = (self._router.manifest, self._router.overlay)
+        if served != self._served:
+            self._answers, self._served = {}, served
+        answers, key = self._answers, tuple(request)
+        if key not in answers:
+            options = self._options
+            answers[key] = await self._router.route_async(
+                list(request), k=self._k, form=options["form"], selection=self._selection
+            )
+            if len(answers) > _KEPT_ANSWERS:
+                del answers[next(iter(answers))]
+        return answers[key]
+
+    def _stable(self) -> StableSelection:
+        return StableSelection(self._router, **self._options)
