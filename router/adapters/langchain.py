@@ -30,6 +30,7 @@ from router.selection import Selection
 from router.selection.admission import refusal_reason
 
 _KEEP_CALLED = 2  # turns of the user, as in StableSelection
+_MAX_NAMES = 20_000  # kept; models invent names
 
 Handler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
 AsyncHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
@@ -79,7 +80,9 @@ class RouterMiddleware(AgentMiddleware[RouterState, Any, Any]):
         self._router, self._call, self._k = router, call, k
         self._capacity, self._token_budget = capacity, token_budget
         self._selection = router.selection if selection is None else selection
-        self._dialogue((), self._selection)  # checks the settings
+        self._search = ToolSearch(router, Form.LANGCHAIN, {"selection": self._selection})
+        self._dialogue(())  # checks the settings
+        self._known: tuple[object, dict[str, str | None]] = (None, {})
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> ExtendedModelResponse[Any]:
         """Call the model with the tools of this turn. Raises what `Router.route` raises."""
@@ -142,7 +145,7 @@ class RouterMiddleware(AgentMiddleware[RouterState, Any, Any]):
         """Return the tools to bind, and the ids of the routed ones, which stand last."""
         if routed is None:
             return offer.others, []
-        dialogue = self._dialogue(offer.held, offer.selection)
+        dialogue = self._dialogue(offer.held)
         for tool_id in offer.called.intersection(dialogue.ids):
             dialogue.called(tool_id)
         rendered = dialogue.take(routed).render()
@@ -152,7 +155,7 @@ class RouterMiddleware(AgentMiddleware[RouterState, Any, Any]):
             if own := offer.own.get(tool_id):
                 bound[tool_id] = _without_withheld_text(own, definition) if tool_id in rendered.withheld else own
             elif self._call is not None:
-                bound[tool_id] = self._catalog_tool(self._call, definition, offer.selection)
+                bound[tool_id] = self._catalog_tool(self._call, definition)
         return [*offer.others, *bound.values()], list(bound)
 
     def _bound_call(self, request: ToolCallRequest) -> ToolCallRequest | ToolMessage:
@@ -166,15 +169,14 @@ class RouterMiddleware(AgentMiddleware[RouterState, Any, Any]):
             return ToolMessage(text, tool_call_id=request.tool_call["id"], name=name, status="error")
         if request.tool is not None or self._call is None:
             return request
-        return request.override(tool=self._catalog_tool(self._call, {"name": name}, self._selection))
+        return request.override(tool=self._catalog_tool(self._call, {"name": name}))
 
-    def _catalog_tool(self, call: Call, definition: Mapping[str, Any], selection: Selection | None) -> CatalogTool:
-        search = ToolSearch(self._router, Form.LANGCHAIN, {"selection": selection})
+    def _catalog_tool(self, call: Call, definition: Mapping[str, Any]) -> CatalogTool:
         return CatalogTool(
             name=definition["name"],
             description=definition.get("description", ""),
             args_schema=definition.get("parameters", {"type": "object", "properties": {}}),
-            search=search,
+            search=self._search,
             call=call,
         )
 
@@ -188,9 +190,16 @@ class RouterMiddleware(AgentMiddleware[RouterState, Any, Any]):
 
     def _tool_id(self, name: str) -> str | None:
         """Return the id of the router's tool that the model knows by a name, or that the agent's own tool is."""
-        return self._router.tool_id_of(name) or (name if self._router.record(name) else None)
+        version = (self._router.manifest.snapshot, self._router.overlay.revision)
+        known, ids = self._known
+        if known != version or len(ids) > _MAX_NAMES:
+            ids = {}
+            self._known = (version, ids)
+        if name not in ids:
+            ids[name] = self._router.tool_id_of(name) or (name if self._router.record(name) else None)
+        return ids[name]
 
-    def _dialogue(self, held: Sequence[str], selection: Selection | None) -> StableSelection:
+    def _dialogue(self, held: Sequence[str]) -> StableSelection:
         return StableSelection(
             self._router,
             k=self._k,
@@ -198,7 +207,7 @@ class RouterMiddleware(AgentMiddleware[RouterState, Any, Any]):
             token_budget=self._token_budget,
             form=Form.LANGCHAIN,
             keep_called=_KEEP_CALLED,
-            selection=selection,
+            selection=self._selection,
             held=held,
         )
 
