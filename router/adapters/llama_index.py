@@ -12,6 +12,7 @@ from typing import Any, Unpack
 from llama_index.core.objects import ObjectRetriever
 from llama_index.core.schema import QueryBundle
 from llama_index.core.tools import AsyncBaseTool, BaseTool, ToolMetadata, ToolOutput
+from llama_index.core.tools.types import adapt_to_async_tool
 
 from router.adapters import Call, as_text, call_async, call_now
 from router.adapters.tool_search import ToolSearch
@@ -81,10 +82,18 @@ class RouterToolRetriever(ObjectRetriever[BaseTool]):
             function = definition["function"]
             tool_id = rendered.tool_id(function["name"])
             if own := self._own.get(tool_id):
-                tools[tool_id] = own
+                tools[tool_id] = self._cleaned(own, function) if tool_id in rendered.withheld else own
             elif self._call is not None:
                 tools[tool_id] = CatalogTool(function, self._search, self._call)
         return tools
+
+    def _cleaned(self, own: BaseTool, definition: Mapping[str, Any]) -> BaseTool:
+        """Return a tool of the agent as the model may read it: without steering text and hidden characters."""
+
+        async def call(_: str, arguments: Mapping[str, Any]) -> Any:
+            return (await adapt_to_async_tool(own).acall(**arguments)).raw_output
+
+        return CatalogTool(definition, self._search, call, return_direct=own.metadata.return_direct)
 
     def _named(self, name: str) -> Rendered | None:
         """Return the one tool that a model calls by this name; None where there is none, or it may not be used."""
@@ -108,8 +117,10 @@ class RouterToolRetriever(ObjectRetriever[BaseTool]):
 class CatalogTool(AsyncBaseTool):
     """A tool that `call` calls by its id. What `call` raises becomes an error that the model reads."""
 
-    def __init__(self, definition: Mapping[str, Any], search: ToolSearch, call: Call) -> None:
-        self._metadata = _Metadata(definition.get("description", ""), definition["name"])
+    def __init__(
+        self, definition: Mapping[str, Any], search: ToolSearch, call: Call, *, return_direct: bool = False
+    ) -> None:
+        self._metadata = _Metadata(definition.get("description", ""), definition["name"], return_direct=return_direct)
         self._metadata.parameters = definition["parameters"]
         self._search, self._call = search, call
 
