@@ -7,6 +7,7 @@ from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import LimitsSettings
 from pipeline.settings.source_formats import SourceFormat
 from pipeline.sources.formats.document import DEFAULT_LIMITS, read_document, read_lines
+from pipeline.sources.formats.mcp_prompts import take_prompts
 from pipeline.sources.formats.skills import is_skill_source
 from router.tools.definitions.nesting import find_definitions
 
@@ -24,6 +25,8 @@ def detect(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> SourceFormat:
     value = read_document(path, limits)
     if isinstance(value, dict) and ("openapi" in value or "swagger" in value):
         return "openapi"
+    if take_prompts(value):
+        return "mcp"
     tools = find_definitions(value)
     if tools is None:
         raise RunAborted(

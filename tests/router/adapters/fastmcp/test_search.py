@@ -64,7 +64,9 @@ def test_the_server_lists_the_search_the_call_tool_and_those_that_stay_visible()
 
 
 def test_a_search_finds_what_a_router_over_the_same_tools_finds(server: FastMCP) -> None:
-    functions = [getattr(desk_server, name) for name in ("refund_charge", "list_invoices", "page_oncall", "get_forecast")]
+    functions = [
+        getattr(desk_server, name) for name in ("refund_charge", "list_invoices", "page_oncall", "get_forecast")
+    ]
     with Router.from_tools(functions, encoder=None) as router:
         for request in (MONEY["request"], "will it rain", "wake the engineer up", "which invoices does Ada have"):
             assert names(searched(server, request)) == list(router.route(request, k=5).ids)

@@ -81,7 +81,9 @@ def test_a_changed_tool_keeps_its_phrases(router: Router) -> None:
 def test_a_router_of_several_providers_needs_the_name_of_the_servers() -> None:
     tools = {name: [{"name": "ping", "description": f"Ping {name}."}] for name in ("desk", "shop")}
     with Router.from_tools(tools, encoder=None) as router:
-        with pytest.raises(SettingsInvalid, match="provider is None: name this server's among the router's, 'desk', 'shop'"):
+        with pytest.raises(
+            SettingsInvalid, match="provider is None: name this server's among the router's, 'desk', 'shop'"
+        ):
             RouterSearch(router)
         with pytest.raises(SettingsInvalid, match="provider is 'crm'"):
             RouterSearch(router, provider="crm")
