@@ -1,4 +1,4 @@
-"""The router in agent frameworks: `langgraph` and `openai_agents`, each imported only by those who have it.
+"""The router in agent frameworks and behind providers' tool searches, each module imported only by those who need it.
 
 The caller passes `call(tool_id, arguments)`, which calls a tool. Its result goes to the model, as JSON unless it is a
 text; an exception ends the run. It may be async if the run is.
