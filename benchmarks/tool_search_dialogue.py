@@ -11,6 +11,7 @@ and numbers, then gives up. It calls what it needs and has, and answers. Hosted 
     paid         tokens, where a cached one costs a tenth
     requests     to the provider; a hosted search takes none of its own
     at_hand      share of the turns in which every needed tool was at hand
+    paid_a_turn  paid tokens for each such turn
     search_ms    of the processor in a turn, that the router takes to search, on average
 """
 
@@ -255,6 +256,8 @@ def measure(router: Router, dialogues: Sequence[Sequence[Judgement]], count: Cou
         rows = [run(make(), dialogue, count) for dialogue in dialogues]
         means = {leaf: fmean(row[leaf] for row in rows) for leaf in rows[0]}
         spread = {f"{leaf}_sd": pstdev(row[leaf] for row in rows) for leaf in ("paid", "at_hand")}
+        if means["at_hand"]:
+            means["paid_a_turn"] = means["paid"] / (means["at_hand"] * len(dialogues[0]))
         figures[name] = {leaf: round(value, 3) for leaf, value in {**means, **spread}.items()}
     return figures
 

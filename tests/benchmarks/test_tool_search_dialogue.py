@@ -60,5 +60,8 @@ def test_each_way_is_measured_and_only_searches_in_the_prompt_cost_requests(rout
     # No hosted search finds the forecast by "umbrella": only the router's phrases have the word.
     assert found["hosted, BM25"] == found["hosted, regex"] == (0.0, 2)
     assert all(row["cached"] <= row["tokens"] and row["paid"] <= row["tokens"] for row in figures.values())
+    whole = figures["all tools in the prompt"]
+    assert whole["paid_a_turn"] == pytest.approx(whole["paid"] / 2, abs=0.001)
+    assert "paid_a_turn" not in figures["hosted, BM25"]
     short, full = (figures[f"client-executed, router{detail}"]["tokens"] for detail in (", short", ""))
     assert short <= full

@@ -84,6 +84,16 @@ def test_a_dialogue_of_several_searches_loads_no_tool_and_no_namespace_twice(
     assert all(body["tools"] == server.bodies[0]["tools"] for body in server.bodies)
 
 
+def test_the_prompt_cache_serves_all_that_an_earlier_request_held(server: ResponsesServer, router: Router) -> None:
+    openai = client(server)
+    items: list[Any] = []
+    for said in (UMBRELLA, ISSUE, "undo a payment", "post to the channel") * 3:
+        talk(openai, ResponsesToolSearch(router, k=3, namespaces=True), items, said)
+    cached = [(before, now) for (before, _), (_, now) in pairwise(server.usage) if before >= 1_024]
+    assert len(cached) > 10
+    assert all(now == before // 128 * 128 for before, now in cached)
+
+
 def test_two_searches_of_one_response_share_what_they_load(router: Router) -> None:
     search = ResponsesToolSearch(router, k=3, namespaces=True)
     first, second = searching({"request": UMBRELLA}), searching({"request": UMBRELLA})
