@@ -176,6 +176,33 @@ def test_a_search_that_finds_nothing_says_so_in_a_text(router: Router) -> None:
     assert NOTHING in result["content"] and "is_error" not in result
 
 
+def test_a_request_that_no_tool_fits_is_told_so_if_the_selection_asks_for_it(router: Router) -> None:
+    song = call("search_tools", {"request": "sing me a song about the moon"})
+    selection = Selection(empty_if_none_fits=True)
+    (result,) = AnthropicToolSearch(router, selection=selection).results([song], echo)
+    doubt = router.route(song["input"]["request"], k=5, selection=selection).doubt
+    assert doubt and result["content"] == f"{doubt} {NOTHING}"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user"},
+        {"role": "user", "content": None},
+        {"role": "user", "content": ["text", None, 7]},
+        {"role": "user", "content": [{"type": "tool_result", "content": "a text"}]},
+        {"role": "user", "content": [{"type": "tool_result", "content": [{"type": "tool_reference"}]}]},
+        {"role": "user", "content": [{"type": "text", "content": [{"type": "tool_reference", "tool_name": "a"}]}]},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_search_tool_result", "content": {"error_code": "unavailable"}}],
+        },
+    ],
+)
+def test_messages_without_references_load_nothing(router: Router, message: dict[str, Any]) -> None:
+    assert [tool["name"] for tool in AnthropicToolSearch(router).tools([message])] == ["search_tools"]
+
+
 def test_tools_of_ones_own_are_left_to_their_owner(
     serve: Callable[[Script], tuple[MessagesServer, Any]],
 ) -> None:
