@@ -10,10 +10,11 @@ It takes and gives plain dicts, and takes the SDK's objects (`message.content`) 
 
 import inspect
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Unpack
 
 from router.adapters import Call, as_text
+from router.adapters.anthropic_blocks import ToolUse, referenced_names, tool_uses
 from router.adapters.tool_search import DESCRIPTION, NAME, CalledTool, ToolSearch
 from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
@@ -108,8 +109,8 @@ class AnthropicToolSearch:
             )
         return tools
 
-    def results(self, message: Iterable[Any], call: Call) -> list[dict[str, Any]]:
-        """Return a `tool_result` for each call in the content of the model's `message`, except for calls of `own`.
+    def results(self, content: Iterable[Any], call: Call) -> list[dict[str, Any]]:
+        """Return a `tool_result` for each call in the content of the model's message, except for calls of `own`.
 
         A search is answered by references, other calls by `call(tool_id, arguments)`. An invented tool and broken
         arguments, also those that `call` refuses with RequestInvalid, are told to the model as errors. The list opens
@@ -120,37 +121,37 @@ class AnthropicToolSearch:
             TypeError: `call` is asynchronous.
         """
         results: list[dict[str, Any]] = []
-        for use in self._uses(message):
+        for use in self._uses(content):
             try:
-                if use["name"] == self.name:
-                    content = self._found(self._search.find(use["input"]))
+                if use.name == self.name:
+                    answer = self._found(self._search.find(use.input))
                 else:
-                    called = self.called(use)
+                    called = self._search.called(use.name, use.input)
                     result = call(called.tool_id, called.arguments)
                     if inspect.isawaitable(result):
                         if inspect.iscoroutine(result):
                             result.close()
                         raise TypeError(f"the call of {called.tool_id} is asynchronous: use `results_async`")
-                    content = as_text(result)
-                results.append(_result(use, content))
+                    answer = as_text(result)
+                results.append(use.result(answer))
             except RequestInvalid as error:
-                results.append(_result(use, str(error), is_error=True))
+                results.append(use.result(str(error), is_error=True))
         return results
 
-    async def results_async(self, message: Iterable[Any], call: Call) -> list[dict[str, Any]]:
+    async def results_async(self, content: Iterable[Any], call: Call) -> list[dict[str, Any]]:
         """Return what `results` does; searches run beside the event loop, and `call` may be async."""
         results: list[dict[str, Any]] = []
-        for use in self._uses(message):
+        for use in self._uses(content):
             try:
-                if use["name"] == self.name:
-                    content = self._found(await self._search.find_async(use["input"]))
+                if use.name == self.name:
+                    answer = self._found(await self._search.find_async(use.input))
                 else:
-                    called = self.called(use)
+                    called = self._search.called(use.name, use.input)
                     result = call(called.tool_id, called.arguments)
-                    content = as_text(await result if inspect.isawaitable(result) else result)
-                results.append(_result(use, content))
+                    answer = as_text(await result if inspect.isawaitable(result) else result)
+                results.append(use.result(answer))
             except RequestInvalid as error:
-                results.append(_result(use, str(error), is_error=True))
+                results.append(use.result(str(error), is_error=True))
         return results
 
     def called(self, tool_use: Any) -> CalledTool:
@@ -159,25 +160,20 @@ class AnthropicToolSearch:
         Raises:
             RequestInvalid: As `ToolSearch.called`.
         """
-        return self._search.called(_field(tool_use, "name"), _field(tool_use, "input"))
+        use = ToolUse.of(tool_use)
+        return self._search.called(use.name, use.input)
 
-    def _uses(self, content: Iterable[Any]) -> Iterator[dict[str, Any]]:
-        """Yield the calls that are this search's to answer, with their id, name and input."""
-        for block in _blocks(content):
-            # A call with the name of a toolset is of a tool that Anthropic defines.
-            if _field(block, "type") != "tool_use" or _field(block, "toolset_name"):
-                continue
-            use = {key: _field(block, key) for key in ("id", "name", "input")}
-            if use["name"] == self.name or use["name"] not in self._taken:
-                yield use
+    def _uses(self, content: Iterable[Any]) -> Iterator[ToolUse]:
+        """Yield the calls that are this search's to answer."""
+        return (use for use in tool_uses(content) if use.name == self.name or use.name not in self._taken)
 
     def _found(self, routed: RoutedTools) -> list[dict[str, Any]] | str:
         """Return references to the tools of an answer; a text where there is none, as the API takes no mixture."""
-        names = self._search.render(routed).names
+        always = {tool.tool_id for tool in routed.always}  # loaded already
         references = [
             {"type": "tool_reference", "tool_name": name}
-            for name, tool_id in names.items()
-            if tool_id in routed.ids and name not in self._taken
+            for name, tool_id in self._search.render(routed).names.items()
+            if tool_id not in always and name not in self._taken
         ]
         return references or f"{routed.doubt} {NOTHING}".lstrip()
 
@@ -207,41 +203,9 @@ class AnthropicToolSearch:
         ]
 
     def _references(self, messages: Iterable[Any]) -> list[str]:
-        """Return the names that `tool_reference` blocks of the messages load, each once, the earliest first."""
-        names: dict[str, None] = {}
-        for message in messages:
-            for block in _blocks(_field(message, "content")):
-                kind = _field(block, "type")
-                if kind == "tool_result":
-                    references = _blocks(_field(block, "content"))
-                elif kind == "tool_search_tool_result":  # of Anthropic's own search
-                    references = _blocks(_field(_field(block, "content"), "tool_references"))
-                else:
-                    continue
-                names |= {
-                    name: None
-                    for reference in references
-                    if _field(reference, "type") == "tool_reference"
-                    and isinstance(name := _field(reference, "tool_name"), str)
-                    and name not in self._taken
-                }
-        return list(names)
-
-
-def _result(use: Mapping[str, Any], content: str | list[dict[str, Any]], *, is_error: bool = False) -> dict[str, Any]:
-    error = {"is_error": True} if is_error else {}
-    return {"type": "tool_result", "tool_use_id": use["id"], "content": content, **error}
+        """Return the names of the tools found in the messages, the earliest first."""
+        return [name for name in referenced_names(messages) if name not in self._taken]
 
 
 def _gone(name: str) -> dict[str, Any]:
     return {"name": name, "description": GONE, "input_schema": {"type": "object", "properties": {}}}
-
-
-def _blocks(content: Any) -> Iterable[Any]:
-    """Return the blocks of a content; a text has none."""
-    return () if content is None or isinstance(content, str) else content
-
-
-def _field(block: Any, name: str) -> Any:
-    """Return a field of a block, a dict or an object of the SDK; None where it has none."""
-    return block.get(name) if isinstance(block, Mapping) else getattr(block, name, None)

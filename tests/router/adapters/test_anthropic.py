@@ -85,6 +85,28 @@ def test_each_prompt_begins_as_the_one_before_so_the_cache_holds(
     assert '"name": "weather__getForecast"' in second and '"name": "weather__getForecast"' not in first
 
 
+def test_a_tool_that_is_added_without_being_deferred_would_empty_the_cache(
+    router: Router, serve: Callable[[Script], tuple[MessagesServer, Any]]
+) -> None:
+    _, client = serve(lambda _: [say("done")])
+    search, cache = AnthropicToolSearch(router), {"type": "ephemeral"}
+    found = search.results([call("search_tools", UMBRELLA)], echo)[0]["content"][0]["tool_name"]
+    (deferred,) = [tool for tool in search.catalog() if tool["name"] == found]
+    loaded = {key: value for key, value in deferred.items() if key != "defer_loading"}
+
+    def read(*tools: dict[str, Any]) -> int:
+        reply = client.messages.create(
+            model="claude-test", max_tokens=99, messages=ASKED, tools=[search.tool, *tools], cache_control=cache
+        )
+        return int(reply.usage.cache_read_input_tokens)
+
+    assert read() == 0
+    whole = read()
+    assert read(deferred) == whole
+    # All that is left in common is the search tool, which comes first.
+    assert read(loaded) == len(json.dumps(search.tool)) // 4 < whole
+
+
 def test_a_stream_gives_the_same_dialogue(
     router: Router, serve: Callable[[Script], tuple[MessagesServer, Any]]
 ) -> None:
@@ -96,6 +118,30 @@ def test_a_stream_gives_the_same_dialogue(
         content = stream.get_final_message().content
     (result,) = search.results(content, echo)
     assert result["content"][0] == {"type": "tool_reference", "tool_name": "weather__getForecast"}
+
+
+def test_the_asynchronous_client_gives_the_same_dialogue(
+    router: Router, serve: Callable[[Script], tuple[MessagesServer, Any]]
+) -> None:
+    server, _ = serve(search_call_answer)
+    search = AnthropicToolSearch(router, k=3)
+    messages: list[Any] = list(ASKED)
+
+    async def later(tool_id: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        await asyncio.sleep(0)
+        return echo(tool_id, arguments)
+
+    async def run_async() -> str:
+        async with anthropic.AsyncAnthropic(base_url=server.base_url, api_key="sk-loopback", max_retries=0) as client:
+            while True:
+                tools: list[Any] = search.tools(messages)
+                reply = await client.messages.create(model="m", max_tokens=99, messages=messages, tools=tools)
+                messages.append({"role": "assistant", "content": reply.content})
+                if not (results := await search.results_async(reply.content, later)):
+                    return str(reply.content[0].text)  # type: ignore[union-attr]
+                messages.append({"role": "user", "content": results})
+
+    assert asyncio.run(run_async()) == 'It says: {"called":"weather/getForecast","city":"Oslo"}'
 
 
 def test_dicts_read_from_a_file_serve_as_the_objects_of_the_sdk_do(
@@ -174,6 +220,25 @@ def test_a_search_that_finds_nothing_says_so_in_a_text(router: Router) -> None:
     search = AnthropicToolSearch(router, selection=Selection(allow=("none/*",)))
     (result,) = search.results([call("search_tools", UMBRELLA)], echo)
     assert NOTHING in result["content"] and "is_error" not in result
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user"},
+        {"role": "user", "content": None},
+        {"role": "user", "content": ["text", None, 7]},
+        {"role": "user", "content": [{"type": "tool_result", "content": "a text"}]},
+        {"role": "user", "content": [{"type": "tool_result", "content": [{"type": "tool_reference"}]}]},
+        {"role": "user", "content": [{"type": "text", "content": [{"type": "tool_reference", "tool_name": "a"}]}]},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_search_tool_result", "content": {"error_code": "unavailable"}}],
+        },
+    ],
+)
+def test_messages_without_references_load_nothing(router: Router, message: dict[str, Any]) -> None:
+    assert [tool["name"] for tool in AnthropicToolSearch(router).tools([message])] == ["search_tools"]
 
 
 def test_tools_of_ones_own_are_left_to_their_owner(
