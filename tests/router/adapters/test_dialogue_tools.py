@@ -74,3 +74,16 @@ def test_the_selection_holds_for_the_whole_dialogue(router: Router) -> None:
 def test_an_option_out_of_its_range_is_refused_at_once(router: Router) -> None:
     with pytest.raises(SettingsInvalid, match="capacity is 200"):
         DialogueTools(router, capacity=200)
+
+
+def test_a_dialogue_is_worked_out_once_while_the_model_works(router: Router, monkeypatch: pytest.MonkeyPatch) -> None:
+    dialogue, routes, route = DialogueTools(router, k=1), list[Any](), Router.route
+
+    def counted(self: Router, *args: Any, **options: Any) -> Any:
+        routes.append(args)
+        return route(self, *args, **options)
+
+    monkeypatch.setattr(Router, "route", counted)
+    first = asyncio.run(dialogue.tools(["do I need an umbrella"]))
+    assert asyncio.run(dialogue.tools(["do I need an umbrella", Called(FORECAST), Called(FORECAST)])) is first
+    assert routes == [(["do I need an umbrella"],)]

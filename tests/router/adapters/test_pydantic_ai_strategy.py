@@ -10,7 +10,7 @@ pytest.importorskip("pydantic_ai", reason="the extra pydantic-ai is not installe
 
 from openai import AsyncOpenAI
 from pydantic_ai import Agent, Tool
-from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolSearchReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.openai import OpenAIProvider
@@ -52,11 +52,9 @@ def searches(queries: Any) -> FunctionModel:
     """A model that searches once, and then says the names that it was given."""
 
     def model(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
-        returns = [part for part in messages[-1].parts if isinstance(part, ToolReturnPart)]
+        returns = [part for part in messages[-1].parts if isinstance(part, ToolSearchReturnPart)]
         if not returns:
             return ModelResponse([ToolCallPart("search_tools", {"queries": queries})])
-        if returns[-1].outcome != "success":
-            return ModelResponse([TextPart(f"refused: {returns[-1].content}")])
         found = [tool["name"] for tool in returns[-1].content["discovered_tools"]]
         return ModelResponse([TextPart(" ".join(found) or "nothing")])
 
