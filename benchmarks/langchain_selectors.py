@@ -1,8 +1,8 @@
 """Count what a dialogue of a LangChain agent costs by each way to choose its tools.
 
-`python -m benchmarks.langchain_selectors`. The agent has 490 tools. The model is a script behind a server on loopback: it
-calls the first tool that it is offered, and answers LangChain's own selector with five tools of the right noun. Tokens are
-a quarter of the characters sent.
+`python -m benchmarks.langchain_selectors`. The agent has 490 tools. The model is a script behind a server on loopback:
+it calls the first tool that it is offered, and answers LangChain's own selector with five tools of the right noun.
+Tokens are a quarter of the characters sent.
 """
 
 import json
