@@ -3,8 +3,8 @@
 It reads a snapshot that `quartermaster build` published, or takes the tools of a program as they are. It does not need
 torch, prefect, openai or sentence-transformers.
 
-Try it. Python functions, definitions in any format that a build reads, MCP and LangChain tools, in memory: no build and
-no file. An answer names the tool, and `call` runs its function with a model's arguments.
+Try it. Python functions, definitions in any format that a build reads, MCP, LangChain and LlamaIndex tools, in memory:
+no build and no file. An answer names the tool, and `call` runs its function with a model's arguments.
 
     >>> from router import Router
     >>> def refund_charge(charge: str, amount: int | None = None) -> str:

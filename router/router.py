@@ -140,8 +140,8 @@ class Router(ToolRegistration):
 
         Args:
             tools: Python functions (with name, docstring and annotations), definitions as OpenAI, Anthropic and MCP
-                write them, MCP's and LangChain's own objects, or records; or a mapping from a provider's label to such
-                a list.
+                write them, MCP's, LangChain's and LlamaIndex's own objects, or records; or a mapping from a provider's
+                label to such a list.
             provider: The label of tools that have none, which begins their ids.
             phrases: Requests that a tool is for, by its id or name, in place of the lexicon's.
             encoder: Makes the vectors. "auto" is the encoder that comes with Quartermaster, exported once a user; where

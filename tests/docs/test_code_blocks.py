@@ -5,6 +5,7 @@ import re
 import shlex
 import shutil
 import tomllib
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
@@ -30,7 +31,18 @@ from tests.support.providers.openai_searching_model import search_then_call
 
 # Held by tests of their own, beside what they need: a server, Prefect, a bucket, a cluster.
 ELSEWHERE = {"serve", "schedule", "prefect", "bucket", "cluster"}
-MARKS = {"", "model", "agent", "responses", "toml: selection", "toml: profiles", "toml: keys", "toml: plain", "claude"}
+MARKS = {
+    "",
+    "model",
+    "agent",
+    "responses",
+    "toml: selection",
+    "toml: profiles",
+    "toml: keys",
+    "toml: plain",
+    "claude",
+    "llama_index",
+}
 SHOWN = {
     "text",
     "mermaid",
@@ -75,7 +87,10 @@ def test_every_block_of_a_page_runs(
             with model(block) as reached, pytest.MonkeyPatch.context() as patch:
                 for name, value in reached.items():
                     patch.setenv(name, value)
-                run_python(block)
+                with warnings.catch_warnings():
+                    if block.mark == "llama_index":  # reads deprecated attributes of its own models
+                        warnings.simplefilter("ignore", DeprecationWarning)
+                    run_python(block)
         else:
             CHECKS[block.language](block, reader)
 
