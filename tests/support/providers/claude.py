@@ -84,6 +84,10 @@ def _events(step: tuple[str, dict[str, Any]] | str, model: str) -> list[dict[str
         {"type": "content_block_start", "index": 0, "content_block": block},
         {"type": "content_block_delta", "index": 0, "delta": delta},
         {"type": "content_block_stop", "index": 0},
-        {"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": None}, "usage": {"output_tokens": 1}},
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": reason, "stop_sequence": None},
+            "usage": {"output_tokens": 1},
+        },
         {"type": "message_stop"},
     ]
