@@ -1,4 +1,4 @@
-"""examples/claude_agent.py: the Claude Agent SDK and its program, over Anthropic's API on loopback and a real MCP server.
+"""examples/claude_agent.py: the Claude Agent SDK and its program, over a loopback model and a real MCP server.
 
 `make test-claude-agent-sdk` makes an environment for it and runs this file.
 """

@@ -1,4 +1,4 @@
-"""Packages that cannot be installed beside the tests' own: examples of them run by the Python of another environment."""
+"""Examples of packages that do not install beside the tests' own: run by the Python of another environment."""
 
 import os
 import shlex

@@ -32,12 +32,12 @@ RESULT_SCHEMA: dict[str, Any] = {
     },
     "required": ["tools", "none_fits", "notes"],
 }
-_NO_TOOLS = {"tools": [], "none_fits": True, "notes": []}
+_NO_TOOLS = "There are no tools to search."
 
 
 def empty_result() -> ToolResult:
     """Return the result of a search where its caller may see no tool."""
-    return ToolResult("There are no tools to search.", _NO_TOOLS)
+    return ToolResult(_NO_TOOLS, {"tools": [], "none_fits": True, "notes": [_NO_TOOLS]})
 
 
 def search_result(routed: RoutedTools, tools: Mapping[str, Tool]) -> ToolResult:
@@ -61,9 +61,10 @@ def search_result(routed: RoutedTools, tools: Mapping[str, Tool]) -> ToolResult:
     for tool_id, name in names.items():
         if reasons := dict.fromkeys(part.reason for part in handed[tool_id].withheld):
             notes.append(f"Part of the text of {name} was withheld: {'; '.join(reasons)}.")
-    lines = [_line(row) for row in rows.values()] or ["(no tools)"]
-    answer = {"tools": list(rows.values()), "none_fits": routed.none_fits, "notes": notes}
-    return ToolResult("\n".join([*notes, *lines]), answer)
+    if not rows:
+        notes.append("No tool matches this request. Say it in other words, or say that there is no tool for it.")
+    answer = {"tools": list(rows.values()), "none_fits": routed.none_fits or not rows, "notes": notes}
+    return ToolResult("\n".join([*notes, *map(_line, rows.values())]), answer)
 
 
 def _row(handed: TrustedRecord, detail: Detail) -> dict[str, Any]:

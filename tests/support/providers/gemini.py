@@ -30,7 +30,7 @@ def answer(request: Posted) -> Answer:
 
 
 def check(body: Mapping[str, Any]) -> None:
-    """Raise ValueError where a rule is broken: unknown fields, bad names, calls that the next content does not answer."""
+    """Raise ValueError where a rule is broken: unknown fields, bad names, calls without an answer."""
     declarations = [_camel(row) for tool in body.get("tools", ()) for row in _camel(tool)["functionDeclarations"]]
     for row in declarations:
         if unknown := row.keys() - _DECLARATION:

@@ -79,6 +79,6 @@ class Loopback:
         self.requests.append(request)
         try:
             return self.answer(request)
-        except Exception as error:  # the test reads it
+        except (LookupError, TypeError, ValueError, StopIteration) as error:  # the test reads it
             self.errors.append(f"{request.path}: {error!r}")
             return Answer(json.dumps({"error": {"type": "invalid_request_error", "message": str(error)}}), status=400)

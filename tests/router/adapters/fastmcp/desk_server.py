@@ -23,10 +23,13 @@ def get_forecast(city: str) -> str:
     return f"rain in {city}"
 
 
+FUNCTIONS = (refund_charge, list_invoices, page_oncall, get_forecast)
+
+
 def desk() -> FastMCP:
     """Return a server of these tools, without a search."""
     server = FastMCP("desk")
-    for function in (refund_charge, list_invoices, page_oncall, get_forecast):
+    for function in FUNCTIONS:
         server.tool(function)
     return server
 

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from mcp_types import TextContent
 
 from router import Router
 from router.adapters.fastmcp import RouterSearch, catalog
+from router.adapters.fastmcp.results import search_result
 from tests.router.adapters.fastmcp import desk_server
 from tests.router.adapters.fastmcp.desk_server import desk
 
@@ -64,10 +66,7 @@ def test_the_server_lists_the_search_the_call_tool_and_those_that_stay_visible()
 
 
 def test_a_search_finds_what_a_router_over_the_same_tools_finds(server: FastMCP) -> None:
-    functions = [
-        getattr(desk_server, name) for name in ("refund_charge", "list_invoices", "page_oncall", "get_forecast")
-    ]
-    with Router.from_tools(functions, encoder=None) as router:
+    with Router.from_tools(desk_server.FUNCTIONS, encoder=None) as router:
         for request in (MONEY["request"], "will it rain", "wake the engineer up", "which invoices does Ada have"):
             assert names(searched(server, request)) == list(router.route(request, k=5).ids)
 
@@ -95,11 +94,25 @@ def test_in_full_detail_a_tool_comes_with_the_schema_that_the_server_has() -> No
     assert row["inputSchema"]["required"] == ["charge"]
 
 
-def test_a_request_that_no_tool_fits_is_answered_with_doubt(server: FastMCP) -> None:
-    request = "translate a poem of Goethe into Latin hexameters"
-    found = with_client(server, lambda client: client.call_tool("search_tools", {"request": request}))
+def test_a_request_that_no_tool_matches_is_answered_with_a_way_out(server: FastMCP) -> None:
+    found = with_client(server, lambda client: client.call_tool("search_tools", {"request": "play chess"}))
     assert found.structured_content["none_fits"]
-    assert found.content[0].text.startswith("Perhaps no tool fits this request")
+    assert found.content[0].text.startswith("No tool matches this request. Say it in other words")
+
+
+def test_where_most_likely_none_fits_the_first_line_says_so() -> None:
+    with Router.from_tools([desk_server.get_forecast], encoder=None) as router:
+        routed = router.route("forecast", detail="signature")
+    doubtful = replace(routed, fits=0.07, none_fits=True, calibrated=True)
+    result = search_result(doubtful, {"get_forecast": Tool.from_function(desk_server.get_forecast)})
+    (text,) = result.content
+    assert isinstance(text, TextContent)
+    first, nearest = text.text.splitlines()
+    assert first == (
+        "Most likely no tool fits this request (probability that one does: 0.07). Below is what comes closest."
+    )
+    assert nearest.startswith("get_forecast(city: string)")
+    assert result.structured_content is not None and result.structured_content["none_fits"]
 
 
 def test_an_empty_request_is_an_error_that_the_model_reads_even_where_errors_are_masked() -> None:
@@ -114,7 +127,8 @@ def test_an_empty_request_is_an_error_that_the_model_reads_even_where_errors_are
 def test_a_server_without_tools_says_so() -> None:
     server = FastMCP("empty")
     server.add_transform(RouterSearch(encoder=None))
-    assert searched(server, "refund") == {"tools": [], "none_fits": True, "notes": []}
+    answer = searched(server, "refund")
+    assert answer == {"tools": [], "none_fits": True, "notes": ["There are no tools to search."]}
 
 
 def test_a_call_takes_fastmcps_own_way_with_its_middleware_and_its_check_of_arguments(server: FastMCP) -> None:
@@ -132,10 +146,10 @@ def test_a_call_takes_fastmcps_own_way_with_its_middleware_and_its_check_of_argu
         assert done.data == "refunded ch_1: all"
         wrong = {"name": "refund_charge", "arguments": {"charge": "ch_1", "amount": "half"}}
         refused = await client.call_tool("call_tool", wrong, raise_on_error=False)
-        assert refused.is_error and "amount" in refused.content[0].text
+        assert refused.is_error and "amount" in str(refused.content)
         for invented in ("refund_everything", "search_tools"):
             refused = await client.call_tool("call_tool", {"name": invented}, raise_on_error=False)
-            assert refused.is_error and invented in refused.content[0].text
+            assert refused.is_error and invented in str(refused.content)
 
     with_client(server, use)
     assert called[:2] == ["call_tool", "refund_charge"]
@@ -192,18 +206,31 @@ def test_over_http_a_caller_finds_and_calls_what_its_token_allows_alone() -> Non
     asyncio.run(run())
 
 
-def test_what_a_session_hides_is_hidden_from_its_searches_alone(server: FastMCP) -> None:
+def test_what_a_caller_hides_from_itself_is_hidden_from_its_searches_alone() -> None:
+    tokens: dict[str, dict[str, Any]] = {
+        f"token-of-{name}": {"client_id": name, "scopes": []} for name in ("ada", "grace")
+    }
+    server = FastMCP("desk", auth=StaticTokenVerifier(tokens))
+    server.tool(desk_server.refund_charge)
+    server.tool(desk_server.list_invoices)
+
     @server.tool
     async def hide(name: str, ctx: Context) -> str:
-        """Hide a tool from this session."""
+        """Hide a tool from its caller."""
         await ctx.disable_components(names={name}, components={"tool"})
         return name
 
+    server.add_transform(RouterSearch(encoder=None))
+
     async def run() -> None:
-        async with Client(server) as one, Client(server) as other:
-            await one.call_tool("call_tool", {"name": "hide", "arguments": {"name": "refund_charge"}})
-            assert "refund_charge" not in str(await one.call_tool("search_tools", MONEY))
-            assert "refund_charge" in str(await other.call_tool("search_tools", MONEY))
+        async with (
+            run_server_async(server) as url,
+            Client(url, auth="token-of-ada") as ada,
+            Client(url, auth="token-of-grace") as grace,
+        ):
+            await ada.call_tool("call_tool", {"name": "hide", "arguments": {"name": "refund_charge"}})
+            assert "refund_charge" not in names((await ada.call_tool("search_tools", MONEY)).structured_content)
+            assert "refund_charge" in names((await grace.call_tool("search_tools", MONEY)).structured_content)
 
     asyncio.run(run())
 
@@ -240,7 +267,7 @@ def test_text_that_speaks_to_the_model_is_withheld_and_a_note_says_so() -> None:
 
 def test_a_tool_without_a_valid_definition_is_left_out_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     server = desk()
-    server.add_tool(Tool(name="broken", description="Give money back.", parameters={"type": "object", "properties": 7}))
+    server.add_tool(Tool(name="endless", description="Give money back. " * 70_000, parameters={}))
     server.add_transform(RouterSearch(encoder=None))
     with caplog.at_level(logging.WARNING, "router.adapters"):
         assert names(searched(server, MONEY["request"]))[0] == "refund_charge"
@@ -257,6 +284,6 @@ def test_tools_that_nobody_sees_any_more_leave_the_router(monkeypatch: pytest.Mo
         visible = held.among(tools[start : start + 2])
         assert visible is not None and visible.tools.keys() == {f"tool_{start}", f"tool_{start + 1}"}
     assert visible is not None and held._router is not None
-    assert sorted(record.tool_id for record in held._router.tools) == ["tool_6", "tool_7"]
+    assert sorted(record.tool_id for record in held._router.tools) == [f"tool_{number}" for number in (4, 5, 6, 7)]
     again = held.among(tools[:2])  # a tool that comes back is indexed again
     assert again is not None and again.router.route("do 1").ids

@@ -26,11 +26,13 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A snapshot of the desk, listed over MCP, with phrases for one tool."""
     folder = tmp_path_factory.mktemp("catalogs") / "desk"
     folder.mkdir()
-    source = {"command": [sys.executable, str(SERVER)], "env": {"PYTHONPATH": str(ROOT)}, "provider": "desk"}
+    source = f'[[source]]\ncommand = {json.dumps([sys.executable, str(SERVER)])}\nprovider = "desk"\n'
+    text = f'{source}[enrichment]\nexpansions = "expansions.jsonl"\n'
+    (folder / "catalog.toml").write_text(text, encoding="utf-8")
     row = {"id": "desk/refund_charge", "when_to_use": "Somebody gets money back.", "user_phrases": PHRASES}
     row |= {"synonyms": [], "related_concepts": [], "task_categories": []}
     (folder / "expansions.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
-    settings = load(folder, {"name": "desk", "source": [source], "vectors": {"encoder": "none"}}, environment={})
+    settings = load(folder, {"vectors": {"encoder": "none"}}, environment={})
     return build(settings, workspace=tmp_path_factory.mktemp("desk")).snapshot
 
 
@@ -81,9 +83,7 @@ def test_a_changed_tool_keeps_its_phrases(router: Router) -> None:
 def test_a_router_of_several_providers_needs_the_name_of_the_servers() -> None:
     tools = {name: [{"name": "ping", "description": f"Ping {name}."}] for name in ("desk", "shop")}
     with Router.from_tools(tools, encoder=None) as router:
-        with pytest.raises(
-            SettingsInvalid, match="provider is None: name this server's among the router's, 'desk', 'shop'"
-        ):
+        with pytest.raises(SettingsInvalid, match="name this server's among the router's, 'desk', 'shop'"):
             RouterSearch(router)
         with pytest.raises(SettingsInvalid, match="provider is 'crm'"):
             RouterSearch(router, provider="crm")
