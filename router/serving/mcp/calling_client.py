@@ -33,7 +33,6 @@ class CallingClient:
         self.context: ServerRequestContext[Any] | None = context
         self._capabilities = context.session.client_capabilities or types.ClientCapabilities()
         self._ask_between = ask_between
-        self.wants_progress = bool(context.meta and "progress_token" in context.meta)
 
     @property
     def log_level(self) -> types.LoggingLevel | None:

@@ -91,8 +91,9 @@ class Connection:
             raise UpstreamFailed(f"{self} no longer offers the tool {name!r}: search again, or rebuild the catalog")
 
         def call(session: Session, under_way: CallUnderWay) -> Awaitable[types.CallToolResult]:
-            told = under_way.on_progress if under_way.client and under_way.client.wants_progress else None
-            return session.client.call_tool(name, dict(arguments), _MAX_CALL_S, told, meta=under_way.meta)
+            return session.client.call_tool(
+                name, dict(arguments), _MAX_CALL_S, under_way.on_progress, meta=under_way.meta
+            )
 
         return await self._sent(session, call)
 
