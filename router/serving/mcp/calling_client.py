@@ -55,6 +55,11 @@ class CallingClient:
 
     def refusal(self, request: InputRequest) -> str | None:
         """Return why the client cannot be asked; None where it can."""
+        if self._ask_between is None and not (self.context and self.context.session.can_send_request):
+            return (
+                "the client of this call cannot be asked: over HTTP, only clients of the protocol 2026-07-28 can, "
+                "over stdio all"
+            )
         if isinstance(request, types.ElicitRequest):
             elicitation = self._capabilities.elicitation
             if elicitation is None:
@@ -71,11 +76,6 @@ class CallingClient:
                 return "the client of this call does not support sampling"
             if request.params.tools and sampling.tools is None:
                 return "the client of this call does not support sampling with tools"
-        if self._ask_between is None and not (self.context and self.context.session.can_send_request):
-            return (
-                "the client of this call cannot be asked: over HTTP, only clients of the protocol 2026-07-28 can, "
-                "over stdio all"
-            )
         return None
 
     async def ask(self, request: InputRequest) -> InputAnswer:

@@ -44,6 +44,8 @@ class CallUnderWay:
         self._last_progress = -1.0
         self._last_progress_time = 0.0
         self._sending = False
+        self._unsent: tuple[float, float | None, str | None] | None = None
+        self._left_s = timeout_s
 
     @property
     def meta(self) -> types.RequestParamsMeta | None:
@@ -52,22 +54,26 @@ class CallUnderWay:
         return None if wanted is None else cast(types.RequestParamsMeta, {LOG_LEVEL_META_KEY: wanted})
 
     async def on_progress(self, progress: float, total: float | None, message: str | None) -> None:
-        """Pass progress on, at most twenty times a second and while the client reads it."""
+        """Pass progress on, at most twenty times a second; to a client that reads slowly, the newest."""
         now = anyio.current_time()
         if not self._asking:
             self.scope.deadline = min(now + self._timeout_s, self._latest)
         ends = total is not None and progress >= total
         too_soon = now - self._last_progress_time < _PROGRESS_INTERVAL_S and not ends
-        if self.client is None or self._sending or too_soon or self._progressed >= _MAX_PROGRESS:
+        if self.client is None or too_soon or self._progressed >= _MAX_PROGRESS:
             return
         if progress <= self._last_progress:  # it must grow; a client may take anything else for an error
             return
         self._progressed += 1
         self._last_progress, self._last_progress_time = progress, now
+        self._unsent = (progress, total, None if message is None else str(visible_value(message))[:_MAX_MESSAGE])
+        if self._sending:
+            return  # whoever sends takes the newest along
         self._sending = True
         try:
-            text = None if message is None else str(visible_value(message))[:_MAX_MESSAGE]
-            await self.client.report_progress(progress, total, text)
+            while self._unsent is not None:
+                unsent, self._unsent = self._unsent, None
+                await self.client.report_progress(*unsent)
         finally:
             self._sending = False
 

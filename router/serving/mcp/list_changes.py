@@ -85,11 +85,11 @@ class ListChanges:
                     await _SEND[name](self._session)
             await anyio.sleep(_BETWEEN_S)
 
-    async def watch(self, callers: Callers, every_s: float = _LOOK_S) -> None:
+    async def watch(self, callers: Callers) -> None:
         """Notify clients when the profiles change: who may call, and which servers' resources are within a profile."""
         known = callers.profiles
         while True:
-            await anyio.sleep(every_s)
+            await anyio.sleep(_LOOK_S)
             now = callers.profiles
             if now is known:
                 continue

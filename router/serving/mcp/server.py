@@ -15,7 +15,7 @@ from mcp.server.lowlevel import Server
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from router.distribution import version
-from router.errors import QuartermasterError, SettingsInvalid
+from router.errors import QuartermasterError, RequestInvalid, SettingsInvalid
 from router.router import Router
 from router.selection import Selection
 from router.serving.mcp.calling_client import CALLING_CLIENT, CallingClient
@@ -127,6 +127,8 @@ def server(
             if params.name == CALL_TOOL:
                 return await _answer(context, caller, params, run)  # type: ignore[return-value]
             return await run()
+        except RequestInvalid as error:  # the client answers a question that is not open
+            return error_result(f"the call failed: {error}")
         except QuartermasterError as error:  # the profile is gone, or the call cannot be recorded
             _logger.error("%s", error)
             return error_result(f"the call failed: {error}")

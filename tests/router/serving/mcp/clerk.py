@@ -63,6 +63,7 @@ async def linger(context: Context[Any]) -> str:
         await anyio.sleep_forever()
     finally:
         events.append("cancelled")
+    return "never"
 
 
 @server.tool()
