@@ -159,6 +159,10 @@ def mcp(
             "--connect", help="Start those servers now, not at the first call, and serve the tools that they list."
         ),
     ] = False,
+    resources: Annotated[
+        bool, typer.Option("--resources", help="List and read those servers' resources, too.")
+    ] = False,
+    prompts: Annotated[bool, typer.Option("--prompts", help="List and get those servers' prompts, too.")] = False,
     allow_commands: AllowCommands = False,
     selection: Annotated[
         Optional[Path],
@@ -225,7 +229,16 @@ def mcp(
         callers = Callers(profiles, router) if profiles else None
         if callers and profile:
             callers.of_profile(profile)  # a misspelled name is told of now, not to the first request
-        mcp_server = server(router, upstreams, selection=allowed, connect=connect, callers=callers, profile=profile)
+        mcp_server = server(
+            router,
+            upstreams,
+            selection=allowed,
+            connect=connect,
+            callers=callers,
+            profile=profile,
+            resources=resources,
+            prompts=prompts,
+        )
         if not over_http:
             serve_stdio(mcp_server, max_message_bytes=max_message_bytes)
             return
