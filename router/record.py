@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from router.operation import Operation
+
 _HINTS = {
     "readOnlyHint": "read-only",
     "destructiveHint": "destructive",
@@ -84,6 +86,8 @@ class ToolRecord:
         outputs: What a call answers, flat, as far as the vendor declares it and within narrow limits. It is evidence of
             what a tool finds for builds: neither searched nor handed to a model. Records that a router gives have none.
         links: Which parameters of other tools the answer fills, as an OpenAPI document says; for builds too.
+        operation: How its API is called, where an OpenAPI document says it. Records that a router gives have none:
+            see `Router.complete_record`.
     """
 
     tool_id: str
@@ -99,6 +103,7 @@ class ToolRecord:
     origin: Origin = Origin("", "")
     outputs: tuple[Parameter, ...] = ()
     links: tuple[Link, ...] = ()
+    operation: Operation | None = None
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -107,12 +112,17 @@ class ToolRecord:
         return (*self.categories, *hints)
 
     def without_outputs(self) -> "ToolRecord":
-        """Return the record as it is handed over: without outputs and links; itself where it has none."""
-        return replace(self, outputs=(), links=()) if self.outputs or self.links else self
+        """Return the record as it is handed over: without outputs, links and operation; itself where it has none."""
+        if not (self.outputs or self.links or self.operation):
+            return self
+        return replace(self, outputs=(), links=(), operation=None)
 
     def content(self) -> dict[str, Any]:
-        """Return the record's JSON without origin and tool id: the input of its content hash."""
-        row = self.to_json()
+        """Return the record's JSON without origin, tool id and operation: the input of its content hash.
+
+        An API that moves to another server stays the same tool: a build hashes operations by themselves.
+        """
+        row = replace(self, operation=None).to_json()
         del row["origin"], row["tool_id"], row["parameters"]  # parameters are derived from input_schema
         return row
 
@@ -145,6 +155,8 @@ class ToolRecord:
             row["outputs"] = [output.to_json() for output in self.outputs]
         if self.links:
             row["links"] = [asdict(link) for link in self.links]
+        if self.operation:
+            row["operation"] = self.operation.to_json()
         return row
 
     @classmethod
@@ -164,4 +176,5 @@ class ToolRecord:
             origin=Origin(**row["origin"]),
             outputs=tuple(map(Parameter.from_json, row.get("outputs", ()))),
             links=tuple(Link(**link) for link in row.get("links", ())),
+            operation=Operation.from_json(row["operation"]) if row.get("operation") else None,
         )

@@ -49,10 +49,16 @@ class ServedTools:
         return len(self.tools)
 
     def record(self, tool_id: str) -> ToolRecord | None:
-        """Return the record of a tool id; None where there is no such tool."""
+        """Return the record of a tool id, without what only builds and calls read; None where there is no such tool."""
         records = self._live.snapshot.records
         ordinal = records.ordinal(tool_id)
         return None if ordinal is None else records.entry(ordinal).record
+
+    def complete_record(self, tool_id: str) -> ToolRecord | None:
+        """Return the record of a tool id with its outputs, links and operation; None where there is no such tool."""
+        records = self._live.snapshot.records
+        ordinal = records.ordinal(tool_id)
+        return None if ordinal is None else records.complete_record(ordinal)
 
     def phrases(self, tool_id: str) -> tuple[str, ...]:
         """Return the phrases of a tool, in English, when to use it last; none for an unknown tool."""

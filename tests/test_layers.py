@@ -18,6 +18,7 @@ LEVELS: dict[str, tuple[tuple[str, ...], ...]] = {
     "router": (
         (
             "errors",
+            "operation",
             "record",
             "expansion",
             "files",

@@ -14,9 +14,10 @@ PARTS = {
     "deprecated": "deprecated",
     "outputs": "outputs",
     "links": "links",
+    "operation": "operation",
 }
 # Columns that the tools of older snapshots lack, and those that were text in them.
-_LATER = ("outputs", "links")
+_LATER = ("outputs", "links", "operation")
 _JSON = ("input_schema", "annotations", *_LATER)
 _FACTS = ("requires", "provides")
 _LISTS = ", ".join(("user_phrases", "synonyms", "related_concepts", "task_categories", "translations", *_FACTS))

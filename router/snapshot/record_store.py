@@ -1,7 +1,7 @@
 """The records of a snapshot: one JSON line for each tool, decoded when it is looked at.
 
-Outputs and links stand beside the record in its line. Only builds read them: decoding a hundred rows would take longer
-than the rest of the line.
+Outputs, links and the operation stand beside the record in its line. Only builds and calls read them: decoding a
+hundred rows would take longer than the rest of the line.
 """
 
 import json
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.errors import SnapshotInvalid
+from router.operation import Operation
 from router.record import Link, Parameter, ToolRecord
 from router.snapshot.facets import Facet, Facets
 
@@ -48,6 +49,7 @@ class _CompleteLine(msgspec.Struct):
     record: ToolRecord
     outputs: tuple[Parameter, ...] = ()
     links: tuple[Link, ...] = ()
+    operation: Operation | None = None
 
 
 # Decoding straight to the types takes a third of the time of json and constructors, and every answer reads ten lines.
@@ -55,7 +57,7 @@ _ENTRIES = msgspec.json.Decoder(ToolEntry)
 _LINES = msgspec.json.Decoder(_IdLine)
 _FACETS = msgspec.json.Decoder(_FacetLine)
 _COMPLETE = msgspec.json.Decoder(_CompleteLine)
-_BESIDE = ("outputs", "links")
+_BESIDE = ("outputs", "links", "operation")
 
 
 _Line = TypeVar("_Line")
@@ -69,11 +71,11 @@ class ToolEntries(Protocol):
         ...
 
     def entry(self, ordinal: int) -> ToolEntry:
-        """Return the tool of an ordinal, 0 ≤ ordinal < len. A snapshot's record is without outputs and links."""
+        """Return the tool of an ordinal, 0 ≤ ordinal < len. A snapshot's record is without what stands beside it."""
         ...
 
     def complete_record(self, ordinal: int) -> ToolRecord:
-        """Return the record of an ordinal with its outputs and links."""
+        """Return the record of an ordinal with its outputs, links and operation."""
         ...
 
     def tool_id(self, ordinal: int) -> str:
@@ -115,13 +117,13 @@ class RecordStore:
         return len(self._offsets) - 1
 
     def entry(self, ordinal: int) -> ToolEntry:
-        """Return the tool of an ordinal, 0 ≤ ordinal < len, its record without outputs and links."""
+        """Return the tool of an ordinal, 0 ≤ ordinal < len, its record without what stands beside it."""
         return self._decoded(_ENTRIES, ordinal)
 
     def complete_record(self, ordinal: int) -> ToolRecord:
-        """Return the record of an ordinal with its outputs and links."""
+        """Return the record of an ordinal with its outputs, links and operation."""
         line = self._decoded(_COMPLETE, ordinal)
-        return replace(line.record, outputs=line.outputs, links=line.links)
+        return replace(line.record, outputs=line.outputs, links=line.links, operation=line.operation)
 
     def tool_id(self, ordinal: int) -> str:
         """Return the id of an ordinal."""

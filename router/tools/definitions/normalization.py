@@ -31,6 +31,7 @@ def normalize(raw: RawTool) -> ToolRecord:
         origin=raw.origin,
         outputs=raw.outputs,
         links=raw.links,
+        operation=raw.operation,
     )
 
 
