@@ -17,6 +17,7 @@ from tests.support.places import ROOT
 LEVELS: dict[str, tuple[tuple[str, ...], ...]] = {
     "router": (
         (
+            "addresses",
             "errors",
             "operation",
             "record",
@@ -40,6 +41,7 @@ LEVELS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("registration",),
         ("router",),
         ("__init__",),
+        ("calling",),
         ("serving", "adapters", "evaluation"),
     ),
     "pipeline": (

@@ -122,7 +122,9 @@ def body_field(name: str, schema: Any, encoding: Any) -> BodyField:
     row = encoding if isinstance(encoding, Mapping) else {}
     declares = any(key in row for key in ("style", "explode", "allowReserved"))
     style, explode = _style(row, "query") if declares else (None, False)
-    return BodyField(name, "", style or "", explode, _text(row.get("contentType")).split(",")[0].strip(), _is_file(schema))
+    return BodyField(
+        name, "", style or "", explode, _text(row.get("contentType")).split(",")[0].strip(), _is_file(schema)
+    )
 
 
 def preferred_media(media_types: list[str]) -> str:

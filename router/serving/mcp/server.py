@@ -10,10 +10,12 @@ from anyio.to_thread import run_sync
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
+from router.calling import ApiCalls
 from router.distribution import version
 from router.errors import QuartermasterError, SettingsInvalid
 from router.router import Router
 from router.selection import Selection
+from router.serving.mcp.api_server import ApiServer
 from router.serving.mcp.connection import RUN_TIME_ORIGIN
 from router.serving.mcp.definitions import CALL_TOOL, DEFINITIONS, INSTRUCTIONS
 from router.serving.mcp.results import error_result
@@ -40,12 +42,15 @@ def server(
     connect: bool = False,
     callers: Callers | None = None,
     profile: str | None = None,
+    calls: ApiCalls | None = None,
 ) -> Server[Tools]:
     """Return the MCP server, for any transport. Tools that `selection` excludes are neither found nor called.
 
     `upstreams` are the servers at which tools are called; each starts at the first call to it. If one notifies that
     its tools changed, the router serves the new ones from then on. With `connect`, all upstreams start at once, and
     the router serves the tools that they list beside the catalog's others.
+
+    `calls` are the HTTP APIs at which the tools of OpenAPI documents are called.
 
     With `callers`, each message is answered within the profile of its token, which `http_app` checks; with `profile`
     too, as over stdio, every message within that profile.
@@ -57,7 +62,8 @@ def server(
         async with connected(
             upstreams, partial(_serve_listed, router), at_once=connect, may_claim=may_claim
         ) as servers:
-            yield Tools(router, servers, selection or Selection())
+            apis = [ApiServer(calls)] if calls else []
+            yield Tools(router, servers, selection or Selection(), servers=apis)
 
     def caller_of(context: _Context) -> Caller:
         if callers is None:
