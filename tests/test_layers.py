@@ -177,6 +177,7 @@ HELPS = (
     "build",
     "search",
     "explain",
+    "call",
     "evaluate",
     "compare",
     "snapshots",

@@ -116,8 +116,8 @@ def _base_url(record: ToolRecord, operation: Operation, settings: ProviderCalls)
             return settings.servers[server]
     own = trusted_text(", ".join(operation.servers)) or "?"
     raise CallRefused(
-        f"{record.tool_id} was not called: its document sends it to {own}, and not to the API's other server. Where that "
-        'is right, write servers = {"that address" = "where to send"} in the settings of calls'
+        f"{record.tool_id} was not called: its document sends it to {own}, and not to the API's other server. Where "
+        'that is right, write servers = {"that address" = "where to send"} in the settings of calls'
     )
 
 

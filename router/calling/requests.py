@@ -15,11 +15,18 @@ from router.calling.bodies import body_of
 from router.calling.errors import CallRefused
 from router.calling.header_rules import IGNORED, header_problem, is_token
 from router.calling.styles import Pair, escape, escape_reserved, expand, pairs
+from router.distribution import version
 from router.operation import Operation, OperationParameter
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _TEMPLATE_SAFE = "/:@!$&'()*+,;=-._~%"  # of the document's own path; `?` and `#` would end it
 _DOTS = (".", "..")
+_HEADERS: Mapping[str, str] = {
+    "Accept": "application/json, text/*;q=0.9, */*;q=0.1",
+    # Compressed, a body may become a thousand times as long as what is counted.
+    "Accept-Encoding": "identity",
+    "User-Agent": f"quartermaster/{version()}",  # some APIs refuse requests without one
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +79,7 @@ def build_request(
         for parameter in operation.parameters
         if arguments.get(parameter.argument) is not None  # null is "not given": no place but a body has a form for it
     ]
-    headers = {"Accept": "application/json, text/*;q=0.9, */*;q=0.1", "Accept-Encoding": "identity"}
+    headers = dict(_HEADERS)
     query: list[Pair] = []
     cookies: list[Pair] = []
     for parameter, value in given:
