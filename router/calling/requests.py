@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -21,12 +22,6 @@ from router.operation import Operation, OperationParameter
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _TEMPLATE_SAFE = "/:@!$&'()*+,;=-._~%"  # of the document's own path; `?` and `#` would end it
 _DOTS = (".", "..")
-_HEADERS: Mapping[str, str] = {
-    "Accept": "application/json, text/*;q=0.9, */*;q=0.1",
-    # Compressed, a body may become a thousand times as long as what is counted.
-    "Accept-Encoding": "identity",
-    "User-Agent": f"quartermaster/{version()}",  # some APIs refuse requests without one
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +74,7 @@ def build_request(
         for parameter in operation.parameters
         if arguments.get(parameter.argument) is not None  # null is "not given": no place but a body has a form for it
     ]
-    headers = dict(_HEADERS)
+    headers = _own_headers()
     query: list[Pair] = []
     cookies: list[Pair] = []
     for parameter, value in given:
@@ -98,6 +93,18 @@ def build_request(
         headers["Content-Type"] = body[0]
     url = base_url.rstrip("/") + path
     return HttpRequest(operation.method, url, tuple(query), headers, tuple(cookies), body[1] if body else b"")
+
+
+def _own_headers() -> dict[str, str]:
+    return {
+        "Accept": "application/json, text/*;q=0.9, */*;q=0.1",
+        # Compressed, a body may become a thousand times as long as what is counted.
+        "Accept-Encoding": "identity",
+        "User-Agent": f"quartermaster/{_version()}",  # some APIs refuse requests without one
+    }
+
+
+_version = lru_cache(maxsize=1)(version)
 
 
 def _check(operation: Operation, arguments: Mapping[str, Any]) -> None:

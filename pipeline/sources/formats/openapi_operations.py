@@ -46,11 +46,17 @@ class CallReader:
     def security(self, operation: Mapping[str, Any]) -> tuple[tuple[tuple[str, ...], ...], tuple[SecurityScheme, ...]]:
         """Return the alternatives of an operation's security, and the schemes that they name."""
         listed = operation.get("security", self._document.get("security"))
-        alternatives = [row for row in listed if isinstance(row, Mapping)] if isinstance(listed, list) else []
-        named = [[str(key) for key in list(row)[:_MAX_SCHEMES]] for row in alternatives[:_MAX_ALTERNATIVES]]
-        kept = tuple(tuple(keys) for keys in named if all(map(self._scheme, keys)))
-        keys = dict.fromkeys(key for alternative in kept for key in alternative)
-        return kept, tuple(scheme for key in keys if (scheme := self._scheme(key)))
+        kept: list[tuple[str, ...]] = []
+        schemes: dict[str, SecurityScheme] = {}
+        for alternative in listed[:_MAX_ALTERNATIVES] if isinstance(listed, list) else ():
+            keys = list(map(str, alternative)) if isinstance(alternative, Mapping) else None
+            if keys is None or len(keys) > _MAX_SCHEMES:
+                continue
+            found = {key: scheme for key in keys if (scheme := self._scheme(key))}
+            if len(found) == len(keys) and len(schemes | found) <= _MAX_SCHEMES:
+                kept.append(tuple(keys))
+                schemes |= found
+        return tuple(kept), tuple(schemes.values())
 
     def media_types(self, operation: Mapping[str, Any]) -> list[str]:
         """Return the media types that a Swagger operation accepts."""
