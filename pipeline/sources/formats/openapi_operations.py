@@ -164,12 +164,12 @@ def _collection(parameter: Mapping[str, Any], place: Place) -> tuple[Style, bool
 
 def _swagger_servers(row: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[str]:
     base, host = _text(document.get("basePath")), _text(document.get("host"))
-    schemes = [scheme for scheme in row.get("schemes") or () if scheme in ("https", "http")]
+    listed = row.get("schemes")
+    schemes = [scheme for scheme in ("https", "http") if isinstance(listed, list) and scheme in listed] or ["https"]
     if not host:
         yield from [base] if base else []
         return
-    for scheme in sorted(set(schemes) or {"https"}, reverse=True):  # "https" first
-        yield f"{scheme}://{host}{base}"
+    yield from (f"{scheme}://{host}{base}" for scheme in schemes)
 
 
 def _resolved(server: Mapping[str, Any]) -> str | None:

@@ -151,21 +151,11 @@ def test_a_multipart_form_sends_fields_and_files() -> None:
     arguments = {"title": 'a"\r\nX: 1', "tags": ["x", "y"], "photo": "bytes"}
     request = build_request(operation(body=OperationBody("multipart/form-data", fields=fields)), arguments, BASE)
     content_type = f"Content-Type: {request.headers['Content-Type']}\r\n\r\n".encode()
-    parts = BytesParser().parsebytes(content_type + request.body).get_payload()
-    assert [
-        (
-            part.get_param("name", header="content-disposition"),
-            part.get_filename(),
-            part.get_payload(decode=True).decode(),
-        )
-        for part in parts  # type: ignore[union-attr]
-    ] == [
-        ("title", None, 'a"\r\nX: 1'),
-        ("tags", None, "x"),
-        ("tags", None, "y"),
-        ("photo", "photo", "bytes"),
-    ]
-    assert parts[3].get_content_type() == "image/png"  # type: ignore[index, union-attr]
+    parts: Any = BytesParser().parsebytes(content_type + request.body).get_payload()
+    found = [(part.get_param("name", header="content-disposition"), part.get_filename()) for part in parts]
+    assert found == [("title", None), ("tags", None), ("tags", None), ("photo", "photo")]
+    assert [part.get_payload() for part in parts] == ['a"\r\nX: 1', "x", "y", "bytes"]
+    assert parts[3].get_content_type() == "image/png"
 
 
 def test_a_body_as_a_whole_is_sent_as_it_is() -> None:
