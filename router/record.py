@@ -6,6 +6,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
+from router.operation import Operation
+
 _HINTS = {
     "readOnlyHint": "read-only",
     "destructiveHint": "destructive",
@@ -97,6 +99,8 @@ class ToolRecord:
         outputs: What a call answers, flat, as far as the vendor declares it and within narrow limits. It is evidence of
             what a tool finds for builds: neither searched nor handed to a model. Records that a router gives have none.
         links: Which parameters of other tools the answer fills, as an OpenAPI document says; for builds too.
+        operation: How its API is called, where an OpenAPI document says it. Records that a router gives have none:
+            see `Router.complete_record`.
         kind: What it is: a tool, a skill or a prompt.
         instructions: Of a skill, what a model reads once it has chosen it. It is not searched. Records that a router
             gives have none: `Router.instructions` reads them.
@@ -115,6 +119,7 @@ class ToolRecord:
     origin: Origin = Origin("", "")
     outputs: tuple[Parameter, ...] = ()
     links: tuple[Link, ...] = ()
+    operation: Operation | None = None
     kind: Kind = Kind.TOOL
     instructions: str = ""
 
@@ -125,14 +130,17 @@ class ToolRecord:
         return (*self.categories, *hints)
 
     def without_outputs(self) -> "ToolRecord":
-        """Return the record as it is handed over: without outputs, links and instructions; itself without any."""
-        if self.outputs or self.links or self.instructions:
-            return replace(self, outputs=(), links=(), instructions="")
-        return self
+        """Return the record as answers have it, without what stands beside it in a snapshot's line."""
+        if not (self.outputs or self.links or self.operation or self.instructions):
+            return self
+        return replace(self, outputs=(), links=(), operation=None, instructions="")
 
     def content(self) -> dict[str, Any]:
-        """Return the record's JSON without origin and tool id: the input of its content hash."""
-        row = self.to_json()
+        """Return the record's JSON without origin, tool id and operation: the input of its content hash.
+
+        An API that moves to another server stays the same tool: a build hashes operations by themselves.
+        """
+        row = replace(self, operation=None).to_json()
         del row["origin"], row["tool_id"], row["parameters"]  # parameters are derived from input_schema
         return row
 
@@ -165,6 +173,8 @@ class ToolRecord:
             row["outputs"] = [output.to_json() for output in self.outputs]
         if self.links:
             row["links"] = [asdict(link) for link in self.links]
+        if self.operation:
+            row["operation"] = self.operation.to_json()
         if self.kind is not Kind.TOOL:
             row["kind"] = str(self.kind)
         if self.instructions:
@@ -190,4 +200,5 @@ class ToolRecord:
             links=tuple(Link(**link) for link in row.get("links", ())),
             kind=Kind(row.get("kind", Kind.TOOL)),
             instructions=row.get("instructions", ""),
+            operation=Operation.from_json(row["operation"]) if row.get("operation") else None,
         )

@@ -17,7 +17,9 @@ from tests.support.places import ROOT
 LEVELS: dict[str, tuple[tuple[str, ...], ...]] = {
     "router": (
         (
+            "addresses",
             "errors",
+            "operation",
             "record",
             "expansion",
             "files",
@@ -39,6 +41,7 @@ LEVELS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("registration",),
         ("router",),
         ("__init__",),
+        ("calling",),
         ("serving", "adapters", "evaluation"),
     ),
     "pipeline": (
@@ -174,6 +177,7 @@ HELPS = (
     "build",
     "search",
     "explain",
+    "call",
     "evaluate",
     "compare",
     "snapshots",

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from flows.cli.commands.build import build
+from flows.cli.commands.call import call
 from flows.cli.commands.compare import compare
 from flows.cli.commands.evaluate import evaluate
 from flows.cli.commands.inspect import inspect
@@ -67,7 +68,7 @@ def _quartermaster(
 
 
 for _command in (
-    *(build, search, explain, inspect, evaluate, compare),
+    *(build, search, explain, call, inspect, evaluate, compare),
     *(train, snapshots, push, pull, quarantine, schedule, login),
 ):
     app.command()(_command)

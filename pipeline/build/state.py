@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from pipeline.build.encoder_tuning import BuildEncoder, TunedEncoder
 from pipeline.build.learning import TrainingSet
@@ -108,7 +109,11 @@ def hashes_of(settings: CatalogSettings, state: BuildState) -> tuple[str, str]:
     catalog, enrichment = read.catalog, expanded.enrichment
     model = state.encoder.embedding.model if state.encoder else None
     judgements = judgements_of(settings.folder) if settings.tuning.judged else None
+    # Beside the tools' own hashes: an API that moved is no other tool, but a call must find it. Left out where there is
+    # none, so that the hash of a catalog without APIs is as in earlier versions.
+    called = {"operations": Streamed(lambda: _operations(catalog))} if any(_operations(catalog)) else {}
     inputs = {
+        **called,
         "versions": VERSIONS,
         "tools": Streamed(lambda: ([tool_id, catalog.hashes[tool_id]] for tool_id in sorted(catalog.hashes))),
         "expansions": Streamed(lambda: _expansions(enrichment), is_object=True),
@@ -133,6 +138,11 @@ def hashes_of(settings: CatalogSettings, state: BuildState) -> tuple[str, str]:
     if expanded.calibration is not None:
         content_hash = expanded.calibration.named_in(content_hash)
     return content_hash, streamed_fingerprint(inputs)
+
+
+def _operations(catalog: Catalog) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield how each tool of an API is called."""
+    return ((record.tool_id, record.operation.to_json()) for record in catalog.records if record.operation)
 
 
 def _expansions(enrichment: Enrichment) -> Iterator[tuple[str, list[object]]]:

@@ -14,11 +14,12 @@ PARTS = {
     "deprecated": "deprecated",
     "outputs": "outputs",
     "links": "links",
+    "operation": "operation",
     "kind": "kind",
     "instructions": "instructions",
 }
 # Columns that the tools of older snapshots lack, and those that were text in them.
-_LATER = ("outputs", "links")
+_LATER = ("outputs", "links", "operation")
 _LATER_TEXTS = ("kind", "instructions")
 _JSON = ("input_schema", "annotations", *_LATER)
 _FACTS = ("requires", "provides")

@@ -16,6 +16,7 @@ from pipeline.inspection.connection import connect, fetch, first_lines
 from pipeline.inspection.results import ResultRows, TableInfo, ToolInspection
 from router.contract import CATALOG_DB, DOCUMENT_SIGNALS, Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
+from router.operation import Operation
 from router.record import Kind, Link, Origin, Parameter, ToolRecord
 from router.snapshot.store.pointer import snapshot_folder
 
@@ -155,6 +156,7 @@ class Inspection(AbstractContextManager["Inspection"]):
             links=tuple(Link(**link) for link in json.loads(row.get("links") or "[]")),
             kind=Kind(row.get("kind") or Kind.TOOL),
             instructions=row.get("instructions") or "",
+            operation=Operation.from_json(json.loads(row["operation"])) if row.get("operation") else None,
         )
         return ToolInspection(
             record=record,

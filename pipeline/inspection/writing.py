@@ -28,7 +28,7 @@ _READABLE = {"storage_compatibility_version": "v1.3.0"}
 # See docs/decisions/0039-uncompressed-inspection.md.
 _UNCOMPRESSED = "PRAGMA force_compression='uncompressed'"
 # Columns of tables that Arrow cannot type.
-_JSON = ("input_schema", "annotations", "outputs", "links")
+_JSON = ("input_schema", "annotations", "outputs", "links", "operation")
 _COLUMNS = {"tools": f"* REPLACE ({', '.join(f'{name}::JSON AS {name}' for name in _JSON)})"}
 _QUESTIONS = ("comments.sql", "views.sql", "costs.sql", "vectors.sql")
 # A snapshot that an older version wrote has no such table.

@@ -12,13 +12,14 @@ from pipeline.sentences import counted
 from pipeline.settings import SourceSettings
 from pipeline.settings.durations import duration_text
 from router.fingerprint import fingerprint
+from router.operation import Operation
 from router.record import Kind, Link, Origin, Parameter
 from router.tools.definitions.normalization import tool_id_of
 from router.tools.definitions.raw_tool import RawTool
 
 _FIELDS = tuple(field.name for field in fields(RawTool))
 _TUPLES = ("examples", "categories", "notices")
-_OPTIONAL = ("outputs", "links", "kind", "instructions")  # left out where empty
+_OPTIONAL = ("outputs", "links", "operation", "kind", "instructions")  # left out where empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,7 @@ def _row(tool: RawTool) -> dict[str, Any]:
     row = {name: getattr(tool, name) for name in _FIELDS}
     row |= {"origin": _place(tool.origin), "outputs": [output.to_json() for output in tool.outputs]}
     row |= {"links": [asdict(link) for link in tool.links], "kind": "" if tool.kind is Kind.TOOL else tool.kind}
+    row |= {"operation": tool.operation.to_json() if tool.operation else None}
     return {name: value for name, value in row.items() if value or name not in _OPTIONAL}
 
 
@@ -155,5 +157,7 @@ def _tool(row: dict[str, Any]) -> RawTool:
     tuples = {name: tuple(row[name]) for name in _TUPLES}
     outputs = tuple(map(Parameter.from_json, row.get("outputs", ())))
     links = tuple(Link(**link) for link in row.get("links", ()))
-    kind, origin = Kind(row.get("kind", Kind.TOOL)), Origin(*row["origin"])
-    return RawTool(**{**row, **tuples, "outputs": outputs, "links": links, "kind": kind, "origin": origin})
+    # A reading of an earlier version has no operations: its tools cannot be called until the source answers again.
+    operation = Operation.from_json(row["operation"]) if "operation" in row else None
+    beside = {"outputs": outputs, "links": links, "operation": operation, "kind": Kind(row.get("kind", Kind.TOOL))}
+    return RawTool(**{**row, **tuples, **beside, "origin": Origin(*row["origin"])})

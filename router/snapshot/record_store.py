@@ -1,7 +1,7 @@
 """The records of a snapshot: one JSON line for each tool, decoded when it is looked at.
 
-Outputs, links and instructions stand beside the record in its line. No answer reads them: decoding a hundred rows would
-take longer than the rest of the line.
+Outputs, links, the operation and instructions stand beside the record in its line. No answer reads them: decoding a
+hundred rows would take longer than the rest of the line.
 """
 
 import json
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.errors import SnapshotInvalid
+from router.operation import Operation
 from router.record import Link, Parameter, ToolRecord
 from router.snapshot.facets import Facet, Facets
 
@@ -48,6 +49,7 @@ class _CompleteLine(msgspec.Struct):
     record: ToolRecord
     outputs: tuple[Parameter, ...] = ()
     links: tuple[Link, ...] = ()
+    operation: Operation | None = None
     instructions: str = ""
 
 
@@ -56,7 +58,7 @@ _ENTRIES = msgspec.json.Decoder(ToolEntry)
 _LINES = msgspec.json.Decoder(_IdLine)
 _FACETS = msgspec.json.Decoder(_FacetLine)
 _COMPLETE = msgspec.json.Decoder(_CompleteLine)
-_BESIDE = ("outputs", "links", "instructions")
+_BESIDE = ("outputs", "links", "operation", "instructions")
 
 
 _Line = TypeVar("_Line")
@@ -70,11 +72,11 @@ class ToolEntries(Protocol):
         ...
 
     def entry(self, ordinal: int) -> ToolEntry:
-        """Return the tool of an ordinal, 0 ≤ ordinal < len. Of a snapshot, it has what answers read alone."""
+        """Return the tool of an ordinal, 0 ≤ ordinal < len. A snapshot's record is without what stands beside it."""
         ...
 
     def complete_record(self, ordinal: int) -> ToolRecord:
-        """Return the record of an ordinal with its outputs, links and instructions."""
+        """Return the record of an ordinal with what stands beside it."""
         ...
 
     def tool_id(self, ordinal: int) -> str:
@@ -116,13 +118,13 @@ class RecordStore:
         return len(self._offsets) - 1
 
     def entry(self, ordinal: int) -> ToolEntry:
-        """Return the tool of an ordinal, 0 ≤ ordinal < len, its record without outputs, links and instructions."""
+        """Return the tool of an ordinal, 0 ≤ ordinal < len, its record without what stands beside it."""
         return self._decoded(_ENTRIES, ordinal)
 
     def complete_record(self, ordinal: int) -> ToolRecord:
-        """Return the record of an ordinal with its outputs, links and instructions."""
+        """Return the record of an ordinal with what stands beside it."""
         line = self._decoded(_COMPLETE, ordinal)
-        return replace(line.record, outputs=line.outputs, links=line.links, instructions=line.instructions)
+        return replace(line.record, **{name: getattr(line, name) for name in _BESIDE})
 
     def tool_id(self, ordinal: int) -> str:
         """Return the id of an ordinal."""

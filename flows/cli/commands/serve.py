@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from pipeline.inspection.results import ToolInspection
 
 _VARIABLE = "QUARTERMASTER_TOKEN"
+CallsFile = Annotated[
+    Optional[Path],
+    typer.Option("--calls", help="A TOML or JSON file of HTTP APIs, [provider.NAME]: their operations can be called."),
+]
 Profiles = Annotated[
     Optional[Path], typer.Option(help="A TOML file of profiles and tokens: each token sees its profile's tools alone.")
 ]
@@ -153,6 +157,7 @@ def mcp(
     upstream: Annotated[
         Optional[Path], typer.Option(help='A file of MCP servers, {"mcpServers": …}: their tools can be called.')
     ] = None,
+    calls: CallsFile = None,
     connect: Annotated[
         bool,
         typer.Option(
@@ -204,8 +209,10 @@ def mcp(
     \b
     quartermaster serve mcp --catalog-folder catalogs/mcp --allow-commands
     quartermaster serve mcp --upstream servers.json --http
+    quartermaster serve mcp --calls calls.toml             the operations of OpenAPI documents
     """
     from router import Router
+    from router.calling import ApiCalls, read_call_settings
     from router.serving.mcp import read_upstreams, serve_stdio, server
     from router.serving.profiles import Callers
 
@@ -215,6 +222,7 @@ def mcp(
         from flows.cli.commands.upstreams import catalog_upstreams
 
         upstreams += catalog_upstreams(catalog_folder, allow_commands=allow_commands)
+    apis = ApiCalls(read_call_settings(calls)) if calls else None
     allowed = load_selection(selection)
     trust = trust_options(trusted_keys, trust_state, snapshot, catalog)
     source = source_of(snapshot, workspace, catalog)
@@ -236,6 +244,7 @@ def mcp(
             connect=connect,
             callers=callers,
             profile=profile,
+            calls=apis,
             resources=resources,
             prompts=prompts,
         )

@@ -1,7 +1,8 @@
 """Read OpenAPI 3.0 and 3.1 and Swagger 2.0, JSON or YAML: one tool per operation.
 
 Parameters and the request body become one JSON Schema. References to schemas stay references, into a `$defs` of those
-that the operation uses, so that cycles are no problem.
+that the operation uses, so that cycles are no problem. `openapi_inputs` makes that schema, `openapi_operations` reads
+how the operation is called, `openapi_responses` what it answers.
 """
 
 import re
@@ -12,9 +13,12 @@ from typing import Any
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import LimitsSettings
 from pipeline.sources.formats.document import DEFAULT_LIMITS, read_document
-from pipeline.sources.formats.json_schema import SchemaBudget, SchemaScope, check_chain, resolve_pointer
-from pipeline.sources.formats.openapi_responses import JSON_MEDIA, METHODS, Responses, operation_name
+from pipeline.sources.formats.json_schema import SchemaBudget, SchemaScope
+from pipeline.sources.formats.openapi_inputs import Inputs, follow_references
+from pipeline.sources.formats.openapi_operations import CallReader
+from pipeline.sources.formats.openapi_responses import METHODS, Responses, operation_name
 from pipeline.sources.provider_label import label_of_document
+from router.operation import Operation
 from router.record import Origin
 from router.tools.definitions.raw_tool import FieldReader, RawTool
 from router.tools.definitions.vendors import unread_keys
@@ -41,13 +45,13 @@ def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[RawToo
         raise RunAborted(f"the source {path}: paths is not an object")
     provider = label_of_document(document)
     budget = SchemaBudget(limits)
-    responses = Responses(document)
+    responses, calls = Responses(document), CallReader(document)
     for route, item in paths.items():
         if str(route).startswith("x-"):
             continue
         pointer = "/paths/" + str(route).replace("~", "~0").replace("/", "~1")
         try:
-            item = _follow(item, document, Origin(path.name, pointer))
+            item = follow_references(item, document, Origin(path.name, pointer))
         except RecordRejected as rejected:
             yield rejected
             continue
@@ -59,7 +63,7 @@ def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[RawToo
                 origin = Origin(path.name, f"{pointer}/{method}")
                 try:
                     scope = SchemaScope(document, origin, budget)
-                    tool = _operation(document, str(route), method, item, provider, origin, scope)
+                    tool = _operation(document, str(route), method, item, provider, origin, scope, calls)
                     yield responses.added_to(tool, item[method])
                 except RecordRejected as rejected:
                     yield rejected
@@ -73,46 +77,34 @@ def _operation(
     provider: str | None,
     origin: Origin,
     scope: SchemaScope,
+    calls: CallReader,
 ) -> RawTool:
     fields = FieldReader(item[method], origin)
-    properties: dict[str, Any] = {}
-    required: list[str] = []
-    body: dict[str, Any] | None = None
-    body_required = False
-    for parameter in _parameters(document, item, fields, scope):
-        if parameter.get("in") == "body":
-            body, body_required = dict(parameter), parameter.get("required") is True
-            continue
-        name, property_schema = _parameter(parameter, scope)
-        if name in properties:
-            other, name = name, f"{parameter.get('in')}_{name}"
-            scope.notices.append(f"a second parameter named {other} became {name}")
-        properties[name] = property_schema
-        if parameter.get("required") is True or parameter.get("in") == "path":
-            required.append(name)
-    if fields.row.get("requestBody") is not None:
-        body = _follow(fields.row["requestBody"], document, origin, scope)
-        if body is not None and not isinstance(body, dict):
-            raise RecordRejected(origin, "requestBody is not an object")
-        body_required = body is not None and body.get("required") is True
-    if body:
-        _add_body(body, body_required, properties, required, scope)
-    schema: dict[str, Any] = {"type": "object", "properties": properties}
-    if required:
-        schema["required"] = list(dict.fromkeys(required))
-    if definitions := scope.definitions():
-        schema["$defs"] = definitions
+    inputs = Inputs.read(document, item, fields, scope, calls)
+    servers, has_own_servers = calls.servers(item, fields.row)
+    security, schemes = calls.security(fields.row)
+    operation = Operation(
+        method.upper(),
+        route,
+        servers,
+        has_own_servers,
+        tuple(inputs.parameters),
+        inputs.body,
+        security,
+        schemes,
+    )
     return RawTool(
         name=operation_name(fields.text("operationId"), method, route),
         origin=origin,
         description=_description(fields.text("summary").strip(), fields.text("description").strip()),
-        input_schema=schema,
+        input_schema=inputs.schema(),
         provider=provider,
         categories=tuple(tag for tag in fields.texts("tags") if tag.strip()),
         annotations={"method": method.upper(), "path": route, "readOnlyHint": method in _READ_ONLY},
         deprecated=fields.row.get("deprecated") is True,
         notices=tuple(scope.notices),
-        shape="parameters: OpenAPI" if properties else "",
+        operation=operation,
+        shape="parameters: OpenAPI" if inputs.properties else "",
         unread=dict(unread_keys(fields.row, _KNOWN)),
     )
 
@@ -130,88 +122,3 @@ def _description(summary: str, description: str) -> str:
     if not _SENTENCE_END.search(summary):
         summary += "\u3002" if _CJK_END.search(summary) else "."
     return f"{summary}\n\n{description}"
-
-
-def _parameters(
-    document: dict[str, Any], item: dict[str, Any], fields: FieldReader, scope: SchemaScope
-) -> list[dict[str, Any]]:
-    """Return the path item's parameters, then the operation's, which replace those of the same name and place."""
-    by_name: dict[tuple[str, str], dict[str, Any]] = {}
-    for listed in (item.get("parameters"), fields.row.get("parameters")):
-        if listed is not None and not isinstance(listed, list):
-            raise RecordRejected(fields.origin, "parameters is not a list")
-        for parameter in listed or ():
-            parameter = _follow(parameter, document, fields.origin, scope)
-            if parameter is None:
-                continue
-            if not isinstance(parameter, dict) or not isinstance(parameter.get("name"), str):
-                raise RecordRejected(fields.origin, "a parameter has no name")
-            by_name[str(parameter.get("in")), parameter["name"]] = parameter
-    return list(by_name.values())
-
-
-def _parameter(parameter: dict[str, Any], scope: SchemaScope) -> tuple[str, dict[str, Any]]:
-    """Return a parameter as a property. OpenAPI 3 has a schema (or one per media type), Swagger 2.0 has it inline."""
-    if "schema" in parameter:
-        raw = parameter["schema"]
-    elif isinstance(content := parameter.get("content"), dict) and content:
-        media = next(iter(content.values()))
-        raw = media.get("schema", {}) if isinstance(media, dict) else {}
-    else:
-        kept = ("type", "format", "items", "enum", "default", "minimum", "maximum", "pattern", "minLength", "maxLength")
-        raw = {key: parameter[key] for key in kept if key in parameter}
-    schema = scope.rewrite(raw)
-    schema = dict(schema) if isinstance(schema, dict) else {}
-    if isinstance(parameter.get("description"), str):
-        schema["description"] = parameter["description"]
-        scope.take(parameter["description"])
-    return parameter["name"], schema
-
-
-def _add_body(
-    body: dict[str, Any], is_required: bool, properties: dict[str, Any], required: list[str], scope: SchemaScope
-) -> None:
-    """Merge an object body's properties with the parameters; any other body, or a clash of names, goes under `body`."""
-    raw = body.get("schema")
-    content = body.get("content")
-    if isinstance(content, dict) and content:
-        media = content[next((key for key in content if JSON_MEDIA.match(str(key))), next(iter(content)))]
-        raw = media.get("schema") if isinstance(media, dict) else None
-    target = scope.target(raw)
-    inner = target.get("properties") if isinstance(target, dict) else None
-    if isinstance(inner, dict) and inner and not _is_open(target) and not set(inner) & set(properties):
-        properties.update({name: scope.rewrite(schema) for name, schema in inner.items()})
-        if is_required and isinstance(target.get("required"), list):
-            required.extend(name for name in target["required"] if isinstance(name, str) and name in inner)
-        return
-    schema = scope.rewrite(raw)
-    schema = dict(schema) if isinstance(schema, dict) else {}
-    if isinstance(body.get("description"), str):
-        schema.setdefault("description", body["description"])
-        scope.take(body["description"])
-    name = "body" if "body" not in properties else "request_body"
-    properties[name] = schema
-    if is_required:
-        required.append(name)
-
-
-def _is_open(schema: dict[str, Any]) -> bool:
-    """Return whether a body accepts more than its named properties, which merging would lose."""
-    return any(key in schema for key in ("oneOf", "anyOf", "allOf", "not", "patternProperties")) or (
-        schema.get("additionalProperties") not in (None, False)
-    )
-
-
-def _follow(value: Any, document: dict[str, Any], origin: Origin, scope: SchemaScope | None = None) -> Any:
-    """Return the end of a chain of references; None, with a notice, where it leads to another document."""
-    seen: set[str] = set()
-    while isinstance(value, dict) and isinstance(value.get("$ref"), str):
-        reference = value["$ref"]
-        check_chain(seen, reference, origin)
-        if not reference.startswith("#"):
-            if scope is None:
-                raise RecordRejected(origin, f"the reference {reference[:200]} leads to another document")
-            scope.notices.append(f"{reference[:200]} is in another document: left open")
-            return None
-        value = resolve_pointer(document, reference, origin)
-    return value

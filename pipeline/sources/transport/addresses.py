@@ -5,14 +5,10 @@ A host that `catalog.toml` itself writes as a private address, such as 127.0.0.1
 
 import ipaddress
 import queue
-import socket
 import threading
 
 from pipeline.errors import RunAborted, Unavailable
-
-# They belong to no public server (RFC 6761, 6762, 8375 and ICANN's reservation of .internal).
-_PRIVATE_SUFFIXES = (".localhost", ".local", ".internal", ".home.arpa")
-_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+from router.addresses import is_private_name, is_public, literal_address, looked_up
 
 
 class Reach:
@@ -22,12 +18,12 @@ class Reach:
         """`subject` names the source in messages, `host` is that of its own URL."""
         self._subject = subject
         self._private = {name.lower() for name in private_hosts}
-        if _is_private_name(host):
+        if is_private_name(host):
             self._private.add(host.lower())
 
     def check(self, host: str) -> None:
         """Raise RunAborted where a host is written as an address that the source may not lead to."""
-        address = _literal(host)
+        address = literal_address(host)
         if address is not None and not is_public(address):
             self._refuse_unless_named(host, str(address))
 
@@ -55,50 +51,12 @@ class Reach:
         )
 
 
-def is_public(address: _Address) -> bool:
-    """Return whether an address is one of the public internet; IPv4 inside IPv6 counts as IPv4."""
-    if isinstance(address, ipaddress.IPv6Address):
-        inner = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
-        if inner is None and (address in _NAT64 or int(address) >> 32 == 0):
-            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-        if inner is not None:
-            return is_public(inner)
-    return address.is_global and not address.is_multicast
-
-
-_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
-
-
-def _is_private_name(host: str) -> bool:
-    """Return whether a host is a private address, or a name that no public server has."""
-    address = _literal(host)
-    if address is not None:
-        return not is_public(address)
-    name = host.lower().rstrip(".")
-    return "." not in name or name.endswith(_PRIVATE_SUFFIXES)
-
-
-def _literal(host: str) -> _Address | None:
-    try:
-        return ipaddress.ip_address(host.strip("[]").partition("%")[0])
-    except ValueError:
-        pass
-    try:
-        return ipaddress.IPv4Address(socket.inet_aton(host))  # 2130706433, 0x7f.1, 127.1
-    except (OSError, ValueError):
-        return None
-
-
 def _lookup(host: str, port: int, seconds: float) -> list[str]:
     """Return a host's addresses, none where it has none. A resolver that hangs is left behind."""
     found: queue.SimpleQueue[list[str]] = queue.SimpleQueue()
 
     def look() -> None:
-        try:
-            rows = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError):
-            rows = []
-        found.put(list(dict.fromkeys(str(row[4][0]) for row in rows)))
+        found.put(looked_up(host, port))
 
     threading.Thread(target=look, daemon=True).start()
     try:

@@ -14,10 +14,12 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from router.calling import ApiCalls
 from router.distribution import version
 from router.errors import QuartermasterError, RequestInvalid, SettingsInvalid
 from router.router import Router
 from router.selection import Selection
+from router.serving.mcp.api_server import ApiServer
 from router.serving.mcp.calling_client import CALLING_CLIENT, CallingClient
 from router.serving.mcp.connection import RUN_TIME_ORIGIN
 from router.serving.mcp.definitions import CALL_TOOL, DEFINITIONS, INSTRUCTIONS
@@ -58,6 +60,7 @@ def server(
     connect: bool = False,
     callers: Callers | None = None,
     profile: str | None = None,
+    calls: ApiCalls | None = None,
     resources: bool = False,
     prompts: bool = False,
 ) -> Server[Served]:
@@ -66,6 +69,8 @@ def server(
     `upstreams` are the servers at which tools are called; each starts at the first call to it. If one notifies that
     its tools changed, the router serves the new ones from then on. With `connect`, all upstreams start at once, and
     the router serves the tools that they list beside the catalog's others.
+
+    `calls` are the HTTP APIs at which the tools of OpenAPI documents are called.
 
     With `callers`, each message is answered within the profile of its token, which `http_app` checks; with `profile`
     too, as over stdio, every message within that profile.
@@ -96,8 +101,9 @@ def server(
             if callers is not None:
                 tasks.start_soon(changes.watch, callers)
             allowed = selection or Selection()
+            apis = [ApiServer(calls)] if calls else []
             yield Served(
-                Tools(router, servers, allowed),
+                Tools(router, servers, allowed, servers=apis),
                 SuspendedCalls(tasks),
                 PassThrough(router, allowed, servers.connections),
             )

@@ -1,8 +1,8 @@
 """The three tools: find_tools, describe_tool, call_tool."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import mcp_types as types
 
@@ -20,17 +20,31 @@ from router.serving.profiles import Actions, Caller
 _Handler = Callable[[Mapping[str, Any] | None], Awaitable[types.CallToolResult]]
 
 
+class ToolServer(Protocol):
+    """A place at which tools of the catalog are called: the MCP servers together, or HTTP APIs."""
+
+    def serves(self, record: ToolRecord) -> bool:
+        """Return whether a tool is called there. The record has its operation."""
+        ...
+
+    async def call(self, record: ToolRecord, arguments: Mapping[str, Any]) -> types.CallToolResult:
+        """Return the result of a call. Raises QuartermasterError where there is none."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Tools:
     """Answers the calls of the three tools. `selection` filters all of them: a tool that it excludes is not called.
 
-    `caller` is who calls, None where anybody may use the whole router.
+    `caller` is who calls, None where anybody may use the whole router. A tool is called at the first of `servers` that
+    serves it, else at the MCP servers `upstreams`, which say why where they do not have it.
     """
 
     router: Router
     upstreams: Upstreams
     selection: Selection
     caller: Caller | None = None
+    servers: Sequence[ToolServer] = ()
     _actions: Actions = field(default_factory=Actions)
 
     def of(self, caller: Caller) -> "Tools":
@@ -85,15 +99,17 @@ class Tools:
         return results.describe_result(record, self.router.vendor_text, self.router.instructions(record.tool_id))
 
     async def call_catalog_tool(self, arguments: Mapping[str, Any] | None) -> types.CallToolResult:
-        """Answer call_tool: call a tool at its own server. Raises RequestInvalid, UpstreamFailed and AuditFailed."""
+        """Answer call_tool: call a tool at its own server. Raises QuartermasterError."""
         call = read_arguments(CallTool, arguments)
         record = await self._record(call.tool_id)
         self._actions.called.append(record.tool_id)
         if self.caller is not None:
             await self.caller.record("call_tool", "started")  # a call that nobody could tell of is not made
-        if instructions := self.router.instructions(record.tool_id):
-            return results.text_result(instructions)
-        result = await self.upstreams.call(record, call.arguments)
+        complete = self.router.complete_record(record.tool_id) or record
+        if complete.instructions:
+            return results.text_result(self.router.instructions(record.tool_id))
+        server: ToolServer = next((one for one in self.servers if one.serves(complete)), self.upstreams)
+        result = await server.call(complete, call.arguments)
         return results.upstream_result(result, self.router.vendor_text)
 
     async def _record(self, tool_id: str) -> ToolRecord:

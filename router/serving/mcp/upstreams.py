@@ -3,20 +3,17 @@
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any
 
 import anyio
 import mcp_types as types
 from anyio.abc import TaskGroup
 
-from router.provider_formats import signature
+from router.calling.argument_check import refused_arguments
 from router.record import ToolRecord
-from router.serving.mcp.argument_check import argument_problems
 from router.serving.mcp.connection import Connection, MayClaim, OnChange, OnTools
 from router.serving.mcp.pass_through import named_apart, with_unique_uris
 from router.serving.mcp.upstream import Upstream, UpstreamFailed
-from router.tools.trust import trusted_text
 
 _logger = logging.getLogger("router.serving")
 
@@ -47,6 +44,10 @@ class Upstreams:
         """Return the names of the servers, in the given order."""
         return tuple(connection.upstream.name for connection in self._connections)
 
+    def serves(self, record: ToolRecord) -> bool:
+        """Return whether a server is connected for a record's tool."""
+        return any(connection.serves(record) for connection in self._connections)
+
     async def call(self, record: ToolRecord, arguments: Mapping[str, Any]) -> types.CallToolResult:
         """Return the result of calling a record's tool at its own server, under the name that it has there.
 
@@ -54,12 +55,8 @@ class Upstreams:
         sent), or there is no answer.
         """
         connection = await self._connection(record)
-        if problems := argument_problems(record.input_schema, arguments):
-            wrong = "; ".join(map(trusted_text, problems))  # they quote the vendor's schema
-            raise UpstreamFailed(
-                f"the arguments of {record.tool_id} are wrong, so nothing was sent: {wrong}. "
-                f"Its signature is {signature(replace(record, name=record.tool_id))}"
-            )
+        if wrong := refused_arguments(record, arguments):
+            raise UpstreamFailed(wrong)
         result = await connection.call(record.name, arguments)
         if not self._unique_uris:
             return result
@@ -87,7 +84,8 @@ class Upstreams:
             raise UpstreamFailed(
                 f"{record.tool_id} cannot be called here: no MCP server is connected for the provider "
                 f"{record.provider!r} (connected: {connected}). Call it yourself with the schema of "
-                "describe_tool, or name its server to `quartermaster serve mcp` (--upstream, --catalog-folder)"
+                "describe_tool, or name its server to `quartermaster serve mcp` (--upstream, --catalog-folder; --calls "
+                "for the HTTP APIs of OpenAPI documents)"
             )
         if len(candidates) == 1:
             return candidates[0]

@@ -33,6 +33,7 @@ def normalize(raw: RawTool) -> ToolRecord:
         links=raw.links,
         kind=raw.kind,
         instructions=raw.instructions,
+        operation=raw.operation,
     )
 
 

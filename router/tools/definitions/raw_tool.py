@@ -6,6 +6,7 @@ from typing import Any
 
 from router.errors import RecordRejected
 from router.fingerprint import canonical_json
+from router.operation import Operation
 from router.record import Kind, Link, Origin, Parameter
 from router.tools.definitions.json_values import storage_problem
 
@@ -14,8 +15,8 @@ from router.tools.definitions.json_values import storage_problem
 class RawTool:
     """A tool in a vendor's words, with its origin.
 
-    `id` is the source's own id, if it has one; `notices` say what could not be kept. `outputs` and `links` are within
-    their limits already: see `router.tools.definitions.outputs`. `shape` describes the key and the
+    `id` is the source's own id, if it has one; `notices` say what could not be kept. `outputs`, `links`
+    and `operation` are within limits of their own already. `shape` describes the key and the
     shape of the parameters; `lost` is the key of parameters that could not be read. `unread` maps other unknown keys to
     their shortened values. Raises RecordRejected for a value that cannot be stored.
     """
@@ -33,6 +34,7 @@ class RawTool:
     notices: tuple[str, ...] = ()
     outputs: tuple[Parameter, ...] = ()
     links: tuple[Link, ...] = ()
+    operation: Operation | None = None
     kind: Kind = Kind.TOOL
     instructions: str = ""
     shape: str = field(default="", compare=False)

@@ -1,6 +1,7 @@
 """OpenAPI and Swagger: one tool an operation, its name, its words and its parameters."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ components:
 def test_every_version_says_an_operation_as_the_same_tool(tmp_path: Path, text: str) -> None:
     path = tmp_path / "office.yaml"
     path.write_text(text, encoding="utf-8")
-    assert tools(openapi.read(path)) == [
+    assert [replace(tool, operation=None) for tool in tools(openapi.read(path))] == [
         RawTool(
             name="changePerson",
             origin=Origin("office.yaml", "/paths/~1people~1{id}/put"),

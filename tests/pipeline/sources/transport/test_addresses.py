@@ -9,7 +9,8 @@ import pytest
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import CatalogSettings
 from pipeline.sources import read
-from pipeline.sources.transport.addresses import Reach, is_public
+from pipeline.sources.transport.addresses import Reach
+from router.addresses import is_public
 
 PRIVATE = (
     "127.0.0.1 10.0.0.1 172.16.0.1 192.168.1.1 169.254.169.254 100.64.0.1 0.0.0.0 255.255.255.255 224.0.0.1 ::1 :: "

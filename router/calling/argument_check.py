@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -10,6 +11,10 @@ from typing import Any
 import jsonschema
 from referencing import Registry
 from referencing.exceptions import Unresolvable
+
+from router.provider_formats import signature
+from router.record import ToolRecord
+from router.tools.trust import trusted_text
 
 _Check = Callable[..., Iterator[Any] | None]
 
@@ -27,6 +32,18 @@ _steps_left: ContextVar[list[int]] = ContextVar("steps")
 
 class _TooManySteps(Exception):
     """Raised when a schema takes more steps than any real one."""
+
+
+def refused_arguments(record: ToolRecord, arguments: Mapping[str, Any]) -> str:
+    """Return why a record's tool is not called with some arguments, for the model; empty where they fit its schema."""
+    problems = argument_problems(record.input_schema, arguments)
+    if not problems:
+        return ""
+    wrong = "; ".join(map(trusted_text, problems))  # they quote the vendor's schema
+    return (
+        f"the arguments of {record.tool_id} are wrong, so nothing was sent: {wrong}. "
+        f"Its signature is {signature(replace(record, name=record.tool_id))}"
+    )
 
 
 def argument_problems(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]:

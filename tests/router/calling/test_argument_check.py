@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from router.serving.mcp.argument_check import argument_problems
+from router.calling.argument_check import argument_problems
 
 CITY: dict[str, Any] = {
     "type": "object",

@@ -1,0 +1,58 @@
+"""call: an operation of an HTTP API, by the id of its tool."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flows.cli.commands.arguments import (
+    WORKSPACE,
+    CacheDir,
+    Catalog,
+    JsonOutput,
+    SelectionFile,
+    SnapshotSource,
+    TrustedKeys,
+    Workspace,
+    open_router,
+)
+
+
+def call(
+    tool_id: Annotated[str, typer.Argument(metavar="TOOL", help="The id of the tool, as search prints it.")],
+    calls: Annotated[
+        Path, typer.Option(help="A TOML or JSON file of HTTP APIs, [provider.NAME]: see docs/calling.md.")
+    ],
+    arguments: Annotated[str, typer.Option(help="The arguments, as a JSON object.")] = "{}",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Send nothing: print the request, with secrets masked.")
+    ] = False,
+    selection: SelectionFile = None,
+    catalog: Catalog = None,
+    workspace: Workspace = WORKSPACE,
+    snapshot: SnapshotSource = None,
+    cache_dir: CacheDir = None,
+    trusted_keys: TrustedKeys = None,
+    as_json: JsonOutput = False,
+) -> None:
+    """Call a tool of an OpenAPI document at its API, and print what that answers.
+
+    \b
+    quartermaster call prefect/read_flow_by_name --calls calls.toml --arguments '{"name": "nightly"}'
+
+    Ends with 3 where the API answers with an error, or with nothing.
+    """
+    import msgspec
+
+    from router.adapters.tool_search import object_of
+    from router.calling import HttpCaller, read_call_settings
+
+    settings = read_call_settings(calls)
+    given = object_of(arguments)
+    with open_router(snapshot, workspace, catalog, selection, trusted_keys, cache_dir) as router:
+        caller = HttpCaller(router, settings)
+        result = caller.preview(tool_id, given) if dry_run else asyncio.run(caller.call(tool_id, given))
+    print(msgspec.json.encode(result).decode() if as_json else result.text)
+    if result.is_error:
+        raise typer.Exit(3)
