@@ -29,7 +29,7 @@ LEVELS: dict[str, tuple[tuple[str, ...], ...]] = {
             "distribution",
             "validation",
         ),
-        ("tools", "encoding", "signing"),
+        ("tools", "encoding", "signing", "feedback"),
         ("provider_formats", "query"),
         ("retrieval",),
         ("snapshot",),
