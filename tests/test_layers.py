@@ -43,7 +43,7 @@ LEVELS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "pipeline": (
         ("__init__", "errors", "current_run", "progress", "execution", "sentences", "tokens"),
-        ("failure", "scratch"),
+        ("failure", "scratch", "feedback"),
         ("settings",),
         ("sources",),
         ("records",),
