@@ -68,6 +68,12 @@ class StoredEvents:
     writing: int = 0
 
     @property
+    def events(self) -> list[Offered | Reported]:
+        """Return answers and reports in the order of time."""
+        events: list[Offered | Reported] = [*self.offered, *self.reported]
+        return sorted(events, key=lambda event: event.at)
+
+    @property
     def count(self) -> int:
         """Return how many events there are."""
         return len(self.offered) + len(self.reported)
@@ -154,7 +160,7 @@ def _write_table(folder: Path, stored: StoredEvents, limits: FeedbackLimits | No
     """Put the events into place, without the oldest where they take too many bytes; return those that are kept."""
     part = folder / f"{EVENTS_FILE}.part"
     while True:
-        rows = [_row(event) for event in sorted((*stored.offered, *stored.reported), key=lambda event: event.at)]
+        rows = [_row(event) for event in stored.events]
         if stored.removed:
             rows.append(_row(Removed(0.0, stored.removed)))
         part.unlink(missing_ok=True)
@@ -166,7 +172,7 @@ def _write_table(folder: Path, stored: StoredEvents, limits: FeedbackLimits | No
         if limits is None or size <= limits.max_bytes or not stored.count:
             os.replace(part, folder / EVENTS_FILE)
             return stored
-        times = sorted(event.at for event in (*stored.offered, *stored.reported))
+        times = [event.at for event in stored.events]
         first = len(times) - int(len(times) * 0.9 * limits.max_bytes / size)
         stored = _newer(stored, times[first] if first < len(times) else float("inf"))
 
@@ -183,7 +189,7 @@ def _read_table(path: Path) -> list[Event]:
 
 
 def _event(row: dict[str, Any]) -> Event:
-    event: Event = msgspec.convert({name: value for name, value in row.items() if value is not None}, Event)  # type: ignore[call-overload]
+    event: Event = msgspec.convert({name: value for name, value in row.items() if value is not None}, Event)
     return event
 
 

@@ -1,8 +1,9 @@
 """How well a tool fits a past request, by what became of it there and at requests that are near.
 
-    relevance(r, d) = Σ near(r, q) × successes(q, d)  /  (Σ near(r, q) × examined(q, d) + DOUBT)      over past requests q
+    relevance(r, d) = Σ near(r, q) × successes(q, d)  /  (Σ near(r, q) × examined(q, d) + DOUBT)
     near(r, q) = (cosine(r, q) - t) / (1 - t), nothing below the threshold t
 
+The sums are over the past requests q.
 A tool that a wrong call brought forward is offered for the requests near to it, is not called there, and is unlearned.
 """
 

@@ -76,7 +76,8 @@ def server(
     async def call_tool(context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
             caller = caller_of(context)
-            result = await context.lifespan_context.of(caller).call(params.name, params.arguments)
+            tools = context.lifespan_context.of(caller, _dialogue_of(context, caller))
+            result = await tools.call(params.name, params.arguments)
             name = params.name if params.name in _NAMES else "unknown tool"
             await caller.record(name, "failed" if result.is_error else "ok")
         except QuartermasterError as error:  # the profile is gone, or the call cannot be recorded
@@ -93,6 +94,16 @@ def server(
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+
+
+def _dialogue_of(context: _Context, caller: Caller) -> str | None:
+    """Return what ties a call to the answers before it: the token, or the only client of a server over stdio.
+
+    None over HTTP without profiles: there are no sessions, and the clients cannot be told apart.
+    """
+    if caller.token is not None:
+        return f"token {caller.token}"
+    return "" if context.request is None else None
 
 
 def _may_claim(router: Router, upstreams: Sequence[Upstream], upstream: Upstream, name: str) -> bool:
