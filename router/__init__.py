@@ -120,6 +120,7 @@ from router.errors import (
     SnapshotInvalid,
     SnapshotUntrusted,
 )
+from router.feedback import FeedbackLog, FeedbackStatistics, Outcome
 from router.provider_formats import Detail, Form, Rendered, VendorText, render
 from router.record import Link, Origin, Parameter, ToolRecord
 from router.retrieval.recipe import RECIPES, Fusion, Normalization, Recipe
@@ -138,6 +139,8 @@ __all__ = [
     "Detail",
     "Diagnosis",
     "Dropped",
+    "FeedbackLog",
+    "FeedbackStatistics",
     "Form",
     "Fusion",
     "Link",
@@ -147,6 +150,7 @@ __all__ = [
     "Normalization",
     "NothingSelected",
     "Origin",
+    "Outcome",
     "Parameter",
     "Profile",
     "QuartermasterError",

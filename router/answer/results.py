@@ -122,6 +122,7 @@ class RoutedTools:
         tokens: The tokens of all tools in `form`; None without a budget.
         ms: Milliseconds by stage.
         vendor_text: Which text of the tools `render` hands over: the router's setting.
+        request_id: The answer's id in the router's feedback log; empty where no log keeps it.
     """
 
     tools: tuple[RoutedTool, ...]
@@ -141,6 +142,7 @@ class RoutedTools:
     tokens: int | None = None
     ms: Mapping[str, float] = field(default_factory=dict, compare=False)
     vendor_text: VendorText = VendorText.TRUSTED
+    request_id: str = field(default="", compare=False)
 
     def __iter__(self) -> Iterator[RoutedTool]:
         return iter(self.tools)
@@ -213,4 +215,5 @@ class RoutedTools:
             "form": str(self.form),
             "tokens": self.tokens,
             "ms": dict(self.ms),
+            "request_id": self.request_id,
         }

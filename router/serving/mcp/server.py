@@ -129,7 +129,8 @@ def server(
     ) -> types.CallToolResult | types.InputRequiredResult:
         try:
             caller = caller_of(context)
-            run = partial(_recorded, context.lifespan_context.tools.of(caller), caller, params)
+            tools = context.lifespan_context.tools.of(caller, _dialogue_of(context, caller))
+            run = partial(_recorded, tools, caller, params)
             if params.name == CALL_TOOL:
                 return await _answer(context, caller, params, run)  # type: ignore[return-value]
             return await run()
@@ -177,6 +178,16 @@ async def _answer(
         return await run()
     finally:
         CALLING_CLIENT.reset(token)
+
+
+def _dialogue_of(context: _Context, caller: Caller) -> str | None:
+    """Return what ties a call to the answers before it: the token, or the only client of a server over stdio.
+
+    None over HTTP without profiles: there are no sessions, and the clients cannot be told apart.
+    """
+    if caller.token is not None:
+        return f"token {caller.token}"
+    return "" if context.request is None else None
 
 
 def _may_claim(router: Router, upstreams: Sequence[Upstream], upstream: Upstream, name: str) -> bool:
