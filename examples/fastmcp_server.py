@@ -41,7 +41,7 @@ def get_forecast(city: str) -> str:
     return f"rain in {city}"
 
 
-# Of a snapshot that `quartermaster build` made of this server: RouterSearch(Router.open(".quartermaster/snapshots/desk")).
+# With the phrases of a build of this server: RouterSearch(Router.open(".quartermaster/snapshots/desk")).
 mcp.add_transform(RouterSearch(always_visible=["page_oncall"]))
 
 
