@@ -19,7 +19,8 @@ async def visit(
 ) -> list[str]:
     """Find tools for requests and make calls, all calls at a time; return what was asked and answered, in order.
 
-    With `lists`, also read the first resource and list the prompts. Waits until each tool that is called is served, a minute at most.
+    With `lists`, also read the first resource and list the prompts. Waits until each tool that is called is served, a
+    minute at most.
     """
     served = server(router, upstreams, connect=True, resources=True, prompts=True)
     async with at_desk(served) as desk:

@@ -54,7 +54,7 @@ def test_real_servers_answer_beside_slow_dead_and_hostile_ones(desk_router: Rout
     texts = [lines[2 * place + 1] for place in range(3, 8)]
     assert texts[0].startswith("Repository status: On branch main")
     assert texts[1] == "tea: ordered"
-    assert texts[2] == "! no radar over Oslo"
+    assert texts[2] == "! Error executing tool storm: no radar over Oslo"
     assert texts[3] == '"storm"'
     assert texts[4].startswith("! call_tool failed: the MCP server 'hostile' was ended: it sent a message of more than")
     assert lines[16:20] == [
