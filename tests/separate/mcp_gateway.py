@@ -65,6 +65,7 @@ async def visited(folder: Path) -> list[str]:
     documents, repository = folder / "documents", folder / "repository"
     documents.mkdir(exist_ok=True)
     (documents / "list.txt").write_text("Buy milk.", encoding="utf-8")
+    (folder / "memory.jsonl").unlink(missing_ok=True)
     subprocess.run(["git", "init", "-q", "-b", "main", str(repository)], check=True)
 
     def of_npm(name: str, *arguments: str, **environment: str) -> Upstream:

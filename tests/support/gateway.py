@@ -19,7 +19,8 @@ async def visit(
 ) -> list[str]:
     """Find tools for requests and make calls, all calls at a time; return what was asked and answered, in order.
 
-    With `lists`, also read the first resource and list the prompts. Waits until each tool that is called is served, a minute at most.
+    With `lists`, also read the first resource and list the prompts. Waits until each tool that is called is served, a
+    minute at most.
     """
     served = server(router, upstreams, connect=True, resources=True, prompts=True)
     async with at_desk(served) as desk:
@@ -43,7 +44,7 @@ async def visit(
         if lists:
             (resource, *_) = (await desk.client.list_resources()).resources
             content = (await desk.client.read_resource(resource.uri)).contents[0]
-            lines += [f"resources/read {resource.uri}", _line(getattr(content, "text", "(bytes)"))]
+            lines += [f"resources/read {resource.uri}", _line(getattr(content, "text", "(bytes)"), 40)]
             prompts = [prompt.name for prompt in (await desk.client.list_prompts()).prompts]
             lines += ["prompts/list", _line(", ".join(prompts))]
         lines += [f"(asked) {_line(getattr(question, 'message', ''))}" for question in desk.questions]
@@ -57,6 +58,6 @@ def _shown(result: Any) -> list[str]:
     return [("! " if result.is_error else "") + _line(" ".join(texts))]
 
 
-def _line(text: str) -> str:
+def _line(text: str, width: int = _WIDTH) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _WIDTH else f"{line[:_WIDTH]}…"
+    return line if len(line) <= width else f"{line[:width]}…"

@@ -25,7 +25,7 @@ def test_real_servers_answer_beside_slow_dead_and_hostile_ones(desk_router: Rout
         Upstream("time", command=("mcp-server-time", "--local-timezone", "UTC"), provider="time"),
         Upstream("git", command=("mcp-server-git", "--repository", str(tmp_path)), provider="git"),
         clerk(),
-        asking(max_pages=5),
+        asking(max_pages=5, max_list_bytes=100_000),
         Upstream("weather", command=(sys.executable, str(HERE / "weather.py"), "stdio"), provider="weather"),
         replace(plain("silent", timeout_s=2.0), name="slow", provider="slow"),
         Upstream("dead", command=("no-such-program",), provider="dead"),
@@ -54,7 +54,7 @@ def test_real_servers_answer_beside_slow_dead_and_hostile_ones(desk_router: Rout
     texts = [lines[2 * place + 1] for place in range(3, 8)]
     assert texts[0].startswith("Repository status: On branch main")
     assert texts[1] == "tea: ordered"
-    assert texts[2] == "! no radar over Oslo"
+    assert texts[2] == "! Error executing tool storm: no radar over Oslo"
     assert texts[3] == '"storm"'
     assert texts[4].startswith("! call_tool failed: the MCP server 'hostile' was ended: it sent a message of more than")
     assert lines[16:20] == [
