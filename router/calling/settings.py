@@ -19,6 +19,7 @@ from router.snapshot.globs import matching_names
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _ANY = "*"
+_SECRET_NAME = re.compile("auth|key|token|secret|passw|session|cookie|credential|signature", re.IGNORECASE)
 _Bytes = Annotated[int, msgspec.Meta(ge=1)]
 
 
@@ -67,8 +68,9 @@ class ProviderCalls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return any(list(matching_names(glob, [record.tool_id])) for glob in self.allow_tools)
 
     def secrets(self) -> list[str]:
-        """Return what no message or answer may show."""
-        return [*secrets_of(self.auth), *self.headers.values()]
+        """Return what no answer may show: not every header's value, as a version's date also stands in answers."""
+        headers = (value for name, value in self.headers.items() if _SECRET_NAME.search(name))
+        return [*secrets_of(self.auth), *headers]
 
 
 class CallSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
