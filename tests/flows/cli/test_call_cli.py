@@ -1,16 +1,21 @@
-"""quartermaster call: an operation from the terminal."""
+"""quartermaster call, and serve mcp --calls: an operation from the terminal, and from an MCP client."""
 
+import asyncio
 import json
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
+from mcp import Client, StdioServerParameters
+from mcp_types import CallToolResult
 
 from pipeline.build import build
 from pipeline.settings import load
 from tests.support.api_server import ApiServer, Reply, api_server
 from tests.support.command_line import Done, called
+from tests.support.places import ROOT
 from tests.support.quick import QUICK
 
 DOCUMENT = {
@@ -72,3 +77,25 @@ def test_an_error_of_the_api_is_printed_and_ends_with_3(call: Callable[..., Done
     api.answer = lambda _: Reply.of("gone", 410)
     done = call("shop/get_items")
     assert (done.returncode, done.stdout) == (3, 'HTTP 410 Gone: "gone"\n')
+
+
+def test_an_mcp_client_calls_an_api_through_serve_mcp(
+    call: Callable[..., Done], api: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    api.answer = lambda _: Reply.of(["lamp"])
+    program = StdioServerParameters(
+        command=sys.executable,
+        args=["-c", "from flows.cli.main import main; main()", "serve", "mcp", "--calls", "calls.toml"],
+        env={"PYTHONPATH": str(ROOT), "SHOP_KEY": "shop-s3cret"},
+    )
+
+    async def ask() -> list[CallToolResult]:
+        async with Client(program) as client:
+            tools = ("shop/get_items", "shop/post_items")
+            return [await client.call_tool("call_tool", {"tool_id": tool}) for tool in tools]
+
+    read, wrote = asyncio.run(ask())
+    assert not read.is_error and '["lamp"]' in read.model_dump_json().replace("\\", "")
+    assert wrote.is_error and "only reading" in wrote.model_dump_json()
+    assert [received.headers["authorization"] for received in api.received] == ["Bearer shop-s3cret"]
