@@ -133,8 +133,8 @@ def _url_problems(place: str, url: str, *, has_secrets: bool) -> list[str]:
         host, _ = parts.hostname, parts.port
     except ValueError:
         return [f"{place} is no URL"]
-    if parts.scheme not in ("http", "https") or not host or not url.isprintable() or " " in url:
-        return [f"{place} must be an address that begins with https:// or http://"]
+    if parts.scheme not in ("http", "https") or not host or not re.fullmatch(r"[!-~]+", url):
+        return [f"{place} must be an address in ASCII that begins with https:// or http://"]
     if parts.username is not None or parts.query or parts.fragment:
         return [f"{place} must be without user, query and fragment: secrets go to auth"]
     if has_secrets and parts.scheme == "http" and not is_private_name(host):
