@@ -10,12 +10,14 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 SAME := -c requirements/development.lock
 REQUEST := a customer was charged twice, give one of the payments back
 
-.PHONY: help demo check test fuzz lint docs lock clean
+.PHONY: help demo check test test-claude-agent-sdk test-google-adk fuzz lint docs lock clean
 
 help:
 	@echo "make demo     set up, build catalogs/demo, answer a request and say why"
 	@echo "make check    lint, types and the fast tests, in under a minute"
 	@echo "make test     set up and run the tests"
+	@echo "make test-google-adk, make test-claude-agent-sdk"
+	@echo "              run the example of a framework that needs an environment of its own"
 	@echo "make fuzz     run the property tests on new random inputs"
 	@echo "make lint     ruff and mypy"
 	@echo "make docs     set up and build the documentation: docs/_build/html/index.html"
@@ -89,6 +91,17 @@ check: lint
 test: $(VENV)/.test
 	$(BIN)/python -m pytest
 
+# Their packages cannot be installed beside the others, or are as large as all of them.
+test-google-adk: $(VENV)/.test
+	@$(UV) venv --no-config -q --allow-existing --python $(BIN)/python .venv-google-adk
+	@$(UV) pip install --no-config -q --python .venv-google-adk/bin/python 'google-adk[mcp]==2.13.0'
+	GOOGLE_ADK_PYTHON=$(CURDIR)/.venv-google-adk/bin/python $(BIN)/python -m pytest -n 0 tests/examples/test_google_adk_agent.py
+
+test-claude-agent-sdk: $(VENV)/.test
+	@$(UV) venv --no-config -q --allow-existing --python $(BIN)/python .venv-claude-agent-sdk
+	@$(UV) pip install --no-config -q --python .venv-claude-agent-sdk/bin/python 'claude-agent-sdk==0.2.187'
+	CLAUDE_AGENT_SDK_PYTHON=$(CURDIR)/.venv-claude-agent-sdk/bin/python $(BIN)/python -m pytest -n 0 tests/examples/test_claude_agent.py
+
 fuzz: $(VENV)/.test
 	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile fuzz
 
@@ -116,4 +129,4 @@ docs: $(VENV)/.docs
 	@echo "Built docs/_build/html/index.html"
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) .venv-*/

@@ -3,8 +3,8 @@
 It reads a snapshot that `quartermaster build` published, or takes the tools of a program as they are. It does not need
 torch, prefect, openai or sentence-transformers.
 
-Try it. Python functions, definitions in any format that a build reads, MCP and LangChain tools, in memory: no build and
-no file. An answer names the tool, and `call` runs its function with a model's arguments.
+Try it. Python functions, definitions in any format that a build reads, MCP, LangChain and LlamaIndex tools, in memory:
+no build and no file. An answer names the tool, and `call` runs its function with a model's arguments.
 
     >>> from router import Router
     >>> def refund_charge(charge: str, amount: int | None = None) -> str:
@@ -120,6 +120,7 @@ from router.errors import (
     SnapshotInvalid,
     SnapshotUntrusted,
 )
+from router.feedback import FeedbackLog, FeedbackStatistics, Outcome
 from router.provider_formats import Detail, Form, Rendered, VendorText, render
 from router.record import Link, Origin, Parameter, ToolRecord
 from router.retrieval.recipe import RECIPES, Fusion, Normalization, Recipe
@@ -138,6 +139,8 @@ __all__ = [
     "Detail",
     "Diagnosis",
     "Dropped",
+    "FeedbackLog",
+    "FeedbackStatistics",
     "Form",
     "Fusion",
     "Link",
@@ -147,6 +150,7 @@ __all__ = [
     "Normalization",
     "NothingSelected",
     "Origin",
+    "Outcome",
     "Parameter",
     "Profile",
     "QuartermasterError",

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
@@ -13,6 +14,18 @@ _HINTS = {
     "idempotentHint": "idempotent",
     "openWorldHint": "open-world",
 }
+
+
+class Kind(StrEnum):
+    """What an entry of a catalog is: a tool to be called, or a text that tells a model how to do something.
+
+    A SKILL is a folder with a SKILL.md, whose instructions are read when it is chosen. A PROMPT is a template of a
+    server, with arguments.
+    """
+
+    TOOL = "tool"
+    SKILL = "skill"
+    PROMPT = "prompt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +101,9 @@ class ToolRecord:
         links: Which parameters of other tools the answer fills, as an OpenAPI document says; for builds too.
         operation: How its API is called, where an OpenAPI document says it. Records that a router gives have none:
             see `Router.complete_record`.
+        kind: What it is: a tool, a skill or a prompt.
+        instructions: Of a skill, what a model reads once it has chosen it. It is not searched. Records that a router
+            gives have none: `Router.instructions` reads them.
     """
 
     tool_id: str
@@ -104,6 +120,8 @@ class ToolRecord:
     outputs: tuple[Parameter, ...] = ()
     links: tuple[Link, ...] = ()
     operation: Operation | None = None
+    kind: Kind = Kind.TOOL
+    instructions: str = ""
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -112,10 +130,10 @@ class ToolRecord:
         return (*self.categories, *hints)
 
     def without_outputs(self) -> "ToolRecord":
-        """Return the record as it is handed over: without outputs, links and operation; itself where it has none."""
-        if not (self.outputs or self.links or self.operation):
+        """Return the record as answers have it, without what stands beside it in a snapshot's line."""
+        if not (self.outputs or self.links or self.operation or self.instructions):
             return self
-        return replace(self, outputs=(), links=(), operation=None)
+        return replace(self, outputs=(), links=(), operation=None, instructions="")
 
     def content(self) -> dict[str, Any]:
         """Return the record's JSON without origin, tool id and operation: the input of its content hash.
@@ -157,11 +175,15 @@ class ToolRecord:
             row["links"] = [asdict(link) for link in self.links]
         if self.operation:
             row["operation"] = self.operation.to_json()
+        if self.kind is not Kind.TOOL:
+            row["kind"] = str(self.kind)
+        if self.instructions:
+            row["instructions"] = self.instructions
         return row
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "ToolRecord":
-        """Return the record of a dict that `to_json` made. Raises KeyError or TypeError for any other."""
+        """Return the record of a dict that `to_json` made. Raises KeyError, TypeError or ValueError for any other."""
         return cls(
             tool_id=row["tool_id"],
             provider=row["provider"],
@@ -176,5 +198,7 @@ class ToolRecord:
             origin=Origin(**row["origin"]),
             outputs=tuple(map(Parameter.from_json, row.get("outputs", ()))),
             links=tuple(Link(**link) for link in row.get("links", ())),
+            kind=Kind(row.get("kind", Kind.TOOL)),
+            instructions=row.get("instructions", ""),
             operation=Operation.from_json(row["operation"]) if row.get("operation") else None,
         )

@@ -92,12 +92,15 @@ class ToolRegistration(ServedTools):
     def call(self, tool_id: str, arguments: Mapping[str, Any]) -> Any:
         """Call the function behind a tool with the arguments of a model. Return its result, or its coroutine.
 
-        Arguments are converted to the types of the annotations: an Enum, a dataclass, a date.
+        Arguments are converted to the types of the annotations: an Enum, a dataclass, a date. A skill is answered with
+        its instructions.
 
         Raises:
             RequestInvalid: The tool has no function, or the arguments do not fit it.
             Exception: Whatever the function raises.
         """
+        if tool_id not in self._functions and (instructions := self.instructions(tool_id)):
+            return instructions
         return self._functions.call(tool_id, arguments)
 
     def _with_functions(self, tool_set: ToolSet) -> tuple[ToolRecord, ...]:

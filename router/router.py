@@ -15,10 +15,12 @@ from router.answer.options import (
     options_within,
     recipe_of,
 )
+from router.answer.recording import record_answer, record_outcome
 from router.answer.reranking import Reranking
 from router.answer.respond import respond, respond_many
 from router.answer.results import RoutedTool, RoutedTools
-from router.errors import SettingsInvalid
+from router.errors import SettingsInvalid, quoted
+from router.feedback import FeedbackLog, Outcome
 from router.provider_formats import VendorText, parse_choice
 from router.record import ToolRecord
 from router.registration import ToolRegistration, read_with_warnings
@@ -54,11 +56,15 @@ class Router(ToolRegistration):
         selection: Selection | None = None,
         rerank: Reranking | None = None,
         vendor_text: VendorText | str = VendorText.TRUSTED,
+        feedback: FeedbackLog | None = None,
     ) -> None:
         """Internal: use `open` or `from_tools`."""
         text = parse_choice(VendorText, vendor_text)
+        if not isinstance(feedback, FeedbackLog | None):
+            raise SettingsInvalid(f"feedback is {quoted(feedback)}, it must be a FeedbackLog")
         super().__init__(ReloadingSnapshot(served) if isinstance(served, Snapshot) else served, text)
         self._executor = Executor()
+        self.feedback_log = feedback
         # A value of another type is refused here, not by the first request.
         self._defaults = CheckedOptions(
             selection=Selection() if selection is None else selection, rerank=rerank, vendor_text=text
@@ -79,6 +85,7 @@ class Router(ToolRegistration):
         catalog: str | None = None,
         trust_state: str | Path | None = None,
         vendor_text: VendorText | str = VendorText.TRUSTED,
+        feedback: FeedbackLog | None = None,
     ) -> "Router":
         """Open a snapshot and verify its checksums, and with `trusted_keys` its signature.
 
@@ -102,6 +109,8 @@ class Router(ToolRegistration):
             trust_state: With `trusted_keys`: a file that keeps the number of the newest snapshot over restarts.
             vendor_text: What a model is handed of the vendors' own text: "trusted", without steering text, or
                 "verbatim". Records and explanations always have all of it.
+            feedback: The log of what answers offered and what became of it, which a build learns from. The router
+                closes it; several routers may share one.
 
         Raises:
             SnapshotInvalid: There is no snapshot, or it is corrupt, or made for another version of the router.
@@ -119,7 +128,7 @@ class Router(ToolRegistration):
             catalog=catalog,
             trust_state=trust_state,
         )
-        return cls(live, selection, rerank, vendor_text)
+        return cls(live, selection, rerank, vendor_text, feedback)
 
     @classmethod
     def from_tools(
@@ -133,6 +142,7 @@ class Router(ToolRegistration):
         rerank: Reranking | None = None,
         request_cache: int = 0,
         vendor_text: VendorText | str = VendorText.TRUSTED,
+        feedback: FeedbackLog | None = None,
     ) -> "Router":
         """Return a router over tools in memory: no workspace, no build, no file.
 
@@ -140,8 +150,8 @@ class Router(ToolRegistration):
 
         Args:
             tools: Python functions (with name, docstring and annotations), definitions as OpenAI, Anthropic and MCP
-                write them, MCP's and LangChain's own objects, or records; or a mapping from a provider's label to such
-                a list.
+                write them, MCP's, LangChain's and LlamaIndex's own objects, or records; or a mapping from a provider's
+                label to such a list.
             provider: The label of tools that have none, which begins their ids.
             phrases: Requests that a tool is for, by its id or name, in place of the lexicon's.
             encoder: Makes the vectors. "auto" is the encoder that comes with Quartermaster, exported once a user; where
@@ -151,6 +161,7 @@ class Router(ToolRegistration):
             rerank: As in `open`.
             request_cache: As in `open`.
             vendor_text: As in `open`.
+            feedback: As in `open`.
 
         Raises:
             SettingsInvalid: A value is no tool (the message names its place), or there is none.
@@ -162,7 +173,8 @@ class Router(ToolRegistration):
             raise SettingsInvalid("tools is empty: give at least one function or definition")
         opened = open_encoder(encoder, len(tool_set.records))
         snapshot = snapshot_from_records(tool_set.records, phrases_by_id(phrases, tool_set.records), opened)
-        router = cls(ReloadingSnapshot(with_request_cache(snapshot, request_cache)), selection, rerank, vendor_text)
+        live = ReloadingSnapshot(with_request_cache(snapshot, request_cache))
+        router = cls(live, selection, rerank, vendor_text, feedback)
         router._with_functions(tool_set)
         return router
 
@@ -196,9 +208,11 @@ class Router(ToolRegistration):
         return self._live.trust
 
     def close(self) -> None:
-        """End the router's own threads, where it has any: `watch`, and those of the async methods."""
+        """End the router's own threads, where it has any, and write what its feedback log holds yet."""
         self._live.close()
         self._executor.close()
+        if self.feedback_log is not None:
+            self.feedback_log.close()
 
     async def aclose(self) -> None:
         """Run `close` beside the event loop, which goes on while running calls end."""
@@ -227,7 +241,8 @@ class Router(ToolRegistration):
             NothingSelected: No tool is left, and the selection asks for an error then.
             TypeError: An option is unknown.
         """
-        return respond(self._live.snapshot, request, self._checked(options))
+        checked = self._checked(options)
+        return record_answer(self.feedback_log, respond(self._live.snapshot, request, checked), request, checked)
 
     @documents_route_options
     def route_many(self, requests: Sequence[str], **options: Unpack[RouteOptions]) -> list[RoutedTools]:
@@ -240,7 +255,11 @@ class Router(ToolRegistration):
             RequestInvalid: `route` refuses a request. The message names its place, and none is answered.
         """
         checked = self._checked(options)
-        return respond_many(self._live.snapshot, requests, checked)
+        answers = respond_many(self._live.snapshot, requests, checked)
+        return [
+            record_answer(self.feedback_log, routed, request, checked)
+            for request, routed in zip(requests, answers, strict=True)
+        ]
 
     @documents_route_options
     async def route_async(self, request: str | Sequence[Message], **options: Unpack[RouteOptions]) -> RoutedTools:
@@ -275,6 +294,24 @@ class Router(ToolRegistration):
 
     def _checked(self, options: RouteOptions) -> CheckedOptions:
         return CheckedOptions.of(options, self._defaults)
+
+    def feedback(
+        self, answer: RoutedTools | str, tool_id: str, outcome: Outcome | str, *, caller: str | None = None
+    ) -> None:
+        """Record what became of a tool, for the next build to learn from. It takes microseconds, and never waits.
+
+        Args:
+            answer: The answer that offered the tool; or the text of a request, to name the tool that is right for it.
+            tool_id: The tool's id.
+            outcome: "called", "succeeded", "failed" or "rejected"; the last report on a tool of an answer counts.
+            caller: Who asked, as given to `route`.
+
+        Raises:
+            SettingsInvalid: The router has no feedback log, or the outcome is unknown.
+            RequestInvalid: The answer is in no log, the text is empty, or the tool's id is no text.
+        """
+        snapshot = self.manifest.snapshot
+        record_outcome(self.feedback_log, answer, tool_id, outcome, snapshot, caller)
 
     def explain(
         self, request: str, tool_id: str, *, recipe: str | Recipe | None = None
@@ -337,7 +374,8 @@ class _ProfileRouter(Router):
 
     def __init__(self, whole: Router, profile: Profile) -> None:
         live = ProfileSnapshot(whole._live, profile)
-        super().__init__(live, profile.narrow(whole.selection), whole._defaults.rerank, whole.vendor_text)
+        selection, rerank = profile.narrow(whole.selection), whole._defaults.rerank
+        super().__init__(live, selection, rerank, whole.vendor_text, whole.feedback_log)
         self._whole, self._profile = whole, profile
         self._executor = whole._executor
         self._functions = whole.functions.where(

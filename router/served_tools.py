@@ -12,6 +12,7 @@ from router.snapshot.difference import CatalogDifference, difference
 from router.snapshot.live import LiveSnapshot
 from router.snapshot.record_store import RecordSequence
 from router.tools.trust import TrustedRecord
+from router.tools.trust.characters import strip_hidden
 
 
 class ServedTools:
@@ -55,10 +56,21 @@ class ServedTools:
         return None if ordinal is None else records.entry(ordinal).record
 
     def complete_record(self, tool_id: str) -> ToolRecord | None:
-        """Return the record of a tool id with its outputs, links and operation; None where there is no such tool."""
+        """Return the record of a tool id with what answers leave out: outputs, links, operation, instructions.
+
+        None where there is no such tool.
+        """
         records = self._live.snapshot.records
         ordinal = records.ordinal(tool_id)
         return None if ordinal is None else records.complete_record(ordinal)
+
+    def instructions(self, tool_id: str) -> str:
+        """Return what a model reads of a skill once it has chosen it; empty for a tool and an unknown id.
+
+        They have no hidden characters, and nothing else is withheld: instructions are what a skill is for.
+        """
+        record = self.complete_record(tool_id)
+        return "" if record is None else strip_hidden(record.instructions)
 
     def phrases(self, tool_id: str) -> tuple[str, ...]:
         """Return the phrases of a tool, in English, when to use it last; none for an unknown tool."""

@@ -31,7 +31,7 @@ LEVELS: dict[str, tuple[tuple[str, ...], ...]] = {
             "distribution",
             "validation",
         ),
-        ("tools", "encoding", "signing"),
+        ("tools", "encoding", "signing", "feedback"),
         ("provider_formats", "query"),
         ("retrieval",),
         ("snapshot",),
@@ -46,7 +46,7 @@ LEVELS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "pipeline": (
         ("__init__", "errors", "current_run", "progress", "execution", "sentences", "tokens"),
-        ("failure", "scratch"),
+        ("failure", "scratch", "feedback"),
         ("settings",),
         ("sources",),
         ("records",),

@@ -16,6 +16,7 @@ from flows.cli.commands.build import build
 from flows.cli.commands.call import call
 from flows.cli.commands.compare import compare
 from flows.cli.commands.evaluate import evaluate
+from flows.cli.commands.feedback import feedback
 from flows.cli.commands.inspect import inspect
 from flows.cli.commands.keys import keys
 from flows.cli.commands.ledger import ledger
@@ -69,7 +70,7 @@ def _quartermaster(
 
 for _command in (
     *(build, search, explain, call, inspect, evaluate, compare),
-    *(train, snapshots, push, pull, quarantine, schedule, login),
+    *(train, snapshots, push, pull, quarantine, feedback, schedule, login),
 ):
     app.command()(_command)
 app.add_typer(serve, name="serve")

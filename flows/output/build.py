@@ -70,7 +70,7 @@ def _show_problems(report: BuildReport) -> None:
         ("renamed", "ids that were taken already, so numbered"),
         ("thin", "tools without a description, found by name and schema alone"),
         ("unread", "tools described in another language, found by name and English phrases alone"),
-        ("open", "references to other documents, not followed"),
+        ("open", "records that were not read as they are written"),
     ):
         if kinds[kind]:
             _list(explanation, [f"{n.tool_id}: {n.message}" for n in report.notices if n.kind == kind])

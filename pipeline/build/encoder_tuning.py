@@ -126,7 +126,7 @@ def _requests(context: BuildContext, past: learning.PastRequests | None) -> Iter
     file = judgements_of(context.settings.folder) if context.settings.tuning.judged else None
     for judgement in read_judgements(file) if file else ():
         yield judgement.request, sorted(judgement.required)
-    for request in past.usage.requests if past else ():
+    for request in past.requests if past else ():
         yield request.request, sorted(request.shares)
 
 

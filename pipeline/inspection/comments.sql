@@ -25,6 +25,8 @@ COMMENT ON COLUMN tools.tags IS 'The categories, then the hints of MCP that are 
 COMMENT ON COLUMN tools.annotations IS 'The vendor''s hints: shown, never trusted.';
 COMMENT ON COLUMN tools.deprecated IS 'Whether the vendor calls it deprecated.';
 COMMENT ON COLUMN tools.outputs IS 'What a call answers, as far as the vendor declares it: a list of rows with path, type and, where given, description, enum, required. NULL where nothing is declared.';
+COMMENT ON COLUMN tools.kind IS 'What it is: tool, skill or prompt.';
+COMMENT ON COLUMN tools.instructions IS 'Of a skill, what a model reads once it has chosen it; NULL for a tool.';
 COMMENT ON COLUMN tools.operation IS 'How its API is called, as its OpenAPI document says: method, path, servers, where each argument goes. What is as by default is left out. NULL for other tools.';
 COMMENT ON COLUMN tools.links IS 'Which parameters of other tools the answer fills, as OpenAPI links say: a list of rows with parameter, tool, expression. NULL where there are none.';
 COMMENT ON COLUMN tools.unread IS 'Whether its description is in another language than English, which English requests share no words with.';
@@ -184,7 +186,7 @@ COMMENT ON COLUMN history.detail IS 'What changed, or who wrote it, the tokens a
 COMMENT ON TABLE changes IS 'What differs from the snapshot that served when this one was written: see snapshot.previous. Empty where there was none.';
 COMMENT ON COLUMN changes.tool_id IS 'The tool.';
 COMMENT ON COLUMN changes.change IS 'added, removed or changed.';
-COMMENT ON COLUMN changes.what IS 'The parts of a changed tool that differ: name, provider, description, schema, examples, categories, annotations, deprecated, outputs, links, operation, expansion.';
+COMMENT ON COLUMN changes.what IS 'The parts of a changed tool that differ: name, provider, description, schema, examples, categories, annotations, deprecated, outputs, links, operation, kind, instructions, expansion.';
 COMMENT ON COLUMN changes.added_phrases IS 'Phrases that are indexed for the tool now and were not before, in their order.';
 COMMENT ON COLUMN changes.removed_phrases IS 'Phrases that were indexed for the tool before and are not now, in their order.';
 

@@ -17,7 +17,7 @@ from pipeline.inspection.results import ResultRows, TableInfo, ToolInspection
 from router.contract import CATALOG_DB, DOCUMENT_SIGNALS, Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.operation import Operation
-from router.record import Link, Origin, Parameter, ToolRecord
+from router.record import Kind, Link, Origin, Parameter, ToolRecord
 from router.snapshot.store.pointer import snapshot_folder
 
 DEFAULT_LIMIT = 20
@@ -154,6 +154,8 @@ class Inspection(AbstractContextManager["Inspection"]):
             # A snapshot of an earlier version has no such columns.
             outputs=tuple(map(Parameter.from_json, json.loads(row.get("outputs") or "[]"))),
             links=tuple(Link(**link) for link in json.loads(row.get("links") or "[]")),
+            kind=Kind(row.get("kind") or Kind.TOOL),
+            instructions=row.get("instructions") or "",
             operation=Operation.from_json(json.loads(row["operation"])) if row.get("operation") else None,
         )
         return ToolInspection(

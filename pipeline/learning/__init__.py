@@ -34,7 +34,7 @@ from pipeline.learning.tuning import (
     tune,
 )
 from pipeline.learning.usage.click_feedback import learn_from_use
-from pipeline.learning.usage.log import PastRequests, past_requests
+from pipeline.learning.usage.past_requests import PastRequests, past_requests
 
 __all__ = [
     "MOST_TRAINED",

@@ -16,6 +16,7 @@ from pipeline.settings.problems import Place, problems
 from router.tools.definitions.json_values import check_depth, parse_json
 
 CATALOG_FILE = "catalog.toml"
+SKILL_FILE = "SKILL.md"
 _MAX_DEPTH = 50  # real settings have five levels
 _MAX_DOTS = 500  # on one line; tomllib takes quadratic time and memory for dotted keys
 _PREFIX = "QUARTERMASTER_"
@@ -178,12 +179,22 @@ def _defaults(path: Path) -> dict[str, Any]:
                 if f.suffix.lower() in _DOCUMENTS and f.name not in _NOT_TOOLS and not f.is_dir()
             )
         )
+        if not names and _holds_skills(path):
+            names = ["."]
         if not names:
-            raise SettingsInvalid(f"{path} holds neither {CATALOG_FILE} nor a .json, .jsonl or .yaml file of tools")
+            raise SettingsInvalid(
+                f"{path} holds neither {CATALOG_FILE} nor a .json, .jsonl or .yaml file of tools, nor a folder with a "
+                f"{SKILL_FILE}"
+            )
         settings["source"] = [{"path": name} for name in names]
     if tools and tools.with_name("expansions.jsonl").is_file():
         settings["enrichment"] = {"expansions": "expansions.jsonl"}
     return settings
+
+
+def _holds_skills(folder: Path) -> bool:
+    """Return whether a folder is a skill, or holds folders that are."""
+    return any((place / SKILL_FILE).is_file() for place in (folder, *folder.iterdir()))
 
 
 def environment_settings(

@@ -63,22 +63,31 @@ class TuningSettings(Section):
     usage: Path | None = None
     """A JSONL file of past requests and the tools that they led to, for the intent signal. Judged requests given here
     cannot measure the snapshot any more."""
+    feedback: Path | None = None
+    """The folder of a feedback log, for the intent signal: what answers offered, and what became of it. See
+    docs/feedback.md."""
+    feedback_days: int = Field(90, ge=1, le=3_650)
+    """A build removes older events of the feedback log."""
+    feedback_max_bytes: int = Field(67_108_864, ge=65_536)
+    """The greatest size of the feedback log's Parquet file; a build removes the oldest events first."""
     fit_weights: bool = False
     """Fit the recipe's weights to the past requests as well."""
 
     def content(self) -> dict[str, Any]:
         """Return what a snapshot's content depends on, JSON-ready. It is as in versions that trained no encoder."""
-        left_out = {"encoder"} if self.encoder == "pretrained" else set()
+        left_out = {"feedback_days", "feedback_max_bytes"} | ({"encoder"} if self.encoder == "pretrained" else set())
+        if self.feedback is None:
+            left_out.add("feedback")
         return self.model_dump(mode="json", exclude=left_out)
 
     def untaught(self) -> "TuningSettings":
         """Return the same settings without learning from judged or past requests."""
-        return self.model_copy(update={"judged": False, "usage": None, "fit_weights": False})
+        return self.model_copy(update={"judged": False, "usage": None, "feedback": None, "fit_weights": False})
 
     @model_validator(mode="after")
     def _fits_to_something(self) -> "TuningSettings":
-        if self.fit_weights and self.usage is None:
-            raise ValueError("fit_weights needs past requests: name their file in usage")
+        if self.fit_weights and self.usage is None and self.feedback is None:
+            raise ValueError("fit_weights needs past requests: name their file in usage, or a log in feedback")
         return self
 
 

@@ -2,4 +2,4 @@
 
 from typing import Literal
 
-SourceFormat = Literal["function", "openapi", "mcp", "jsonl"]
+SourceFormat = Literal["function", "openapi", "mcp", "jsonl", "skills"]

@@ -37,6 +37,8 @@ class SourceSettings(Section):
     """The label of these tools. It wins over the vendor's own and starts every id."""
     fields: FieldSettings | None = None
     """Where the parts of a tool stand in a document of another shape."""
+    prompts: bool = False
+    """Read the prompts of a live MCP server too, as records of kind `prompt`."""
     timeout_s: float = Field(30.0, gt=0)
     """Seconds until a command or an address counts as unreadable."""
     headers: dict[str, SecretStr] = Field(default_factory=dict)
@@ -75,6 +77,8 @@ class SourceSettings(Section):
             raise ValueError("oauth is for an MCP server: send another document's token in headers")
         if self.oauth and any(name.lower() == "authorization" for name in self.headers):
             raise ValueError("the header Authorization is what oauth gives: leave one of the two out")
+        if self.prompts and not self.is_live_server:
+            raise ValueError("prompts are asked of a live MCP server: a saved prompts/list answer is read as it is")
         check_headers(self.headers)
         check_env(self.env)
         return self

@@ -60,7 +60,7 @@ def _size(tool: RawTool, limits: LimitsSettings) -> int:
             "limits.record_characters",
         )
     # Within limits of their own, so that they reject no tool.
-    return size + len(msgspec.json.encode([tool.outputs, tool.links, tool.operation]))
+    return size + len(msgspec.json.encode([tool.outputs, tool.links, tool.instructions, tool.operation]))
 
 
 def _shortened(tool: RawTool, limits: LimitsSettings) -> RawTool:

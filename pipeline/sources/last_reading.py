@@ -13,12 +13,13 @@ from pipeline.settings import SourceSettings
 from pipeline.settings.durations import duration_text
 from router.fingerprint import fingerprint
 from router.operation import Operation
-from router.record import Link, Origin, Parameter
+from router.record import Kind, Link, Origin, Parameter
 from router.tools.definitions.normalization import tool_id_of
 from router.tools.definitions.raw_tool import RawTool
 
 _FIELDS = tuple(field.name for field in fields(RawTool))
 _TUPLES = ("examples", "categories", "notices")
+_OPTIONAL = ("outputs", "links", "operation", "kind", "instructions")  # left out where empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +148,9 @@ def _place(origin: Origin) -> list[str]:
 def _row(tool: RawTool) -> dict[str, Any]:
     row = {name: getattr(tool, name) for name in _FIELDS}
     row |= {"origin": _place(tool.origin), "outputs": [output.to_json() for output in tool.outputs]}
-    row |= {"links": [asdict(link) for link in tool.links]}
+    row |= {"links": [asdict(link) for link in tool.links], "kind": "" if tool.kind is Kind.TOOL else tool.kind}
     row |= {"operation": tool.operation.to_json() if tool.operation else None}
-    return {name: value for name, value in row.items() if value or name not in ("outputs", "links", "operation")}
+    return {name: value for name, value in row.items() if value or name not in _OPTIONAL}
 
 
 def _tool(row: dict[str, Any]) -> RawTool:
@@ -158,5 +159,5 @@ def _tool(row: dict[str, Any]) -> RawTool:
     links = tuple(Link(**link) for link in row.get("links", ()))
     # A reading of an earlier version has no operations: its tools cannot be called until the source answers again.
     operation = Operation.from_json(row["operation"]) if "operation" in row else None
-    beside = {"outputs": outputs, "links": links, "operation": operation}
+    beside = {"outputs": outputs, "links": links, "operation": operation, "kind": Kind(row.get("kind", Kind.TOOL))}
     return RawTool(**{**row, **tuples, **beside, "origin": Origin(*row["origin"])})

@@ -3,7 +3,6 @@
 Needs the extra `langgraph`. Works with any chat model that has `bind_tools`.
 """
 
-import inspect
 from typing import Any, NotRequired, TypedDict, Unpack
 
 from langchain_core.language_models import BaseChatModel
@@ -20,7 +19,7 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import tools_condition
 
-from router.adapters import Call, as_text
+from router.adapters import Call, as_text, call_async, call_now
 from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid
@@ -109,11 +108,7 @@ def _run(call: Call, tool_call: ToolCall, state: State) -> ToolMessage:
         tool_id = _tool_id(tool_call, state)
     except RequestInvalid as error:
         return _message(tool_call, str(error), "error")
-    result = call(tool_id, tool_call["args"])
-    if inspect.isawaitable(result):
-        if inspect.iscoroutine(result):
-            result.close()
-        raise TypeError(f"the call of {tool_id} is asynchronous: run the graph with ainvoke or astream")
+    result = call_now(call, tool_id, tool_call["args"], "run the graph with ainvoke or astream")
     return _message(tool_call, as_text(result))
 
 
@@ -122,8 +117,7 @@ async def _run_async(call: Call, tool_call: ToolCall, state: State) -> ToolMessa
         tool_id = _tool_id(tool_call, state)
     except RequestInvalid as error:
         return _message(tool_call, str(error), "error")
-    result = call(tool_id, tool_call["args"])
-    return _message(tool_call, as_text(await result if inspect.isawaitable(result) else result))
+    return _message(tool_call, as_text(await call_async(call, tool_id, tool_call["args"])))
 
 
 def _message(tool_call: ToolCall, text: str, status: str = "success") -> ToolMessage:

@@ -66,11 +66,11 @@ class ToolSearch:
         Raises:
             RequestInvalid: The arguments are no object with a request, or the request is empty.
         """
-        return self.router.route(_request(arguments), **self._options)
+        return self.router.route(request_of(arguments), **self._options)
 
     async def find_async(self, arguments: Any) -> RoutedTools:
         """Run `find` beside the event loop."""
-        return await self.router.route_async(_request(arguments), **self._options)
+        return await self.router.route_async(request_of(arguments), **self._options)
 
     def render(self, routed: RoutedTools) -> Rendered:
         """Return found tools in the provider's format."""
@@ -118,7 +118,8 @@ def object_of(arguments: Any) -> Mapping[str, Any]:
     return arguments
 
 
-def _request(arguments: Any) -> str:
+def request_of(arguments: Any) -> str:
+    """Return the request of a model's search. Raises RequestInvalid where the arguments hold none."""
     request = object_of(arguments).get("request")
     if not isinstance(request, str) or not request.strip():
         raise RequestInvalid(f"request is {quoted(request)}: say in words what should be done")

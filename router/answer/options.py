@@ -37,6 +37,9 @@ class RouteOptions(TypedDict, total=False):
             holds no more tools than the provider accepts; for None any number.
         detail: The most that is told of each tool: "full", "short" or "signature".
         shorten: Whether full tools may be shortened where more of them then fit the budget.
+        feedback: Whether the router's feedback log, where it has one, keeps this answer.
+        caller: Who asks, for that log, where several callers share the router: one caller's part in what is learned
+            is bounded.
     """
 
     k: int
@@ -49,6 +52,8 @@ class RouteOptions(TypedDict, total=False):
     form: Form | str | None
     detail: Detail | str
     shorten: bool
+    feedback: bool
+    caller: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +73,8 @@ class CheckedOptions:
     form: Form | None = None
     detail: Detail = Detail.FULL
     shorten: bool = True
+    feedback: bool = True
+    caller: str | None = None
     rerank: Reranking | None = None
     vendor_text: VendorText = VendorText.TRUSTED
 
@@ -82,6 +89,8 @@ class CheckedOptions:
             raise RequestInvalid(f"category is {quoted(self.category)}, it must be a text")
         if self.category is not None and len(self.category) > MAX_CATEGORY:
             raise RequestInvalid(f"category has {len(self.category):,} characters, it may have {MAX_CATEGORY} at most")
+        if not isinstance(self.caller, str | None):
+            raise RequestInvalid(f"caller is {quoted(self.caller)}, it must be a text")
         if not isinstance(self.selection, Selection):
             raise SettingsInvalid(
                 f"selection is {quoted(self.selection)}, it must be a Selection; `Selection.from_json` takes a dict"

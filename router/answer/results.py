@@ -122,6 +122,7 @@ class RoutedTools:
         tokens: The tokens of all tools in `form`; None without a budget.
         ms: Milliseconds by stage.
         vendor_text: Which text of the tools `render` hands over: the router's setting.
+        request_id: The answer's id in the router's feedback log; empty where no log keeps it.
     """
 
     tools: tuple[RoutedTool, ...]
@@ -141,6 +142,7 @@ class RoutedTools:
     tokens: int | None = None
     ms: Mapping[str, float] = field(default_factory=dict, compare=False)
     vendor_text: VendorText = VendorText.TRUSTED
+    request_id: str = field(default="", compare=False)
 
     def __iter__(self) -> Iterator[RoutedTool]:
         return iter(self.tools)
@@ -171,7 +173,7 @@ class RoutedTools:
         probability = "" if self.fits is None else f" (probability that one does: {self.fits:.2f})"
         return f"Most likely no tool fits this request{probability}."
 
-    def render(self, form: Form | str | None = None, *, strict: bool = False) -> Rendered:
+    def render(self, form: Form | str | None = None, *, strict: bool = False, defer_loading: bool = False) -> Rendered:
         """Return the tools in a provider's format, those of `always` first, with the id behind each name.
 
         Steering text of vendors is left out, and told in `withheld`, unless the router hands over verbatim.
@@ -179,14 +181,20 @@ class RoutedTools:
         Args:
             form: The provider format; that of the answer by default.
             strict: Mark the tools that the provider's strict mode accepts.
+            defer_loading: Mark the ranked tools as deferred, for the provider's own tool search; those of `always` are
+                loaded from the start.
 
         Raises:
-            SettingsInvalid: The form is unknown.
+            SettingsInvalid: The form is unknown, or has no deferred tools.
         """
         tools = (*self.always, *self.tools)
         records, details = [tool.record for tool in tools], [tool.detail for tool in tools]
         form = self.form if form is None else form
-        return render(records, form, detail=details, strict=strict, vendor_text=self.vendor_text)
+        always = {tool.tool_id for tool in self.always}
+        deferred = {tool.tool_id for tool in self.tools} - always if defer_loading else False
+        return render(
+            records, form, detail=details, strict=strict, defer_loading=deferred, vendor_text=self.vendor_text
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""
@@ -207,4 +215,5 @@ class RoutedTools:
             "form": str(self.form),
             "tokens": self.tokens,
             "ms": dict(self.ms),
+            "request_id": self.request_id,
         }

@@ -57,13 +57,15 @@ class ProviderFormat:
     """How a provider takes tools.
 
     `shape` makes the tool from its parts, `schema_path` are the keys that lead to the schema in it. `strict_limits` are
-    those of the provider's strict mode, None where it has none.
+    those of the provider's strict mode, None where it has none. `deferrable` says that a tool may be marked with
+    `defer_loading`, so that the provider's tool search loads it when the model asks for it.
     """
 
     limits: ProviderLimits
     shape: Callable[[ToolParts], dict[str, Any]]
     schema_path: tuple[str, ...]
     strict_limits: strict.StrictLimits | None = None
+    deferrable: bool = False
 
 
 def _openai(parts: ToolParts) -> dict[str, Any]:
@@ -117,12 +119,16 @@ class Form(StrEnum):
     # OpenAI's Responses API.
     RESPONSES = (
         "responses",
-        ProviderFormat(ProviderLimits(length=64, cap=128), _responses, ("parameters",), strict.OPENAI),
+        ProviderFormat(ProviderLimits(length=64, cap=128), _responses, ("parameters",), strict.OPENAI, deferrable=True),
     )
     ANTHROPIC = (
         "anthropic",
         ProviderFormat(
-            ProviderLimits(length=128, plain_parameters=True), _anthropic, ("input_schema",), strict.ANTHROPIC
+            ProviderLimits(length=128, plain_parameters=True),
+            _anthropic,
+            ("input_schema",),
+            strict.ANTHROPIC,
+            deferrable=True,
         ),
     )
     MCP = (

@@ -1,10 +1,10 @@
 """Records → the tools of a provider's request, and a model's calls → tool ids and arguments."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from router.errors import RequestInvalid
+from router.errors import RequestInvalid, SettingsInvalid
 from router.provider_formats.formats import Detail, Form, VendorText, parse_choice
 from router.provider_formats.names import legal_name
 from router.provider_formats.schemas import Schema, resolve_reference
@@ -83,20 +83,26 @@ def render(
     *,
     detail: Detail | str | Sequence[Detail | str] = Detail.FULL,
     strict: bool = False,
+    defer_loading: bool | Collection[str] = False,
     cap: int | Literal["provider"] | None = "provider",
     vendor_text: VendorText | str = VendorText.TRUSTED,
 ) -> Rendered:
     """Return records as tools of a form, each record once. `detail` is one for all, or one for each record.
 
     `strict` asks for the provider's strict mode: a tool whose schema has no strict form stays as it is, with a note.
+    `defer_loading` marks tools as deferred, for the provider's own tool search to load when the model asks for them:
+    all, or those whose ids it has.
     `cap` is the greatest number of tools, the provider's own by default, None for any number. `vendor_text` "verbatim"
     hands over all that vendors wrote; "trusted" withholds steering text, and drops a tool that cannot be called without
     it. No record is changed.
 
-    Raises SettingsInvalid for an unknown form or detail, ValueError where the number of details is another than that of
-    the records.
+    Raises SettingsInvalid for an unknown form or detail, or a form without deferred tools; ValueError where the number
+    of details is another than that of the records.
     """
     form, vendor_text = parse_choice(Form, form), parse_choice(VendorText, vendor_text)
+    if defer_loading and not form.spec.deferrable:
+        able = ", ".join(other for other in Form if other.spec.deferrable)
+        raise SettingsInvalid(f"form {form} has no deferred tools: leave defer_loading out, or choose from {able}")
     details = [parse_choice(Detail, d) for d in ([detail] * len(records) if isinstance(detail, str) else detail)]
     if len(details) != len(records):
         raise ValueError(f"{len(records)} records and {len(details)} details: give one for all, or one for each record")
@@ -134,7 +140,9 @@ def render(
         names[name] = record.tool_id
         if renamed := shaper.renamed_parameters(form, its_detail):
             parameters[name] = renamed
-        tools.append(shaper.tool(form, its_detail, name, closed))
+        tool = shaper.tool(form, its_detail, name, closed)
+        is_deferred = defer_loading if isinstance(defer_loading, bool) else record.tool_id in defer_loading
+        tools.append({**tool, "defer_loading": True} if is_deferred else tool)
     return Rendered(form, tuple(tools), names, parameters, open_schemas, tuple(dropped), tuple(notes), withheld)
 
 

@@ -1,6 +1,7 @@
 """One record in every form: the parts of the tool, which the forms share, are made once."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from router.provider_formats.compact import short_description, short_schema, signature_of
@@ -9,9 +10,11 @@ from router.provider_formats.names import legal_name
 from router.provider_formats.roots import merge_combinations, object_root, with_plain_parameters
 from router.provider_formats.schemas import Schema, valid_schema
 from router.provider_formats.strict import NotStrict, strict_schema
-from router.record import ToolRecord
+from router.record import Kind, ToolRecord
 from router.tools.trust import TrustedRecord, trusted_record
 
+# A model can only call what it is handed: what a skill or a prompt answers is its text.
+_LEADS = {Kind.SKILL: "Skill, call it to read how: ", Kind.PROMPT: "Prompt, call it to read it: "}
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 
@@ -24,7 +27,7 @@ class ToolShaper:
 
     def __init__(self, record: ToolRecord, vendor_text: VendorText = VendorText.TRUSTED) -> None:
         self.handed = handed_record(record, vendor_text)
-        self._record = record = self.handed.record
+        self._record = record = _with_lead(self.handed.record)
         self._object = object_root(valid_schema(record.input_schema))
         self._without_combinations = merge_combinations(self._object)
         self._open_schema: Schema = {"type": "object", "properties": {}}
@@ -93,6 +96,12 @@ class ToolShaper:
         if detail is Detail.SIGNATURE:
             return {}
         return {hint: value for hint in _HINTS if isinstance(value := self._record.annotations.get(hint), bool)}
+
+
+def _with_lead(record: ToolRecord) -> ToolRecord:
+    """Return a record whose description says what a call of it does, where it is no tool."""
+    lead = _LEADS.get(record.kind)
+    return record if lead is None else replace(record, description=f"{lead}{record.description}".strip())
 
 
 def handed_record(record: ToolRecord, vendor_text: VendorText) -> TrustedRecord:

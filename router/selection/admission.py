@@ -1,4 +1,4 @@
-"""Filters before the search: by name, provider, category and annotation, and by the request's own category."""
+"""Filters before the search: by name, provider, category, kind and annotation, and by the request's own category."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -97,6 +97,8 @@ def _filters(facets: Facets, selection: Selection) -> Iterator[tuple[str, str, M
             f"it has none of the categories {_listed(selection.categories)}",
             facets.of_categories(selection.categories),
         )
+    if selection.kinds:
+        yield "kinds", f"it is none of: {_listed(selection.kinds)}", facets.of_kinds(selection.kinds)
     if selection.annotations:
         hints = ", ".join(f"{name} = {json.dumps(value, default=str)}" for name, value in selection.annotations.items())
         yield "annotations", f"its vendor does not declare {hints}", facets.annotated(selection.annotations)

@@ -8,7 +8,7 @@ from router.errors import SettingsInvalid
 from router.selection.settings import Selection, is_count
 
 # The fields of a selection that say which tools there are. The others order tools, or leave out what hardly fits.
-_PERMISSIONS = ("allow", "block", "providers", "categories", "annotations")
+_PERMISSIONS = ("allow", "block", "providers", "categories", "kinds", "annotations")
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,8 @@ class Profile:
 
     Attributes:
         name: What logs call it.
-        selection: `allow`, `block`, `providers`, `categories` and `annotations` say which tools there are, and `always`
-            adds to them. The other fields hold beside those of a request: the stricter counts.
+        selection: `allow`, `block`, `providers`, `categories`, `kinds` and `annotations` say which tools there are, and
+            `always` adds to them. The other fields hold beside those of a request: the stricter counts.
         call: Whether tools may be called, not only found and described.
         limit: The greatest k of a request; None for any.
         budget: The greatest token budget of a request, and that of a request without one; None for any.

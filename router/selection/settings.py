@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn, Self
 
 from router.errors import SettingsInvalid, quoted
+from router.record import Kind
 from router.snapshot.globs import WILDCARDS
 
 # Of one list and one name. A filter costs time for each, and a wildcard for each tool of the catalog.
@@ -99,14 +100,15 @@ class Weights:
 class Selection:
     """Filters on the tools of an answer, and the order of its candidates. Raises SettingsInvalid, naming the field.
 
-    Lists, providers, categories and annotations filter before the search, so that a narrow filter still fills the
-    answer. Overlap, combined score and provider filter the first `candidate_pool_size` tools found.
+    Lists, providers, categories, kinds and annotations filter before the search, so that a narrow filter still fills
+    the answer. Overlap, combined score and provider filter the first `candidate_pool_size` tools found.
 
     Attributes:
         allow: Tools by id, by name, or by a glob over either (`stripe/*`, `*delete*`), in any case. Empty allows all.
         block: Tools that are refused, written as in `allow`.
         providers: Only tools of one of these providers.
         categories: Only tools of one of these categories.
+        kinds: Only entries of these kinds: "tool", "skill", "prompt". Empty for all.
         annotations: Only tools whose vendor declares exactly these, such as {"readOnlyHint": True}; a declaration, not
             a permission.
         use_category_filter: Only tools of the request's category, if some admitted tool has it.
@@ -125,6 +127,7 @@ class Selection:
     block: tuple[str, ...] = ()
     providers: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
     annotations: Mapping[str, Any] = field(default_factory=dict)
     use_category_filter: bool = False
     category_confidence_threshold: float | None = None
@@ -138,10 +141,12 @@ class Selection:
     fallback_to_empty: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("allow", "block", "providers", "categories", "always"):
+        for name in ("allow", "block", "providers", "categories", "kinds", "always"):
             if isinstance(value := getattr(self, name), list):
                 object.__setattr__(self, name, tuple(value))
             _check_texts(name, getattr(self, name))
+        if unknown := [kind for kind in self.kinds if kind not in list(Kind)]:
+            _refuse("kinds", unknown[0], f"some of {', '.join(Kind)}")
         for name in ("use_category_filter", "empty_if_none_fits", "fallback_to_empty"):
             if not isinstance(value := getattr(self, name), bool):
                 _refuse(name, value, "true or false")
@@ -172,7 +177,7 @@ class Selection:
     @property
     def admits_all(self) -> bool:
         """Return True where no filter applies before the search, the request's category aside."""
-        return not (self.allow or self.block or self.providers or self.categories or self.annotations)
+        return not (self.allow or self.block or self.providers or self.categories or self.kinds or self.annotations)
 
     @property
     def scores(self) -> bool:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, fields
 from router.record import ToolRecord
 from router.snapshot.record_store import ToolEntries, ToolEntry
 
-# Where a record was read from says nothing of the tool; parameters are read from the schema; entries have no outputs.
-_NOT_COMPARED = frozenset(("tool_id", "origin", "parameters", "outputs", "links"))
+# Where a record was read from says nothing of the tool; parameters are read from the schema; entries have no outputs,
+# links and instructions.
+_NOT_COMPARED = frozenset(("tool_id", "origin", "parameters", "outputs", "links", "instructions"))
 _PARTS = {f.name: f.name.replace("input_schema", "schema") for f in fields(ToolRecord) if f.name not in _NOT_COMPARED}
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.provider_formats import hashed_names
-from router.record import ToolRecord
+from router.record import Kind, ToolRecord
 from router.snapshot.globs import is_glob, matching_names
 
 Mask = NDArray[np.bool_]
@@ -28,11 +28,13 @@ class Facet(msgspec.Struct, frozen=True):
     provider: str | None
     categories: tuple[str, ...]
     annotations: dict[str, Any]
+    kind: Kind = Kind.TOOL
 
     @classmethod
     def of(cls, record: ToolRecord) -> "Facet":
         """Return the facet of a record."""
-        return cls(record.tool_id, record.name, record.provider, record.categories, dict(record.annotations))
+        hints = dict(record.annotations)
+        return cls(record.tool_id, record.name, record.provider, record.categories, hints, record.kind)
 
 
 # Stands for a tool that is not served: no name and no filter, a glob like "*" aside, matches it.
@@ -86,6 +88,11 @@ class Facets:
             repr(sorted(wanted)),
             lambda: self._where(lambda row: not wanted.isdisjoint(map(normalize_name, row.categories))),
         )
+
+    def of_kinds(self, kinds: Iterable[str]) -> Mask:
+        """Return a mask of the entries of some kinds."""
+        wanted = frozenset(kinds)
+        return self._cached("kinds", repr(sorted(wanted)), lambda: self._where(lambda row: row.kind in wanted))
 
     def annotated(self, hints: Mapping[str, Any]) -> Mask:
         """Return a mask of the tools whose annotations have every hint, with the same value and type."""

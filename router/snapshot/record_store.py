@@ -1,6 +1,6 @@
 """The records of a snapshot: one JSON line for each tool, decoded when it is looked at.
 
-Outputs, links and the operation stand beside the record in its line. Only builds and calls read them: decoding a
+Outputs, links, the operation and instructions stand beside the record in its line. No answer reads them: decoding a
 hundred rows would take longer than the rest of the line.
 """
 
@@ -50,6 +50,7 @@ class _CompleteLine(msgspec.Struct):
     outputs: tuple[Parameter, ...] = ()
     links: tuple[Link, ...] = ()
     operation: Operation | None = None
+    instructions: str = ""
 
 
 # Decoding straight to the types takes a third of the time of json and constructors, and every answer reads ten lines.
@@ -57,7 +58,7 @@ _ENTRIES = msgspec.json.Decoder(ToolEntry)
 _LINES = msgspec.json.Decoder(_IdLine)
 _FACETS = msgspec.json.Decoder(_FacetLine)
 _COMPLETE = msgspec.json.Decoder(_CompleteLine)
-_BESIDE = ("outputs", "links", "operation")
+_BESIDE = ("outputs", "links", "operation", "instructions")
 
 
 _Line = TypeVar("_Line")
@@ -75,7 +76,7 @@ class ToolEntries(Protocol):
         ...
 
     def complete_record(self, ordinal: int) -> ToolRecord:
-        """Return the record of an ordinal with its outputs, links and operation."""
+        """Return the record of an ordinal with what stands beside it."""
         ...
 
     def tool_id(self, ordinal: int) -> str:
@@ -121,9 +122,9 @@ class RecordStore:
         return self._decoded(_ENTRIES, ordinal)
 
     def complete_record(self, ordinal: int) -> ToolRecord:
-        """Return the record of an ordinal with its outputs, links and operation."""
+        """Return the record of an ordinal with what stands beside it."""
         line = self._decoded(_COMPLETE, ordinal)
-        return replace(line.record, outputs=line.outputs, links=line.links, operation=line.operation)
+        return replace(line.record, **{name: getattr(line, name) for name in _BESIDE})
 
     def tool_id(self, ordinal: int) -> str:
         """Return the id of an ordinal."""

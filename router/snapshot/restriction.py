@@ -74,7 +74,7 @@ class RestrictedRecords:
         return self._records.entry(self._checked(ordinal))
 
     def complete_record(self, ordinal: int) -> ToolRecord:
-        """Return the record of an ordinal with its outputs, links and operation."""
+        """Return the record of an ordinal with what stands beside it."""
         return self._records.complete_record(self._checked(ordinal))
 
     def tool_id(self, ordinal: int) -> str:

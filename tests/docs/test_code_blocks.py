@@ -5,6 +5,7 @@ import re
 import shlex
 import shutil
 import tomllib
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
@@ -25,10 +26,25 @@ from tests.router.adapters.agent_model import call_the_first_tool
 from tests.support.command_line import Done, called, started
 from tests.support.documents import Block, blocks, commands, lines, pages
 from tests.support.places import ROOT
+from tests.support.providers.anthropic_messages import MessagesServer
+from tests.support.providers.openai_responses import ResponsesServer
+from tests.support.providers.openai_searching_model import search_then_call
 
 # Held by tests of their own, beside what they need: a server, Prefect, a bucket, a cluster.
 ELSEWHERE = {"serve", "schedule", "prefect", "bucket", "cluster"}
-MARKS = {"", "model", "agent", "toml: selection", "toml: profiles", "toml: keys", "toml: calls", "toml: plain"}
+MARKS = {
+    "",
+    "model",
+    "agent",
+    "responses",
+    "toml: selection",
+    "toml: profiles",
+    "toml: keys",
+    "toml: calls",
+    "toml: plain",
+    "claude",
+    "llama_index",
+}
 SHOWN = {
     "text",
     "mermaid",
@@ -73,7 +89,10 @@ def test_every_block_of_a_page_runs(
             with model(block) as reached, pytest.MonkeyPatch.context() as patch:
                 for name, value in reached.items():
                     patch.setenv(name, value)
-                run_python(block)
+                with warnings.catch_warnings():
+                    if block.mark == "llama_index":  # reads deprecated attributes of its own models
+                        warnings.simplefilter("ignore", DeprecationWarning)
+                    run_python(block)
         else:
             CHECKS[block.language](block, reader)
 
@@ -91,6 +110,16 @@ def test_a_block_that_does_not_run_says_why_and_every_mark_is_known(path: Path) 
 @contextmanager
 def model(block: Block) -> Iterator[dict[str, str]]:
     """Serve the model that a block's mark asks for; yield the variables that lead to it."""
+    if block.mark == "responses":
+        with ResponsesServer(search_then_call) as provider:
+            yield {"OPENAI_BASE_URL": provider.base_url, "OPENAI_API_KEY": "sk-loopback"}
+        assert provider.refused == [], str(block)
+        return
+    if block.mark == "claude":
+        with MessagesServer() as messages:
+            yield {"ANTHROPIC_BASE_URL": messages.base_url, "ANTHROPIC_API_KEY": "sk-loopback"}
+        assert messages.refused == []
+        return
     if block.mark not in ("model", "agent"):
         yield {}
         return

@@ -42,16 +42,17 @@ def run(folder: Path, copied: Callable[[str], Path], tmp_path: Path) -> Run:
     """Copy an example if it is not there yet, run it, and return what it prints.
 
     It must end as `returns` says, and warn of nothing. A file stands where its user's exported encoders would lie, so
-    tools in memory are found by words alone: what it prints does not change with the encoder's weights.
+    tools in memory are found by words alone: what it prints does not change with the encoder's weights. `ignoring` is a
+    warning of the framework itself, as `python -W` takes it.
     """
 
-    def run(program: str, *arguments: str, returns: int = 0, **variables: str) -> str:
+    def run(program: str, *arguments: str, returns: int = 0, ignoring: str | None = None, **variables: str) -> str:
         if not (folder / program).exists():
             copied(Path(program).parts[0])
         (tmp_path / "cache").touch()
         environment = {"PYTHONPATH": str(ROOT), "QUARTERMASTER_CACHE": str(tmp_path / "cache")}
         done = subprocess.run(
-            [sys.executable, "-W", "error", program, *arguments],
+            [sys.executable, "-W", "error", *(["-W", ignoring] if ignoring else []), program, *arguments],
             capture_output=True,
             text=True,
             cwd=folder,

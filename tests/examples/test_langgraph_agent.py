@@ -1,18 +1,32 @@
 """examples/langgraph_agent.py: an agent of LangGraph over a chat model's server."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 from tests.examples.conftest import Run, reaching
-from tests.pipeline.enrichment.model_server import ModelServer
+from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion
+from tests.router.adapters.agent_model import calling
+from tests.support.documents import blocks
+from tests.support.places import ROOT
 
 pytest.importorskip("langgraph", reason="the extra langgraph is not installed")
 
 
-def test_the_agent_is_given_the_tools_that_fit_and_calls_the_function(run: Run, chat_model: ModelServer) -> None:
-    printed = run("langgraph_agent.py", "--model", "a-model", **reaching(chat_model))
-    assert "move_budget, read_budget, of 5 tools" in printed
-    assert "move_budget({'source': 'some', 'target': 'some', 'euros': 1.5})" in printed
-    assert printed.splitlines()[-1].split(maxsplit=1) == ["ai", 'It says: {"some":0.0}']
-    body = chat_model.requests[0].body
+def script(body: Mapping[str, Any], _: int) -> Reply:
+    """Call the tool that a sensible model would call, then say what it gave."""
+    last = body["messages"][-1]
+    if last["role"] == "tool":
+        return Reply(completion(f"It says: {last['content']}"))
+    return calling("move_budget", {"source": "phone", "target": "travel", "euros": 40})
+
+
+def test_the_agent_is_given_the_tools_that_fit_and_the_page_shows_this_run(run: Run) -> None:
+    with ModelServer(script) as model:
+        printed = run("langgraph_agent.py", "--model", "a-model", **reaching(model))
+    (transcript,) = blocks("text", page=ROOT / "docs/integrations/langgraph.md")
+    assert printed == transcript.text
+    body = model.requests[0].body
     assert body["model"] == "a-model"
     assert [tool["function"]["name"] for tool in body["tools"]] == ["move_budget", "read_budget"]

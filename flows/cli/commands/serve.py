@@ -27,6 +27,7 @@ from router.errors import SettingsInvalid
 
 if TYPE_CHECKING:
     from pipeline.inspection.results import ToolInspection
+    from router import FeedbackLog
 
 _VARIABLE = "QUARTERMASTER_TOKEN"
 CallsFile = Annotated[
@@ -41,6 +42,13 @@ VendorTextOption = Annotated[
     typer.Option(
         help="What agents are handed of vendors' text: trusted (without steering text and hidden characters), verbatim."
     ),
+]
+
+Feedback = Annotated[
+    Optional[Path], typer.Option(help="A folder that keeps what was offered and called, for builds to learn from.")
+]
+FeedbackTexts = Annotated[
+    bool, typer.Option("--feedback-texts", help="Keep the requests' texts too: without them nothing can be learned.")
 ]
 
 serve = typer.Typer(
@@ -91,6 +99,8 @@ def http(
     max_wildcards: Annotated[int, typer.Option(help="The most marks * ? [ in the globs of one request.")] = 100,
     insecure: Insecure = False,
     profiles: Profiles = None,
+    feedback: Feedback = None,
+    feedback_texts: FeedbackTexts = False,
 ) -> None:
     """Serve over HTTP: JSON under /v1, a web page at /, health, metrics.
 
@@ -132,6 +142,7 @@ def http(
         overlay=overlay if overlay and overlay.exists() else None,  # the first change writes it
         **trust_options(trusted_keys, trust_state, snapshot, catalog),
         vendor_text=vendor_text,
+        feedback=_feedback_log(feedback, feedback_texts),
     )
     with (
         router,
@@ -164,6 +175,10 @@ def mcp(
             "--connect", help="Start those servers now, not at the first call, and serve the tools that they list."
         ),
     ] = False,
+    resources: Annotated[
+        bool, typer.Option("--resources", help="List and read those servers' resources, too.")
+    ] = False,
+    prompts: Annotated[bool, typer.Option("--prompts", help="List and get those servers' prompts, too.")] = False,
     allow_commands: AllowCommands = False,
     selection: Annotated[
         Optional[Path],
@@ -197,6 +212,8 @@ def mcp(
     profile: Annotated[
         Optional[str], typer.Option(help="Over stdio, with --profiles: the profile of whoever starts this server.")
     ] = None,
+    feedback: Feedback = None,
+    feedback_texts: FeedbackTexts = False,
 ) -> None:
     """Serve as an MCP server with three tools: find_tools, describe_tool, call_tool.
 
@@ -228,13 +245,22 @@ def mcp(
         cache_dir=cache_for(source, cache_dir),
         selection=allowed,
         vendor_text=vendor_text,
+        feedback=_feedback_log(feedback, feedback_texts),
         **trust,
     ) as router:
         callers = Callers(profiles, router) if profiles else None
         if callers and profile:
             callers.of_profile(profile)  # a misspelled name is told of now, not to the first request
         mcp_server = server(
-            router, upstreams, selection=allowed, connect=connect, callers=callers, profile=profile, calls=apis
+            router,
+            upstreams,
+            selection=allowed,
+            connect=connect,
+            callers=callers,
+            profile=profile,
+            calls=apis,
+            resources=resources,
+            prompts=prompts,
         )
         if not over_http:
             serve_stdio(mcp_server, max_message_bytes=max_message_bytes)
@@ -260,6 +286,19 @@ def mcp(
             address = f"{address_of(listening)}{PATH}"
             typer.echo(f"{len(router):,} tools of {router.manifest.snapshot} at {address}")
             serve_app(http_app(mcp_server, settings, callers), settings, listening)
+
+
+def _feedback_log(folder: Optional[Path], texts: bool) -> "Optional[FeedbackLog]":
+    """Return the feedback log that the options ask for. Raises SettingsInvalid for texts without a folder."""
+    from router import FeedbackLog
+
+    if folder is None:
+        if texts:
+            raise SettingsInvalid(
+                "--feedback-texts is given and there is no log: name its folder with --feedback FOLDER"
+            )
+        return None
+    return FeedbackLog(folder, texts=texts)
 
 
 def _check_profile(profiles: Optional[Path], profile: Optional[str], over_http: bool) -> None:

@@ -4,7 +4,7 @@ The snapshot under construction ranks each past request as a router does. Both r
 that were held out; a signal that makes these worse beyond chance is not built.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,8 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.learning.usage.intents import FEWEST_USES, IntentData, Rankings, held_out_rankings, learn_intents
-from pipeline.learning.usage.log import PastRequests
+from pipeline.learning.usage.intents import (
+    FEWEST_USES,
+    IntentData,
+    Rankings,
+    held_out_rankings,
+    learn_intents,
+    similarity_threshold,
+)
+from pipeline.learning.usage.log import PastRequest
+from pipeline.learning.usage.past_requests import PastRequests
+from pipeline.learning.usage.relevance import relevances
 from pipeline.learning.usage.weights import MOST_REQUESTS, SIGNIFICANCE, FusionCandidates, fit_weights
 from pipeline.progress import Progress
 from router import contract
@@ -53,23 +62,33 @@ class ClickFeedback:
         return tuple(arrays)
 
 
+@dataclass(frozen=True)
+class _Lessons:
+    """Requests, the shares of their tools by ordinal, and their vectors (requests, dim), None without an encoder."""
+
+    texts: Sequence[str]
+    tools: Sequence[Shares]
+    vectors: NDArray[np.float32] | None
+
+
 def learn_from_use(snapshot: Snapshot, past: PastRequests, fit: bool, progress: Progress) -> ClickFeedback:
     """Learn from past requests by the snapshot's own recipe; `snapshot` has no intent signal yet.
 
     `fit` says whether weights are fitted too.
     """
     recipe = snapshot.recipe
-    evidence = {"intents": past.usage.to_json(), "weights": {"kept": "tuning.fit_weights is false"}}
-    why = _no_intents(past, recipe)
-    if why and not fit:
+    evidence = {"intents": past.to_json(), "weights": {"kept": "tuning.fit_weights is false"}}
+    lessons = _lessons(snapshot, past)
+    why = _no_intents(lessons, recipe)
+    if (why and not fit) or not lessons.texts:
         evidence["intents"]["skipped"] = why
         return ClickFeedback(None, recipe, evidence)
-    rankings, tools = _ranked(snapshot, past, progress)
+    tools, rankings = lessons.tools, _ranked(snapshot, lessons, progress)
     count = min(len(rankings), MOST_REQUESTS)
     rows = np.linspace(0, len(rankings) - 1, count).astype(int).tolist()
     intents = None
-    if not why and past.vectors is not None:
-        intents = learn_intents(rankings, tools, past.vectors, recipe, snapshot.expanded)
+    if not why and lessons.vectors is not None:
+        intents = learn_intents(rankings, tools, lessons.vectors, recipe, snapshot.expanded)
         why = "" if intents else "all past requests led to the same tools"
     held_out = held_out_rankings(intents, rankings, rows, recipe.depth) if intents else [rankings[row] for row in rows]
     candidates = FusionCandidates.of(held_out, [tools[row] for row in rows], recipe, snapshot.expanded)
@@ -90,36 +109,70 @@ def learn_from_use(snapshot: Snapshot, past: PastRequests, fit: bool, progress: 
     return ClickFeedback(intents, recipe, evidence)
 
 
-def _ranked(snapshot: Snapshot, past: PastRequests, progress: Progress) -> tuple[list[Rankings], list[Shares]]:
-    """Return the rankings of each past request, and the shares of its tools by ordinal."""
-    recipe, ordinal = snapshot.recipe, cache(snapshot.records.ordinal)
-    progress.start("learn", len(past.usage.requests))
-    rankings: list[Rankings] = []
+def _lessons(snapshot: Snapshot, past: PastRequests) -> _Lessons:
+    """Return the requests that led to a tool of the snapshot, with the shares of the tools by ordinal."""
+    ordinal = cache(snapshot.records.ordinal)
     tools: list[Shares] = []
-    for past_request, query in zip(past.usage.requests, _encoded(snapshot, past), strict=True):
-        rankings.append(rank(snapshot, query, recipe, recipe.depth))
+    for past_request in past.requests:
         shares = ((ordinal(tool_id), share) for tool_id, share in past_request.shares.items())
         tools.append({place: share for place, share in shares if place is not None})
+    if past.vectors is not None and past.feedback is not None:
+        tools = _with_near(past.requests, tools, past.vectors, ordinal)
+    rows = [row for row, shares in enumerate(tools) if shares]
+    texts = [past.requests[row].request for row in rows]
+    return _Lessons(texts, [tools[row] for row in rows], None if past.vectors is None else past.vectors[rows])
+
+
+def _with_near(
+    requests: Sequence[PastRequest],
+    tools: Sequence[Shares],
+    vectors: NDArray[np.float32],
+    ordinal: Callable[[str], int | None],
+) -> list[Shares]:
+    """Return the shares, for requests of a feedback log by what became of their tools at the requests near to them."""
+    led = [row for row, shares in enumerate(tools) if shares]
+    threshold = similarity_threshold([frozenset(tools[row]) for row in led], vectors[led]) if led else None
+    rows = [row for row, past in enumerate(requests) if past.evidence is not None]
+    if threshold is None or not rows:
+        return list(tools)
+    evidence = [
+        {
+            place: said
+            for tool_id, said in (requests[row].evidence or {}).items()
+            if (place := ordinal(tool_id)) is not None
+        }
+        for row in rows
+    ]
+    near = dict(zip(rows, relevances(evidence, vectors[rows], threshold), strict=True))
+    return [near.get(row, shares) for row, shares in enumerate(tools)]
+
+
+def _ranked(snapshot: Snapshot, lessons: _Lessons, progress: Progress) -> list[Rankings]:
+    """Return the rankings of each request."""
+    recipe = snapshot.recipe
+    progress.start("learn", len(lessons.texts))
+    rankings: list[Rankings] = []
+    for query in _encoded(snapshot, lessons):
+        rankings.append(rank(snapshot, query, recipe, recipe.depth))
         progress.advance()
-    return rankings, tools
+    return rankings
 
 
-def _encoded(snapshot: Snapshot, past: PastRequests) -> list[EncodedQuery]:
-    """Return past requests as `router.search` encodes them, from vectors that are known already."""
-    texts = [past_request.request for past_request in past.usage.requests]
-    if past.vectors is None:
-        return [EncodedQuery(text, terms(text)) for text in texts]
-    return encoded_queries(snapshot, texts, past.vectors, snapshot.recipe)
+def _encoded(snapshot: Snapshot, lessons: _Lessons) -> list[EncodedQuery]:
+    """Return requests as `router.search` encodes them, from vectors that are known already."""
+    if lessons.vectors is None:
+        return [EncodedQuery(text, terms(text)) for text in lessons.texts]
+    return encoded_queries(snapshot, lessons.texts, lessons.vectors, snapshot.recipe)
 
 
-def _no_intents(past: PastRequests, recipe: Recipe) -> str:
+def _no_intents(lessons: _Lessons, recipe: Recipe) -> str:
     """Return why there is no intent signal; "" where there can be one."""
-    if past.vectors is None:
-        return "there is no encoder" if past.usage.requests else "there are no past requests"
+    if lessons.vectors is None:
+        return "there is no encoder" if lessons.texts else "there are no past requests"
     if not recipe.weights.get(Signal.INTENT):
         return f"the recipe {recipe.name!r} gives it no weight"
-    if len(past.usage.requests) < FEWEST_USES:
-        return f"{len(past.usage.requests)} past requests are too few: {FEWEST_USES} are needed"
+    if len(lessons.texts) < FEWEST_USES:
+        return f"{len(lessons.texts)} past requests are too few: {FEWEST_USES} are needed"
     return ""
 
 

@@ -2,30 +2,50 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from pipeline.errors import RecordRejected
-from pipeline.settings import CatalogSettings
 from pipeline.sources.formats.document import read_lines
-from pipeline.vectors import Embedding
 from router.record import Origin
 from router.search.search import MAX_REQUEST
 
 # The newest are kept: a log keeps growing, and each costs a route in every build and a vector in every snapshot.
 MAX_USES = 5_000
+# Examinations without a success that every tool of a feedback log begins with. See docs/decisions/0115-feedback.md.
+DOUBT = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """How often a tool succeeded at a request, and how often it was examined; both weighed, see `feedback`."""
+
+    successes: float = 0.0
+    examined: float = 0.0
+
+    @property
+    def relevance(self) -> float:
+        """Return how well the tool fits, from 0 to 1, by this request alone."""
+        return min(1.0, self.successes / (self.examined + DOUBT))
 
 
 @dataclass(frozen=True, slots=True)
 class PastRequest:
-    """A past request; `shares` has by tool id the share of the times it was made that led to the tool."""
+    """A past request; `shares` has by tool id the share of the times it was made that led to the tool.
+
+    `evidence` is what a feedback log says of every tool that was offered; None where the request is of a call log.
+    """
 
     request: str
     shares: Mapping[str, float]
+    evidence: Mapping[str, Evidence] | None = None
+
+    @classmethod
+    def of(cls, request: str, evidence: Mapping[str, Evidence]) -> "PastRequest":
+        """Return a request of a feedback log, with its relevances as shares."""
+        shares = {tool_id: said.relevance for tool_id, said in sorted(evidence.items()) if said.successes}
+        return cls(request, shares, evidence)
 
 
 @dataclass(frozen=True)
@@ -51,32 +71,6 @@ class UsageLog:
             "toolless": self.toolless,
             "older": self.older,
         }
-
-
-@dataclass(frozen=True)
-class PastRequests:
-    """Past requests with their vectors, float32 (uses, dim), as a router encodes requests; None without an encoder."""
-
-    usage: UsageLog
-    vectors: NDArray[np.float32] | None = None
-
-    def content(self) -> list[list[Any]]:
-        """Return all that a snapshot's answers depend on, JSON-ready."""
-        return [[past.request, dict(past.shares)] for past in self.usage.requests]
-
-    def embedded(self, embedding: Embedding | None) -> "PastRequests":
-        """Return the requests with vectors, from the ledger where it has them."""
-        if embedding is None or not self.usage.requests:
-            return self
-        texts = [embedding.model.query_prefix + past.request for past in self.usage.requests]
-        embedding.embed(texts)
-        return replace(self, vectors=embedding.matrix(texts))
-
-
-def past_requests(settings: CatalogSettings, known: Collection[str]) -> PastRequests | None:
-    """Return the past requests that the settings name, or None. Raises RunAborted for an unreadable file."""
-    file = settings.tuning.usage
-    return None if file is None else PastRequests(read_usage(settings.resolve(file), known))
 
 
 def read_usage(path: Path, known: Collection[str]) -> UsageLog:

@@ -11,7 +11,7 @@ from pathlib import Path
 from pipeline.errors import RecordRejected
 from pipeline.settings import LimitsSettings
 from pipeline.settings.source_formats import SourceFormat
-from pipeline.sources.formats import function_schema, jsonl, mcp, openapi
+from pipeline.sources.formats import function_schema, jsonl, mcp, openapi, skills
 from router.tools.definitions.raw_tool import RawTool
 
 READERS: Mapping[SourceFormat, Callable[[Path, LimitsSettings], Iterator[RawTool | RecordRejected]]] = {
@@ -19,4 +19,5 @@ READERS: Mapping[SourceFormat, Callable[[Path, LimitsSettings], Iterator[RawTool
     "openapi": openapi.read,
     "mcp": mcp.read,
     "jsonl": jsonl.read,
+    "skills": skills.read,
 }

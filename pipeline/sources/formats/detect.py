@@ -7,11 +7,15 @@ from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import LimitsSettings
 from pipeline.settings.source_formats import SourceFormat
 from pipeline.sources.formats.document import DEFAULT_LIMITS, read_document, read_lines
+from pipeline.sources.formats.mcp_prompts import take_prompts
+from pipeline.sources.formats.skills import is_skill_source
 from router.tools.definitions.nesting import find_definitions
 
 
 def detect(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> SourceFormat:
-    """Return the format of a file, by its content. Raises RunAborted where it is none of the known ones."""
+    """Return the format of a file or folder, by its content. Raises RunAborted where it is none of the known ones."""
+    if is_skill_source(path):
+        return "skills"
     if path.suffix.lower() == ".jsonl":
         first = next((line for line in read_lines(path, limits) if not isinstance(line, RecordRejected)), None)
         row = first[1] if first else {}
@@ -21,6 +25,8 @@ def detect(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> SourceFormat:
     value = read_document(path, limits)
     if isinstance(value, dict) and ("openapi" in value or "swagger" in value):
         return "openapi"
+    if take_prompts(value):
+        return "mcp"
     tools = find_definitions(value)
     if tools is None:
         raise RunAborted(

@@ -1,4 +1,4 @@
-"""Read a saved MCP `tools/list` answer. `transport.mcp_client` reads a live server."""
+"""Read a saved MCP answer to `tools/list` or `prompts/list`. `transport.mcp_client` reads a live server."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,6 +8,7 @@ from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import LimitsSettings
 from pipeline.sources.formats.document import DEFAULT_LIMITS, read_document
 from pipeline.sources.formats.function_schema import listed_tool
+from pipeline.sources.formats.mcp_prompts import read_prompts, take_prompts
 from pipeline.sources.provider_label import label_of_server
 from router.tools.definitions.nesting import find_definitions
 from router.tools.definitions.raw_tool import RawTool
@@ -15,10 +16,15 @@ from router.tools.definitions.raw_tool import RawTool
 
 def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[RawTool | RecordRejected]:
     """Yield the tools of saved answers: the result, the whole JSON-RPC response, a list of pages, a bare list of tools,
-    or the answers of several servers by their names."""
-    found = find_definitions(read_document(path, limits))
-    if found is None:
+    or the answers of several servers by their names. Prompts are read from a result, a response or a list of pages."""
+    document = read_document(path, limits)
+    prompts = take_prompts(document)
+    found = find_definitions(document)
+    if found is None and not prompts:
         raise RunAborted(f"the source {path} is not a saved tools/list answer: it has no list of tools")
+    yield from read_prompts(prompts, path.name, None)
+    if found is None:
+        return
     servers = {one.provider for one in found}
     for one in found:
         # The names of several servers tell their tools apart: shortened, two could be one.

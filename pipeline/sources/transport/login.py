@@ -15,7 +15,7 @@ from pipeline.settings import SourceSettings
 from pipeline.settings.access import OAuthSettings
 from pipeline.sources.naming import location
 from pipeline.sources.transport.access import resolve_access
-from pipeline.sources.transport.mcp_client import list_server_tools
+from pipeline.sources.transport.mcp_client import list_server
 from pipeline.sources.transport.oauth import Authentication, MemoryStorage, client_of, metadata_of, stored_at
 
 _PATH = "/callback"
@@ -52,7 +52,7 @@ def log_in(
             access.url, metadata_of(oauth, callback.address), storage, callback.brought_by(show), callback.answer
         )
         auth.source, auth.access = source, access
-        _, tools = list_server_tools(source.model_copy(update={"timeout_s": wait_s}), folder, access, auth)
+        tools = list_server(source.model_copy(update={"timeout_s": wait_s}), folder, access, auth).tools
     if storage.tokens is None:
         raise RunAborted(f"the MCP server {location(source)!r} lists its tools without a token: oauth can be left out")
     client, metadata = auth.context.client_info, auth.context.oauth_metadata

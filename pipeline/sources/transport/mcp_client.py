@@ -1,9 +1,10 @@
-"""List the tools of a live MCP server, over stdio or streamable HTTP."""
+"""List the tools and prompts of a live MCP server, over stdio or streamable HTTP."""
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from pipeline.errors import RecordRejected, RunAborted, Unavailable
 from pipeline.settings import LimitsSettings, SourceSettings
 from pipeline.sources.formats.document import DEFAULT_LIMITS
 from pipeline.sources.formats.function_schema import tool_or_rejection
+from pipeline.sources.formats.mcp_prompts import read_prompts
 from pipeline.sources.naming import location, redacted
 from pipeline.sources.provider_label import label_of_server
 from pipeline.sources.transport import commands
@@ -32,7 +34,9 @@ _LOGGERS = ("httpx2", "httpcore2", "mcp")
 def read_live(
     source: SourceSettings, folder: Path, limits: LimitsSettings = DEFAULT_LIMITS
 ) -> Iterator[RawTool | RecordRejected]:
-    """Yield the tools of a running server, all its pages. A command runs in `folder`, the catalog's.
+    """Yield the tools of a running server, all its pages, then its prompts where the source asks for them.
+
+    A command runs in `folder`, the catalog's.
 
     Raises Unavailable where it does not start, answer or end, which may pass, else RunAborted.
     """
@@ -42,20 +46,31 @@ def read_live(
         from pipeline.sources.transport.oauth import authentication  # with the SDK, which takes 2 s to import
 
         auth = authentication(source, access, folder)
-    server, rows = list_server_tools(source, folder, access, auth, limits)
-    label = label_of_server(server) if server else None
-    for index, row in enumerate(rows):
+    listed = list_server(source, folder, access, auth, limits)
+    label = label_of_server(listed.server) if listed.server else None
+    for index, row in enumerate(listed.tools):
         yield tool_or_rejection(row, Origin(where, f"/tools/{index}"), label)
+    prompts = [(f"/prompts/{index}", row) for index, row in enumerate(listed.prompts)]
+    yield from read_prompts(prompts, where, label)
 
 
-def list_server_tools(
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What a server lists, and the name that it gives itself."""
+
+    server: str | None
+    tools: list[dict[str, Any]]
+    prompts: list[dict[str, Any]]
+
+
+def list_server(
     source: SourceSettings,
     folder: Path,
     access: Access,
     auth: "Authentication | None" = None,
     limits: LimitsSettings = DEFAULT_LIMITS,
-) -> tuple[str | None, list[dict[str, Any]]]:
-    """Return the name of a source's server and its tools, with `auth` where it needs a token. Raises as `read_live`."""
+) -> Listed:
+    """Return what a source's server lists, with `auth` where it needs a token. Raises as `read_live`."""
     where = location(source)
     program = commands.program(source, folder) if source.command else None
     statuses: list[int] = []
@@ -88,7 +103,7 @@ async def _introspect(
     folder: Path,
     statuses: list[int],
     allowance: Allowance,
-) -> tuple[str | None, list[dict[str, Any]]]:
+) -> Listed:
     import httpx2
     from mcp import Client, StdioServerParameters  # 2 s to import: only where a live server is read
     from mcp.client.streamable_http import streamable_http_client
@@ -121,29 +136,34 @@ async def _introspect(
             )
         client = await stack.enter_async_context(Client(target, read_timeout_seconds=source.timeout_s))
         name = client.server_info.name if client.server_info else None
-        return name, [tool async for tool in _pages(client, allowance.limits)]
+        tools = [tool async for tool in _pages(client.list_tools, "tools", allowance.limits)]
+        prompts = []
+        if source.prompts and client.server_capabilities.prompts:
+            prompts = [prompt async for prompt in _pages(client.list_prompts, "prompts", allowance.limits)]
+        return Listed(name, tools, prompts)
 
 
-async def _pages(client: Any, limits: LimitsSettings) -> AsyncIterator[dict[str, Any]]:
+async def _pages(list_page: Callable[..., Any], kind: str, limits: LimitsSettings) -> AsyncIterator[dict[str, Any]]:
     seen: set[str] = set()
     cursor = None
     count = 0
     for _ in range(limits.pages):
-        page = await client.list_tools(cursor=cursor)
-        count += len(page.tools)
+        page = await list_page(cursor=cursor)
+        rows = getattr(page, kind)
+        count += len(rows)
         if count > limits.tools:
-            raise RunAborted(f"the MCP server lists more than the {limits.tools:,} tools of limits.tools")
-        for tool in page.tools:
-            yield tool.model_dump(by_alias=True, exclude_none=True, mode="json")
+            raise RunAborted(f"the MCP server lists more than the {limits.tools:,} {kind} of limits.tools")
+        for row in rows:
+            yield row.model_dump(by_alias=True, exclude_none=True, mode="json")
         cursor = page.next_cursor
         if cursor is None:
             return
         if cursor in seen:
-            raise RunAborted(f"the MCP server gave the cursor {cursor[:100]!r} twice: its list of tools has no end")
+            raise RunAborted(f"the MCP server gave the cursor {cursor[:100]!r} twice: its list of {kind} has no end")
         seen.add(cursor)
     raise RunAborted(
-        f"the MCP server answered {limits.pages:,} pages and more, the limit of limits.pages: its list of tools has no "
-        "end"
+        f"the MCP server answered {limits.pages:,} pages and more, the limit of limits.pages: its list of {kind} has "
+        "no end"
     )
 
 

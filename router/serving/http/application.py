@@ -17,6 +17,7 @@ from router.serving.http.audit import AuditLayer
 from router.serving.http.catalog import catalog_paths
 from router.serving.http.changes import change_paths
 from router.serving.http.errors import handle_errors
+from router.serving.http.feedback import feedback_paths
 from router.serving.http.metrics import Metrics
 from router.serving.http.openapi import document_token
 from router.serving.http.request_guard import RequestGuard, with_headers
@@ -74,6 +75,8 @@ def app(
     handle_errors(api)
     for paths in (route_paths(service), catalog_paths(service), operation_paths(service)):
         api.include_router(paths)
+    if router.feedback_log is not None:
+        api.include_router(feedback_paths(service, router.feedback_log))
     if settings.overlay is not None:
         api.include_router(change_paths(service, settings.overlay))
     document_token(api, settings)
@@ -90,7 +93,7 @@ def _lifespan(service: Service) -> Callable[[FastAPI], Any]:
         # The encoder's first run is the slowest, so it happens before anybody asks.
         try:
             with suppress(NothingSelected):  # the router answers, though with no tool
-                await service.run_in_thread(lambda: service.router.route(_WARM_UP_REQUEST, k=1))
+                await service.run_in_thread(lambda: service.router.route(_WARM_UP_REQUEST, k=1, feedback=False))
         except QuartermasterError as error:
             service.problem = f"the snapshot does not answer: {error}"
             _logger.error("%s", service.problem)

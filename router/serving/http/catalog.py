@@ -77,8 +77,10 @@ def catalog_paths(service: Service) -> APIRouter:
 def record_json(router: Router, record: ToolRecord) -> dict[str, Any]:
     """Return a record as a model may read it, with what was withheld of it and whether it can be called."""
     handed = router.handed(record)
-    withheld = [part.to_json() for part in handed.withheld]
-    return {**handed.record.to_json(), "withheld": withheld, "unusable": handed.unusable}
+    row = {**handed.record.to_json(), "withheld": [part.to_json() for part in handed.withheld]}
+    if instructions := router.instructions(record.tool_id):
+        row["instructions"] = instructions
+    return {**row, "unusable": handed.unusable}
 
 
 def tools_after(router: Router, after: str, limit: int) -> tuple[list[ToolRecord], str | None]:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 from pydantic_core import PydanticCustomError
 
 from router.answer.options import RouteOptions
+from router.feedback import Outcome
 from router.provider_formats import Detail, Form
 from router.retrieval.recipe import RECIPES
 from router.search.search import MAX_REQUEST
@@ -101,6 +102,7 @@ class _Options(_RequestModel):
     token_budget: Budget | None = Field(None, description="For all tools of an answer, in `form`, else in OpenAI's.")
     detail: Detail = Field(Detail.FULL, description="How much of each tool is handed over, at most.")
     shorten: Flag = Field(True, description="Shorten tools where more of them then fit the budget.")
+    feedback: Flag = Field(True, description="Let the server's feedback log, where it has one, keep this answer.")
 
     def arguments(self) -> RouteOptions:
         """Return the options as `Router.route` takes them. Raises SettingsInvalid for an invalid selection."""
@@ -116,6 +118,7 @@ class _Options(_RequestModel):
             "form": self.form,
             "detail": self.detail,
             "shorten": self.shorten,
+            "feedback": self.feedback,
         }
 
 
@@ -171,6 +174,16 @@ class RouteManyRequest(_Options):
             message = f"{demand}; the limit is {_MAX_TOOLS:,}"
             raise PydanticCustomError("too_many_tools", "{said}", {"said": message})
         return self
+
+
+class FeedbackRequest(_RequestModel):
+    """What became of a tool that an answer offered to this caller."""
+
+    __qualname__ = "Feedback"
+
+    request_id: str = Field(pattern=r"^[0-9a-f]{32}$", description="`request_id` of the answer.")
+    tool_id: Name
+    outcome: Outcome = Field(description="Whether the tool was called, and how that went; or why it was not.")
 
 
 # All vendors' forms have a name; the rest differs, and is checked when the definition is read.

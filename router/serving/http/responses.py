@@ -132,6 +132,7 @@ class AnswerJson(_ResponseModel):
     form: Form
     tokens: int | None
     ms: dict[str, float]
+    request_id: str = Field(description="What to send to `/v1/feedback`; empty where nothing keeps this answer.")
     rendered: RenderedJson | None
 
 

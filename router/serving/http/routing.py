@@ -17,6 +17,7 @@ from router.serving.http.catalog import record_json
 from router.serving.http.openapi import BODY_FAILURES, success
 from router.serving.http.requests import RouteManyRequest, RouteRequest
 from router.serving.http.service import Service
+from router.serving.profiles import Caller
 
 
 def route_paths(service: Service) -> APIRouter:
@@ -24,9 +25,9 @@ def route_paths(service: Service) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["routing"])
     max_wildcards = service.settings.max_wildcards
 
-    def options_of(body: RouteRequest | RouteManyRequest) -> RouteOptions:
+    def options_of(body: RouteRequest | RouteManyRequest, caller: Caller) -> RouteOptions:
         """Return the options of a request. Raises SettingsInvalid for a selection that is invalid or costs too much."""
-        options = body.arguments()
+        options: RouteOptions = {**body.arguments(), "caller": caller.token}
         selection = options.get("selection")
         if selection is not None and selection.wildcards > max_wildcards:
             limit = f"a request may have {max_wildcards:,} at most (--max-wildcards)"
@@ -39,7 +40,7 @@ def route_paths(service: Service) -> APIRouter:
         caller = service.caller_of(request)
 
         def answer() -> tuple[RoutedTools, bytes]:
-            routed = caller.router.route(body.messages(), **options_of(body))
+            routed = caller.router.route(body.messages(), **options_of(body, caller))
             return routed, msgspec.json.encode(_answer_json(routed, body, caller.router))
 
         routed, content = await service.run_in_thread(answer)
@@ -53,7 +54,7 @@ def route_paths(service: Service) -> APIRouter:
         caller = service.caller_of(request)
 
         def answer() -> tuple[list[RoutedTools], bytes]:
-            all_routed = caller.router.route_many(body.requests, **options_of(body))
+            all_routed = caller.router.route_many(body.requests, **options_of(body, caller))
             answers = [_answer_json(routed, body, caller.router) for routed in all_routed]
             return all_routed, msgspec.json.encode({"answers": answers})
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import httpx2
@@ -11,12 +11,16 @@ from anyio.abc import TaskGroup, TaskStatus
 from mcp import MCPError
 
 from router.record import ToolRecord
-from router.serving.mcp.session import Definition, Session, open_session
+from router.serving.mcp.calling_client import CALLING_CLIENT
+from router.serving.mcp.calls_under_way import CURRENT_CALL, CallUnderWay
+from router.serving.mcp.session import Definition, ListName, Session, open_session
 from router.serving.mcp.upstream import Upstream, UpstreamFailed
 from router.tools.definitions.json_values import replace_unstorable
 from router.tools.trust.characters import strip_hidden
 
 OnTools = Callable[[str, Sequence[Definition]], Awaitable[None]]
+OnChange = Callable[[str], Awaitable[None]]  # gets "resources" or "prompts"
+_Answer = TypeVar("_Answer")
 # Returns whether a server without a configured provider may call itself so.
 MayClaim = Callable[[Upstream, str], bool]
 
@@ -24,6 +28,8 @@ _logger = logging.getLogger("router.serving")
 _MAX_MESSAGE = 300  # characters
 _SESSION_GONE = "Session terminated"  # the MCP client's message for a 404 to a session: nothing was carried out
 _SETTLE_S = 0.1  # a server that changes a hundred tools sends a hundred notifications
+_BETWEEN_LISTS_S = 1.0  # a server that says at each moment that its list changed is asked for it this seldom
+_MAX_CALL_S = 86_400.0  # for the SDK's own clock, which cannot be stopped: a call under way has its own
 _PING_TIMEOUT_S = 5.0
 RUN_TIME_ORIGIN = "registered"  # the origin of tools that were registered in the running router
 
@@ -37,7 +43,8 @@ class Connection:
 
     `on_tools` receives the label of the server's tools and their definitions whenever the list changes; with
     `report_first`, also the first list. `tasks` runs the session in the background. A server under whose own name
-    `may_claim` refuses to list tools changes none; its tools of the catalog are called as before.
+    `may_claim` refuses to list tools changes none; its tools of the catalog are called as before. `on_change` is told
+    when the list of the server's resources or prompts changes.
     """
 
     def __init__(
@@ -48,10 +55,12 @@ class Connection:
         *,
         report_first: bool = False,
         may_claim: MayClaim | None = None,
+        on_change: OnChange | None = None,
     ) -> None:
         self.upstream = upstream
         self._tasks = tasks
         self._on_tools = on_tools
+        self._on_change = on_change
         self._may_claim = may_claim
         self._reported_tools: Mapping[str, Definition] | None = {} if report_first else None
         self._opening = anyio.Lock()
@@ -80,10 +89,46 @@ class Connection:
             await self._refresh_tools(session)  # a newer catalog may know it, though the server did not notify
         if name not in session.tools and session.complete:
             raise UpstreamFailed(f"{self} no longer offers the tool {name!r}: search again, or rebuild the catalog")
+
+        def call(session: Session, under_way: CallUnderWay) -> Awaitable[types.CallToolResult]:
+            return session.client.call_tool(
+                name, dict(arguments), _MAX_CALL_S, under_way.on_progress, meta=under_way.meta
+            )
+
+        return await self._sent(session, call)
+
+    async def listed(self, what: ListName) -> Mapping[str, Definition]:
+        """Return the server's resources, templates or prompts. Raises UpstreamFailed if there is no list."""
+        session = await self._open_session()
         try:
-            return await self._call(session, name, arguments)
+            return await session.listed(what)
+        except MCPError as error:
+            raise await self._failure(session, error) from error
+        except UpstreamFailed as error:
+            raise UpstreamFailed(f"{self}: {error}") from error
+        except (RuntimeError, ValueError) as error:
+            raise UpstreamFailed(f"{self} gave a list that cannot be used: {printable(str(error))}") from error
+
+    async def read_resource(self, uri: str) -> types.ReadResourceResult:
+        """Return what a resource holds. Raises UpstreamFailed if there is no answer."""
+        return await self._sent(
+            await self._open_session(),
+            lambda session, under_way: session.client.read_resource(uri, meta=under_way.meta),
+        )
+
+    async def get_prompt(self, name: str, arguments: Mapping[str, str] | None) -> types.GetPromptResult:
+        """Return a prompt. Raises UpstreamFailed if there is no answer."""
+        given = None if arguments is None else dict(arguments)
+        return await self._sent(
+            await self._open_session(),
+            lambda session, under_way: session.client.get_prompt(name, given, meta=under_way.meta),
+        )
+
+    async def _sent(self, session: Session, send: Callable[[Session, CallUnderWay], Awaitable[_Answer]]) -> _Answer:
+        try:
+            return await self._answer(session, send)
         except _CallNotSent:
-            return await self._call(await self._open_session(), name, arguments)
+            return await self._answer(await self._open_session(), send)
 
     async def _refresh_tools(self, session: Session) -> None:
         try:
@@ -93,9 +138,10 @@ class Connection:
         except UpstreamFailed as error:
             raise UpstreamFailed(f"{self}: {error}") from error
 
-    async def _call(self, session: Session, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
+    async def _answer(self, session: Session, send: Callable[[Session, CallUnderWay], Awaitable[_Answer]]) -> _Answer:
         try:
-            return await session.client.call_tool(name, dict(arguments))
+            with session.calls.begin() as under_way:
+                return await send(session, under_way)
         except MCPError as error:
             raise await self._failure(session, error) from error
         except (RuntimeError, ValueError) as error:  # violates the tool's output schema, or the protocol
@@ -146,12 +192,16 @@ class Connection:
         """Run a session until it ends. One task enters and leaves it, as its task groups require."""
         session: Session | None = None
         self._lost = None
+        # The session outlives the call that opens it: what it hears belongs to no caller unless a call says so.
+        CALLING_CLIENT.set(None)
+        CURRENT_CALL.set(None)
         try:
             async with open_session(self.upstream) as session, anyio.create_task_group() as listeners:
                 self._server_name = self._claimed(session)
                 task_status.started(session)
                 listeners.start_soon(session.listen)
                 listeners.start_soon(self._report_changes, session)
+                listeners.start_soon(self._report_other_changes, session)
                 await session.ended.wait()
                 listeners.cancel_scope.cancel()
         except Exception as error:
@@ -191,6 +241,18 @@ class Connection:
                 await session.read_tools()
             except (MCPError, UpstreamFailed) as error:
                 _logger.warning("%s: the change of its tools cannot be read: %s", self, _reason(error))
+            await anyio.sleep(_BETWEEN_LISTS_S)
+
+    async def _report_other_changes(self, session: Session) -> None:
+        """Call `on_change` whenever the server's resources or prompts change."""
+        while True:
+            await session.others_stale.wait()
+            await anyio.sleep(_SETTLE_S)
+            changed, session.changed = session.changed, set()
+            if self._on_change is not None:
+                for what in sorted(changed):
+                    await self._on_change(what)
+            await anyio.sleep(_BETWEEN_LISTS_S)
 
     def __str__(self) -> str:
         return f"the MCP server {self.upstream.name!r}"

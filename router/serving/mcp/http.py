@@ -1,5 +1,7 @@
 """The MCP server over streamable HTTP, as an ASGI app. It needs what `router.serving.http` needs."""
 
+from typing import Any
+
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -7,13 +9,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from router.serving.http.errors import failure
 from router.serving.http.request_guard import RequestGuard
 from router.serving.http.settings import HttpSettings
-from router.serving.mcp.tools import Tools
 from router.serving.profiles import Callers
 
 PATH = "/mcp"
 
 
-def http_app(served: Server[Tools], settings: HttpSettings, callers: Callers | None = None) -> ASGIApp:
+def http_app(served: Server[Any], settings: HttpSettings, callers: Callers | None = None) -> ASGIApp:
     """Return the server as an app at `/mcp`, behind the host, rate, token and size checks of the HTTP API.
 
     It keeps no session, so any replica answers any request, and each within the profile of its own token: `callers`
@@ -31,7 +32,6 @@ def http_app(served: Server[Tools], settings: HttpSettings, callers: Callers | N
     )
     app = served.streamable_http_app(
         streamable_http_path=PATH,
-        json_response=True,
         stateless_http=True,
         max_request_body_size=settings.max_request_bytes,
         transport_security=security,

@@ -14,7 +14,7 @@ import mcp_types as types
 
 from router.answer.results import RoutedTool, RoutedTools
 from router.provider_formats import Detail, Form, VendorText, handed_record, render, signature
-from router.record import ToolRecord
+from router.record import Kind, ToolRecord
 from router.tools.trust import TrustedRecord, trusted_text, visible_value
 
 _MAX_NAMED = 5
@@ -34,12 +34,14 @@ def find_result(routed: RoutedTools, k: int) -> types.CallToolResult:
     return types.CallToolResult(content=[_text("\n".join([*notes, *lines]))], structured_content=answer)
 
 
-def describe_result(record: ToolRecord, vendor_text: VendorText) -> types.CallToolResult:
-    """Return the result of describe_tool: all that a model needs to call the tool."""
+def describe_result(record: ToolRecord, vendor_text: VendorText, instructions: str = "") -> types.CallToolResult:
+    """Return the result of describe_tool: all that a model needs to call the tool, or to follow the skill."""
     handed = handed_record(record, vendor_text)
     row = _row(handed, Detail.FULL)
     if handed.record.annotations:
         row["annotations"] = dict(handed.record.annotations)
+    if instructions:
+        row["instructions"] = instructions
     return types.CallToolResult(content=[_text(_json(row))], structured_content=row)
 
 
@@ -53,6 +55,11 @@ def upstream_result(result: types.CallToolResult, vendor_text: VendorText) -> ty
         content = [_visible_block(block) for block in content]
         structured = visible_value(structured)
     return types.CallToolResult(content=content, structured_content=structured, is_error=result.is_error)
+
+
+def text_result(text: str) -> types.CallToolResult:
+    """Return a text, such as a skill's instructions."""
+    return types.CallToolResult(content=[_text(text)])
 
 
 def error_result(message: str) -> types.CallToolResult:
@@ -89,6 +96,8 @@ def _row(handed: TrustedRecord, detail: Detail) -> dict[str, Any]:
     """Return a tool as JSON. Its record has been screened, so it is rendered as it stands."""
     record = handed.record
     row: dict[str, Any] = {"tool_id": record.tool_id}
+    if record.kind is not Kind.TOOL:
+        row["kind"] = str(record.kind)
     if detail is Detail.SIGNATURE:
         row["signature"] = signature(replace(record, name=record.tool_id), VendorText.VERBATIM)
     else:
@@ -124,7 +133,8 @@ def _visible_block(block: types.ContentBlock) -> types.ContentBlock:
 def _line(row: Mapping[str, Any]) -> str:
     """Return a tool for a model to read; below it the tools that must run first."""
     shown = {name: value for name, value in row.items() if name != "first"}
-    line = str(row["signature"]) if "signature" in row else _json(shown)
+    kind = f"[{row['kind']}] " if "kind" in row else ""
+    line = f"{kind}{row['signature']}" if "signature" in row else _json(shown)
     return "\n".join([line, *(f"  first: {one['tool_id']}, for {one['parameter']}" for one in row.get("first", ()))])
 
 

@@ -10,16 +10,15 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 import anyio
-from mcp.server.lowlevel import Server
+from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.stdio import stdio_server
-
-from router.serving.mcp.tools import Tools
 
 _logger = logging.getLogger("router.serving")
 MAX_MESSAGE_BYTES = 16 << 20
+_CHANGES = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
 
 
-def serve_stdio(served: Server[Tools], *, max_message_bytes: int = MAX_MESSAGE_BYTES) -> None:
+def serve_stdio(served: Server[Any], *, max_message_bytes: int = MAX_MESSAGE_BYTES) -> None:
     """Answer requests from standard input on standard output, until either closes, or SIGTERM or SIGHUP arrives.
 
     A longer message than `max_message_bytes` is ignored, with a warning.
@@ -36,7 +35,7 @@ def serve_stdio(served: Server[Tools], *, max_message_bytes: int = MAX_MESSAGE_B
             # In the event loop: a handler that raises would interrupt any code half done.
             tasks.start_soon(_wait, handled, received, tasks.cancel_scope)
             async with stdio_server(stdin=_standard_input(max_message_bytes)) as (reading, writing):
-                await served.run(reading, writing, served.create_initialization_options())
+                await served.run(reading, writing, served.create_initialization_options(_CHANGES))
             tasks.cancel_scope.cancel()
 
     try:

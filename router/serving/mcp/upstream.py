@@ -21,12 +21,15 @@ class UpstreamFailed(QuartermasterError):
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """A server: a `command` over stdio, run in `folder`, or a `url` over streamable HTTP.
+    """A server: a `command` over stdio, run in `folder`, or a `url` over streamable HTTP; HTTP+SSE with `sse`.
 
     `provider` is the label of its tools in the catalog; without it, they are recognised by `place`, the origin that
     the build recorded. `environment` is added to the few variables that a command gets (PATH, HOME, …), `headers` go
     with each request to a url; both may hold secrets, so no message contains them. `auth`, an httpx2.Auth,
-    authenticates requests. `timeout_s` bounds each answer and the whole list of tools, in seconds.
+    authenticates requests. `timeout_s` bounds each answer and each whole list, in seconds.
+
+    With `may_ask`, what the server asks of the user (elicitation) or of the model (sampling) during a call goes to the
+    client of that call, if it takes such questions. Otherwise the server is told that nobody does.
 
     Of a longer list, the first `max_tools` serve. A list of more than `max_pages` pages or `max_list_bytes`, and a
     message of more than `max_message_bytes`, are failures.
@@ -46,6 +49,8 @@ class Upstream:
     max_pages: int = 1_000
     max_list_bytes: int = 33_554_432
     max_message_bytes: int = 16_777_216
+    sse: bool = False
+    may_ask: bool = True
 
     def serves(self, record: ToolRecord) -> bool:
         """Return whether a tool of the catalog is one of this server's."""
@@ -68,6 +73,7 @@ class _Server(msgspec.Struct):
     max_pages: _Limit = 1_000
     max_list_bytes: _Limit = 33_554_432
     max_message_bytes: _Limit = 16_777_216
+    may_ask: bool = True
 
 
 class _Servers(msgspec.Struct):
@@ -77,9 +83,9 @@ class _Servers(msgspec.Struct):
 def read_upstreams(path: Path, variables: Mapping[str, str] = os.environ) -> tuple[Upstream, ...]:
     """Read a JSON file of servers, as MCP clients have it: `{"mcpServers": {name: {"command", "args", "env"}}}`.
 
-    A server may have a `url` and `headers` instead. Its name is the provider of its tools in the catalog. `${NAME}` in
-    `env` and `headers` is replaced from `variables`, so that the file holds no secret. Raises SettingsInvalid, naming
-    the place of the mistake.
+    A server may have a `url` and `headers` instead, with `"type": "sse"` over HTTP+SSE. Its name is the provider of
+    its tools in the catalog. `${NAME}` in `env` and `headers` is replaced from `variables`, so that the file holds no
+    secret. Raises SettingsInvalid, naming the place of the mistake.
     """
     try:
         servers = msgspec.json.decode(path.read_bytes(), type=_Servers).servers
@@ -92,8 +98,8 @@ def _upstream(name: str, server: _Server, path: Path, variables: Mapping[str, st
     where = f"{path}, mcpServers.{name}"
     if bool(server.command) == bool(server.url):
         raise SettingsInvalid(f"{where}: a server has either a command or a url")
-    if server.type == "sse":
-        raise SettingsInvalid(f"{where}: type is 'sse', which is not supported: give its streamable HTTP address")
+    if server.type == "sse" and not server.url:
+        raise SettingsInvalid(f"{where}: type is 'sse', which is for a url")
     if not 0 < server.timeout_s <= 3600:
         raise SettingsInvalid(f"{where}: timeout_s is {server.timeout_s}, it must be seconds above 0, up to 3600")
     return Upstream(
@@ -109,6 +115,8 @@ def _upstream(name: str, server: _Server, path: Path, variables: Mapping[str, st
         max_pages=server.max_pages,
         max_list_bytes=server.max_list_bytes,
         max_message_bytes=server.max_message_bytes,
+        sse=server.type == "sse",
+        may_ask=server.may_ask,
     )
 
 

@@ -11,7 +11,8 @@ from anyio.abc import TaskGroup
 
 from router.calling.argument_check import refused_arguments
 from router.record import ToolRecord
-from router.serving.mcp.connection import Connection, MayClaim, OnTools
+from router.serving.mcp.connection import Connection, MayClaim, OnChange, OnTools
+from router.serving.mcp.pass_through import named_apart, with_unique_uris
 from router.serving.mcp.upstream import Upstream, UpstreamFailed
 
 _logger = logging.getLogger("router.serving")
@@ -27,12 +28,16 @@ class Upstreams:
         on_tools: OnTools | None,
         report_first: bool,
         may_claim: MayClaim | None,
+        on_change: OnChange | None,
+        unique_uris: bool,
     ) -> None:
         """Internal: use `connected`."""
         self._connections = [
-            Connection(upstream, tasks, on_tools, report_first=report_first, may_claim=may_claim)
+            Connection(upstream, tasks, on_tools, report_first=report_first, may_claim=may_claim, on_change=on_change)
             for upstream in upstreams
         ]
+        self._unique_uris = unique_uris
+        self.connections = named_apart(self._connections)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -52,7 +57,11 @@ class Upstreams:
         connection = await self._connection(record)
         if wrong := refused_arguments(record, arguments):
             raise UpstreamFailed(wrong)
-        return await connection.call(record.name, arguments)
+        result = await connection.call(record.name, arguments)
+        if not self._unique_uris:
+            return result
+        server = next(name for name, known in self.connections.items() if known is connection)
+        return result.model_copy(update={"content": [with_unique_uris(server, block) for block in result.content]})
 
     async def start(self) -> None:
         """Start all servers. Logs a warning for each that does not start."""
@@ -106,15 +115,18 @@ async def connected(
     *,
     at_once: bool = False,
     may_claim: MayClaim | None = None,
+    on_change: OnChange | None = None,
+    unique_uris: bool = False,
 ) -> AsyncIterator[Upstreams]:
     """Yield the upstreams; the processes that they started end with this block.
 
     `on_tools` is called when a server's list of tools changes. `at_once` starts all servers now and reports their
     first lists too; logs a warning for each that does not start. `may_claim` says under which names servers without a
-    configured provider may list tools; None permits any.
+    configured provider may list tools; None permits any. `on_change` is told when resources or prompts change. With
+    `unique_uris`, results name resources by the URIs that `server_names` makes.
     """
     async with anyio.create_task_group() as tasks:
-        servers = Upstreams(upstreams, tasks, on_tools, at_once, may_claim)
+        servers = Upstreams(upstreams, tasks, on_tools, at_once, may_claim, on_change, unique_uris)
         if at_once:
             tasks.start_soon(servers.start)
         yield servers

@@ -149,7 +149,7 @@ def _route_page(caller: Caller, form: RouteForm, costs: CostCache, page: _Page) 
         return page("home.jinja", title, **choices, **catalog)
     try:
         arguments = form.arguments()
-        routed = router.route(form.request, explain=True, **arguments)
+        routed = router.route(form.request, explain=True, feedback=False, **arguments)
     except QuartermasterError as error:
         return page("route.jinja", title, status_of(error), **{**choices, "problem": str(error)})
     caller.actions.offer(routed.offered, [form.request])

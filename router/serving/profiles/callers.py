@@ -110,6 +110,12 @@ class Callers:
             raise SettingsInvalid(f"{self._path}: there is no profile {name!r}: choose from {known}")
         return Caller(self._routers[name], self._file.profiles[name], changes=False, audit=self.audit)
 
+    @property
+    def profiles(self) -> Mapping[str, Profile]:
+        """Return the profiles in force by name: the same object until the file changes."""
+        self._look()
+        return self._file.profiles
+
     def _look(self) -> None:
         """Read the file anew if it has changed."""
         if (seen := _signature(self._path)) == self._seen:

@@ -35,7 +35,7 @@ class OverlaidRecords:
         return self._base.entry(ordinal) if place < 0 else self._tools[place].entry
 
     def complete_record(self, ordinal: int) -> ToolRecord:
-        """Return the record of an ordinal with its outputs and links."""
+        """Return the record of an ordinal with what stands beside it."""
         place = ordinal - len(self._base)
         return self._base.complete_record(ordinal) if place < 0 else self._tools[place].entry.record
 

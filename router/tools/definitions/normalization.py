@@ -31,6 +31,8 @@ def normalize(raw: RawTool) -> ToolRecord:
         origin=raw.origin,
         outputs=raw.outputs,
         links=raw.links,
+        kind=raw.kind,
+        instructions=raw.instructions,
         operation=raw.operation,
     )
 

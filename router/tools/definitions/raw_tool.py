@@ -7,7 +7,7 @@ from typing import Any
 from router.errors import RecordRejected
 from router.fingerprint import canonical_json
 from router.operation import Operation
-from router.record import Link, Origin, Parameter
+from router.record import Kind, Link, Origin, Parameter
 from router.tools.definitions.json_values import storage_problem
 
 
@@ -35,6 +35,8 @@ class RawTool:
     outputs: tuple[Parameter, ...] = ()
     links: tuple[Link, ...] = ()
     operation: Operation | None = None
+    kind: Kind = Kind.TOOL
+    instructions: str = ""
     shape: str = field(default="", compare=False)
     lost: str | None = field(default=None, compare=False)
     unread: Mapping[str, str] = field(default_factory=dict, compare=False)

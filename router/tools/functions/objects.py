@@ -3,6 +3,7 @@
 Objects of frameworks are recognised by their attributes, so that no framework is imported.
 """
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +15,7 @@ from router.tools.definitions import Definition
 from router.tools.functions.signatures import Function, function_tool
 
 _NOWHERE = Origin("tools", "")
-_EXPECTED = "a function, a definition (a dict), an MCP or LangChain tool, or a ToolRecord"
+_EXPECTED = "a function, a definition (a dict), an MCP, LangChain or LlamaIndex tool, or a ToolRecord"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,8 @@ def parse_tool(tool: object) -> ParsedTool:
         return ParsedTool(_checked_mapping(tool.model_dump(mode="json", by_alias=True, exclude_none=True)))
     if named and isinstance(schema := _first_attribute(tool, "inputSchema", "input_schema", "parameters"), Mapping):
         return ParsedTool(_definition(tool, schema))
+    if callable(getattr(getattr(tool, "metadata", None), "get_parameters_dict", None)):
+        return _llama_index(tool)
     if callable(tool):
         described = function_tool(tool)
         return ParsedTool(described.definition, tool, described.notes, _origin(tool, described.definition["name"]))
@@ -73,6 +76,23 @@ def _invoker(tool: Any) -> Function:
         return invoke(arguments)
 
     return call
+
+
+def _llama_index(tool: Any) -> ParsedTool:
+    """Read a LlamaIndex tool, called for its raw output."""
+    metadata = tool.metadata
+    schema = metadata.get_parameters_dict()
+    definition = {"name": metadata.name, "description": metadata.description or "", "parameters": schema}
+    # `call` of a tool over an async function would wait for it in a thread of its own.
+    is_async = inspect.iscoroutinefunction(getattr(tool, "real_fn", None))
+
+    def call(**arguments: Any) -> Any:
+        return tool.call(**arguments).raw_output
+
+    async def acall(**arguments: Any) -> Any:
+        return (await tool.acall(**arguments)).raw_output
+
+    return ParsedTool(definition, acall if is_async else call)
 
 
 def _definition(tool: Any, schema: Mapping[str, Any]) -> dict[str, Any]:

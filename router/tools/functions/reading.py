@@ -10,7 +10,7 @@ from router.tools.definitions import records_of
 from router.tools.functions.objects import ParsedTool, parse_tool
 from router.tools.functions.signatures import Function
 
-# A function, a definition or record, or an object of MCP, LangChain or OpenAI's Agents SDK.
+# A function, a definition or record, or an object of MCP, LangChain, LlamaIndex or OpenAI's Agents SDK.
 Tool = Any
 Tools = Iterable[Tool] | Mapping[str, Iterable[Tool]]
 

@@ -91,7 +91,7 @@ def test_every_part_of_a_record_is_compared(two: tuple[Path, Path]) -> None:
 def test_a_snapshot_of_a_version_that_knew_no_outputs_is_read_and_compared(two: tuple[Path, Path]) -> None:
     database = two[0] / "catalog.duckdb"
     with duckdb.connect(str(database)) as connection:
-        for column in ("outputs", "links"):
+        for column in ("outputs", "links", "kind", "instructions"):
             connection.execute(f"ALTER TABLE tools DROP COLUMN {column}")
         for column in ("requires", "provides"):
             connection.execute(f"ALTER TABLE expansions DROP COLUMN {column}")

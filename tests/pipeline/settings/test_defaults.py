@@ -76,7 +76,9 @@ def test_a_folder_without_tools_is_refused(tmp_path: Path) -> None:
     folder = _touch(tmp_path / "office", "notes.txt")
     with pytest.raises(SettingsInvalid) as refused:
         load(folder, environment={})
-    assert str(refused.value) == f"{folder} holds neither catalog.toml nor a .json, .jsonl or .yaml file of tools"
+    assert str(refused.value) == (
+        f"{folder} holds neither catalog.toml nor a .json, .jsonl or .yaml file of tools, nor a folder with a SKILL.md"
+    )
 
 
 def test_expansions_and_judgements_beside_tool_files_are_no_tools(tmp_path: Path) -> None:
@@ -105,3 +107,11 @@ def test_a_catalog_names_what_it_means(tmp_path: Path) -> None:
     folder = _touch(tmp_path / "office", "mail.json", "other.json")
     (folder / "catalog.toml").write_text('[[source]]\npath = "mail.json"\n', encoding="utf-8")
     assert left_out(folder, load(folder, environment={})) == ()
+
+
+def test_a_folder_of_skills_is_its_own_source(tmp_path: Path) -> None:
+    (tmp_path / "office" / "pdf").mkdir(parents=True)
+    (tmp_path / "office" / "pdf" / "SKILL.md").write_text("# PDF\n\nFill in forms.\n", encoding="utf-8")
+    settings = load(tmp_path / "office", environment={})
+    assert [source.path for source in settings.source] == [Path(".")]
+    assert settings.resolve(Path(".")) == tmp_path / "office"

@@ -22,6 +22,15 @@ async def _three_pages(_: object, params: mcp_types.PaginatedRequestParams | Non
     return mcp_types.ListToolsResult(tools=[tool], next_cursor=str(page + 1) if page < 3 else None)
 
 
+async def _two_pages_of_prompts(
+    _: object, params: mcp_types.PaginatedRequestParams | None
+) -> mcp_types.ListPromptsResult:
+    page = int(params.cursor) if params and params.cursor else 1
+    argument = mcp_types.PromptArgument(name="repo", description="Which one.", required=True)
+    prompt = mcp_types.Prompt(name=f"prompt_{page}", description=f"Of page {page}.", arguments=[argument])
+    return mcp_types.ListPromptsResult(prompts=[prompt], next_cursor=str(page + 1) if page < 2 else None)
+
+
 async def _breaks_off(_: object, params: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
     if params and params.cursor:
         os._exit(0)
@@ -60,7 +69,8 @@ def _malformed() -> None:
 
 async def _serve_stdio(mode: str) -> None:
     modes = {"pages": _three_pages, "breaks-off": _breaks_off, "repeat": _one_cursor, "environment": _environment}
-    server = Server("pager", on_list_tools=modes[mode])
+    prompts = _two_pages_of_prompts if mode == "pages" else None
+    server = Server("pager", on_list_tools=modes[mode], on_list_prompts=prompts)
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
 

@@ -187,3 +187,18 @@ def test_arguments_of_no_tool_and_those_that_are_no_dict_are_refused() -> None:
         rendered.arguments("refund", {})
     with pytest.raises(RequestInvalid, match=r"stripe__refund: the arguments are str, not a dict: `json.loads`"):
         rendered.arguments("stripe__refund", '{"charge": "ch_1"}')  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("form", ["responses", "anthropic"])
+def test_tools_are_marked_as_deferred_for_the_providers_own_search(form: str) -> None:
+    other = make_record("list", provider=None, input_schema=SCHEMA)
+    plain = render([REFUND, other], form).tools
+    assert render([REFUND, other], form, defer_loading=True).tools == tuple({**t, "defer_loading": True} for t in plain)
+    marked = render([REFUND, other], form, defer_loading={"stripe/refund"}).tools
+    assert marked == ({**plain[0], "defer_loading": True}, plain[1])
+
+
+@pytest.mark.parametrize("form", ["openai", "mcp", "langchain"])
+def test_a_form_without_deferred_tools_names_those_that_have_them(form: str) -> None:
+    with pytest.raises(SettingsInvalid, match=f"form {form} has no deferred tools.*responses, anthropic"):
+        render([REFUND], form, defer_loading=True)

@@ -344,3 +344,10 @@ def test_no_more_tools_of_a_provider_are_handed_over_than_the_selection_allows(r
     )
     assert {out.by for out in limited.dropped} == {"provider"}
     assert {out.tool_id for out in limited.dropped} == set(whole.ids) - set(limited.ids)
+
+
+def test_the_ranked_tools_may_be_deferred_and_those_of_every_answer_are_loaded(router: Router) -> None:
+    routed = router.route(REQUEST, k=2, selection=Selection(always=("weather/getForecast",)))
+    tools = routed.render("responses", defer_loading=True).tools
+    assert [tool.get("defer_loading", False) for tool in tools] == [False, True, True]
+    assert tools[0]["name"] == "weather__getForecast"

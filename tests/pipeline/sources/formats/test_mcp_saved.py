@@ -8,6 +8,8 @@ import pytest
 
 from pipeline.errors import RunAborted
 from pipeline.sources.formats import mcp
+from pipeline.sources.formats.detect import detect
+from router.record import Kind
 from tests.pipeline.sources.reading import apart, tools
 
 WriteJson = Callable[[str, Any], Path]
@@ -99,3 +101,37 @@ def test_what_is_no_answer_stops_the_run(write_json: WriteJson, value: Any) -> N
 def test_a_page_without_a_list_of_tools_stops_the_run(write_json: WriteJson) -> None:
     with pytest.raises(RunAborted, match="it has no list of tools"):
         list(mcp.read(write_json("chat.json", [{"tools": [A]}, {"tools": None}])))
+
+
+def test_the_prompts_of_saved_answers_are_records_of_their_own_kind(write_json: WriteJson) -> None:
+    arguments = [{"name": "repo", "description": "Which one.", "required": True}, {"name": "tone"}]
+    review = {"name": "review", "title": "Review", "description": "Review a change.", "arguments": arguments}
+    pages = [{"result": {"tools": [A]}}, {"result": {"prompts": [review]}}]
+    prompt, tool = tools(mcp.read(write_json("chat.json", pages)))
+    assert (tool.name, tool.kind) == ("a", Kind.TOOL)
+    assert (prompt.name, prompt.kind, prompt.description) == ("review", Kind.PROMPT, "Review a change.")
+    assert prompt.origin.pointer == "/1/result/prompts/0"
+    assert prompt.input_schema == {
+        "type": "object",
+        "properties": {"repo": {"type": "string", "description": "Which one."}, "tone": {"type": "string"}},
+        "required": ["repo"],
+    }
+
+
+@pytest.mark.parametrize("value", [{"prompts": [{"name": "greet"}]}, [{"prompts": [{"name": "greet"}]}]])
+def test_prompts_alone_are_a_saved_answer(write_json: WriteJson, value: Any) -> None:
+    path = write_json("prompts.json", value)
+    assert detect(path) == "mcp"
+    assert [prompt.name for prompt in tools(mcp.read(path))] == ["greet"]
+
+
+def test_a_row_that_is_no_prompt_is_rejected_alone(write_json: WriteJson) -> None:
+    rows = [{"name": ""}, 7, {"name": "a", "arguments": {}}, {"name": "b", "arguments": [{}]}, {"name": "c"}]
+    names, rejected = apart(mcp.read(write_json("prompts.json", {"prompts": rows})))
+    assert names == ["c"]
+    assert [reason.split()[1].rstrip(":") for reason in rejected] == [
+        "/prompts/0",
+        "/prompts/1",
+        "/prompts/2",
+        "/prompts/3/arguments/0",
+    ]

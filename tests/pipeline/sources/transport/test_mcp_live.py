@@ -13,7 +13,7 @@ from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import SourceSettings
 from pipeline.sources import RawTool
 from pipeline.sources.transport import mcp_client
-from router.record import Origin, Parameter
+from router.record import Kind, Origin, Parameter
 from tests.pipeline.sources.reading import tools
 from tests.pipeline.sources.web import Web
 
@@ -66,6 +66,21 @@ def test_all_pages_of_a_server_over_stdio_are_read() -> None:
         )
         for page in (1, 2, 3)
     ]
+
+
+def test_prompts_are_read_where_the_source_asks_for_them() -> None:
+    source = SourceSettings(command=(sys.executable, SERVER, "stdio", "pages"), timeout_s=60, prompts=True)
+    found = tools(mcp_client.read_live(source, HERE))
+    assert [(one.name, one.kind, one.origin.pointer) for one in found[3:]] == [
+        ("prompt_1", Kind.PROMPT, "/prompts/0"),
+        ("prompt_2", Kind.PROMPT, "/prompts/1"),
+    ]
+    assert found[4].input_schema["required"] == ["repo"]
+
+
+def test_a_server_without_prompts_is_asked_for_none() -> None:
+    source = SourceSettings(command=(sys.executable, SERVER, "stdio", "environment"), timeout_s=60, prompts=True)
+    assert [one.kind for one in tools(mcp_client.read_live(source, HERE))] == [Kind.TOOL]
 
 
 def test_a_server_over_http_is_read(http_server: str) -> None:

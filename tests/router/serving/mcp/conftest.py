@@ -58,6 +58,31 @@ def weather_snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(settings, workspace=folder / "ws").snapshot
 
 
+_DESK = {
+    "asking": ("ask", "sample", "roots", "hold", "release", "steps", "storm", "late", "pester", "told", "chatter"),
+    "clerk": ("order", "describe", "steps", "linger", "told", "write"),
+}
+_DESK_TOOLS = [_tool(server, name, f"Do {name}.", {}) for server, names in _DESK.items() for name in names]
+
+
+@pytest.fixture(scope="session")
+def desk_snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The snapshot of the tools of servers that ask and report."""
+    from pipeline.build import build
+    from pipeline.settings import load
+
+    folder = tmp_path_factory.mktemp("desk") / "served"
+    folder.mkdir()
+    (folder / "tools.jsonl").write_text("".join(json.dumps(tool) + "\n" for tool in _DESK_TOOLS), encoding="utf-8")
+    return build(load(folder, {"vectors": {"encoder": "none"}}, environment={}), workspace=folder / "ws").snapshot
+
+
+@pytest.fixture
+def desk_router(desk_snapshot: Path) -> Iterator[Router]:
+    with Router.open(desk_snapshot) as router:
+        yield router
+
+
 @pytest.fixture
 def weather_router(weather_snapshot: Path) -> Iterator[Router]:
     with Router.open(weather_snapshot) as router:

@@ -45,7 +45,7 @@ def test_servers_are_read_as_clients_have_them(write_json: Write) -> None:
         ({}, "mcpServers.one: a server has either a command or a url"),
         ({"command": "a", "url": "http://b"}, "mcpServers.one: a server has either a command or a url"),
         ({"command": 5}, "Expected `str | null`, got `int` - at `$.mcpServers[...].command`"),
-        ({"url": "http://b", "type": "sse"}, "mcpServers.one: type is 'sse'"),
+        ({"command": "b", "type": "sse"}, "mcpServers.one: type is 'sse', which is for a url"),
         ({"command": "a", "timeout_s": 0}, "mcpServers.one: timeout_s is 0.0"),
         ({"command": "a", "env": {"K": "${NOT_SET}"}}, "mcpServers.one.env.K: the environment has no NOT_SET"),
     ],

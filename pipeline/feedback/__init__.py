@@ -1,0 +1,18 @@
+"""Read feedback logs: `storage` keeps their events in one bounded file, `answers` ties outcomes to what was offered."""
+
+from pipeline.feedback.answers import Answer, Answers, join_answers
+from pipeline.feedback.storage import FeedbackLimits, StoredEvents, compact_events, forget_request, read_events
+from pipeline.feedback.summary import FeedbackSummary, summarize
+
+__all__ = [
+    "Answer",
+    "Answers",
+    "FeedbackLimits",
+    "FeedbackSummary",
+    "StoredEvents",
+    "compact_events",
+    "forget_request",
+    "join_answers",
+    "read_events",
+    "summarize",
+]

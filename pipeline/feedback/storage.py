@@ -1,0 +1,225 @@
+"""Keep the events of a feedback log in one Parquet file of a bounded size, in place of many small files of JSON.
+
+    FOLDER/*.jsonl           what routers write: see router/feedback/files.py
+    FOLDER/events.parquet    what `compact_events` has read of them, the oldest event first
+
+A build that is killed loses nothing: the files of JSON go after the Parquet file is in place, and events that both have
+count once.
+"""
+
+import os
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+from pyarrow import parquet
+
+from pipeline.errors import RunAborted
+from router.feedback import Event, Offered, Removed, Reported
+from router.feedback.events import decode_event
+from router.feedback.files import complete_file, event_files
+from router.snapshot.store.locking import lock_file
+
+EVENTS_FILE = "events.parquet"
+_LOCK = "compact.lock"
+_DAY_S = 86_400
+_SCHEMA = pa.schema(
+    [
+        pa.field("event", pa.string(), nullable=False),
+        pa.field("at", pa.float64(), nullable=False),
+        pa.field("id", pa.string()),
+        pa.field("snapshot", pa.string()),
+        pa.field("tools", pa.list_(pa.string())),
+        pa.field("always", pa.list_(pa.string())),
+        pa.field("caller", pa.string()),
+        pa.field("request", pa.string()),
+        pa.field("tool", pa.string()),
+        pa.field("outcome", pa.string()),
+        pa.field("events", pa.int64()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackLimits:
+    """What is kept: events of the last `days`, in a file of at most `max_bytes`. The oldest go first."""
+
+    days: int = 90
+    max_bytes: int = 67_108_864
+
+
+@dataclass(frozen=True)
+class StoredEvents:
+    """The events of a folder, the oldest first. `removed` were removed for their size or age.
+
+    `unreadable` counts lines that hold no event, as a full disk leaves behind; `writing` the files that a running
+    router still writes, whose events are read all the same.
+    """
+
+    offered: tuple[Offered, ...] = ()
+    reported: tuple[Reported, ...] = ()
+    removed: int = 0
+    unreadable: int = 0
+    writing: int = 0
+
+    @property
+    def events(self) -> list[Offered | Reported]:
+        """Return answers and reports in the order of time."""
+        events: list[Offered | Reported] = [*self.offered, *self.reported]
+        return sorted(events, key=lambda event: event.at)
+
+    @property
+    def count(self) -> int:
+        """Return how many events there are."""
+        return len(self.offered) + len(self.reported)
+
+
+def read_events(folder: Path) -> StoredEvents:
+    """Return all events of a folder, and change nothing. Raises RunAborted where it cannot be read."""
+    try:
+        files = event_files(folder)
+        events, unreadable = _read_table(folder / EVENTS_FILE), 0
+        writing = 0
+        for path in files:
+            with complete_file(path) as descriptor:
+                writing += descriptor is None and path.exists()
+            found, wrong = _read_lines(path.read_bytes().split(b"\n")) if path.exists() else ([], 0)
+            events += found
+            unreadable += wrong
+    except OSError as error:
+        raise _unreadable(folder, error) from error
+    return _stored(events, unreadable, writing)
+
+
+def compact_events(folder: Path, limits: FeedbackLimits | None = None, now: float | None = None) -> StoredEvents:
+    """Move the events of complete files into the Parquet file, within the limits, and return all that the folder has.
+
+    `now` is in seconds since 1970. Raises RunAborted where the folder cannot be read or written.
+    """
+    return _rewrite(folder, limits or FeedbackLimits(), time.time() if now is None else now)
+
+
+def forget_request(folder: Path, request: str) -> int:
+    """Erase the text of a request, whatever its case and spaces, and return how many answers had it.
+
+    Files that a running router still writes are left as they are: `read_events` counts them. Raises RunAborted.
+    """
+    words = normal_words(request)
+    before = sum(_asks(event, words) for event in read_events(folder).offered)
+    _rewrite(folder, None, time.time(), words)
+    return before - sum(_asks(event, words) for event in read_events(folder).offered)
+
+
+def normal_words(request: str) -> str:
+    """Return a request without the differences of case and spaces."""
+    return " ".join(request.casefold().split())
+
+
+def _rewrite(folder: Path, limits: FeedbackLimits | None, now: float, forget: str | None = None) -> StoredEvents:
+    """Write the Parquet file anew; without limits nothing is removed."""
+    try:
+        with ExitStack() as stack:
+            stack.enter_context(lock_file(folder / _LOCK))
+            events, unreadable = _read_table(folder / EVENTS_FILE), 0
+            complete = []
+            for path in event_files(folder):
+                descriptor = stack.enter_context(complete_file(path))
+                if descriptor is not None:
+                    complete.append(path)
+                    found, wrong = _read_lines(path.read_bytes().split(b"\n"))
+                    events += found
+                    unreadable += wrong
+            stored = _stored(events, unreadable, 0)
+            if forget is not None:
+                offered = (msgspec.structs.replace(e, request=None) if _asks(e, forget) else e for e in stored.offered)
+                stored = replace(stored, offered=tuple(offered))
+            if limits is not None:
+                stored = _newer(stored, now - limits.days * _DAY_S)
+            stored = _write_table(folder, stored, limits)
+            for path in complete:
+                path.unlink(missing_ok=True)
+    except OSError as error:
+        raise _unreadable(folder, error) from error
+    return replace(read_events(folder), unreadable=stored.unreadable)
+
+
+def _newer(stored: StoredEvents, since: float) -> StoredEvents:
+    """Return the events from a time on, and count the others as removed."""
+    offered = tuple(event for event in stored.offered if event.at >= since)
+    reported = tuple(event for event in stored.reported if event.at >= since)
+    kept = replace(stored, offered=offered, reported=reported)
+    return replace(kept, removed=stored.removed + stored.count - kept.count)
+
+
+def _write_table(folder: Path, stored: StoredEvents, limits: FeedbackLimits | None) -> StoredEvents:
+    """Put the events into place, without the oldest where they take too many bytes; return those that are kept."""
+    part = folder / f"{EVENTS_FILE}.part"
+    while True:
+        rows = [_row(event) for event in stored.events]
+        if stored.removed:
+            rows.append(_row(Removed(0.0, stored.removed)))
+        part.unlink(missing_ok=True)
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+            parquet.write_table(pa.Table.from_pylist(rows, schema=_SCHEMA), stream, compression="zstd")
+            stream.flush()
+            os.fsync(stream.fileno())
+        size = part.stat().st_size
+        if limits is None or size <= limits.max_bytes or not stored.count:
+            os.replace(part, folder / EVENTS_FILE)
+            return stored
+        times = [event.at for event in stored.events]
+        first = len(times) - int(len(times) * 0.9 * limits.max_bytes / size)
+        stored = _newer(stored, times[first] if first < len(times) else float("inf"))
+
+
+def _read_table(path: Path) -> list[Event]:
+    """Return the events of the Parquet file, none where there is none. Raises OSError where it is damaged."""
+    if not path.exists():
+        return []
+    try:
+        rows = parquet.read_table(path, schema=_SCHEMA).to_pylist()
+        return [_event(row) for row in rows]
+    except (pa.ArrowException, msgspec.ValidationError) as error:
+        raise OSError(0, f"is damaged: {error}", str(path)) from error
+
+
+def _event(row: dict[str, Any]) -> Event:
+    event: Event = msgspec.convert({name: value for name, value in row.items() if value is not None}, Event)
+    return event
+
+
+def _row(event: Event) -> dict[str, Any]:
+    row: dict[str, Any] = msgspec.to_builtins(event)
+    return row
+
+
+def _read_lines(lines: Sequence[bytes]) -> tuple[list[Event], int]:
+    """Return the events of lines, and how many lines hold none."""
+    events = [decode_event(line) for line in lines if line]
+    found = [event for event in events if event is not None]
+    return found, len(events) - len(found)
+
+
+def _stored(events: Iterable[Event], unreadable: int, writing: int) -> StoredEvents:
+    once = sorted(dict.fromkeys(events), key=lambda event: event.at)
+    return StoredEvents(
+        tuple(event for event in once if isinstance(event, Offered)),
+        tuple(event for event in once if isinstance(event, Reported)),
+        sum(event.events for event in once if isinstance(event, Removed)),
+        unreadable,
+        writing,
+    )
+
+
+def _asks(event: Offered, words: str) -> bool:
+    return event.request is not None and normal_words(event.request) == words
+
+
+def _unreadable(folder: Path, error: OSError) -> RunAborted:
+    place = error.filename or folder
+    return RunAborted(f"the feedback log {place} cannot be read or written: {error.strerror or error}")

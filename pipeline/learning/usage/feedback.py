@@ -1,0 +1,135 @@
+"""What the answers of a feedback log say of each request and tool: how often it succeeded, how often it was examined.
+
+    relevance(request, tool) = successes / (examined + DOUBT)
+
+An answer counts as examined by the rank that the tool had in it, so that a call at the fifth rank says more than one
+at the first, and a tool that was offered and not called says a little against itself. A tool that was never offered
+says nothing. Failed calls say nothing. One caller cannot decide alone: see `_bounded`.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.feedback import Answer
+from pipeline.feedback.storage import normal_words
+from pipeline.learning.usage.examination import Examination, estimate_examination
+from pipeline.learning.usage.log import MAX_USES, Evidence, PastRequest
+from router.feedback import Outcome
+
+# A call whose end nobody reported is half a success.
+_SUCCESSES = {Outcome.SUCCEEDED: 1.0, Outcome.CALLED: 0.5}
+# Answers of one caller to the same words; a scheduled agent asks the same thousands of times.
+_MOST_ANSWERS = 10
+# What one caller may say of a tool beyond what all others say of it together.
+_BEYOND_OTHERS = 3.0
+
+_Key = tuple[str, str | None, str]  # words, caller, tool
+
+
+@dataclass(frozen=True)
+class FeedbackLessons:
+    """The requests of a feedback log with their evidence, the newest last; `examination` is how it was weighed.
+
+    `unknown` counts outcomes of tools that the catalog no longer has, `judged` requests that are judged requests of the
+    catalog, which teach nothing, `bounded` pairs of a caller and a tool whose evidence was bounded.
+    """
+
+    requests: tuple[PastRequest, ...]
+    examination: Examination
+    answers: int
+    texts: int
+    unknown: int
+    judged: int
+    bounded: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts, for the manifest."""
+        return {
+            "answers": self.answers,
+            "texts": self.texts,
+            "requests": len(self.requests),
+            "unknown": self.unknown,
+            "judged": self.judged,
+            "bounded": self.bounded,
+            "position_bias": round(self.examination.bias, 2),
+            "position_pairs": self.examination.pairs,
+        }
+
+
+def feedback_lessons(
+    answers: Iterable[Answer], known: Collection[str], judged: Collection[str] = ()
+) -> FeedbackLessons:
+    """Return what answers teach; `known` are the catalog's ids, `judged` the texts of its judged requests."""
+    answers = list(answers)
+    skipped = {normal_words(text) for text in judged}
+    with_text = [(normal_words(answer.request), answer) for answer in answers if answer.request is not None]
+    taught = [(words, answer) for words, answer in with_text if words not in skipped]
+    examination = estimate_examination(answer for _, answer in taught)
+    successes, examined, unknown = _counted(taught, examination, known)
+    successes, bounded = _bounded(successes)
+    examined, _ = _bounded(examined)
+    texts = {words: answer.request or "" for words, answer in taught}
+    newest = list(dict.fromkeys(reversed([words for words, _ in taught])))
+    evidence: dict[str, dict[str, Evidence]] = defaultdict(dict)
+    for (words, _, tool), mass in examined.items():
+        before = evidence[words].get(tool, Evidence())
+        evidence[words][tool] = Evidence(before.successes, before.examined + mass)
+    for (words, _, tool), mass in successes.items():
+        before = evidence[words].get(tool, Evidence())
+        evidence[words][tool] = Evidence(before.successes + mass, before.examined)
+    requests = [PastRequest.of(texts[words], evidence[words]) for words in newest if evidence[words]]
+    return FeedbackLessons(
+        requests=tuple(reversed(requests[:MAX_USES])),
+        examination=examination,
+        answers=len(answers),
+        texts=len(with_text),
+        unknown=unknown,
+        judged=len(with_text) - len(taught),
+        bounded=bounded,
+    )
+
+
+def _counted(
+    taught: Iterable[tuple[str, Answer]], examination: Examination, known: Collection[str]
+) -> tuple[dict[_Key, float], dict[_Key, float], int]:
+    """Return successes and examinations by words, caller and tool, and how many outcomes name unknown tools."""
+    taught, known, unknown = list(taught), frozenset(known), 0
+    times = Counter((words, answer.caller) for words, answer in taught)
+    successes: dict[_Key, float] = defaultdict(float)
+    examined: dict[_Key, float] = defaultdict(float)
+    for words, answer in taught:
+        weight = min(1.0, _MOST_ANSWERS / times[words, answer.caller])
+        ranks = {tool: rank for rank, tool in enumerate(answer.tools, 1)}
+        unknown += sum(tool not in known for tool in answer.outcomes)
+        # Tools that somebody named without an answer have no rank; those that every answer has teach nothing.
+        for tool in ranks or answer.outcomes:
+            outcome = answer.outcomes.get(tool)
+            if tool not in known or outcome is Outcome.FAILED:
+                continue
+            looked_at = outcome is Outcome.REJECTED or not ranks
+            key = (words, answer.caller, tool)
+            examined[key] += weight * (1.0 if looked_at else examination.at(ranks[tool]))
+            if outcome in _SUCCESSES:
+                successes[key] += weight * _SUCCESSES[outcome]
+    return successes, examined, unknown
+
+
+def _bounded(masses: Mapping[_Key, float]) -> tuple[dict[_Key, float], int]:
+    """Return evidence in which no caller says more of a tool than all others together, and a little; where there are
+    several callers."""
+    by_caller: dict[tuple[str, str | None], float] = defaultdict(float)
+    by_tool: dict[str, float] = defaultdict(float)
+    for (_, caller, tool), mass in masses.items():
+        by_caller[tool, caller] += mass
+        by_tool[tool] += mass
+    if len({caller for _, caller in by_caller}) < 2:
+        return dict(masses), 0
+    shares = {
+        (tool, caller): min(1.0, (by_tool[tool] - mass + _BEYOND_OTHERS) / mass)
+        for (tool, caller), mass in by_caller.items()
+        if mass
+    }
+    bounded = {key: mass * shares.get((key[2], key[1]), 1.0) for key, mass in masses.items()}
+    return bounded, sum(share < 1 for share in shares.values())

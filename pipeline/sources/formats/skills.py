@@ -1,0 +1,138 @@
+"""Read agent skills: a folder of folders that each hold a SKILL.md, or one such file.
+
+A SKILL.md is YAML frontmatter (`name`, `description`, …) between lines of `---`, and instructions in Markdown below.
+Source of the format: agentskills.io/specification.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pipeline.errors import RecordRejected, RunAborted
+from pipeline.settings import LimitsSettings
+from pipeline.settings.loading import SKILL_FILE as FILE
+from pipeline.sources.formats.document import DEFAULT_LIMITS, read_text
+from pipeline.sources.formats.yaml_values import parse_yaml
+from router.record import Kind, Origin
+from router.tools.definitions.raw_tool import FieldReader, RawTool
+
+MAX_INSTRUCTIONS = 100_000  # characters; the specification advises fewer than 5,000 tokens
+_MAX_FILES = 100  # of one skill that its record names
+_MAX_DEPTH = 8  # levels of folders
+_NOT_SKILLS = ("node_modules", "__pycache__")
+_FRONTMATTER = re.compile(r"\A---[ \t]*\n(.*?\n)??---[ \t]*(?:\n|\Z)", re.DOTALL)
+_FIELD = re.compile(r"([A-Za-z][\w-]*):[ \t]+(\S.*)")
+_HIDDEN = "disable-model-invocation"
+_KNOWN = ("name", "description", _HIDDEN)
+
+
+def is_skill_source(path: Path) -> bool:
+    """Return whether a path is a SKILL.md, or a folder with one in it or in a folder below."""
+    return path.name == FILE if not path.is_dir() else next(_skill_files(path), None) is not None
+
+
+def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[RawTool | RecordRejected]:
+    """Yield the skills below a folder, by path. Raises RunAborted where there is none, or the folder is missing."""
+    if not path.is_dir():
+        yield _skill(path, Origin(path.name, ""), limits)
+        return
+    found = False
+    for file in _skill_files(path):
+        found = True
+        origin = Origin(file.relative_to(path).as_posix(), "")
+        try:
+            yield _skill(file, origin, limits)
+        except RecordRejected as rejected:
+            yield rejected
+        except RunAborted as error:  # one that cannot be read costs itself alone
+            yield RecordRejected(origin, str(error))
+    if not found:
+        raise RunAborted(f"the source {path} holds no {FILE}: each skill is a folder with one")
+
+
+def _skill_files(folder: Path) -> Iterator[Path]:
+    """Yield the SKILL.md files of a folder by path. What lies within a skill's own folder is part of that skill."""
+    seen: set[str] = set()  # links to folders are followed, each place once
+    for place, folders, files in os.walk(folder, followlinks=True):
+        depth = len(Path(place).relative_to(folder).parts)
+        if (real := os.path.realpath(place)) in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        if FILE in files:
+            yield Path(place) / FILE
+            if depth:
+                folders.clear()
+        if depth >= _MAX_DEPTH:
+            folders.clear()
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NOT_SKILLS)
+
+
+def _skill(file: Path, origin: Origin, limits: LimitsSettings) -> RawTool:
+    """Return the skill of a file. Raises RecordRejected where models may not use it, or a field has a wrong type."""
+    fields, instructions, notices = _parts(read_text(file, limits.document_bytes), limits)
+    reader = FieldReader(fields, origin)
+    if fields.get(_HIDDEN) is True:
+        raise RecordRejected(origin, f"models do not choose it: {_HIDDEN} is true")
+    description = reader.text("description").strip()
+    if not description:
+        description = _first_paragraph(instructions)
+        notices.append("it has no description: its first paragraph stands in")
+    if not description:
+        raise RecordRejected(origin, "it has neither a description nor instructions", keys=tuple(fields))
+    if len(instructions) > MAX_INSTRUCTIONS:
+        notices.append(
+            f"its instructions have {len(instructions):,} characters: the first {MAX_INSTRUCTIONS:,} are kept"
+        )
+    files = _other_files(file.parent)
+    annotations = {name: value for name, value in fields.items() if name not in _KNOWN}
+    return RawTool(
+        name=reader.text("name").strip() or file.resolve().parent.name,
+        origin=origin,
+        description=description,
+        annotations={**annotations, **({"files": files} if files else {}), "readOnlyHint": True},
+        kind=Kind.SKILL,
+        instructions=instructions[:MAX_INSTRUCTIONS],
+        notices=tuple(notices),
+    )
+
+
+def _parts(text: str, limits: LimitsSettings) -> tuple[dict[str, Any], str, list[str]]:
+    """Return the fields of the frontmatter, the instructions, and notices."""
+    match = _FRONTMATTER.match(text)
+    if match is None:
+        return {}, text.strip(), ["it has no frontmatter"]
+    written, instructions = match[1] or "", text[match.end() :].strip()
+    try:
+        fields = parse_yaml(written, max_values=limits.document_values, max_characters=limits.document_bytes)
+    except (yaml.YAMLError, ValueError):
+        # `description: Use when: …`, which agents accept, is no YAML.
+        pairs = (_FIELD.fullmatch(line.rstrip()) for line in written.split("\n"))
+        fields = {pair[1]: pair[2].strip("\"'") for pair in pairs if pair}
+        return fields, instructions, ["its frontmatter is no YAML: the lines `field: text` were read"]
+    return fields if isinstance(fields, dict) else {}, instructions, []
+
+
+def _first_paragraph(instructions: str) -> str:
+    """Return the first paragraph that is no heading, on one line; empty where there is none."""
+    paragraphs = (part.strip() for part in instructions.split("\n\n"))
+    return next((" ".join(part.split()) for part in paragraphs if part and not part.startswith("#")), "")
+
+
+def _other_files(folder: Path) -> list[str]:
+    """Return the names of a skill's other files, relative to its folder, which its instructions may tell to read."""
+    names: list[str] = []
+    for place, folders, files in os.walk(folder):
+        if len(Path(place).relative_to(folder).parts) >= _MAX_DEPTH:
+            folders.clear()
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NOT_SKILLS)
+        names += [
+            (Path(place) / name).relative_to(folder).as_posix() for name in sorted(files) if not name.startswith(".")
+        ]
+        if len(names) > _MAX_FILES:
+            break
+    return [name for name in names if name != FILE][:_MAX_FILES]

@@ -1,0 +1,123 @@
+"""The tools of a dialogue, worked out from what was said and called in it, for frameworks that keep the messages.
+
+The same dialogue always gives the same tools in the same order, and what is said next only adds tools behind them while
+there is room: the provider's prompt cache holds. One instance serves all dialogues.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TypedDict, TypeVar, Unpack
+
+from router.answer.results import RoutedTools
+from router.dialogue.stable_selection import StableSelection
+from router.errors import RequestInvalid
+from router.provider_formats import Form
+from router.record import ToolRecord
+from router.router import Router
+from router.selection import Selection
+
+_KEPT = 512
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A call in a dialogue: the model called a tool of this id."""
+
+    tool_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A search in a dialogue: the model asked for tools that fit a request of its own words."""
+
+    request: str
+
+
+Event = str | Called | Searched  # a text is a message of the user
+
+
+class StableOptions(TypedDict, total=False):
+    """Options of the tools of a dialogue, all optional: those of `StableSelection`.
+
+    Keyword Args:
+        k: How many of its own best tools each turn has; 8 by default.
+        capacity: The greatest number of tools, 24 by default and 128 at most.
+        token_budget: The greatest number of tokens of all tools together.
+        form: The provider's format, whose rules hold for names and parameters; "responses" by default.
+        selection: Filters the tools of the whole dialogue; the router's own for None.
+    """
+
+    k: int
+    capacity: int
+    token_budget: int | None
+    form: Form | str
+    selection: Selection | None
+
+
+class DialogueTools:
+    """Works out the tools of dialogues. Raises SettingsInvalid for an option out of its range."""
+
+    def __init__(self, router: Router, **options: Unpack[StableOptions]) -> None:
+        self._router = router
+        self._options: StableOptions = {"form": Form.RESPONSES, **options}
+        self._selection = self._options.get("selection") or router.selection
+        self._k = self._options.get("k", 8)
+        self._stable()  # checks the options
+        self._served: tuple[object, ...] = ()
+        self._answers: dict[tuple[str, ...], RoutedTools] = {}
+        self._dialogues: dict[tuple[Event, ...], tuple[ToolRecord, ...]] = {}
+
+    async def tools(self, events: Sequence[Event]) -> tuple[ToolRecord, ...]:
+        """Return the tools at the end of a dialogue, in order; none before the user has said anything in words.
+
+        A search that the router refuses adds nothing. Raises what `Router.route` raises.
+        """
+        self._forget_other_tools()
+        asked = max((place for place, event in enumerate(events, 1) if not isinstance(event, Called)), default=0)
+        dialogue, dialogues = tuple(events[:asked]), self._dialogues  # calls matter to what is asked after them
+        if dialogue not in dialogues:
+            _keep(dialogues, dialogue, await self._replayed(dialogue))
+        return dialogues[dialogue]
+
+    async def routed(self, request: Sequence[str]) -> RoutedTools:
+        """Return the answer to messages of the user. Answers are kept while the same tools serve."""
+        self._forget_other_tools()
+        key, answers = tuple(request), self._answers
+        if key not in answers:
+            form = self._options["form"]
+            routed = await self._router.route_async(list(key), k=self._k, form=form, selection=self._selection)
+            _keep(answers, key, routed)
+        return answers[key]
+
+    async def _replayed(self, events: Sequence[Event]) -> tuple[ToolRecord, ...]:
+        stable, said = self._stable(), list[str]()
+        records: tuple[ToolRecord, ...] = ()
+        for event in events:
+            if isinstance(event, Called):
+                if event.tool_id in stable.ids:
+                    stable.called(event.tool_id)
+            elif isinstance(event, Searched):
+                with suppress(RequestInvalid):  # its model was told when it searched
+                    records = stable.take(await self.routed([event.request])).tools
+            elif event.strip():
+                said.append(event)
+                records = stable.take(await self.routed(said)).tools
+        return records
+
+    def _forget_other_tools(self) -> None:
+        served = (self._router.manifest, self._router.overlay)
+        if served != self._served:
+            self._answers, self._dialogues, self._served = {}, {}, served
+
+    def _stable(self) -> StableSelection:
+        return StableSelection(self._router, **self._options)
+
+
+def _keep(kept: dict[_Key, _Value], key: _Key, value: _Value) -> None:
+    """Keep a value, and forget the oldest where there are too many."""
+    kept[key] = value
+    while len(kept) > _KEPT:
+        kept.pop(next(iter(kept)), None)

@@ -1,0 +1,83 @@
+"""The result of a search as a FastMCP server gives it: a short text for a model, and the same as JSON for programs."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fastmcp.tools.base import Tool, ToolResult
+
+from router.adapters.fastmcp.catalog import definition
+from router.answer.results import RoutedTools
+from router.provider_formats import Detail, Form, VendorText, handed_record, render, signature
+from router.tools.definitions import record_of
+from router.tools.trust import TrustedRecord
+
+_TOOL_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "signature": {"type": "string"},
+        "description": {"type": "string"},
+        "inputSchema": {"type": "object"},
+        "first": {"type": "array", "items": {"type": "string"}, "description": "Tools to call before this one."},
+    },
+    "required": ["name"],
+}
+RESULT_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "tools": {"type": "array", "items": _TOOL_SCHEMA},
+        "none_fits": {"type": "boolean"},
+        "notes": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["tools", "none_fits", "notes"],
+}
+_NO_TOOLS = "There are no tools to search."
+
+
+def empty_result() -> ToolResult:
+    """Return the result of a search where its caller may see no tool."""
+    return ToolResult(_NO_TOOLS, {"tools": [], "none_fits": True, "notes": [_NO_TOOLS]})
+
+
+def search_result(routed: RoutedTools, tools: Mapping[str, Tool]) -> ToolResult:
+    """Return the result of a search. `tools` are those that its caller may see, by the router's ids.
+
+    Each is told as its caller's server lists it, never as another caller's search indexed it.
+    """
+    found = {routed_tool.tool_id: routed_tool for routed_tool in (*routed.always, *routed.tools)}
+    handed = {
+        tool_id: handed_record(record_of(definition(tools[tool_id])), routed.vendor_text)
+        for tool_id in found
+        if tool_id in tools
+    }
+    names = {tool_id: its.record.name for tool_id, its in handed.items() if not its.unusable}
+    rows = {tool_id: _row(handed[tool_id], found[tool_id].detail) for tool_id in names}
+    for tool_id, routed_tool in found.items():
+        for needing in routed_tool.needed_by:
+            if tool_id in names and needing.tool_id in names:
+                rows[needing.tool_id].setdefault("first", []).append(names[tool_id])
+    notes = [f"{routed.doubt} Below is what comes closest."] if routed.none_fits and rows else []
+    for tool_id, name in names.items():
+        if reasons := dict.fromkeys(part.reason for part in handed[tool_id].withheld):
+            notes.append(f"Part of the text of {name} was withheld: {'; '.join(reasons)}.")
+    if not rows:
+        notes.append("No tool matches this request. Say it in other words, or say that there is no tool for it.")
+    answer = {"tools": list(rows.values()), "none_fits": routed.none_fits or not rows, "notes": notes}
+    return ToolResult("\n".join([*notes, *map(_line, rows.values())]), answer)
+
+
+def _row(handed: TrustedRecord, detail: Detail) -> dict[str, Any]:
+    """Return a tool as JSON. Its record has been screened, so it is rendered as it stands."""
+    record = handed.record
+    if detail is Detail.SIGNATURE:
+        return {"name": record.name, "signature": signature(record, VendorText.VERBATIM)}
+    (tool,) = render([record], Form.MCP, detail=detail, vendor_text=VendorText.VERBATIM).tools
+    return {"name": record.name, "description": tool.get("description", ""), "inputSchema": tool["inputSchema"]}
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    """Return a tool for a model to read, and below it the tools that must run first."""
+    shown = {name: value for name, value in row.items() if name != "first"}
+    line = row["signature"] if "signature" in row else json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+    return "\n".join([line, *(f"  first: {name}" for name in row.get("first", ()))])

@@ -1,0 +1,132 @@
+"""The files of a feedback log: lines of JSON, of which each process appends to one of its own.
+
+A process holds the lock of the file that it writes, so that others see which are complete; a killed one frees it.
+Only the log's user may read the files.
+"""
+
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from router.feedback.events import Removed, decode_event, encode_events
+from router.files import open_regular
+
+SUFFIX = ".jsonl"
+_FILE_MODE = 0o600
+_FOLDER_MODE = 0o700
+_PARTS = 16  # files that a full log of one process has: removing one removes so small a share
+_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a log's folder, which only its user may enter; one that is there stays as it is. Raises OSError."""
+    folder.mkdir(_FOLDER_MODE, parents=True, exist_ok=True)
+
+
+def event_files(folder: Path) -> list[Path]:
+    """Return the files of events in a log's folder, the oldest first. Raises OSError."""
+    return sorted(path for path in folder.iterdir() if path.suffix == SUFFIX and not path.is_symlink())
+
+
+@contextmanager
+def complete_file(path: Path) -> Iterator[int | None]:
+    """Yield a descriptor of a file that no process writes, held so while the block runs; None of any other.
+
+    Raises OSError where the file is there and cannot be read.
+    """
+    try:
+        descriptor = open_regular(path, follow=False)
+    except FileNotFoundError:  # somebody else has removed it
+        yield None
+        return
+    try:
+        yield descriptor if _locked(descriptor) else None
+    finally:
+        os.close(descriptor)
+
+
+class EventFiles:
+    """Appends lines to a file of this process, and begins another when it is full or was removed.
+
+    Together, the files of a folder have about `max_bytes` at most: the oldest complete ones are removed, and a line
+    says how many events they had.
+    """
+
+    def __init__(self, folder: Path, max_bytes: int) -> None:
+        self.folder = folder
+        self._max_bytes = max_bytes
+        self._most = max(max_bytes // _PARTS, 1)
+        self._file: int | None = None
+        self._torn = False
+
+    def append(self, lines: bytes) -> None:
+        """Append whole lines. Raises OSError; lines that were cut off count as one that nobody can read."""
+        file = self._opened()
+        begun = b"\n" + lines if self._torn else lines
+        written = os.write(file, begun)
+        self._torn = written < len(begun)
+        if self._torn:
+            raise OSError(28, "No space left on device", str(self.folder))
+
+    def close(self) -> None:
+        """Close the file, which is complete then; the next line begins another."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file, self._torn = None, False
+
+    def _opened(self) -> int:
+        if self._file is not None:
+            status = os.fstat(self._file)
+            if status.st_size < self._most and status.st_nlink:
+                return self._file
+            self.close()
+        removed = self._remove_oldest()
+        stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+        path = self.folder / f"{stamp}-{time.time_ns() % 10**9:09}-{os.getpid()}-{secrets.token_hex(4)}{SUFFIX}"
+        self._file = os.open(path, _FLAGS, _FILE_MODE)
+        _locked(self._file)
+        if removed:
+            os.write(self._file, encode_events([Removed(time.time(), removed)]))
+        return self._file
+
+    def _remove_oldest(self) -> int:
+        """Remove the oldest complete files until another fits; return how many events they had."""
+        sizes = {path: path.stat().st_size for path in event_files(self.folder)}
+        excess, removed = sum(sizes.values()) + self._most - self._max_bytes, 0
+        for path, size in sizes.items():
+            if excess <= 0:
+                break
+            with complete_file(path) as descriptor:
+                if descriptor is not None:
+                    with os.fdopen(os.dup(descriptor), "rb") as stream:
+                        removed += sum(_events_of(line) for line in stream)
+                    path.unlink(missing_ok=True)
+                    excess -= size
+        return removed
+
+
+def _events_of(line: bytes) -> int:
+    """Return how many events are lost with a line: those that it tells were removed, or itself."""
+    event = decode_event(line)
+    return event.events if isinstance(event, Removed) else 1
+
+
+def _locked(descriptor: int) -> bool:
+    """Lock a file until its descriptor is closed; return False where another process holds it.
+
+    Where the system has no locks, nothing is known of other processes, and every file counts as complete.
+    """
+    try:
+        import fcntl  # not on Windows
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # such as NFS without locks
+        return True
+    return True

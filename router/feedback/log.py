@@ -1,0 +1,222 @@
+"""The feedback log: events are queued by whoever routes, and written by a thread of the log."""
+
+import atexit
+import logging
+import os
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, Full, Queue
+from secrets import token_hex
+
+from router.errors import SettingsInvalid, quoted
+from router.feedback.events import Event, Offered, Outcome, Reported, encode_events
+from router.feedback.files import EventFiles, make_folder
+from router.process import renew_in_child
+
+_LEAST_BYTES = 65_536
+_BATCH = 1_000  # events of one write
+_WARN_EVERY_S = 60.0
+
+_logger = logging.getLogger("router.feedback")
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackStatistics:
+    """What a log has done in this process.
+
+    Attributes:
+        written: Events in the log's files.
+        dropped: Events that were lost: the queue was full, or the files could not be written.
+        problem: Why the last write failed; empty where it did not.
+    """
+
+    written: int
+    dropped: int
+    problem: str
+
+
+class FeedbackLog:
+    """Keeps what answers offered and what became of it, in a folder of small files.
+
+    An event takes microseconds and never waits or fails: it is queued, and a thread writes it. Where events come faster
+    than the disk takes them, or it is full, they are dropped, counted and warned of. Several threads, processes and
+    routers may use one folder.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        texts: bool = False,
+        max_bytes: int = 67_108_864,
+        max_queued: int = 10_000,
+    ) -> None:
+        """Open a log; the folder is made if it is missing.
+
+        Args:
+            folder: The folder of the files, which only this user may read.
+            texts: Keep the requests' texts. Without them a build can count, and cannot learn.
+            max_bytes: The greatest size of all files; the oldest are removed first.
+            max_queued: The most events that wait for the disk.
+
+        Raises:
+            SettingsInvalid: A value is out of its range, or the folder cannot be made.
+        """
+        if not isinstance(texts, bool):
+            raise SettingsInvalid(f"texts is {quoted(texts)}, it must be True or False")
+        _check_number("max_bytes", max_bytes, _LEAST_BYTES)
+        _check_number("max_queued", max_queued, 1)
+        self.folder, self.texts = Path(folder), texts
+        try:
+            make_folder(self.folder)
+        except OSError as error:
+            raise SettingsInvalid(f"the feedback folder {folder} cannot be made: {error.strerror}") from error
+        self._max_bytes, self._max_queued = max_bytes, max_queued
+        self._starting = threading.Lock()
+        renew_in_child(self, "_starting")
+        self._thread: threading.Thread | None = None
+        self._begin()
+
+    def offered(
+        self,
+        snapshot: str,
+        tools: Sequence[str],
+        *,
+        always: Sequence[str] = (),
+        request: str | None = None,
+        caller: str | None = None,
+    ) -> str:
+        """Record an answer, and return the id to report its outcomes with: 32 letters and digits, by chance.
+
+        Args:
+            snapshot: The id of the snapshot that answered.
+            tools: The ids of its ranked tools, best first.
+            always: The ids of those that the selection adds to every answer.
+            request: What was asked for; kept where the log keeps texts.
+            caller: Who asked, where callers are told apart.
+        """
+        answer = token_hex(16)
+        text = request if self.texts else None
+        self._put(Offered(time.time(), answer, snapshot, tuple(tools), tuple(always), caller, text))
+        return answer
+
+    def report(self, answer: str, tool_id: str, outcome: Outcome | str, *, caller: str | None = None) -> None:
+        """Record what became of a tool of an answer. The last report on a tool counts.
+
+        Raises:
+            SettingsInvalid: The outcome is unknown.
+        """
+        self._put(Reported(time.time(), answer, tool_id, parse_outcome(outcome), caller))
+
+    @property
+    def statistics(self) -> FeedbackStatistics:
+        """Return what this process has written and lost."""
+        return FeedbackStatistics(self._written, self._dropped, self._problem)
+
+    def flush(self, timeout_s: float = 10.0) -> bool:
+        """Wait until what was recorded before is in the files; return False where that takes longer."""
+        if self._process != os.getpid() or self._thread is None:
+            return True
+        done = threading.Event()
+        try:
+            self._queue.put(done, timeout=timeout_s)
+        except Full:
+            return False
+        return done.wait(timeout_s)
+
+    def close(self) -> None:
+        """Write what is queued, and end the thread. The next event opens the log again."""
+        with self._starting:
+            thread = self._thread
+            self._thread = None
+        if thread is not None and self._process == os.getpid():
+            self._queue.put(None)
+            thread.join()
+        atexit.unregister(self.close)
+
+    def _begin(self) -> None:
+        """Start with nothing, as at first and in a forked child: what was queued is the parent's to write."""
+        self._process = os.getpid()
+        self._queue: Queue[Event | threading.Event | None] = Queue(self._max_queued)
+        self._files = EventFiles(self.folder, self._max_bytes)
+        self._thread = None
+        self._written = self._dropped = 0
+        self._problem, self._warned = "", 0.0
+
+    def _put(self, event: Event) -> None:
+        if self._thread is None or self._process != os.getpid():
+            self._start()
+        try:
+            self._queue.put_nowait(event)
+        except Full:
+            self._lose(1, f"{self._max_queued:,} events wait for the disk already")
+
+    def _start(self) -> None:
+        with self._starting:
+            if self._process != os.getpid():
+                self._begin()
+            if self._thread is None:
+                arguments = (self._queue, self._files)
+                self._thread = threading.Thread(target=self._run, args=arguments, name="feedback-log", daemon=True)
+                self._thread.start()
+                atexit.register(self.close)
+
+    def _run(self, queue: "Queue[Event | threading.Event | None]", files: EventFiles) -> None:
+        """Write what is queued until it says None."""
+        ended = False
+        while not ended:
+            batch: list[Event] = []
+            flushed: list[threading.Event] = []
+            item = queue.get()
+            while True:
+                if item is None:
+                    ended = True
+                elif isinstance(item, threading.Event):
+                    flushed.append(item)
+                else:
+                    batch.append(item)
+                if ended or len(batch) >= _BATCH:
+                    break
+                try:
+                    item = queue.get_nowait()
+                except Empty:
+                    break
+            self._write(files, batch)
+            for done in flushed:
+                done.set()
+        files.close()
+
+    def _write(self, files: EventFiles, batch: list[Event]) -> None:
+        if not batch:
+            return
+        try:
+            files.append(encode_events(batch))
+        except OSError as error:
+            self._lose(len(batch), error.strerror or str(error))
+        else:
+            self._written += len(batch)
+            self._problem = ""
+
+    def _lose(self, events: int, problem: str) -> None:
+        """Count events that are lost, and warn, once a minute."""
+        self._dropped += events
+        self._problem = problem
+        if (now := time.monotonic()) - self._warned > _WARN_EVERY_S or not self._warned:
+            self._warned = now
+            _logger.warning("the feedback log %s loses events (%d so far): %s", self.folder, self._dropped, problem)
+
+
+def parse_outcome(value: Outcome | str) -> Outcome:
+    """Return the outcome of a name. Raises SettingsInvalid for an unknown one."""
+    try:
+        return Outcome(value)
+    except ValueError:
+        raise SettingsInvalid(f"outcome is {quoted(value)}, it must be one of {', '.join(Outcome)}") from None
+
+
+def _check_number(name: str, value: object, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise SettingsInvalid(f"{name} is {quoted(value)}, it must be a whole number, at least {least:,}")

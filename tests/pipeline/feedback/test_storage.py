@@ -1,0 +1,109 @@
+"""The events of a log end up in one Parquet file, once each, within its bounds."""
+
+import stat
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from pipeline.errors import RunAborted
+from pipeline.feedback import FeedbackLimits, compact_events, forget_request, read_events
+from pipeline.feedback.storage import EVENTS_FILE
+from router import FeedbackLog
+from router.feedback.files import event_files
+
+DAY_S = 86_400
+
+
+def logged(folder: Path, *requests: str) -> list[str]:
+    """The ids of answers to these requests, each of which led to its second tool."""
+    log = FeedbackLog(folder, texts=True)
+    answers = [log.offered("s1", ["a", "b"], always=["c"], request=request, caller="night") for request in requests]
+    for answer in answers:
+        log.report(answer, "b", "succeeded", caller="night")
+    log.close()
+    return answers
+
+
+def test_the_files_of_json_become_one_parquet_file_with_the_same_events(tmp_path: Path) -> None:
+    logged(tmp_path, "refund", "pay")
+    before = read_events(tmp_path)
+    assert compact_events(tmp_path) == before == read_events(tmp_path)
+    assert event_files(tmp_path) == [] and before.count == 4
+    assert stat.S_IMODE((tmp_path / EVENTS_FILE).stat().st_mode) == 0o600
+    logged(tmp_path, "cancel")
+    assert [event.request for event in compact_events(tmp_path).offered] == ["refund", "pay", "cancel"]
+
+
+def test_duckdb_reads_the_file(tmp_path: Path) -> None:
+    logged(tmp_path, "refund")
+    compact_events(tmp_path)
+    statement = f"SELECT event, tools, tool, outcome FROM '{tmp_path / EVENTS_FILE}' ORDER BY \"at\""
+    rows = duckdb.connect().execute(statement).fetchall()
+    assert rows == [("offered", ["a", "b"], None, None), ("reported", None, "b", "succeeded")]
+
+
+def test_a_file_that_a_router_writes_is_read_and_left(tmp_path: Path) -> None:
+    log = FeedbackLog(tmp_path)
+    log.offered("s1", ["a"])
+    assert log.flush()
+    found = compact_events(tmp_path)
+    assert (len(found.offered), found.writing, len(event_files(tmp_path))) == (1, 1, 1)
+    log.close()
+    assert compact_events(tmp_path) == read_events(tmp_path)
+    assert event_files(tmp_path) == []
+
+
+def test_events_that_a_killed_build_left_in_both_files_count_once(tmp_path: Path) -> None:
+    logged(tmp_path, "refund")
+    (path,) = event_files(tmp_path)
+    lines = path.read_bytes()
+    compact_events(tmp_path)
+    path.write_bytes(lines)  # as if the build had ended before it removed the file
+    assert compact_events(tmp_path).count == 2
+
+
+def test_old_events_are_removed_and_counted(tmp_path: Path) -> None:
+    logged(tmp_path, "refund")
+    at = read_events(tmp_path).offered[0].at
+    assert compact_events(tmp_path, FeedbackLimits(days=2), now=at + DAY_S).count == 2
+    found = compact_events(tmp_path, FeedbackLimits(days=2), now=at + 3 * DAY_S)
+    assert (found.count, found.removed) == (0, 2)
+    assert compact_events(tmp_path).removed == 2
+
+
+def test_the_oldest_go_first_where_the_file_is_too_large(tmp_path: Path) -> None:
+    ids = logged(tmp_path, *(f"request number {number}" for number in range(3_000)))
+    found = compact_events(tmp_path, FeedbackLimits(max_bytes=65_536))
+    assert (tmp_path / EVENTS_FILE).stat().st_size <= 65_536
+    assert 0 < found.count < 6_000 and found.count + found.removed == 6_000
+    kept = [event.id for event in found.offered]
+    assert kept == ids[len(ids) - len(kept) :]
+
+
+def test_a_line_that_was_cut_off_is_counted_and_costs_no_other(tmp_path: Path) -> None:
+    logged(tmp_path, "refund")
+    (path,) = event_files(tmp_path)
+    path.write_bytes(path.read_bytes() + b'{"event": "offered", "at"')
+    assert (read_events(tmp_path).count, read_events(tmp_path).unreadable) == (2, 1)
+    assert (compact_events(tmp_path).unreadable, compact_events(tmp_path).unreadable) == (1, 0)
+
+
+def test_a_request_is_forgotten_whatever_its_case_and_spaces(tmp_path: Path) -> None:
+    logged(tmp_path, "Refund  Lindholm", "pay")
+    compact_events(tmp_path)
+    logged(tmp_path, "refund lindholm")
+    assert forget_request(tmp_path, " refund Lindholm ") == 2
+    found = read_events(tmp_path)
+    assert [event.request for event in found.offered] == [None, "pay", None] and len(found.reported) == 3
+    assert all(b"indholm" not in path.read_bytes() for path in tmp_path.iterdir())
+    assert forget_request(tmp_path, "refund lindholm") == 0
+
+
+def test_a_damaged_file_or_no_folder_is_told(tmp_path: Path) -> None:
+    with pytest.raises(RunAborted, match="missing cannot be read or written: No such file"):
+        read_events(tmp_path / "missing")
+    (tmp_path / EVENTS_FILE).write_bytes(b"PAR1 or not")
+    with pytest.raises(RunAborted, match="is damaged"):
+        compact_events(tmp_path)
+    assert (tmp_path / EVENTS_FILE).read_bytes() == b"PAR1 or not"

@@ -1,0 +1,128 @@
+"""What answers teach: by hand, from the ranks, the outcomes and the callers."""
+
+import numpy as np
+import pytest
+
+from pipeline.feedback import Answer
+from pipeline.learning.usage.examination import Examination, estimate_examination
+from pipeline.learning.usage.feedback import FeedbackLessons, feedback_lessons
+from pipeline.learning.usage.log import DOUBT, Evidence
+from pipeline.learning.usage.relevance import relevances
+from router import Outcome
+
+TOOLS = tuple("abcdefghij")
+SUCCEEDED, FAILED, CALLED, REJECTED = Outcome.SUCCEEDED, Outcome.FAILED, Outcome.CALLED, Outcome.REJECTED
+
+
+def answer(
+    request: str | None, caller: str | None = None, tools: tuple[str, ...] = TOOLS, **outcomes: Outcome
+) -> Answer:
+    return Answer(0.0, request, caller, tools, outcomes)
+
+
+def lessons(*answers: Answer) -> FeedbackLessons:
+    return feedback_lessons(answers, TOOLS)
+
+
+def evidence(*answers: Answer, request: str = "refund") -> dict[str, Evidence]:
+    """The evidence of one request by tool."""
+    by_request = {past.request: dict(past.evidence or {}) for past in lessons(*answers).requests}
+    return by_request[request]
+
+
+def test_a_call_at_the_fourth_rank_teaches_more_than_one_at_the_first() -> None:
+    first = lessons(answer("refund", a=SUCCEEDED)).requests[0].shares["a"]
+    fourth = lessons(answer("refund", d=SUCCEEDED)).requests[0].shares["d"]
+    assert first == 1 / (1 + DOUBT)
+    assert fourth == 1.0  # 1 / (4 ** -.5 + DOUBT) is more
+    repeated = evidence(*(answer("refund", d=SUCCEEDED) for _ in range(2)))["d"]
+    assert repeated == Evidence(2.0, 2 * 4**-0.5)
+
+
+def test_a_tool_that_is_offered_and_not_called_is_taught_against_by_its_rank() -> None:
+    found = evidence(answer("refund", a=SUCCEEDED), answer("refund"), answer("refund"))
+    assert found["a"] == Evidence(1.0, 3.0) and found["d"] == Evidence(0.0, 1.5)
+    assert lessons(answer("refund", a=SUCCEEDED), answer("refund")).requests[0].shares == {"a": 1 / (2 + DOUBT)}
+
+
+def test_a_tool_that_was_never_offered_is_taught_nothing() -> None:
+    assert set(evidence(answer("refund", tools=("a", "b"), a=SUCCEEDED))) == {"a", "b"}
+
+
+def test_a_failed_call_teaches_nothing_a_rejection_counts_whole_and_a_call_half() -> None:
+    found = evidence(answer("refund", a=FAILED, b=CALLED, d=REJECTED))
+    assert "a" not in found
+    assert (found["b"], found["d"]) == (Evidence(0.5, 2**-0.5), Evidence(0.0, 1.0))
+
+
+def test_a_tool_that_is_named_for_a_request_has_no_rank() -> None:
+    assert evidence(answer("refund", tools=(), d=SUCCEEDED)) == {"d": Evidence(1.0, 1.0)}
+
+
+def test_without_texts_nothing_is_taught() -> None:
+    found = lessons(answer(None, a=SUCCEEDED))
+    assert (found.requests, found.answers, found.texts) == ((), 1, 0)
+
+
+def test_judged_requests_and_tools_that_are_gone_teach_nothing() -> None:
+    answers = [answer("Refund  it", a=SUCCEEDED), answer("pay", z=SUCCEEDED, tools=("z", "a"))]
+    found = feedback_lessons(answers, TOOLS, judged=["refund it"])
+    assert [past.request for past in found.requests] == ["pay"] and (found.judged, found.unknown) == (1, 1)
+    assert dict(found.requests[0].shares) == {}
+
+
+def test_requests_that_differ_in_case_and_spaces_are_one_and_the_newest_come_last() -> None:
+    found = lessons(answer("refund"), answer("pay"), answer("Refund "))
+    assert [past.request for past in found.requests] == ["pay", "Refund "]
+
+
+def test_one_caller_counts_as_ten_answers_to_the_same_words_at_most() -> None:
+    found = evidence(*(answer("refund", a=SUCCEEDED) for _ in range(500)))["a"]
+    assert (found.successes, found.examined) == pytest.approx((10.0, 10.0))
+
+
+def test_one_caller_says_no_more_of_a_tool_than_the_others_and_three() -> None:
+    hostile = [answer(f"request {number}", "hostile", d=SUCCEEDED) for number in range(50)]
+    honest = [answer("refund", "honest", d=SUCCEEDED)]
+    found = lessons(*hostile, *honest)
+    said = sum((past.evidence or {})["d"].successes for past in found.requests if past.request != "refund")
+    assert said == pytest.approx(4.0) and found.bounded == 1  # the one of the others, and three
+    alone = lessons(*hostile)
+    assert sum((past.evidence or {})["d"].successes for past in alone.requests) == 50 and alone.bounded == 0
+
+
+def test_the_bias_is_found_from_tools_at_different_ranks_for_the_same_words() -> None:
+    """A tool is looked at with probability 1 / rank, and stands at rank 1 and 4 as often."""
+    random, reordered = np.random.default_rng(0), ("d", "b", "c", "a", *TOOLS[4:])
+    answers = []
+    for number in range(400):
+        for tools in (TOOLS, reordered):
+            called = random.random() < 1 / (tools.index("a") + 1)
+            answers.append(answer(f"request {number}", tools=tools, **({"a": SUCCEEDED} if called else {})))
+    found = estimate_examination(answers)
+    assert 0.9 <= found.bias <= 1.1 and found.pairs == 400
+    uniform = [
+        answer(f"request {number}", tools=tools, a=SUCCEEDED) for number in range(400) for tools in (TOOLS, reordered)
+    ]
+    assert estimate_examination(uniform).bias <= 0.1
+    assert Examination(1.0).at(4) == 0.25
+
+
+def test_without_a_tool_at_two_ranks_the_bias_is_assumed() -> None:
+    assert estimate_examination([answer("refund", a=SUCCEEDED)] * 3) == Examination(0.5, 0)
+
+
+def test_a_wrong_lesson_is_unlearned_at_the_requests_near_to_it() -> None:
+    """The cosine of the two near requests is .6, the threshold .2: each counts half for the other."""
+    vectors = np.array([[1, 0], [0.6, 0.8], [0, -1]], np.float32)
+    alone = {7: Evidence(1.0, 1.0)}
+    assert relevances([alone, {}, {}], vectors, 0.2)[0] == {7: round(1 / (1 + DOUBT), 4)}
+    contradicted = relevances([alone, {7: Evidence(0.0, 8.0)}, {7: Evidence(0.0, 100.0)}], vectors, 0.2)
+    assert contradicted[0] == {7: round(1 / (1 + 4 + DOUBT), 4)} and contradicted[1:] == [{}, {}]
+    confirmed = relevances([alone, {7: Evidence(8.0, 8.0)}, {}], vectors, 0.2)
+    assert confirmed[0] == {7: round(5 / (5 + DOUBT), 4)}
+
+
+def test_a_lesson_that_is_contradicted_enough_is_none() -> None:
+    vectors = np.array([[1, 0], [1, 0]], np.float32)
+    assert relevances([{7: Evidence(1.0, 1.0)}, {7: Evidence(0.0, 20.0)}], vectors, 0.2) == [{}, {}]

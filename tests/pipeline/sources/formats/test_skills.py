@@ -1,0 +1,140 @@
+"""Folders of agent skills: what is read of each SKILL.md, and what one broken skill costs."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import RecordRejected, RunAborted
+from pipeline.sources import RawTool
+from pipeline.sources.formats import skills
+from pipeline.sources.formats.detect import detect
+from router.record import Kind, Origin
+from tests.pipeline.sources.reading import apart, tools
+
+PDF = """---
+name: pdf-forms
+description: Fill in PDF forms and merge PDF files.
+license: Apache-2.0
+metadata:
+  version: "1.0"
+---
+
+# PDF forms
+
+Run `scripts/fields.py FILE` first.
+"""
+
+
+def skill(folder: Path, name: str, text: str) -> Path:
+    (folder / name).mkdir(parents=True)
+    file = folder / name / "SKILL.md"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_a_skill_has_its_frontmatter_its_instructions_and_the_names_of_its_files(tmp_path: Path) -> None:
+    file = skill(tmp_path, "pdf", PDF)
+    (file.parent / "scripts").mkdir()
+    (file.parent / "scripts" / "fields.py").write_text("print()", encoding="utf-8")
+    (file.parent / ".cache").write_text("", encoding="utf-8")
+    assert tools(skills.read(tmp_path)) == [
+        RawTool(
+            name="pdf-forms",
+            origin=Origin("pdf/SKILL.md", ""),
+            description="Fill in PDF forms and merge PDF files.",
+            annotations={
+                "license": "Apache-2.0",
+                "metadata": {"version": "1.0"},
+                "files": ["scripts/fields.py"],
+                "readOnlyHint": True,
+            },
+            kind=Kind.SKILL,
+            instructions="# PDF forms\n\nRun `scripts/fields.py FILE` first.",
+        )
+    ]
+    assert tools(skills.read(file))[0].name == "pdf-forms"
+
+
+def test_a_folder_and_a_file_of_skills_are_told_by_their_content(tmp_path: Path) -> None:
+    file = skill(tmp_path / "full", "office/pdf", PDF)
+    assert detect(tmp_path / "full") == detect(file) == "skills"
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(RunAborted, match="is a folder"):
+        detect(tmp_path / "empty")
+
+
+def test_a_description_with_a_colon_is_read_though_it_is_no_yaml(tmp_path: Path) -> None:
+    skill(tmp_path, "brand", "---\nname: brand\ndescription: Use when: slides follow the house style\n---\nUse blue.\n")
+    (read,) = tools(skills.read(tmp_path))
+    assert (read.name, read.description) == ("brand", "Use when: slides follow the house style")
+    assert read.notices == ("its frontmatter is no YAML: the lines `field: text` were read",)
+
+
+def test_a_skill_without_frontmatter_has_the_name_of_its_folder_and_its_first_paragraph(tmp_path: Path) -> None:
+    skill(tmp_path, "closing", "# Closing\n\nHow to close the books\nof a month.\n\n---\n\n1. Print.\n")
+    (read,) = tools(skills.read(tmp_path))
+    assert (read.name, read.description) == ("closing", "How to close the books of a month.")
+    assert read.instructions.endswith("---\n\n1. Print.")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("---\nname: x\ndescription: y\ndisable-model-invocation: true\n---\nz", "models do not choose it"),
+        ("---\nname: x\n---\n# Only a heading\n", "neither a description nor instructions"),
+        ("---\nname: [a]\ndescription: y\n---\nz", "name is a list, not a text"),
+        ("---\nname: x\ndescription: {a: 1}\n---\nz", "description is an object, not a text"),
+        ("\ufeff", "neither a description nor instructions"),
+    ],
+)
+def test_a_skill_that_cannot_be_used_is_rejected_alone(tmp_path: Path, text: str, reason: str) -> None:
+    skill(tmp_path, "a", text)
+    skill(tmp_path, "b", PDF)
+    read, rejected = apart(skills.read(tmp_path))
+    assert read == ["pdf-forms"]
+    assert len(rejected) == 1
+    assert rejected[0].startswith("a/SKILL.md") and reason in rejected[0]
+
+
+def test_a_file_that_is_no_text_costs_itself_alone(tmp_path: Path) -> None:
+    skill(tmp_path, "a", "").write_bytes(b"\xff\xfe\x00")
+    skill(tmp_path, "b", PDF)
+    read, rejected = apart(skills.read(tmp_path))
+    assert len(read) == len(rejected) == 1
+    assert "UTF-16" in rejected[0]
+
+
+def test_long_instructions_are_cut_with_a_notice(tmp_path: Path) -> None:
+    skill(tmp_path, "long", PDF + "x" * skills.MAX_INSTRUCTIONS)
+    (read,) = tools(skills.read(tmp_path))
+    assert len(read.instructions) == skills.MAX_INSTRUCTIONS
+    assert "the first 100,000 are kept" in read.notices[0]
+
+
+def test_links_that_lead_in_a_circle_are_followed_once(tmp_path: Path) -> None:
+    skill(tmp_path / "here", "pdf", PDF)
+    skill(tmp_path / "elsewhere", "brand", PDF.replace("pdf-forms", "brand"))
+    os.symlink(tmp_path / "elsewhere", tmp_path / "here" / "linked")
+    os.symlink(tmp_path / "here", tmp_path / "elsewhere" / "back")
+    assert [read.name for read in tools(skills.read(tmp_path / "here"))] == ["brand", "pdf-forms"]
+
+
+def test_a_skill_within_a_skill_and_hidden_folders_are_no_skills_of_their_own(tmp_path: Path) -> None:
+    skill(tmp_path, "pdf", PDF)
+    skill(tmp_path, "pdf/templates/inner", PDF)
+    skill(tmp_path, ".git/old", PDF)
+    assert len(tools(skills.read(tmp_path))) == 1
+
+
+def test_a_folder_without_skills_stops_the_source(tmp_path: Path) -> None:
+    with pytest.raises(RunAborted, match=r"holds no SKILL\.md"):
+        list(skills.read(tmp_path))
+
+
+def test_a_frontmatter_of_aliases_does_not_fill_the_memory(tmp_path: Path) -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
+    skill(tmp_path, "bomb", "---\nname: bomb\ndescription: Explodes.\n" + "\n".join(lines) + "\n---\nx")
+    (read,) = [item for item in skills.read(tmp_path) if not isinstance(item, RecordRejected)]
+    assert (read.name, read.description) == ("bomb", "Explodes.")

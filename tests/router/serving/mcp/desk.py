@@ -1,0 +1,101 @@
+"""A client of the MCP server in this process, that notes what it is told and answers what it is asked."""
+
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+import mcp_types as types
+from mcp import Client
+from mcp.server.lowlevel import Server
+
+from router.serving.mcp import Upstream
+from tests.router.serving.mcp.conftest import text_of
+
+HERE = Path(__file__).parent
+MODES = ["auto", "legacy"]  # the protocol of 2026, and that of 2025
+
+
+def asking(timeout_s: float = 20.0, **settings: Any) -> Upstream:
+    """The server of 2025 that asks too much."""
+    command = (sys.executable, str(HERE / "asking_server.py"))
+    return Upstream("asking", command=command, provider="asking", timeout_s=timeout_s, **settings)
+
+
+def clerk(timeout_s: float = 20.0, **settings: Any) -> Upstream:
+    """The real server of 2026, over stdio."""
+    command = (sys.executable, str(HERE / "clerk.py"), "stdio")
+    return Upstream("clerk", command=command, provider="clerk", timeout_s=timeout_s, **settings)
+
+
+@dataclass
+class Desk:
+    """What a client was told and asked, and its calls. `name` is its answer to a form."""
+
+    name: str = "Ada"
+    progress: list[tuple[float, float | None, str | None]] = field(default_factory=list)
+    questions: list[types.ElicitRequestParams] = field(default_factory=list)
+    sampled: list[types.CreateMessageRequestParams] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
+    logs: list[types.LoggingMessageNotificationParams] = field(default_factory=list)
+    _client: Client | None = None
+
+    @property
+    def client(self) -> Client:
+        assert self._client is not None
+        return self._client
+
+    async def elicited(self, _: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
+        self.questions.append(params)
+        assert isinstance(params, types.ElicitRequestFormParams)
+        properties = params.requested_schema["properties"]
+        content: dict[str, Any] = {"yes": True} if "yes" in properties else {"name": self.name}
+        return types.ElicitResult(action="accept", content=content)
+
+    async def sample(self, _: Any, params: types.CreateMessageRequestParams) -> types.CreateMessageResult:
+        self.sampled.append(params)
+        return types.CreateMessageResult(
+            role="assistant", content=types.TextContent(type="text", text="four"), model="m"
+        )
+
+    async def heard(self, message: object) -> None:
+        self.messages.append(type(message).__name__)
+
+    async def logged(self, params: types.LoggingMessageNotificationParams) -> None:
+        self.logs.append(params)
+
+    async def call(self, tool_id: str, **arguments: Any) -> types.CallToolResult:
+        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+            self.progress.append((progress, total, message))
+
+        given = {"tool_id": tool_id, "arguments": arguments}
+        return await self.client.call_tool("call_tool", given, progress_callback=on_progress)
+
+    async def text(self, tool_id: str, **arguments: Any) -> str:
+        answer = await self.call(tool_id, **arguments)
+        assert not answer.is_error, text_of(answer)
+        return text_of(answer)
+
+
+@asynccontextmanager
+async def at_desk(
+    target: Server[Any] | Any, mode: str = "auto", *, answers: bool = True, name: str = "Ada", **settings: Any
+) -> AsyncIterator[Desk]:
+    """A connected client. Without `answers`, it can be asked nothing."""
+    desk = Desk(name)
+    able: dict[str, Any] = {"elicitation_callback": desk.elicited, "sampling_callback": desk.sample} if answers else {}
+    async with Client(
+        target, mode=mode, message_handler=desk.heard, logging_callback=desk.logged, **able, **settings
+    ) as client:
+        desk._client = client
+        yield desk
+
+
+async def until(true: Callable[[], Any]) -> None:
+    """Wait until something holds, ten seconds at most."""
+    with anyio.fail_after(10):
+        while not true():
+            await anyio.sleep(0.01)

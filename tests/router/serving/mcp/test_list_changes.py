@@ -1,0 +1,81 @@
+"""Clients are told when a list of the server's changes: by a subscription, or over stdio by the 2025 protocol."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp.client.subscriptions import PromptsListChanged, ResourcesListChanged, ToolsListChanged
+
+from router import Router
+from router.serving.mcp import list_changes, server
+from router.serving.profiles import Callers
+from tests.router.serving.mcp.desk import asking, at_desk, clerk, until
+from tests.support.profiles import written
+
+PROFILE = "[profiles.office]\nselection = {}\ncall = %s\n"
+
+
+@pytest.fixture(autouse=True)
+def _looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(list_changes, "_LOOK_S", 0.02)
+
+
+def test_a_2026_client_subscribes_to_changes_of_an_upstreams_resources(desk_router: Router) -> None:
+    async def run() -> list[str]:
+        async with at_desk(server(desk_router, [clerk()], resources=True)) as desk:
+            await desk.client.list_resources()  # opens the session with the upstream
+            async with desk.client.listen(resources_list_changed=True, prompts_list_changed=True) as events:
+                assert (events.honored.resources_list_changed, events.honored.prompts_list_changed) == (True, None)
+                await anyio.sleep(0.5)  # the gateway's own subscription at the upstream
+                await desk.text("clerk/write", name="second", text="Buy tea.")
+                async for event in events:
+                    assert event == ResourcesListChanged()
+                    break
+            return [resource.uri for resource in (await desk.client.list_resources()).resources]
+
+    assert asyncio.run(run()) == [f"quartermaster:clerk/note://all/{name}" for name in ("first", "second")]
+
+
+def test_a_2025_client_over_a_stream_is_told_without_a_subscription(desk_router: Router) -> None:
+    async def run() -> list[str]:
+        served = server(desk_router, [asking(max_pages=2)], resources=True, prompts=True)
+        async with at_desk(served, "legacy") as desk:
+            await desk.client.list_tools()
+            await desk.text("asking/chatter")
+            await until(
+                lambda: {*desk.messages} >= {"ResourceListChangedNotification", "PromptListChangedNotification"}
+            )
+            return desk.messages
+
+    messages = asyncio.run(run())
+    assert messages.count("ResourceListChangedNotification") <= 2  # of 500
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_profile_that_may_call_from_now_on_has_another_list_of_tools(
+    desk_router: Router, tmp_path: Path, mode: str
+) -> None:
+    path = written(tmp_path / "profiles.toml", PROFILE % "false")
+    served = server(desk_router, [], callers=Callers(path, desk_router), profile="office", prompts=True)
+
+    async def run() -> Any:
+        async with at_desk(served, mode) as desk:
+            before = len((await desk.client.list_tools()).tools)
+            if mode == "auto":
+                async with desk.client.listen(tools_list_changed=True, prompts_list_changed=True) as events:
+                    written(path, PROFILE % "true")
+                    seen = set()
+                    with anyio.fail_after(10):
+                        async for event in events:
+                            seen.add(event)
+                            if len(seen) == 2:
+                                break
+                    assert seen == {ToolsListChanged(), PromptsListChanged()}
+            else:
+                written(path, PROFILE % "true")
+                await until(lambda: "ToolListChangedNotification" in desk.messages)
+            return before, len((await desk.client.list_tools()).tools)
+
+    assert asyncio.run(run()) == (2, 3)

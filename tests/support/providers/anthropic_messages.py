@@ -1,0 +1,217 @@
+"""Anthropic's Messages API on loopback: strict about requests, a model by script, JSON and server-sent events.
+
+`Seen.prompt` is what the model reads. Tokens are counted as four characters each, and the prompt cache holds the
+longest beginning that an earlier request had, where the request asks for a cache by `cache_control`.
+"""
+
+import itertools
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from tests.router.adapters.agent_model import required_of
+from tests.support.providers.anthropic_rules import MOST_BYTES, Refused, check, prompt_of, references_of
+
+_CHARACTERS = 4  # of a token
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One request: its body, its size on the wire, what the model reads of it, and the tools that it can call."""
+
+    body: dict[str, Any]
+    size: int
+    prompt: str
+    tools: Mapping[str, dict[str, Any]]
+
+    @property
+    def last(self) -> Any:
+        """The content of the last message."""
+        return self.body["messages"][-1]["content"]
+
+
+Script = Callable[[Seen], Sequence[Mapping[str, Any]]]
+
+
+def call(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a block that calls a tool."""
+    return {"type": "tool_use", "id": f"toolu_{next(_NUMBERS):04}", "name": name, "input": dict(arguments)}
+
+
+def say(text: str) -> dict[str, Any]:
+    """Return a block of text."""
+    return {"type": "text", "text": text}
+
+
+def search_call_answer(seen: Seen) -> list[dict[str, Any]]:
+    """The script of most models: search in the user's words, call the first tool found, and tell what it gave.
+
+    Where the request has Anthropic's own search by BM25, the tool found is the deferred one with most of the words.
+    """
+    if isinstance(seen.last, str):
+        if "tool_search_tool_bm25" not in seen.tools:
+            return [call("search_tools", {"request": seen.last})]
+        deferred = [tool for tool in seen.body["tools"] if tool.get("defer_loading")]
+        tool = max(deferred, key=lambda tool: sum(word in json.dumps(tool) for word in set(seen.last.split())))
+        return [*_searched(seen.last, tool["name"]), call(tool["name"], required_of(tool["input_schema"]))]
+    content = seen.last[-1].get("content", "")
+    if isinstance(content, str):
+        return [say(f"It says: {content}")]
+    name = content[0]["tool_name"]
+    return [call(name, required_of(seen.tools[name]["input_schema"]))]
+
+
+def _searched(query: str, name: str) -> list[dict[str, Any]]:
+    """Return the blocks of a search that Anthropic ran itself."""
+    use_id = f"srvtoolu_{next(_NUMBERS):04}"
+    search = {"type": "server_tool_use", "id": use_id, "name": "tool_search_tool_bm25", "input": {"query": query}}
+    found = {
+        "type": "tool_search_tool_search_result",
+        "tool_references": [{"type": "tool_reference", "tool_name": name}],
+    }
+    return [search, {"type": "tool_search_tool_result", "tool_use_id": use_id, "content": found}]
+
+
+_NUMBERS = itertools.count(1)  # a call's id is its own
+
+
+@dataclass
+class MessagesServer:
+    """Serves POST /v1/messages for the length of a `with`. `script` gives the content of each answer.
+
+    `seen` holds the accepted requests, `refused` the sentences of the others.
+    """
+
+    script: Script = search_call_answer
+    seen: list[Seen] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+    def __enter__(self) -> "MessagesServer":
+        self._lock = threading.Lock()
+        self._http = _Server(("127.0.0.1", 0), _Handler)
+        self._http.messages = self
+        self.base_url = f"http://127.0.0.1:{self._http.server_port}"
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()
+
+    def answer(self, body: dict[str, Any], size: int) -> dict[str, Any]:
+        """Check a request, and return the model's message."""
+        check(body)
+        referenced = set(references_of(body["messages"]))
+        callable_now = {
+            tool["name"]: tool
+            for tool in body.get("tools", [])
+            if not tool.get("defer_loading") or tool["name"] in referenced
+        }
+        seen = Seen(body, size, prompt_of(body), callable_now)
+        content = list(self.script(seen))
+        with self._lock:
+            cached = max((_common(seen.prompt, before.prompt) for before in self.seen), default=0)
+            self.seen.append(seen)
+            number = len(self.seen)
+        caches = "cache_control" in body
+        read = cached // _CHARACTERS if caches else 0
+        rest = len(seen.prompt) // _CHARACTERS - read
+        return {
+            "id": f"msg_{number:04}",
+            "type": "message",
+            "role": "assistant",
+            "model": body["model"],
+            "content": content,
+            "stop_reason": "tool_use" if any(block["type"] == "tool_use" for block in content) else "end_turn",
+            "stop_sequence": None,
+            "usage": {
+                "input_tokens": 0 if caches else rest,
+                "cache_creation_input_tokens": rest if caches else 0,
+                "cache_read_input_tokens": read,
+                "output_tokens": len(json.dumps(content)) // _CHARACTERS,
+            },
+        }
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = False
+    messages: MessagesServer
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+
+    def do_POST(self) -> None:
+        data = self.rfile.read(int(self.headers["content-length"]))
+        try:
+            self._check_headers(len(data))
+            body = json.loads(data)
+            message = self.server.messages.answer(body, len(data))
+        except Refused as refused:
+            self.server.messages.refused.append(str(refused))
+            error = {"type": "error", "error": {"type": refused.kind, "message": str(refused)}, "request_id": "req_1"}
+            return self._send(refused.status, "application/json", json.dumps(error))
+        if not body.get("stream"):
+            return self._send(200, "application/json", json.dumps(message))
+        events = (f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in _events(message))
+        return self._send(200, "text/event-stream", "".join(events))
+
+    def _check_headers(self, size: int) -> None:
+        if self.path != "/v1/messages":
+            raise Refused(f"Not found: {self.path}", "not_found_error", 404)
+        if not (self.headers.get("x-api-key") or self.headers.get("authorization", "").startswith("Bearer ")):
+            raise Refused("x-api-key or authorization header is required", "authentication_error", 401)
+        if not self.headers.get("anthropic-version"):
+            raise Refused("anthropic-version: header is required")
+        if size > MOST_BYTES:
+            raise Refused("Request exceeds the maximum size", "request_too_large", 413)
+
+    def _send(self, status: int, kind: str, text: str) -> None:
+        data = text.encode()
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        """Log nothing."""
+
+
+def _common(one: str, other: str) -> int:
+    """Return how many characters two texts have in common from their beginning."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (left, right) in pairs if left != right), min(len(one), len(other)))
+
+
+def _events(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a message as the events of a stream; arguments come in pieces of JSON."""
+    ending = {key: message[key] for key in ("stop_reason", "stop_sequence")}
+    yield {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}}
+    for index, block in enumerate(message["content"]):
+        is_text = block["type"] == "text"
+        empty: dict[str, Any] = {"text": ""} if is_text else {"input": {}}
+        yield {"type": "content_block_start", "index": index, "content_block": {**block, **empty}}
+        whole = block["text"] if is_text else json.dumps(block["input"])
+        for piece in (whole[: len(whole) // 2], whole[len(whole) // 2 :]):
+            delta = (
+                {"type": "text_delta", "text": piece}
+                if is_text
+                else {
+                    "type": "input_json_delta",
+                    "partial_json": piece,
+                }
+            )
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    yield {
+        "type": "message_delta",
+        "delta": ending,
+        "usage": {"output_tokens": message["usage"]["output_tokens"]},
+    }
+    yield {"type": "message_stop"}
