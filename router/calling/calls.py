@@ -46,10 +46,8 @@ class ApiCalls:
             return preview_of(request.with_parts(*_authentication(settings, MASK, masks=True)))
         token = await self._token(settings)
         answer = await self._send(request, settings, token)
-        credentials = settings.auth
         # A token may be withdrawn before its end. A refused request took no effect, so that it may be sent again.
-        is_refused = answer.status == 401 and isinstance(credentials, ClientCredentials)
-        if is_refused and isinstance(credentials, ClientCredentials) and self._tokens.forget(credentials, token):
+        if answer.status == 401 and self._tokens.forget(settings.auth, token):
             token = await self._token(settings)
             answer = await self._send(request, settings, token)
         return result_of(answer, [*settings.secrets(), token], settings.max_result_characters)

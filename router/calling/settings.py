@@ -19,6 +19,7 @@ from router.snapshot.globs import matching_names
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _ANY = "*"
+_SECRET_NAME = re.compile("auth|key|token|secret|passw|session|cookie|credential|signature", re.IGNORECASE)
 _Bytes = Annotated[int, msgspec.Meta(ge=1)]
 
 
@@ -67,8 +68,9 @@ class ProviderCalls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return any(list(matching_names(glob, [record.tool_id])) for glob in self.allow_tools)
 
     def secrets(self) -> list[str]:
-        """Return what no message or answer may show."""
-        return [*secrets_of(self.auth), *self.headers.values()]
+        """Return what no answer may show: not every header's value, as a version's date also stands in answers."""
+        headers = (value for name, value in self.headers.items() if _SECRET_NAME.search(name))
+        return [*secrets_of(self.auth), *headers]
 
 
 class CallSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -131,8 +133,8 @@ def _url_problems(place: str, url: str, *, has_secrets: bool) -> list[str]:
         host, _ = parts.hostname, parts.port
     except ValueError:
         return [f"{place} is no URL"]
-    if parts.scheme not in ("http", "https") or not host or not url.isprintable() or " " in url:
-        return [f"{place} must be an address that begins with https:// or http://"]
+    if parts.scheme not in ("http", "https") or not host or not re.fullmatch(r"[!-~]+", url):
+        return [f"{place} must be an address in ASCII that begins with https:// or http://"]
     if parts.username is not None or parts.query or parts.fragment:
         return [f"{place} must be without user, query and fragment: secrets go to auth"]
     if has_secrets and parts.scheme == "http" and not is_private_name(host):

@@ -8,7 +8,7 @@ from urllib.parse import quote_plus, urlencode
 
 import msgspec
 
-from router.calling.auth import ClientCredentials, basic_credentials
+from router.calling.auth import Auth, ClientCredentials, basic_credentials
 from router.calling.errors import CallFailed
 from router.calling.header_rules import header_problem
 from router.calling.requests import HttpRequest
@@ -48,8 +48,10 @@ class TokenCache:
             self._tokens[credentials] = token, asked_at + max(0.0, seconds - _EARLY_S)
         return token
 
-    def forget(self, credentials: ClientCredentials, token: str) -> bool:
-        """Drop a token that a server refused. Return whether it was kept, so that a new one may help."""
+    def forget(self, credentials: Auth | None, token: str) -> bool:
+        """Drop a token that a server refused. Return whether it was one of these, so that a new one may help."""
+        if not isinstance(credentials, ClientCredentials):
+            return False
         kept, _ = self._tokens.get(credentials, ("", 0.0))
         return kept == token and self._tokens.pop(credentials, None) is not None
 
