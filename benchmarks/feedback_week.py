@@ -129,8 +129,8 @@ class Week:
         if arm.explores and random.random() < _EXPLORATION and len(ids) > K:
             tools[-1] = ids[int(random.integers(K, len(ids)))]
         wrong = next((tool for tool in tools if tool not in judgement.relevant), None)
-        caller = "hostile" if world == "hostile" and hostile else "users"
         steered = hostile and world != "clean"
+        caller = "hostile" if steered and world == "hostile" else "users"
         return users.act(judgement, tools, at, random, wrong if steered else None, caller)
 
     def _build(self, arm: Arm, answers: Sequence[Answer]) -> Snapshot:
