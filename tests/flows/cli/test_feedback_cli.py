@@ -43,8 +43,8 @@ def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 
 def test_texts_without_a_log_are_refused() -> None:
-    from flows.cli.commands.serve import _feedback_log
+    from flows.cli.commands.serve.options import feedback_log
 
-    assert _feedback_log(None, False) is None
+    assert feedback_log(None, False) is None
     with pytest.raises(SettingsInvalid, match="--feedback-texts is given and there is no log"):
-        _feedback_log(None, True)
+        feedback_log(None, True)
