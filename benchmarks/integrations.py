@@ -5,9 +5,10 @@ The agent has 200 functions. The model is a script behind a server on loopback, 
 first tool that it is offered, then answers, so a turn is two calls of the model and one of a tool. It takes any number
 of tools, where OpenAI's own takes 128. Each turn is a dialogue of its own; both ways alternate.
 
-`ms` is the median of a turn. `fit` is the share of turns whose right tool the model was given. `tokens` are those of both prompts, a quarter of the characters sent. `lines` are those of
-the function below that makes the agent, which is all that its user types, imports included. FastMCP has no model: its
-turn lists the tools, searches where that is the way, and calls one; its tokens are those of the listed and found tools.
+`ms` is the median of a turn. `tokens` are those of both prompts, a quarter of the characters sent. `fit` is the share
+of turns whose right tool the model was given. `lines` are those of the function below that makes the agent, which is
+all that its user types, imports included. FastMCP has no model: its turn lists the tools, searches where that is the
+way, and calls one; its tokens are those of the listed and found tools.
 """
 
 import argparse
@@ -49,13 +50,18 @@ class Turn:
     fits: bool
 
 
+def user(said: str) -> Any:
+    """Return what a graph of LangChain takes."""
+    return {"messages": [("user", said)]}
+
+
 def langchain_own(functions: Sequence[Function]) -> Ask:
     """Bind all tools."""
     from langchain.agents import create_agent
     from langchain_openai import ChatOpenAI
 
     agent = create_agent(ChatOpenAI(model="gpt-5-mini"), functions)
-    return lambda said: agent.invoke({"messages": [("user", said)]})
+    return lambda said: agent.invoke(user(said))
 
 
 def langchain_router(functions: Sequence[Function]) -> Ask:
@@ -68,7 +74,7 @@ def langchain_router(functions: Sequence[Function]) -> Ask:
 
     router = Router.from_tools(functions)
     agent = create_agent(ChatOpenAI(model="gpt-5-mini"), functions, middleware=[RouterMiddleware(router, k=5)])
-    return lambda said: agent.invoke({"messages": [("user", said)]})
+    return lambda said: agent.invoke(user(said))
 
 
 def langgraph_own(functions: Sequence[Function]) -> Ask:
@@ -85,7 +91,7 @@ def langgraph_own(functions: Sequence[Function]) -> Ask:
     graph.add_conditional_edges("agent", tools_condition)
     graph.add_edge("tools", "agent")
     agent = graph.compile()
-    return lambda said: agent.invoke({"messages": [("user", said)]})
+    return lambda said: agent.invoke(user(said))
 
 
 def langgraph_router(functions: Sequence[Function]) -> Ask:
@@ -97,7 +103,7 @@ def langgraph_router(functions: Sequence[Function]) -> Ask:
 
     router = Router.from_tools(functions)
     agent = create_agent(ChatOpenAI(model="gpt-5-mini"), router, router.call, k=5).compile()
-    return lambda said: agent.invoke({"messages": [("user", said)]})
+    return lambda said: agent.invoke(user(said))
 
 
 def openai_agents_own(functions: Sequence[Function]) -> Ask:
