@@ -10,13 +10,11 @@ Any other chat model of LangChain that has `bind_tools` works too: replace `Chat
 
 import argparse
 import os
-from collections.abc import Mapping
-from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage
 from langchain_openai import ChatOpenAI
 
-from router import RequestInvalid, Router
+from router import Router
 from router.adapters.langgraph import create_agent
 
 BALANCES = {"travel": 300.0, "phone": 120.0, "training": 900.0}
@@ -67,15 +65,7 @@ def main() -> None:
 
     # Thousands of tools, read once and shared by many processes: Router.open(".quartermaster/snapshots/<catalog>").
     with Router.from_tools([move_budget, read_budget, approve_invoice, book_room, invite_guest]) as router:
-
-        def call(tool_id: str, arguments: Mapping[str, Any]) -> Any:
-            """Call a function. Where its arguments are refused, the model reads why, and may try again."""
-            try:
-                return router.call(tool_id, arguments)
-            except RequestInvalid as error:
-                return f"refused: {error}"
-
-        graph = create_agent(ChatOpenAI(model=arguments.model), router, call, k=2).compile()
+        graph = create_agent(ChatOpenAI(model=arguments.model), router, router.call, k=2).compile()
         state = graph.invoke({"messages": [("user", arguments.request)]})
     print(f"given   {', '.join(state['selected_tool_ids'])}, of {router.size} tools")
     for message in state["messages"]:

@@ -1,10 +1,19 @@
 """The router in agent frameworks and providers' searches: one module each, imported only by those who have the package.
 
-The caller passes `call(tool_id, arguments)`, which calls a tool. Its result goes to the model, as JSON unless it is a
-text; an exception ends the run. It may be async if the run is.
+All take the same arguments by the same names: `router`, then `call`, then by keyword `k`, `capacity`, `token_budget`
+and `selection`, as far as they apply.
+
+`call(tool_id, arguments)` is the caller's, and calls a tool. It may be async if the run is. One rule holds everywhere:
+
+- What it returns goes to the model, as JSON unless it is a text.
+- RequestInvalid goes to the model as an error of the tool, whether the router or `call` raised it: the tool's name or
+  its arguments are wrong, and the model may try again.
+- Any other exception is the caller's, and ends the run. LlamaIndex alone catches every exception of a tool by itself,
+  and tells its text to the model.
 """
 
 import inspect
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -16,8 +25,17 @@ Call = Callable[[str, Mapping[str, Any]], Any | Awaitable[Any]]
 def as_text(result: Any) -> str:
     """Return a tool's result as a model reads it: a text unchanged, anything else as JSON."""
     if isinstance(result, str):
-        return result
-    return msgspec.json.encode(result, enc_hook=str).decode()
+        return result.encode(errors="replace").decode()  # a lone surrogate cannot be sent
+    try:
+        return msgspec.json.encode(result, enc_hook=_plain).decode()
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(result, enc_hook=_plain, str_keys=True))
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON knows of a value: the fields of a Pydantic model, and the text of anything else."""
+    dump = getattr(value, "model_dump", None)
+    return str(value) if dump is None or isinstance(value, type) else dump(mode="json")
 
 
 def call_now(call: Call, tool_id: str, arguments: Mapping[str, Any], way_out: str) -> Any:

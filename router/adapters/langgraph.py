@@ -47,8 +47,8 @@ def create_agent(
 
     Only the user's messages choose the tools: between them the tools stay the same, unless the catalog changes.
     `options` are those of `Router.route`, such as `k` and `token_budget`. The node "agent" raises what `Router.route`
-    raises, the node "tools" what `call` raises. A call of a tool that is not bound is answered with an error that the
-    model sees.
+    raises, the node "tools" what `call` raises, except RequestInvalid: that, and a call of a tool that is not bound, is
+    answered with an error that the model reads.
     """
     options = {"form": Form.LANGCHAIN, **options}
 
@@ -106,18 +106,19 @@ def _tool_id(tool_call: ToolCall, state: State) -> str:
 def _run(call: Call, tool_call: ToolCall, state: State) -> ToolMessage:
     try:
         tool_id = _tool_id(tool_call, state)
+        result = call_now(call, tool_id, tool_call["args"], "run the graph with ainvoke or astream")
     except RequestInvalid as error:
         return _message(tool_call, str(error), "error")
-    result = call_now(call, tool_id, tool_call["args"], "run the graph with ainvoke or astream")
     return _message(tool_call, as_text(result))
 
 
 async def _run_async(call: Call, tool_call: ToolCall, state: State) -> ToolMessage:
     try:
         tool_id = _tool_id(tool_call, state)
+        result = await call_async(call, tool_id, tool_call["args"])
     except RequestInvalid as error:
         return _message(tool_call, str(error), "error")
-    return _message(tool_call, as_text(await call_async(call, tool_id, tool_call["args"])))
+    return _message(tool_call, as_text(result))
 
 
 def _message(tool_call: ToolCall, text: str, status: str = "success") -> ToolMessage:

@@ -1,12 +1,11 @@
 """Tools as FunctionTools: those of an answer, or all of a router, deferred for the search that OpenAI hosts."""
 
-import inspect
 from typing import Any
 
 from agents import FunctionTool, Tool, ToolSearchTool, tool_namespace
 from agents.tool_context import ToolContext
 
-from router.adapters import Call, as_text
+from router.adapters import Call, as_text, call_async
 from router.adapters.openai_hosted import hosted_tools
 from router.adapters.tool_search import object_of
 from router.answer.results import RoutedTools
@@ -19,15 +18,15 @@ from router.selection import Selection
 def function_tools(routed: RoutedTools, call: Call, *, strict: bool = False) -> list[Tool]:
     """Return the tools of an answer in its order, each called by `call`.
 
-    `strict` enables strict mode for tools whose schema has a strict form. If the arguments are not a JSON object, the
-    model gets the error and may try again; an exception of `call` ends the run.
+    `strict` enables strict mode for tools whose schema has a strict form. The model gets the error where its arguments
+    are no JSON object, and where `call` raises RequestInvalid; any other exception of `call` ends the run.
     """
     rendered = routed.render(Form.RESPONSES, strict=strict)
     return [_tool(tool, rendered, call) for tool in rendered.tools]
 
 
 def hosted_function_tools(
-    router: Router, call: Call, selection: Selection | None = None, *, strict: bool = False
+    router: Router, call: Call, *, selection: Selection | None = None, strict: bool = False
 ) -> list[Tool]:
     """Return a ToolSearchTool, and all tools as deferred functions in namespaces, for the search that OpenAI hosts.
 
@@ -55,11 +54,9 @@ def _tool(tool: dict[str, Any], rendered: Rendered, call: Call) -> FunctionTool:
 
     async def invoke(_: ToolContext[Any], arguments: str) -> str:
         try:
-            tool_arguments = rendered.arguments(tool["name"], object_of(arguments))
+            return as_text(await call_async(call, tool_id, rendered.arguments(tool["name"], object_of(arguments))))
         except RequestInvalid as error:
             return str(error)
-        result = call(tool_id, tool_arguments)
-        return as_text(await result if inspect.isawaitable(result) else result)
 
     return FunctionTool(
         name=tool["name"],

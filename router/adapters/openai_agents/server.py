@@ -1,6 +1,5 @@
 """The router's tools for an agent, chosen anew for each message of the user, and searched by the model."""
 
-import inspect
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from agents.tool_context import ToolContext
 from mcp.types import CallToolResult, GetPromptResult, ListPromptsResult
 from mcp.types import Tool as MCPTool
 
-from router.adapters import Call, as_text
+from router.adapters import Call, as_text, call_async
 from router.adapters.dialogue_tools import Called, DialogueTools, Event, Searched, StableOptions
 from router.adapters.tool_search import DESCRIPTION, NAME, ToolSearch, request_of
 from router.errors import RequestInvalid
@@ -82,8 +81,7 @@ class RouterServer(MCPServer):
         """Return what `call` returns, as text; what RequestInvalid says, as an error of the tool."""
         try:
             called = self._search.called(tool_name, arguments)
-            result = self._call(called.tool_id, called.arguments)
-            text, is_error = as_text(await result if inspect.isawaitable(result) else result), False
+            text, is_error = as_text(await call_async(self._call, called.tool_id, called.arguments)), False
         except RequestInvalid as error:
             text, is_error = str(error), True
         return CallToolResult.model_validate({"content": [{"type": "text", "text": text}], "isError": is_error})

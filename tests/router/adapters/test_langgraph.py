@@ -12,7 +12,7 @@ pytest.importorskip("langchain_openai", reason="langchain-openai, the chat model
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_openai import ChatOpenAI
 
-from router import Router
+from router import RequestInvalid, Router
 from router.adapters.langgraph import AgentInput, create_agent
 from router.answer.options import RouteOptions
 from tests.pipeline.enrichment.model_server import ModelServer, Reply
@@ -81,6 +81,18 @@ def test_a_tool_is_found_by_its_name_whatever_form_the_budget_is_counted_in(rout
     ).compile()
     agent.invoke({"messages": [("user", "what is the pressure of the barometer")]})
     assert called == [f"late/{long}"]
+
+
+@pytest.mark.parametrize("runs", ["invoke", "ainvoke"])
+def test_the_model_reads_why_the_call_refused_its_arguments(runs: str, router: Router, model: ModelServer) -> None:
+    def call(tool_id: str, _: Mapping[str, Any]) -> str:
+        raise RequestInvalid(f"{tool_id}: the argument 'city' is missing")
+
+    agent = create_agent(ChatOpenAI(model="gpt-5-mini"), router, call, k=1).compile()
+    question: AgentInput = {"messages": [("user", "do I need an umbrella")]}
+    state = agent.invoke(question) if runs == "invoke" else asyncio.run(agent.ainvoke(question))
+    (told,) = [message for message in state["messages"] if isinstance(message, ToolMessage)]
+    assert (told.content, told.status) == ("weather/getForecast: the argument 'city' is missing", "error")
 
 
 def test_what_the_call_raises_ends_the_run(router: Router, model: ModelServer) -> None:

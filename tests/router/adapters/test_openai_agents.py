@@ -10,7 +10,7 @@ pytest.importorskip("agents", reason="the extra agents is not installed")
 
 from agents import Agent, FunctionTool, Runner, set_default_openai_api, set_tracing_disabled
 
-from router import RoutedTool, RoutedTools, Router, ToolRecord
+from router import RequestInvalid, RoutedTool, RoutedTools, Router, ToolRecord
 from router.adapters.openai_agents import function_tools
 from tests.pipeline.enrichment.model_server import ModelServer, Reply
 from tests.router.adapters.agent_model import call_the_first_tool, calling
@@ -63,6 +63,14 @@ def test_what_the_call_raises_ends_the_run(router: Router, model: ModelServer) -
 
     with pytest.raises(Exception, match="weather/getForecast"):
         answered(router, "do I need an umbrella", call, k=1)
+
+
+def test_what_the_call_refuses_is_told_to_the_model(router: Router, model: ModelServer) -> None:
+    def call(tool_id: str, _: Mapping[str, Any]) -> str:
+        raise RequestInvalid(f"{tool_id}: the argument 'city' is missing")
+
+    told = "It says: weather/getForecast: the argument 'city' is missing"
+    assert answered(router, "do I need an umbrella", call, k=1) == told
 
 
 def test_arguments_that_are_no_object_are_told_to_the_model(router: Router, model: ModelServer) -> None:
