@@ -110,7 +110,7 @@ def _check_file(file: Path, origin: Origin) -> None:
     """
     real = file.resolve()
     if real.name not in FILES:
-        raise RecordRejected(origin, f"it is a link to a file of another name: put the text itself there")
+        raise RecordRejected(origin, "it is a link to a file of another name: put the text itself there")
     if real.exists() and not real.is_file():
         raise RecordRejected(origin, "it is no plain file")
 
