@@ -111,7 +111,9 @@ def _hidden(base: Snapshot, overlay: Overlay) -> set[int]:
         return hidden
     for ordinal, facet in enumerate(base.records.facets.rows):
         listed = overlay.lists.get(facet.provider) if facet.provider else None
-        if listed is not None and facet.tool_id not in listed:
+        if listed is None or facet.tool_id in listed or facet.provider is None:
+            continue
+        if facet.kind in overlay.listed_kinds[facet.provider]:
             hidden.add(ordinal)
     return hidden
 
