@@ -282,7 +282,7 @@ def main() -> None:
     judged = [judgement for judgement in read_judgements(file) if judgement.required]
     counter = TokenCounter()
     with Router.open(asked.snapshot) as router:
-        figures = measure(router, [draw(judged, seed) for seed in range(DIALOGUES)], counter.length)
+        figures = measure(router, [draw(router, judged, seed) for seed in range(DIALOGUES)], counter.length)
     title = f"{DIALOGUES} dialogues of {TURNS} turns, tokens by {counter.name}"
     report(title, {**found, "tokens": {"counter": counter.name}}, figures, asked.json, asked.against)
 
