@@ -1,8 +1,8 @@
 """Tools in the formats of providers, and the way back from a model's call. No network, no snapshot.
 
 `formats` is the table of formats and details, `rendering` makes the tools of a request, `shaping` those of one record,
-`names` the tools' names. Schemas pass through `schemas` (repair), `roots` (object roots), `compact` (shortening) and
-`strict` (strict mode).
+`names` the tools' names, `listing` what a model reads of found tools. Schemas pass through `schemas` (repair), `roots`
+(object roots), `compact` (shortening) and `strict` (strict mode).
 """
 
 from router.provider_formats.compact import signature
@@ -15,6 +15,7 @@ from router.provider_formats.formats import (
     VendorText,
     parse_choice,
 )
+from router.provider_formats.listing import compact_json, listed_line, listed_row
 from router.provider_formats.names import hashed_names, id_of, legal_name
 from router.provider_formats.rendering import Rendered, RenderNote, render
 from router.provider_formats.shaping import handed_record, variants
@@ -28,10 +29,13 @@ __all__ = [
     "Rendered",
     "ToolParts",
     "VendorText",
+    "compact_json",
     "handed_record",
     "hashed_names",
     "id_of",
     "legal_name",
+    "listed_line",
+    "listed_row",
     "parse_choice",
     "render",
     "signature",

@@ -1,6 +1,5 @@
 """The result of a search as a FastMCP server gives it: a short text for a model, and the same as JSON for programs."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,9 +7,8 @@ from fastmcp.tools.base import Tool, ToolResult
 
 from router.adapters.fastmcp.catalog import definition
 from router.answer.results import RoutedTools
-from router.provider_formats import Detail, Form, VendorText, handed_record, render, signature
+from router.provider_formats import handed_record, listed_line, listed_row
 from router.tools.definitions import record_of
-from router.tools.trust import TrustedRecord
 
 _TOOL_SCHEMA = {
     "type": "object",
@@ -52,7 +50,10 @@ def search_result(routed: RoutedTools, tools: Mapping[str, Tool]) -> ToolResult:
         if tool_id in tools
     }
     names = {tool_id: its.record.name for tool_id, its in handed.items() if not its.unusable}
-    rows = {tool_id: _row(handed[tool_id], found[tool_id].detail) for tool_id in names}
+    rows = {
+        tool_id: {"name": name, **listed_row(handed[tool_id].record, found[tool_id].detail, "inputSchema")}
+        for tool_id, name in names.items()
+    }
     for tool_id, routed_tool in found.items():
         for needing in routed_tool.needed_by:
             if tool_id in names and needing.tool_id in names:
@@ -64,20 +65,5 @@ def search_result(routed: RoutedTools, tools: Mapping[str, Tool]) -> ToolResult:
     if not rows:
         notes.append("No tool matches this request. Say it in other words, or say that there is no tool for it.")
     answer = {"tools": list(rows.values()), "none_fits": routed.none_fits or not rows, "notes": notes}
-    return ToolResult("\n".join([*notes, *map(_line, rows.values())]), answer)
-
-
-def _row(handed: TrustedRecord, detail: Detail) -> dict[str, Any]:
-    """Return a tool as JSON. Its record has been screened, so it is rendered as it stands."""
-    record = handed.record
-    if detail is Detail.SIGNATURE:
-        return {"name": record.name, "signature": signature(record, VendorText.VERBATIM)}
-    (tool,) = render([record], Form.MCP, detail=detail, vendor_text=VendorText.VERBATIM).tools
-    return {"name": record.name, "description": tool.get("description", ""), "inputSchema": tool["inputSchema"]}
-
-
-def _line(row: Mapping[str, Any]) -> str:
-    """Return a tool for a model to read, and below it the tools that must run first."""
-    shown = {name: value for name, value in row.items() if name != "first"}
-    line = row["signature"] if "signature" in row else json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
-    return "\n".join([line, *(f"  first: {name}" for name in row.get("first", ()))])
+    lines = [listed_line(row, row.get("first", ())) for row in rows.values()]
+    return ToolResult("\n".join([*notes, *lines]), answer)

@@ -5,7 +5,6 @@ A vendor's steering text is left out of both, and what a tool's server answers h
 The text does not repeat the JSON, as older clients expect: a line for each tool takes a third of the tokens.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import mcp_types as types
 
 from router.answer.results import RoutedTool, RoutedTools
-from router.provider_formats import Detail, Form, VendorText, handed_record, render, signature
+from router.provider_formats import Detail, VendorText, compact_json, handed_record, listed_line, listed_row
 from router.record import Kind, ToolRecord
 from router.tools.trust import TrustedRecord, trusted_text, visible_value
 
@@ -42,7 +41,7 @@ def describe_result(record: ToolRecord, vendor_text: VendorText, instructions: s
         row["annotations"] = dict(handed.record.annotations)
     if instructions:
         row["instructions"] = instructions
-    return types.CallToolResult(content=[_text(_json(row))], structured_content=row)
+    return types.CallToolResult(content=[_text(compact_json(row))], structured_content=row)
 
 
 def upstream_result(result: types.CallToolResult, vendor_text: VendorText) -> types.CallToolResult:
@@ -111,11 +110,8 @@ def _row(handed: TrustedRecord, detail: Detail) -> dict[str, Any]:
     if record.kind is not Kind.TOOL:
         row["kind"] = str(record.kind)
         record = replace(record, kind=Kind.TOOL)  # its description need not say it again
-    if detail is Detail.SIGNATURE:
-        row["signature"] = signature(replace(record, name=record.tool_id), VendorText.VERBATIM)
-    else:
-        (tool,) = render([record], Form.MCP, detail=detail, vendor_text=VendorText.VERBATIM).tools
-        row |= {"description": tool.get("description", ""), "input_schema": tool["inputSchema"]}
+    signed = replace(record, name=record.tool_id) if detail is Detail.SIGNATURE else record
+    row |= listed_row(signed, detail, "input_schema")
     if handed.withheld:
         row["withheld"] = [part.to_json() for part in handed.withheld]
     return row
@@ -145,14 +141,8 @@ def _visible_block(block: types.ContentBlock) -> types.ContentBlock:
 
 def _line(row: Mapping[str, Any]) -> str:
     """Return a tool for a model to read; below it the tools that must run first."""
-    shown = {name: value for name, value in row.items() if name != "first"}
-    kind = f"[{row['kind']}] " if "kind" in row else ""
-    line = f"{kind}{row['signature']}" if "signature" in row else _json(shown)
-    return "\n".join([line, *(f"  first: {one['tool_id']}, for {one['parameter']}" for one in row.get("first", ()))])
-
-
-def _json(row: Mapping[str, Any]) -> str:
-    return json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+    kind = f"[{row['kind']}] " if "kind" in row and "signature" in row else ""  # JSON says it itself
+    return kind + listed_line(row, (f"{one['tool_id']}, for {one['parameter']}" for one in row.get("first", ())))
 
 
 def _text(text: str) -> types.TextContent:
