@@ -117,7 +117,7 @@ class Ours:
         return self._loaded
 
     def search(self, words: str, items: list[Any]) -> set[str] | None:
-        answer = self._search.answer({**items[-1], "arguments": {"request": words}}, history=items)
+        answer = self._search.answers(items[-1:], lambda *_: None, history=items)
         for tool in answer[0]["tools"]:
             tool_id = self._router.tool_id_of(tool["name"])
             assert tool_id, tool["name"]

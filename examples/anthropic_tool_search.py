@@ -66,11 +66,11 @@ def run(request: str, model: str) -> None:
             print(
                 f"tokens  {reply.usage.cache_read_input_tokens} cached, {reply.usage.cache_creation_input_tokens} new"
             )
-            if not (results := search.results(reply.content, call)):
+            if not (answers := search.answers(reply.content, call)):
                 break
-            messages.append({"role": "user", "content": results})
+            messages.append({"role": "user", "content": answers})
             calls = [block for block in reply.content if block.type == "tool_use"]
-            for use, result in zip(calls, results, strict=True):
+            for use, result in zip(calls, answers, strict=True):
                 content = result["content"]
                 loaded = [block["tool_name"] for block in content] if isinstance(content, list) else []
                 print(f"called  {use.name} {use.input}")

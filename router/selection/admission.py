@@ -1,7 +1,7 @@
 """Filters before the search: by name, provider, category, kind and annotation, and by the request's own category."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,6 +65,16 @@ def admit(
             filters.append(("category", f"it is not of the request's category, {category!r}", in_category))
             mask = mask & in_category
     return Admission(Admitted(mask), tuple(filters), tuple(notes))
+
+
+def admitted(selection: Selection, records: Sequence[ToolRecord]) -> list[ToolRecord]:
+    """Return the records that a selection admits by itself, outside of any answer; those of `always` are."""
+    admission = admit(lambda: Facets(tuple(map(Facet.of, records))), selection, None, None)
+    return [
+        record
+        for ordinal, record in enumerate(records)
+        if record.tool_id in selection.always or not admission.refusal(ordinal)
+    ]
 
 
 def refusal_reason(selection: Selection, record: ToolRecord) -> str | None:

@@ -105,10 +105,10 @@ def test_two_searches_of_one_response_share_what_they_load(router: Router) -> No
 
 def test_a_second_namespace_of_a_provider_gets_a_name_of_its_own(router: Router) -> None:
     search = ResponsesToolSearch(router, k=1, namespaces=True)
-    (loaded,) = search.answer(searching({"request": UMBRELLA}))
+    (loaded,) = search.answers([searching({"request": UMBRELLA})], call)
     (namespace,) = loaded["tools"]
     taken = {**namespace, "tools": [{**namespace["tools"][0], "name": "weather__other"}]}
-    (again,) = search.answer(searching({"request": UMBRELLA}), history=[{**loaded, "tools": [taken]}])
+    (again,) = search.answers([searching({"request": UMBRELLA})], call, history=[{**loaded, "tools": [taken]}])
     assert (namespace["name"], again["tools"][0]["name"]) == ("weather", "weather_2")
     assert again["tools"][0]["description"] == "weather_2: getForecast"
 
@@ -145,7 +145,7 @@ def test_a_client_beside_an_event_loop_has_the_same_answers(router: Router) -> N
 def test_a_search_without_a_request_loads_nothing_and_says_why_without_quoting_it(
     router: Router, arguments: Any
 ) -> None:
-    output, note = ResponsesToolSearch(router).answer(searching(arguments))
+    output, note = ResponsesToolSearch(router).answers([searching(arguments)], call)
     assert (output["status"], output["tools"]) == ("incomplete", [])
     assert note["role"] == "developer" and "`request` must say in words" in note["content"]
     assert "ignore" not in note["content"]
@@ -165,7 +165,7 @@ def test_a_request_that_no_tool_fits_comes_with_the_routers_doubt(snapshot: Path
     scores = BackgroundScores({Signal.EXPANSION: statistics})
     router = Router(replace(opened, background_scores=scores, calibrations=(rule,)))
     search = ResponsesToolSearch(router, k=2, recipe="lexical")
-    output, note = search.answer(searching({"request": "pull failed payments"}))
+    output, note = search.answers([searching({"request": "pull failed payments"})], call)
     assert len(output["tools"]) == 2
     assert note["role"] == "developer" and note["content"].startswith("Most likely no tool fits this request")
 
