@@ -147,11 +147,13 @@ async def _public_address(host: str, port: int) -> str:
 
 def _redirect(request: HttpRequest, answer: HttpAnswer) -> HttpRequest | None:
     """Return the request that a redirect within the same origin leads to; None for any other answer."""
-
     location = answer.headers.get("location", "")
     if answer.status not in _REDIRECTS or not location.isascii() or not location.isprintable():
         return None
-    parts = urlsplit(urljoin(request.full_url, location))
+    try:
+        parts = urlsplit(urljoin(request.full_url, location))
+    except ValueError:  # no URL
+        return None
     url = parts._replace(fragment="").geturl()
     if origin_of(url) != origin_of(request.url) or " " in url:
         return None

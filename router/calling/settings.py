@@ -16,8 +16,8 @@ from router.calling.header_rules import header_problem, is_token
 from router.errors import SettingsInvalid, quoted
 from router.record import ToolRecord
 from router.snapshot.globs import matching_names
+from router.variables import expanded
 
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _ANY = "*"
 _SECRET_NAME = re.compile("auth|key|token|secret|passw|session|cookie|credential|signature", re.IGNORECASE)
 _Bytes = Annotated[int, msgspec.Meta(ge=1)]
@@ -57,6 +57,10 @@ class ProviderCalls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __repr__(self) -> str:
         return f"ProviderCalls(base_url={self.base_url!r}, auth={self.auth!r})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """Return what rich's tracebacks may show."""
+        return [("base_url", self.base_url), ("auth", self.auth)]
 
     def allows(self, record: ToolRecord) -> bool:
         """Return whether a tool's operation may be called, by its method or its id."""
@@ -147,9 +151,4 @@ def _expanded(value: Any, variables: Mapping[str, str], where: str) -> Any:
         return {key: _expanded(item, variables, f"{where}.{key}".strip(".")) for key, item in value.items()}
     if isinstance(value, list):
         return [_expanded(item, variables, where) for item in value]
-    if not isinstance(value, str):
-        return value
-    for name in _VARIABLE.findall(value):
-        if not variables.get(name, "").strip():
-            raise SettingsInvalid(f"{where}: the environment has no {name}, or it is empty: set it")
-    return _VARIABLE.sub(lambda match: variables[match[1]].strip(), value)
+    return expanded(value, where, variables) if isinstance(value, str) else value

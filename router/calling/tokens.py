@@ -74,7 +74,7 @@ async def _granted(credentials: ClientCredentials, timeout_s: float) -> _Answer:
     if answer.status != 200:
         raise CallFailed(f"{server} gave no token: HTTP {answer.status}{_reason(answer.body)}")
     try:
-        granted = msgspec.json.decode(answer.body, type=_Answer)
+        granted = msgspec.json.decode(answer.body, type=_Answer, strict=False)  # some write "3600"
     except (msgspec.DecodeError, RecursionError):
         raise CallFailed(f"{server} answered with no token") from None
     if granted.token_type.lower() != "bearer" or header_problem("Authorization", granted.access_token):

@@ -26,10 +26,14 @@ class CallingClient:
     """A client, for as long as its call is under way.
 
     `context` is the request that waits for the call's result now, None while none does. `ask_between` asks a client of
-    the 2026 protocol, which cannot be sent a request.
+    the 2026 protocol, which cannot be sent a request. `owner` is equal for calls of one client; None where clients
+    cannot be told apart.
     """
 
-    def __init__(self, context: ServerRequestContext[Any], ask_between: Ask | None = None) -> None:
+    def __init__(
+        self, context: ServerRequestContext[Any], ask_between: Ask | None = None, *, owner: object = None
+    ) -> None:
+        self.owner = owner
         self.context: ServerRequestContext[Any] | None = context
         self._capabilities = context.session.client_capabilities or types.ClientCapabilities()
         self._ask_between = ask_between

@@ -126,7 +126,7 @@ class Noted(CallingClient):
     """A client that notes what it is asked, and confirms if its name is "a"."""
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self.name = self.owner = name
         self.asked: list[str] = []
         self.context = None
 
@@ -208,3 +208,34 @@ def test_the_time_that_a_user_takes_does_not_count_for_the_server(desk_router: R
             return await desk.text("asking/ask")
 
     assert json.loads(asyncio.run(run()))["action"] == "accept"
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_call_that_was_given_up_asks_no_other_client(desk_router: Router, same: bool) -> None:
+    """Over stdio its late question names no call: it would reach the client whose call alone is under way."""
+
+    async def run() -> Any:
+        stubborn, told = (desk_router.record(f"asking/{name}") for name in ("stubborn", "told"))
+        assert stubborn and told
+        first, second = Noted("a"), Noted("a" if same else "b")
+        async with connected([asking()]) as upstreams:
+
+            async def give_up() -> None:
+                CALLING_CLIENT.set(first)
+                await upstreams.call(stubborn, {})
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(give_up)
+                with anyio.fail_after(10):
+                    while "held" not in text_of(await upstreams.call(told, {})):
+                        await anyio.sleep(0.01)
+                tasks.cancel_scope.cancel()
+            CALLING_CLIENT.set(second)
+            return json.loads(text_of(await upstreams.call(stubborn, {}))), second.asked
+
+    answer, asked = asyncio.run(run())
+    if same:
+        assert len(asked) == 1
+    else:
+        assert asked == []
+        assert answer["error"].startswith("nobody can be asked: a call of another client was given up")
