@@ -108,7 +108,7 @@ def _filters(facets: Facets, selection: Selection) -> Iterator[tuple[str, str, M
             facets.of_categories(selection.categories),
         )
     if selection.kinds:
-        yield "kinds", f"it is none of: {_listed(selection.kinds)}", facets.of_kinds(selection.kinds)
+        yield "kinds", f"its kind is none of: {_listed(selection.kinds)}", facets.of_kinds(selection.kinds)
     if selection.annotations:
         hints = ", ".join(f"{name} = {json.dumps(value, default=str)}" for name, value in selection.annotations.items())
         yield "annotations", f"its vendor does not declare {hints}", facets.annotated(selection.annotations)
