@@ -191,6 +191,7 @@ def _figures(table: NDArray[np.float64], without: NDArray[np.float64]) -> dict[s
             "by_night": np.round(table[:, :, column].mean(axis=0), 4).tolist(),
             "gain_by_night": np.round(gain[:, :, column].mean(axis=0), 4).tolist(),
             "gain": round(float(last.mean()), 4),
+            "gain_by_seed": np.round(last, 4).tolist(),
             "standard_error": round(float(last.std(ddof=1) / len(last) ** 0.5), 4) if len(last) > 1 else None,
         }
     return figures
