@@ -103,11 +103,11 @@ def _counted(
         ranks = {tool: rank for rank, tool in enumerate(answer.tools, 1)}
         unknown += sum(tool not in known for tool in answer.outcomes)
         # Tools that somebody named without an answer have no rank; those that every answer has teach nothing.
-        for tool in ranks or answer.outcomes:
+        for tool in answer.outcomes if answer.named else ranks:
             outcome = answer.outcomes.get(tool)
             if tool not in known or outcome is Outcome.FAILED:
                 continue
-            looked_at = outcome is Outcome.REJECTED or not ranks
+            looked_at = outcome is Outcome.REJECTED or answer.named
             key = (words, answer.caller, tool)
             examined[key] += weight * (1.0 if looked_at else examination.at(ranks[tool]))
             if outcome in _SUCCESSES:

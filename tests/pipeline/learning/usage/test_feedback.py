@@ -17,7 +17,7 @@ SUCCEEDED, FAILED, CALLED, REJECTED = Outcome.SUCCEEDED, Outcome.FAILED, Outcome
 def answer(
     request: str | None, caller: str | None = None, tools: tuple[str, ...] = TOOLS, **outcomes: Outcome
 ) -> Answer:
-    return Answer(0.0, request, caller, tools, outcomes)
+    return Answer(0.0, request, caller, tools, outcomes, named=not tools)
 
 
 def lessons(*answers: Answer) -> FeedbackLessons:
