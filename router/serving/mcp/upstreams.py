@@ -12,7 +12,8 @@ from anyio.abc import TaskGroup
 
 from router.calling.argument_check import refused_arguments
 from router.record import Kind, ToolRecord
-from router.serving.mcp.connection import Connection, MayClaim, OnChange, OnTools
+from router.serving.mcp.change_reports import OnChange, OnTools
+from router.serving.mcp.connection import Connection, MayClaim
 from router.serving.mcp.pass_through import named_apart, with_unique_uris
 from router.serving.mcp.results import prompt_result
 from router.serving.mcp.upstream import Upstream, UpstreamFailed

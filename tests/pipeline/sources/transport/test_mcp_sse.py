@@ -9,6 +9,7 @@ from pipeline.errors import RunAborted
 from pipeline.settings import LimitsSettings, SourceSettings
 from pipeline.sources.transport.mcp_client import read_live
 from router.tools.definitions.raw_tool import RawTool
+from tests.router.serving.mcp import plain_sse
 from tests.router.serving.mcp.conftest import listening
 from tests.router.serving.mcp.desk import HERE
 
@@ -20,7 +21,14 @@ def test_its_tools_are_listed_within_the_limits(tmp_path: Path) -> None:
         with pytest.raises(RunAborted, match=r"limits\.tools"):
             list(read_live(source, tmp_path, LimitsSettings(tools=3)))
     assert all(isinstance(tool, RawTool) for tool in tools)
-    assert len(tools) == 6
+    assert len(tools) == 7
+
+
+def test_a_server_of_2025_that_has_no_other_transport_is_read(tmp_path: Path) -> None:
+    with plain_sse.serving() as plain:
+        tools = list(read_live(SourceSettings(url=plain.url, sse=True), tmp_path))
+    assert "echo" in [tool.name for tool in tools if isinstance(tool, RawTool)]
+    assert "initialize" in plain.called
 
 
 def test_sse_is_for_the_address_of_a_live_server() -> None:

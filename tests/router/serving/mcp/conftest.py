@@ -74,7 +74,7 @@ _DESK = {
         "stubborn",
         "two",
     ),
-    "clerk": ("order", "describe", "steps", "linger", "told", "write"),
+    "clerk": ("order", "describe", "steps", "linger", "mutter", "told", "write"),
 }
 _DESK_TOOLS = [_tool(server, name, f"Do {name}.", {}) for server, names in _DESK.items() for name in names]
 

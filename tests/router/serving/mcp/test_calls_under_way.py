@@ -13,7 +13,7 @@ from router import Router
 from router.serving.mcp import Upstream, connected, server
 from router.serving.mcp.calling_client import CALLING_CLIENT, CallingClient, InputAnswer, InputRequest
 from tests.router.serving.mcp.conftest import listening, text_of
-from tests.router.serving.mcp.desk import HERE, MODES, asking, at_desk, clerk
+from tests.router.serving.mcp.desk import HERE, MODES, asking, at_desk, clerk, until
 
 PROTOCOLS = {"http": "2026-07-28", "http-2025": "2025-11-25", "sse": "2026-07-28"}
 
@@ -239,3 +239,25 @@ def test_a_call_that_was_given_up_asks_no_other_client(desk_router: Router, same
     else:
         assert asked == []
         assert answer["error"].startswith("nobody can be asked: a call of another client was given up")
+
+
+@pytest.mark.parametrize(
+    ("mode", "level", "heard"),
+    [
+        ("auto", "info", ["tea is short"]),
+        ("auto", "debug", ["nothing", "tea is short"]),
+        ("auto", None, []),
+        ("legacy", "debug", []),  # its level would hold for all clients of the shared server
+    ],
+)
+def test_log_messages_reach_a_2026_client_that_names_a_level(
+    desk_router: Router, mode: str, level: Any, heard: list[str]
+) -> None:
+    async def run() -> list[tuple[str | None, Any]]:
+        async with at_desk(server(desk_router, [clerk()]), mode, log_level=level) as desk:
+            await desk.text("clerk/mutter")
+            if heard:
+                await until(lambda: len(desk.logs) >= len(heard))
+            return [(log.logger, log.data) for log in desk.logs]
+
+    assert asyncio.run(run()) == [("clerk: shelf", text) for text in heard]

@@ -1,6 +1,7 @@
-"""The bound on events of an upstream over HTTP+SSE."""
+"""Upstreams over HTTP+SSE: the bound on their events, and a server that speaks the protocol before 2026 alone."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import httpx2
@@ -9,7 +10,8 @@ import pytest
 from router import Router
 from router.serving.mcp import Upstream, UpstreamFailed, connected
 from router.serving.mcp.transports import _BoundedEvents
-from tests.router.serving.mcp.conftest import listening
+from tests.router.serving.mcp import plain_sse
+from tests.router.serving.mcp.conftest import listening, text_of
 from tests.router.serving.mcp.desk import HERE
 
 
@@ -50,3 +52,17 @@ def test_a_server_whose_list_is_longer_than_a_message_may_be_cannot_be_used(
                     await upstreams.call(record, {})
 
         asyncio.run(call())
+
+
+def test_a_server_of_2025_that_has_no_other_transport_is_called(weather_router: Router) -> None:
+    record = weather_router.record("plain/echo")
+    assert record is not None
+    with plain_sse.serving() as plain:
+        upstream = Upstream("plain", url=plain.url, provider="plain", sse=True, timeout_s=10)
+
+        async def call() -> str:
+            async with connected([upstream]) as upstreams:
+                return text_of(await upstreams.call(record, {"text": "für"}))
+
+        assert json.loads(asyncio.run(call()))["arguments"] == {"text": "für"}
+    assert plain.called[-4:] == ["initialize", "notifications/initialized", "tools/list", "tools/call"]
