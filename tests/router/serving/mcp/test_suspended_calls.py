@@ -7,7 +7,7 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import mcp_types as types
@@ -97,7 +97,7 @@ def test_an_answer_counts_once_and_for_its_own_call_alone(desk_router: Router) -
             assert isinstance(first, types.InputRequiredResult)
             ((key, question),) = (first.input_requests or {}).items()
             assert question.method == "elicitation/create"
-            declined = {key: types.ElicitResult(action="decline")}
+            declined: Any = {key: types.ElicitResult(action="decline")}
             answer = {"input_responses": declined, "request_state": first.request_state}
             other = await call("asking/told", **answer)
             answered = await call("asking/ask", **answer)
@@ -145,10 +145,10 @@ def test_a_question_that_comes_while_the_client_answers_another_is_asked_next(de
             first = await call("call_tool", arguments, allow_input_required=True)
             assert isinstance(first, types.InputRequiredResult)
             await anyio.sleep(0.5)  # the second question is there before the first is answered
-            rounds, result = 0, first
+            rounds, result = 0, cast(Any, first)
             while isinstance(result, types.InputRequiredResult):
                 rounds += 1
-                declined = {key: types.ElicitResult(action="decline") for key in result.input_requests or {}}
+                declined: Any = {key: types.ElicitResult(action="decline") for key in result.input_requests or {}}
                 state = result.request_state
                 result = await call(
                     "call_tool", arguments, allow_input_required=True, input_responses=declined, request_state=state
@@ -181,7 +181,7 @@ def test_a_thousand_answered_calls_leave_neither_tasks_nor_calls_behind() -> Non
             for _ in range(1_000):
                 asked = await suspended.answer(_context(), ("p", "t"), params, _asks)
                 assert isinstance(asked, types.InputRequiredResult)
-                declined = {key: types.ElicitResult(action="decline") for key in asked.input_requests or {}}
+                declined: Any = {key: types.ElicitResult(action="decline") for key in asked.input_requests or {}}
                 again = {"input_responses": declined, "request_state": asked.request_state}
                 await suspended.answer(_context(), ("p", "t"), params.model_copy(update=again), _asks)
             await anyio.wait_all_tasks_blocked()
