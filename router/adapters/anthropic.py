@@ -66,7 +66,7 @@ class AnthropicToolSearch:
         self.name = name
         self.description = description
         self._router = router
-        self._taken = frozenset((name, *own))
+        self._taken = (name, *own)  # a model's name may be any JSON, also what no set takes
         self._strict = strict
         self._detail = parse_choice(Detail, options.get("detail", Detail.FULL))
         self._search = ToolSearch(router, Form.ANTHROPIC, {**options, "shorten": False}, strict=strict)

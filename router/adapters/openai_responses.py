@@ -65,7 +65,7 @@ class ResponsesToolSearch:
     ) -> None:
         self.description = description
         self._router = router
-        self._own = frozenset(own)
+        self._own = (*own,)
         self._namespaces = namespaces
         self._strict = strict
         self._search = ToolSearch(router, Form.RESPONSES, options, strict=strict)
@@ -158,7 +158,7 @@ class ResponsesToolSearch:
         return item.get("type") == "function_call" and item.get("name") not in self._own
 
     def _turn(self, history: Iterable[Any]) -> "_Turn":
-        return _Turn(self._search, names_in(history) | names_in(self.tools) | self._own, self._namespaces)
+        return _Turn(self._search, names_in(history) | names_in(self.tools) | {*self._own}, self._namespaces)
 
 
 class _Turn:

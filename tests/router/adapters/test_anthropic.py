@@ -191,6 +191,7 @@ def test_an_async_call_is_awaited_and_refused_by_the_synchronous_results(router:
     ("block", "says"),
     [
         (call("make_coffee", {}), "there is no tool 'make_coffee'"),
+        ({**call("", {}), "name": ["make_coffee"]}, "there is no tool ['make_coffee']"),
         (call("search_tools", {}), "request is None: say in words"),
         ({**call("search_tools", {}), "input": "{broken"}, "the arguments are not JSON"),
         ({**call("weather__getForecast", {}), "input": ["Oslo"]}, "they must be a JSON object"),
